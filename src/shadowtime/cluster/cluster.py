@@ -1,0 +1,84 @@
+"""The machine as a value. A pool is one big host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from shadowtime.errors import ClusterError
+
+Shape = Literal["pool", "hosts", "nodes"]
+
+
+@dataclass(frozen=True)
+class Host:
+    """One place where jobs run: a name and a capacity per resource."""
+
+    name: str
+    capacity: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Hosts with countable resources, and how a job may lie on them.
+
+    Shapes
+    ------
+    pool: one host that holds everything, a job takes a share of each resource.
+    hosts: a job must fit inside one host. nodes: a job's processes spread over hosts.
+
+    The first resource is always ``procs``; memory counts KB (1024-based).
+
+    Examples
+    --------
+    >>> Cluster.pool(430).total
+    {'procs': 430}
+    >>> Cluster.pool(8, memory=1024).resources
+    ('procs', 'memory')
+    """
+
+    shape: Shape = "pool"
+    resources: tuple[str, ...] = ("procs",)
+    hosts: tuple[Host, ...]
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What a shape needs besides: dedicated limits, contention, partitions."""
+
+    def __post_init__(self) -> None:
+        if self.resources[:1] != ("procs",):
+            raise ClusterError("the first resource of a cluster must be procs")
+        if len(set(self.resources)) != len(self.resources):
+            raise ClusterError(f"a resource is named twice: {', '.join(self.resources)}")
+        if not self.hosts:
+            raise ClusterError("a cluster needs at least one host")
+        if self.shape == "pool" and len(self.hosts) != 1:
+            raise ClusterError("a pool is one big host: use the shape hosts or nodes for several")
+        for host in self.hosts:
+            if len(host.capacity) != len(self.resources):
+                raise ClusterError(f"host {host.name} must give {', '.join(self.resources)}")
+            if host.capacity[0] < 1 or min(host.capacity) < 0:
+                raise ClusterError(f"host {host.name} needs at least one processor, nothing below zero")
+
+    @staticmethod
+    def pool(procs: int, /, *, name: str = "", **others: int) -> Cluster:
+        """A pool of processors and any other countable resources."""
+        capacity = (int(procs), *(int(amount) for amount in others.values()))
+        return Cluster(
+            resources=("procs", *others), hosts=(Host("pool", capacity),), name=name
+        )
+
+    @property
+    def procs(self) -> int:
+        """Processors in all."""
+        return sum(host.capacity[0] for host in self.hosts)
+
+    @property
+    def total(self) -> dict[str, int]:
+        """Capacity of the whole machine by resource."""
+        sums = (sum(column) for column in zip(*(h.capacity for h in self.hosts), strict=True))
+        return dict(zip(self.resources, sums, strict=True))
+
+    def replace(self, **changes: Any) -> Cluster:
+        """A variant of this machine."""
+        return replace(self, **changes)

@@ -1,0 +1,96 @@
+"""What a policy made of a workload: one row per job, in (submit, id) order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.types import UNKNOWN, Reason
+
+if TYPE_CHECKING:
+    from shadowtime.types import Ints, SmallInts
+    from shadowtime.workload import Workload
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Attempts:
+    """Every run of the jobs that were preempted: a row per attempt, in time order of its start."""
+
+    job_id: Ints
+    start: Ints
+    end: Ints
+    killed: SmallInts
+    """1 where the attempt was preempted and its work lost, 0 for the attempt that ended by itself."""
+
+    def __len__(self) -> int:
+        return len(self.job_id)
+
+    @staticmethod
+    def none() -> Attempts:
+        empty = np.empty(0, np.int64)
+        return Attempts(job_id=empty, start=empty, end=empty, killed=np.empty(0, np.int8))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Schedule:
+    """Start and end of every job, why it started then, and what it was promised.
+
+    Rules
+    -----
+    ``start`` is that of the last attempt. ``kills`` counts preemptions, ``killed`` is 1 for a
+    job stopped at its limit. ``promised`` is the first start a policy promised the job when it
+    was held up and ``blocked_at`` the first pass at which it was first in the order and could
+    not start; both are -1 where that never happened. A column that a source does not have is None.
+    """
+
+    job_id: Ints
+    submit: Ints
+    start: Ints
+    end: Ints
+    procs: Ints
+    reason: SmallInts
+    kills: Ints
+    killed: SmallInts
+    promised: Ints | None = None
+    blocked_at: Ints | None = None
+    limit: Ints | None = None
+    place: tuple[str, ...] | None = None
+    penalised: Ints | None = None
+    attempts: Attempts = field(default_factory=Attempts.none)
+    policy: str = ""
+    claims: tuple[str, ...] = ()
+    """What the policy says of itself and check proves: promises-kept, strictly-fair, ..."""
+    counters: Mapping[str, int] = field(default_factory=dict)
+    """Counts of the run: passes, events, starts."""
+
+    def __len__(self) -> int:
+        return len(self.job_id)
+
+    @property
+    def wait(self) -> Ints:
+        """Seconds from submission to the (last) start."""
+        return self.start - self.submit
+
+    def replace(self, **changes: Any) -> Schedule:
+        return replace(self, **changes)
+
+    @staticmethod
+    def recorded(workload: Workload) -> Schedule:
+        """The schedule a log itself records: its starts, and ends after the recorded run."""
+        n = len(workload)
+        start = workload.recorded_start
+        known = start != UNKNOWN
+        return Schedule(
+            job_id=workload.job_id,
+            submit=workload.submit,
+            start=start,
+            end=np.where(known, start + workload.run, UNKNOWN),
+            procs=workload.procs,
+            reason=np.full(n, Reason.RECORDED, np.int8),
+            kills=np.zeros(n, np.int64),
+            killed=np.zeros(n, np.int8),
+            policy="recorded",
+        )

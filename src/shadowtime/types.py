@@ -1,0 +1,43 @@
+"""Names that every room shares: array types, the reasons of a start, the sentinels."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints: TypeAlias = NDArray[np.int64]
+    SmallInts: TypeAlias = NDArray[np.int8]
+    Floats: TypeAlias = NDArray[np.float64]
+    AnyArray: TypeAlias = NDArray[Any]
+
+UNKNOWN = -1
+"""SWF's mark for a missing value, kept everywhere."""
+
+NO_LIMIT = (1 << 40) - 1
+"""The kill limit of a job that is never killed; also 'never' on the time axis."""
+
+MAX_SPAN = (1 << 31) - 2
+"""The longest run or request in seconds, 68 years: spans fit 32 bits inside the kernels."""
+
+
+class Reason(IntEnum):
+    """Why a job started when it did.
+
+    HEAD: first in the order, never held up. RESERVED: first in the order after it had been
+    blocked there. BACKFILLED: ahead of a job that stays blocked. PREEMPTING: first in the order,
+    by stopping others. RECORDED: read from a log that does not say.
+    """
+
+    RECORDED = 0
+    HEAD = 1
+    RESERVED = 2
+    BACKFILLED = 3
+    PREEMPTING = 4
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()

@@ -1,0 +1,155 @@
+"""The jobs of a run as columns, sorted by (submit, id)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.errors import InputError
+from shadowtime.types import NO_LIMIT, UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.types import AnyArray, Ints
+
+COLUMNS = ("user", "group", "executable", "queue", "partition", "status", "recorded_start")
+"""Optional columns: whole numbers, -1 where unknown."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Workload:
+    """What is to be scheduled: one entry per job and column, nothing about any policy.
+
+    Rules
+    -----
+    Jobs are sorted by (submit, id); a job's index is its place in that order everywhere.
+    ``request`` is the user's estimate, ``limit`` the wall time at which the job is killed
+    (usually the request, NO_LIMIT where nothing kills), ``run`` what it would need left alone.
+    ``demand`` has a column per resource and processors are the first one; memory counts KB
+    of the whole job. Times are whole seconds.
+
+    Examples
+    --------
+    >>> w = Workload.build(submit=[0, 5], run=[10, 3], procs=[2, 1], request=[20, 3])
+    >>> len(w), w.procs.tolist(), w.effective_run.tolist()
+    (2, [2, 1], [10, 3])
+    >>> w.take([1]).job_id.tolist()
+    [2]
+    """
+
+    name: str
+    job_id: Ints
+    submit: Ints
+    run: Ints
+    request: Ints
+    limit: Ints
+    demand: Ints
+    resources: tuple[str, ...] = ("procs",)
+    user: Ints
+    group: Ints
+    executable: Ints
+    queue: Ints
+    partition: Ints
+    status: Ints
+    recorded_start: Ints
+    extra: Mapping[str, AnyArray] = field(default_factory=dict)
+    """Further columns by name: ``bandwidth`` (MB/s per process), ``tag``, ..."""
+    header: tuple[str, ...] = ()
+    """The trace's header lines as they stood, without the line ends."""
+    cleaning: Mapping[str, int] = field(default_factory=dict)
+    """Jobs touched by each cleaning rule."""
+    machine: Mapping[str, int] = field(default_factory=dict)
+    """What the trace says of the machine: procs, nodes, memory (KB in all)."""
+
+    def __post_init__(self) -> None:
+        n = len(self.job_id)
+        for name in ("submit", "run", "request", "limit", *COLUMNS):
+            if len(getattr(self, name)) != n:
+                raise InputError(f"column {name} has {len(getattr(self, name))} rows, not {n}")
+        if self.demand.shape != (n, len(self.resources)):
+            raise InputError(
+                f"demand has shape {self.demand.shape}, not {(n, len(self.resources))}"
+            )
+        if self.resources[:1] != ("procs",):
+            raise InputError("the first resource must be procs")
+
+    def __len__(self) -> int:
+        return len(self.job_id)
+
+    @property
+    def procs(self) -> Ints:
+        """Processors of each job: the first resource."""
+        return self.demand[:, 0]
+
+    @property
+    def effective_run(self) -> Ints:
+        """Run time cut at the kill limit."""
+        return np.minimum(self.run, self.limit)
+
+    def replace(self, **changes: Any) -> Workload:
+        """The same workload with some columns changed (they must keep the (submit, id) order)."""
+        return replace(self, **changes)
+
+    def take(self, index: Sequence[int] | AnyArray) -> Workload:
+        """The jobs at these places (a mask or increasing indices)."""
+        at = np.asarray(index)
+        names = ("job_id", "submit", "run", "request", "limit", "demand", *COLUMNS)
+        columns = {name: getattr(self, name)[at] for name in names}
+        extra = {name: column[at] for name, column in self.extra.items()}
+        return replace(self, **columns, extra=extra)
+
+    def sorted(self) -> Workload:
+        """The jobs in (submit, id) order; itself if they already are."""
+        order = np.lexsort((self.job_id, self.submit))
+        if bool((order == np.arange(len(order))).all()):
+            return self
+        return self.take(order)
+
+    @staticmethod
+    def build(
+        *,
+        submit: Sequence[int] | Ints,
+        run: Sequence[int] | Ints,
+        procs: Sequence[int] | Ints,
+        request: Sequence[int] | Ints | None = None,
+        limit: Sequence[int] | Ints | None = None,
+        job_id: Sequence[int] | Ints | None = None,
+        name: str = "workload",
+        demand: Mapping[str, Sequence[int] | Ints] | None = None,
+        **columns: Any,
+    ) -> Workload:
+        """A workload from plain sequences: ids 1.. where none are given, request = run.
+
+        ``demand`` adds resources by name; ``columns`` may hold any optional column or field.
+        ``limit`` defaults to the request.
+        """
+        as_ints = lambda values: np.asarray(values, dtype=np.int64)  # noqa: E731
+        n = len(submit)
+        given = {key: as_ints(columns.pop(key)) for key in COLUMNS if key in columns}
+        missing = {key: np.full(n, UNKNOWN, np.int64) for key in COLUMNS if key not in given}
+        asked = as_ints(run if request is None else request)
+        others = dict(demand or {})
+        return Workload(
+            name=name,
+            job_id=as_ints(range(1, n + 1)) if job_id is None else as_ints(job_id),
+            submit=as_ints(submit),
+            run=as_ints(run),
+            request=asked,
+            limit=asked if limit is None else as_ints(limit),
+            demand=np.stack([as_ints(procs), *map(as_ints, others.values())], axis=1).reshape(
+                n, 1 + len(others)
+            ),
+            resources=("procs", *others),
+            **given,
+            **missing,
+            **columns,
+        ).sorted()
+
+
+def unlimited(workload: Workload) -> Workload:
+    """The same jobs, none of them killed at a limit."""
+    return workload.replace(limit=np.full(len(workload), NO_LIMIT, np.int64))
