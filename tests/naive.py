@@ -1,0 +1,644 @@
+"""Slow, obvious reference of the pool policies, written from the specification alone.
+
+Every compiled pass is compared with this file job by job on random small worlds, so it shares
+nothing with the package: plain lists, one paper's step per line, no cleverness. Section numbers
+are those of the algorithm specification.
+
+Conventions
+-----------
+- A machine is a tuple of capacities, one per resource; a job fits iff it fits in each (5.1).
+- Order of jobs is (submit, id). Times are whole seconds, intervals are half-open.
+- One instant: ends by id, corrections, submissions by id, timers, then one pass (1.1).
+
+Readings chosen where the specification leaves room
+---------------------------------------------------
+- A user below 0 is unknown: no history is kept for it, its prediction is the request.
+- Last Model rounds half up, in exact integers: round(run_last * request / request_last).
+- A ``("noisy", predictions)`` list is aligned with the jobs in (submit, id) order.
+- Keys read R as the current estimate: a key is handed the job with ``request`` = its estimate.
+- Conservative, a running job past its estimate: the promises that still hold around the running
+  jobs (checked in submit order) stay; the broken ones are re-inserted in submit order around
+  them, before the compression sweep and the arrivals. An end is early iff it comes before the
+  expected end as it stood one second earlier.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+HEAD, RESERVED, BACKFILLED, PREEMPTING = 1, 2, 3, 4
+
+Vector = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: ``need[0]`` is processors, further resources follow."""
+
+    id: int
+    submit: int
+    need: Vector
+    request: int
+    run: int
+    limit: int
+    user: int = -1
+
+    @property
+    def effective_run(self) -> int:
+        """The kill rule (1.1): nobody runs past the limit."""
+        return min(self.run, self.limit)
+
+    @property
+    def priority(self) -> tuple[int, int]:
+        """Smaller is more important."""
+        return (self.submit, self.id)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one job."""
+
+    id: int
+    start: int
+    end: int
+    reason: int
+    kills: int
+    killed: int
+    promised: int
+    blocked_at: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows in (submit, id) order; attempts of jobs preempted at least once; number of passes."""
+
+    rows: list[Row]
+    attempts: list[tuple[int, int, int, bool]]
+    passes: int
+
+
+# ------------------------------------------------------------------------------- vectors
+def plus(a: Vector, b: Vector) -> Vector:
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def minus(a: Vector, b: Vector) -> Vector:
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def fits(need: Vector, free: Vector) -> bool:
+    return all(x <= y for x, y in zip(need, free, strict=True))
+
+
+def total(needs: Iterable[Vector], zero: Vector) -> Vector:
+    for need in needs:
+        zero = plus(zero, need)
+    return zero
+
+
+# ------------------------------------------------------------------------------- estimates (1.6)
+CORRECTIONS = [60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000]
+
+
+class Estimates:
+    """How long the scheduler believes a job will run; learns at submissions and ends."""
+
+    def __init__(self, kind: object, jobs: list[Job]) -> None:
+        self.kind = kind
+        self.drawn: dict[int, int] = {}
+        if isinstance(kind, tuple):
+            name, predictions = kind
+            assert name == "noisy" and len(predictions) == len(jobs)
+            self.drawn = {job.id: p for job, p in zip(jobs, predictions, strict=True)}
+        else:
+            assert kind in ("requested", "actual", "last", "last-two"), kind
+        self.at_submission: dict[int, int] = {}
+        self.finished: dict[int, list[Job]] = {}  # of each user, in order of their ends
+
+    def submitted(self, job: Job) -> None:
+        """EASY++ predicts once, at submission: the mean of the user's last two runs."""
+        history = self.finished.get(job.user, [])
+        if len(history) < 2:
+            self.at_submission[job.id] = job.request
+        else:
+            mean = (history[-1].effective_run + history[-2].effective_run) // 2
+            self.at_submission[job.id] = min(mean, job.request)
+
+    def ended(self, job: Job) -> None:
+        if job.user >= 0:
+            self.finished.setdefault(job.user, []).append(job)
+
+    def of(self, job: Job) -> int:
+        """The estimate of a waiting job now; never below 1."""
+        return max(1, self._of(job))
+
+    def _of(self, job: Job) -> int:
+        if self.kind == "requested":
+            return job.request
+        if self.kind == "actual":
+            return job.effective_run
+        if self.kind == "last-two":
+            return self.at_submission[job.id]
+        if self.kind == "last":
+            history = self.finished.get(job.user, [])
+            if not history:
+                return job.request
+            last = history[-1]
+            # accuracy * request, to the nearest second, in [1, request]
+            nearest = (2 * last.effective_run * job.request + last.request) // (2 * last.request)
+            return min(nearest, job.request)
+        return self.drawn[job.id]
+
+    @property
+    def corrected(self) -> bool:
+        return self.kind == "last-two"
+
+
+# ------------------------------------------------------------------------------- the world
+@dataclass
+class Running:
+    """One execution of a job."""
+
+    job: Job
+    start: int
+    frozen: int  # the estimate when it started
+    estimate: int  # the same, after corrections
+    backfilled: bool = False
+    corrections: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + self.job.effective_run
+
+    def expected_end(self, now: int) -> int:
+        """1.2: start + estimate; past it, start + request; past that, the next second."""
+        if self.start + self.estimate > now:
+            return self.start + self.estimate
+        if self.start + self.job.request > now:
+            return self.start + self.job.request
+        return now + 1
+
+
+@dataclass
+class Block:
+    """A head that could not start: who ran at that moment, before any backfilling (2.6)."""
+
+    job: Job
+    at: int
+    promised: int
+    running: list[Running]
+
+
+@dataclass
+class World:
+    """Everything that is known at one instant."""
+
+    jobs: list[Job]
+    capacity: Vector
+    estimates: Estimates
+    now: int = 0
+    waiting: list[Job] = field(default_factory=list)
+    running: list[Running] = field(default_factory=list)
+    starts: list[Running] = field(default_factory=list)  # every execution, in order of start
+    last: dict[int, Running] = field(default_factory=dict)
+    reason: dict[int, int] = field(default_factory=dict)
+    lost: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    promised: dict[int, int] = field(default_factory=dict)
+    blocks: dict[int, Block] = field(default_factory=dict)
+    passes: int = 0
+
+    def estimate(self, job: Job) -> int:
+        return self.estimates.of(job)
+
+    def free(self) -> Vector:
+        free = self.capacity
+        for r in self.running:
+            free = minus(free, r.job.need)
+        assert all(x >= 0 for x in free), "more in use than there is"
+        return free
+
+    def free_at(self, when: int, running: list[Running] | None = None) -> Vector:
+        """Free at ``when`` >= now if everybody leaves at the expected end and nobody comes."""
+        free = self.capacity
+        for r in self.running if running is None else running:
+            if r.expected_end(self.now) > when:
+                free = minus(free, r.job.need)
+        return free
+
+    def start(self, job: Job, reason: int) -> None:
+        assert fits(job.need, self.free())
+        estimate = self.estimate(job)
+        run = Running(job, self.now, estimate, estimate, backfilled=reason == BACKFILLED)
+        self.waiting.remove(job)
+        self.running.append(run)
+        self.starts.append(run)
+        self.last[job.id] = run
+        self.reason[job.id] = reason
+
+    def start_first(self, job: Job) -> None:
+        """Start the first in the order: HEAD, or RESERVED if it was blocked before."""
+        self.start(job, RESERVED if job.id in self.blocks else HEAD)
+
+    def block(self, job: Job, promised: int = -1) -> None:
+        """The first in the order cannot start: remember the first time that happens."""
+        if job.id not in self.blocks:
+            self.blocks[job.id] = Block(job, self.now, promised, list(self.running))
+            if promised != -1:
+                self.promised[job.id] = promised
+
+    def preempt(self, run: Running) -> None:
+        """Kill a running job; it waits again with its old priority, its work is lost."""
+        self.running.remove(run)
+        self.lost.setdefault(run.job.id, []).append((run.start, self.now))
+        self.waiting.append(run.job)
+        self.waiting.sort(key=lambda job: job.priority)
+
+    def result(self) -> Result:
+        rows, attempts = [], []
+        for job in self.jobs:
+            run = self.last[job.id]
+            lost = self.lost.get(job.id, [])
+            rows.append(
+                Row(
+                    id=job.id,
+                    start=run.start,
+                    end=run.end,
+                    reason=self.reason[job.id],
+                    kills=len(lost),
+                    killed=int(job.run > job.limit),
+                    promised=self.promised.get(job.id, -1),
+                    blocked_at=self.blocks[job.id].at if job.id in self.blocks else -1,
+                )
+            )
+            if lost:
+                attempts += [(job.id, start, end, True) for start, end in lost]
+                attempts.append((job.id, run.start, run.end, False))
+        return Result(rows, attempts, self.passes)
+
+
+def make_world(jobs: list[Job], capacity: Vector, estimate: object) -> World:
+    jobs = sorted(jobs, key=lambda job: job.priority)
+    assert len({job.id for job in jobs}) == len(jobs), "job ids must differ"
+    for job in jobs:
+        assert fits(job.need, capacity), f"job {job.id} fits nowhere"
+        assert job.run >= 1 and job.limit >= 1 and job.request >= 1, f"job {job.id}: no time"
+    return World(jobs, capacity, Estimates(estimate, jobs))
+
+
+def nothing(*_: object) -> None:
+    return None
+
+
+def replay(
+    world: World,
+    one_pass: Callable[[World], None],
+    *,
+    after_ends: Callable[[World, list[Running]], None] = nothing,
+    arrived: Callable[[World, Job], None] = nothing,
+    next_timer: Callable[[World], int | None] = nothing,
+) -> World:
+    """Go from instant to instant (1.1) until every job has ended."""
+    coming = list(world.jobs)
+    while coming or world.waiting or world.running:
+        times = [r.end for r in world.running] + [job.submit for job in coming]
+        timer = next_timer(world)
+        if timer is not None:
+            times.append(timer)
+        assert times, "jobs wait and nothing will ever happen"
+        world.now = min(times)
+
+        # ends and kills, by job id
+        ended = sorted((r for r in world.running if r.end == world.now), key=lambda r: r.job.id)
+        for r in ended:
+            world.running.remove(r)
+            world.estimates.ended(r.job)
+        # corrections; done here for all moments since the last instant, for none of them has a pass
+        if world.estimates.corrected:
+            for r in world.running:
+                correct(r, world.now)
+        after_ends(world, ended)
+        # submissions, by id
+        while coming and coming[0].submit == world.now:
+            job = coming.pop(0)
+            world.waiting.append(job)
+            world.estimates.submitted(job)
+            arrived(world, job)
+        # one pass
+        world.passes += 1
+        one_pass(world)
+    return world
+
+
+def correct(run: Running, now: int) -> None:
+    """1.6: the k-th correction sets the prediction to min(request, first + c_k)."""
+    while run.start + run.estimate <= now and run.estimate < run.job.request:
+        if run.corrections < len(CORRECTIONS):
+            run.estimate = min(run.job.request, run.frozen + CORRECTIONS[run.corrections])
+        else:
+            run.estimate = run.job.request
+        run.corrections += 1
+
+
+# ------------------------------------------------------------------------------- plans over time
+@dataclass(frozen=True)
+class Held:
+    """``need`` is taken during [start, end)."""
+
+    start: int
+    end: int
+    need: Vector
+
+
+def held_by_running(world: World) -> list[Held]:
+    return [Held(world.now, r.expected_end(world.now), r.job.need) for r in world.running]
+
+
+def fits_during(capacity: Vector, held: list[Held], need: Vector, start: int, length: int) -> bool:
+    """Is ``need`` free during all of [start, start + length)?"""
+    end = start + length
+    # what is free can only fall where something begins
+    moments = [start] + [h.start for h in held if start < h.start < end]
+    for t in moments:
+        used = total((h.need for h in held if h.start <= t < h.end), tuple(0 for _ in capacity))
+        if not fits(need, minus(capacity, used)):
+            return False
+    return True
+
+
+def earliest(capacity: Vector, held: list[Held], need: Vector, length: int, now: int) -> int:
+    """The first t >= now with ``need`` free during [t, t + length)."""
+    for t in sorted({now} | {h.end for h in held if h.end > now}):
+        if fits_during(capacity, held, need, t, length):
+            return t
+    raise AssertionError("does not even fit when all is over")
+
+
+# ------------------------------------------------------------------------------- fcfs and greedy
+def fcfs(jobs: list[Job], capacity: Vector, *, estimate: object = "requested") -> Result:
+    """5.4: the head blocks all."""
+
+    def one_pass(world: World) -> None:
+        while world.waiting and fits(world.waiting[0].need, world.free()):
+            world.start_first(world.waiting[0])
+        if world.waiting:
+            world.block(world.waiting[0])
+
+    return replay(make_world(jobs, capacity, estimate), one_pass).result()
+
+
+def greedy(jobs: list[Job], capacity: Vector, *, estimate: object = "requested") -> Result:
+    """5.4 "best-fit": first fit down the queue, no reservation."""
+
+    def one_pass(world: World) -> None:
+        blocked = False
+        for job in list(world.waiting):
+            if fits(job.need, world.free()):
+                if blocked:
+                    world.start(job, BACKFILLED)
+                else:
+                    world.start_first(job)
+            elif not blocked:
+                world.block(job)
+                blocked = True
+
+    return replay(make_world(jobs, capacity, estimate), one_pass).result()
+
+
+# ------------------------------------------------------------------------------- EASY (1.2, 5.1)
+def easy_world(
+    jobs: list[Job],
+    capacity: Vector,
+    *,
+    backfill: str = "order",
+    estimate: object = "requested",
+    extra_update: bool = True,
+    fixed_reservation: bool = False,
+) -> World:
+    assert backfill in ("order", "sjbf")
+    kept: dict[int, tuple[int, Vector]] = {}  # fixed_reservation: head -> (shadow, extra)
+
+    def one_pass(world: World) -> None:
+        # 1. while the first queued job fits: start it
+        while world.waiting and fits(world.waiting[0].need, world.free()):
+            world.start_first(world.waiting[0])
+        if not world.waiting:
+            return
+        head, rest = world.waiting[0], world.waiting[1:]
+        # 2. shadow time and extra
+        if fixed_reservation and head.id in kept:
+            shadow, extra = kept[head.id]
+        else:
+            shadow, extra = shadow_and_extra(world, head)
+        world.block(head, promised=shadow)
+        # 3. scan the rest
+        if backfill == "sjbf":
+            rest = sorted(rest, key=world.estimate)  # stable: ties in queue order
+        for job in rest:
+            if not fits(job.need, world.free()):
+                continue
+            ends_in_time = world.now + world.estimate(job) <= shadow
+            if ends_in_time or fits(job.need, extra):
+                world.start(job, BACKFILLED)
+                if not ends_in_time and extra_update:
+                    extra = minus(extra, job.need)
+        # 4. recomputed at every pass, unless the first one is kept
+        kept[head.id] = (shadow, extra)
+
+    return replay(make_world(jobs, capacity, estimate), one_pass)
+
+
+def shadow_and_extra(world: World, head: Job) -> tuple[int, Vector]:
+    """The first expected end at which the head fits, and what is left beside it then."""
+    for t in sorted({r.expected_end(world.now) for r in world.running}):
+        if fits(head.need, world.free_at(t)):
+            return t, minus(world.free_at(t), head.need)
+    raise AssertionError("the head does not even fit into the empty machine")
+
+
+def easy(
+    jobs: list[Job],
+    capacity: Vector,
+    *,
+    backfill: str = "order",
+    estimate: object = "requested",
+    extra_update: bool = True,
+    fixed_reservation: bool = False,
+) -> Result:
+    """EASY; with ``backfill="sjbf"`` and ``estimate="last-two"`` it is EASY++ (1.6)."""
+    return easy_world(
+        jobs,
+        capacity,
+        backfill=backfill,
+        estimate=estimate,
+        extra_update=extra_update,
+        fixed_reservation=fixed_reservation,
+    ).result()
+
+
+# ------------------------------------------------------------------------------- conservative (1.3)
+def conservative(
+    jobs: list[Job], capacity: Vector, *, compress: bool = True, estimate: object = "requested"
+) -> Result:
+    """Every waiting job holds a promise; promises live on between passes."""
+    assert estimate != "last", "a promise needs an estimate that does not change while waiting"
+    promise: dict[int, int] = {}  # of the waiting jobs
+
+    def plan(world: World, without: Job | None = None) -> list[Held]:
+        """Running jobs and the promises, but for one job's."""
+        held = held_by_running(world)
+        for job in world.waiting:
+            if job is not without and job.id in promise:
+                start = promise[job.id]
+                held.append(Held(start, start + world.estimate(job), job.need))
+        return held
+
+    def earliest_for(world: World, job: Job) -> int:
+        held = plan(world, without=job)
+        return earliest(world.capacity, held, job.need, world.estimate(job), world.now)
+
+    def repair(world: World) -> None:
+        """Promises that no longer hold, for somebody outran his estimate, are given anew."""
+        held, broken = held_by_running(world), []
+        for job in world.waiting:
+            start, length = promise[job.id], world.estimate(job)
+            if fits_during(world.capacity, held, job.need, start, length):
+                held.append(Held(start, start + length, job.need))
+            else:
+                broken.append(job)
+        for job in broken:
+            del promise[job.id]
+        for job in broken:
+            promise[job.id] = earliest_for(world, job)
+
+    def after_ends(world: World, ended: list[Running]) -> None:
+        repair(world)
+        early = [r for r in ended if r.expected_end(world.now - 1) > world.now]
+        if compress and early:
+            for job in world.waiting:  # one sweep in submit order
+                better = earliest_for(world, job)
+                assert better <= promise[job.id], "compression never moves a promise later"
+                promise[job.id] = better
+
+    def arrived(world: World, job: Job) -> None:
+        promise[job.id] = earliest_for(world, job)
+        world.promised[job.id] = promise[job.id]
+
+    def next_timer(world: World) -> int | None:
+        return min((promise[job.id] for job in world.waiting), default=None)
+
+    def one_pass(world: World) -> None:
+        started = []
+        for job in list(world.waiting):
+            due = promise[job.id] == world.now
+            if not due and not compress:
+                held, length = plan(world, without=job), world.estimate(job)
+                due = fits_during(world.capacity, held, job.need, world.now, length)
+            if due:
+                world.start(job, HEAD)
+                started.append(job)
+        for job in started:  # the reason is known when the pass is over
+            if any(other.priority < job.priority for other in world.waiting):
+                world.reason[job.id] = BACKFILLED
+            elif job.id in world.blocks:
+                world.reason[job.id] = RESERVED
+        if world.waiting:
+            world.block(world.waiting[0])
+
+    world = make_world(jobs, capacity, estimate)
+    return replay(
+        world, one_pass, after_ends=after_ends, arrived=arrived, next_timer=next_timer
+    ).result()
+
+
+# ------------------------------------------------------------------------------- K reservations
+Key = Callable[[Job, int], float]
+
+
+def weighted(wx: float, ww: float, wp: float) -> Key:
+    """3.2: (W_x * sqrt((w + R) / R) + W_w * w) + W_p * P, hours, in this order of evaluation."""
+
+    def key(job: Job, now: int) -> float:
+        w = (now - job.submit) / 3600.0
+        r = job.request / 3600.0
+        return (wx * math.sqrt((w + r) / r) + ww * w) + wp * job.need[0]
+
+    return key
+
+
+def by_submit(job: Job, now: int) -> float:
+    return -float(job.submit)
+
+
+def by_estimate(job: Job, now: int) -> float:
+    return -float(job.request)
+
+
+def by_expansion(job: Job, now: int) -> float:
+    return (now - job.submit + job.request) / job.request
+
+
+KEYS: dict[str, Key] = {
+    "fcfs": by_submit,
+    "sjf": by_estimate,
+    "lxf": by_expansion,
+    "lxfw": weighted(1, 0.02, 0),
+    "lxfwp": weighted(1, 0.02, 0.01),
+    "lpf": weighted(0, 0, 1),
+}
+
+
+def in_order(world: World, key: Key) -> list[Job]:
+    """Waiting jobs, highest key first, ties (submit, id); R in a key is the current estimate."""
+    keys = {
+        job.id: key(replace(job, request=world.estimate(job)), world.now) for job in world.waiting
+    }
+    return sorted(world.waiting, key=lambda job: (-keys[job.id], job.priority))
+
+
+def reservations(
+    jobs: list[Job],
+    capacity: Vector,
+    *,
+    depth: int,
+    key: str | Key = "fcfs",
+    backfill: str = "order",
+    estimate: object = "requested",
+) -> Result:
+    """3.3 on a pool: the first ``depth`` blocked jobs of every pass get a reservation."""
+    assert depth >= 1 and backfill in ("order", "sjbf")
+    order = KEYS[key] if isinstance(key, str) else key
+
+    def one_pass(world: World) -> None:
+        reserved: list[Held] = []
+        blocked = False
+
+        def fits_now(job: Job) -> bool:
+            held = held_by_running(world) + reserved
+            return fits_during(world.capacity, held, job.need, world.now, world.estimate(job))
+
+        queue = in_order(world, order)
+        while queue:
+            if backfill == "sjbf" and len(reserved) == depth:
+                break
+            job = queue.pop(0)
+            if fits_now(job):
+                if blocked:
+                    world.start(job, BACKFILLED)
+                else:
+                    world.start_first(job)
+            elif len(reserved) < depth:
+                length = world.estimate(job)
+                held = held_by_running(world) + reserved
+                start = earliest(world.capacity, held, job.need, length, world.now)
+                reserved.append(Held(start, start + length, job.need))
+                if not blocked:
+                    world.block(job, promised=start)
+                blocked = True
+        # only shortest-first leaves somebody here; stable: ties in the order of the queue
+        for job in sorted(queue, key=world.estimate):
+            if fits_now(job):
+                world.start(job, BACKFILLED)
+
+    return replay(make_world(jobs, capacity, estimate), one_pass).result()
