@@ -20,6 +20,8 @@ Readings chosen where the specification leaves room
   jobs (checked in submit order) stay; the broken ones are re-inserted in submit order around
   them, before the compression sweep and the arrivals. An end is early iff it comes before the
   expected end as it stood one second earlier.
+- PV-EASY: ``venture=False`` leaves out step 3c only. Pruning spares victims from the highest
+  priority down. The state "at r0" in 2.7 is the one before anything starts at r0.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 HEAD, RESERVED, BACKFILLED, PREEMPTING = 1, 2, 3, 4
 
@@ -79,7 +82,7 @@ class Result:
     passes: int
 
 
-# ------------------------------------------------------------------------------- vectors
+# ----------------------------------------------------------------------------- vectors
 def plus(a: Vector, b: Vector) -> Vector:
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
@@ -98,7 +101,7 @@ def total(needs: Iterable[Vector], zero: Vector) -> Vector:
     return zero
 
 
-# ------------------------------------------------------------------------------- estimates (1.6)
+# ----------------------------------------------------------------------------- estimates (1.6)
 CORRECTIONS = [60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000]
 
 
@@ -156,7 +159,7 @@ class Estimates:
         return self.kind == "last-two"
 
 
-# ------------------------------------------------------------------------------- the world
+# ----------------------------------------------------------------------------- the world
 @dataclass
 class Running:
     """One execution of a job."""
@@ -167,9 +170,12 @@ class Running:
     estimate: int  # the same, after corrections
     backfilled: bool = False
     corrections: int = 0
+    preempted_at: int | None = None
 
     @property
     def end(self) -> int:
+        if self.preempted_at is not None:
+            return self.preempted_at
         return self.start + self.job.effective_run
 
     def expected_end(self, now: int) -> int:
@@ -188,7 +194,7 @@ class Block:
     job: Job
     at: int
     promised: int
-    running: list[Running]
+    running: list[tuple[Job, int]]  # with their true ends
 
 
 @dataclass
@@ -244,13 +250,15 @@ class World:
     def block(self, job: Job, promised: int = -1) -> None:
         """The first in the order cannot start: remember the first time that happens."""
         if job.id not in self.blocks:
-            self.blocks[job.id] = Block(job, self.now, promised, list(self.running))
+            running = [(run.job, run.end) for run in self.running]
+            self.blocks[job.id] = Block(job, self.now, promised, running)
             if promised != -1:
                 self.promised[job.id] = promised
 
     def preempt(self, run: Running) -> None:
         """Kill a running job; it waits again with its old priority, its work is lost."""
         self.running.remove(run)
+        run.preempted_at = self.now
         self.lost.setdefault(run.job.id, []).append((run.start, self.now))
         self.waiting.append(run.job)
         self.waiting.sort(key=lambda job: job.priority)
@@ -341,7 +349,7 @@ def correct(run: Running, now: int) -> None:
         run.corrections += 1
 
 
-# ------------------------------------------------------------------------------- plans over time
+# ----------------------------------------------------------------------------- plans over time
 @dataclass(frozen=True)
 class Held:
     """``need`` is taken during [start, end)."""
@@ -375,7 +383,7 @@ def earliest(capacity: Vector, held: list[Held], need: Vector, length: int, now:
     raise AssertionError("does not even fit when all is over")
 
 
-# ------------------------------------------------------------------------------- fcfs and greedy
+# ----------------------------------------------------------------------------- fcfs and greedy
 def fcfs(jobs: list[Job], capacity: Vector, *, estimate: object = "requested") -> Result:
     """5.4: the head blocks all."""
 
@@ -406,7 +414,7 @@ def greedy(jobs: list[Job], capacity: Vector, *, estimate: object = "requested")
     return replay(make_world(jobs, capacity, estimate), one_pass).result()
 
 
-# ------------------------------------------------------------------------------- EASY (1.2, 5.1)
+# ----------------------------------------------------------------------------- EASY (1.2, 5.1)
 def easy_world(
     jobs: list[Job],
     capacity: Vector,
@@ -477,7 +485,7 @@ def easy(
     ).result()
 
 
-# ------------------------------------------------------------------------------- conservative (1.3)
+# ----------------------------------------------------------------------------- conservative (1.3)
 def conservative(
     jobs: list[Job], capacity: Vector, *, compress: bool = True, estimate: object = "requested"
 ) -> Result:
@@ -552,7 +560,7 @@ def conservative(
     ).result()
 
 
-# ------------------------------------------------------------------------------- K reservations
+# ----------------------------------------------------------------------------- K reservations
 Key = Callable[[Job, int], float]
 
 
@@ -642,3 +650,335 @@ def reservations(
                 world.start(job, BACKFILLED)
 
     return replay(make_world(jobs, capacity, estimate), one_pass).result()
+
+
+# ----------------------------------------------------------------------------- PV-EASY (2)
+def pv_easy_world(
+    jobs: list[Job],
+    capacity: Vector,
+    *,
+    predictor: object = "last",
+    venture: bool = True,
+    preempt: bool = True,
+    prune: bool = False,
+) -> World:
+    def one_pass(world: World) -> None:
+        while world.waiting:
+            head = world.waiting[0]
+            # 1. regular start
+            if fits(head.need, world.free()):
+                world.start_first(head)
+                continue
+            # 2. shadow load preemption, if it lets the head start right away
+            victims = choose_victims(world, head, prune=prune) if preempt else []
+            if not victims:
+                break
+            for run in victims:
+                world.preempt(run)
+            world.start(head, PREEMPTING)
+        if not world.waiting:
+            return
+        # 3. the head is blocked: venture backfilling
+        head, rest = world.waiting[0], world.waiting[1:]
+        # a. its reservation, as if the shadow jobs were not there
+        reserved = sunny_reservation(world, head)
+        world.block(head, promised=reserved)
+        # b. who should be gone by then, nearest predicted completion first
+        safe = [job for job in rest if world.now + world.estimate(job) <= reserved]
+        for job in sorted(safe, key=world.estimate):  # stable: ties by priority
+            if fits(job.need, world.free()):
+                world.start(job, BACKFILLED)
+        # c. anybody else who fits, by priority
+        if venture:
+            for job in rest:
+                if job in world.waiting and fits(job.need, world.free()):
+                    world.start(job, BACKFILLED)
+
+    return replay(make_world(jobs, capacity, predictor), one_pass)
+
+
+def is_shadow(run: Running, head: Job) -> bool:
+    """2.2: some waiting job, that is the head, has higher priority."""
+    return run.job.priority > head.priority
+
+
+def choose_victims(world: World, head: Job, *, prune: bool) -> list[Running]:
+    """Shadow jobs from the lowest priority up until the head fits; nobody if all are too few.
+
+    Pruning spares a victim, highest priority first, if the head fits without its death.
+    """
+    shadow = [run for run in world.running if is_shadow(run, head)]
+    shadow.sort(key=lambda run: run.job.priority, reverse=True)
+    victims: list[Running] = []
+    for run in shadow:
+        victims.append(run)
+        if fits(head.need, total((v.job.need for v in victims), world.free())):
+            break
+    else:
+        return []
+    if prune:
+        for run in reversed(list(victims)):
+            others = [v for v in victims if v is not run]
+            if fits(head.need, total((v.job.need for v in others), world.free())):
+                victims = others
+    return victims
+
+
+def sunny_reservation(world: World, head: Job) -> int:
+    sunny = [run for run in world.running if not is_shadow(run, head)]
+    for t in sorted({world.now} | {run.expected_end(world.now) for run in sunny}):
+        if fits(head.need, world.free_at(t, sunny)):
+            return t
+    raise AssertionError("the head does not even fit into the empty machine")
+
+
+def pv_easy(
+    jobs: list[Job],
+    capacity: Vector,
+    *,
+    predictor: object = "last",
+    venture: bool = True,
+    preempt: bool = True,
+    prune: bool = False,
+) -> Result:
+    """PV-EASY; ``venture=False`` leaves out step 3c, ``preempt=False`` leaves out step 2."""
+    return pv_easy_world(
+        jobs, capacity, predictor=predictor, venture=venture, preempt=preempt, prune=prune
+    ).result()
+
+
+# ----------------------------------------------------------------------------- fairness (2.6, 2.7)
+@dataclass(frozen=True)
+class Delay:
+    """2.6: how long a blocked job was held up by later ones."""
+
+    id: int
+    blocked_at: int
+    fst2: int  # when it could start if nobody started after it was blocked
+    fst: int  # the same with the lower-priority jobs out of the way
+    start: int
+
+    @property
+    def delay2(self) -> int:
+        return max(0, self.start - self.fst2)
+
+    @property
+    def delay(self) -> int:
+        return max(0, self.start - self.fst)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """2.7: a job that could not start at its first reservation because of backfilled ones."""
+
+    id: int
+    reserved: int
+    start: int
+    run: int
+
+    @property
+    def dtr(self) -> int:
+        return self.start - self.reserved
+
+    @property
+    def si(self) -> float:
+        return self.dtr / max(self.run, 10)
+
+
+def when_free(capacity: Vector, running: list[tuple[Job, int]], need: Vector, since: int) -> int:
+    """First moment >= since with ``need`` free, by the true ends, if nothing else starts."""
+    for t in sorted({since} | {end for _, end in running if end > since}):
+        used = total((job.need for job, end in running if end > t), tuple(0 for _ in capacity))
+        if fits(need, minus(capacity, used)):
+            return t
+    raise AssertionError("does not even fit into the empty machine")
+
+
+def delays(world: World) -> list[Delay]:
+    """Every job that was blocked as head, in (submit, id) order."""
+    found = []
+    for job in world.jobs:
+        if job.id in world.blocks:
+            block = world.blocks[job.id]
+            older = [(j, end) for j, end in block.running if j.priority < job.priority]
+            fst2 = when_free(world.capacity, block.running, job.need, block.at)
+            fst = when_free(world.capacity, older, job.need, block.at)
+            found.append(Delay(job.id, block.at, fst2, fst, world.last[job.id].start))
+    return found
+
+
+def violations(world: World) -> list[Violation]:
+    """Late starts for which a lower-priority job that outran its prediction is to blame.
+
+    The state "at r0" is the one before anything starts at r0.
+    """
+    found = []
+    for job in world.jobs:
+        if job.id not in world.blocks:
+            continue
+        block, start = world.blocks[job.id], world.last[job.id].start
+        r0 = block.promised
+        if start <= r0:
+            continue
+        running = [run for run in world.starts if run.start < r0 < run.end]
+        free = world.capacity
+        for run in running:
+            free = minus(free, run.job.need)
+        for run in running:
+            lower = run.job.priority > job.priority
+            if lower and run.start >= block.at and run.start + run.frozen <= r0:
+                free = plus(free, run.job.need)
+        if fits(job.need, free):
+            found.append(Violation(job.id, r0, start, job.effective_run))
+    return found
+
+
+def easy_fairness(
+    jobs: list[Job],
+    capacity: Vector,
+    *,
+    backfill: str = "order",
+    estimate: object = "requested",
+    extra_update: bool = True,
+    fixed_reservation: bool = False,
+) -> tuple[list[Delay], list[Violation]]:
+    """Tables 1 and 2 of the PV-EASY paper, job by job, for the run that ``easy`` makes."""
+    world = easy_world(
+        jobs,
+        capacity,
+        backfill=backfill,
+        estimate=estimate,
+        extra_update=extra_update,
+        fixed_reservation=fixed_reservation,
+    )
+    return delays(world), violations(world)
+
+
+# ----------------------------------------------------------------------------- BB, BL, IBB (5)
+def used_shares(world: World, job: Job | None = None) -> list[Fraction]:
+    """S_i, or S_i + R_i with a job: used over capacity, exact."""
+    used = minus(world.capacity, world.free())
+    if job is not None:
+        used = plus(used, job.need)
+    return [Fraction(u, c) for u, c in zip(used, world.capacity, strict=True)]
+
+
+def average(shares: list[Fraction]) -> Fraction:
+    return sum(shares, Fraction(0)) / len(shares)
+
+
+class HeadReservation:
+    """EASY's frame with vectors (5.1): who may backfill now."""
+
+    def __init__(self, world: World, head: Job) -> None:
+        self.world = world
+        self.shadow, self.extra = shadow_and_extra(world, head)
+        world.block(head, promised=self.shadow)
+
+    def ends_in_time(self, job: Job) -> bool:
+        return self.world.now + self.world.estimate(job) <= self.shadow
+
+    def allows(self, job: Job) -> bool:
+        if not fits(job.need, self.world.free()):
+            return False
+        return self.ends_in_time(job) or fits(job.need, self.extra)
+
+    def start(self, job: Job) -> None:
+        self.world.start(job, BACKFILLED)
+        if not self.ends_in_time(job):
+            self.extra = minus(self.extra, job.need)
+
+
+def backfilling(
+    jobs: list[Job],
+    capacity: Vector,
+    estimate: object,
+    backfill_jobs: Callable[[World, HeadReservation, list[Job]], None],
+) -> Result:
+    """Heads first, then ``backfill_jobs`` around the reservation of the blocked head."""
+
+    def one_pass(world: World) -> None:
+        while world.waiting and fits(world.waiting[0].need, world.free()):
+            world.start_first(world.waiting[0])
+        if world.waiting:
+            head, rest = world.waiting[0], world.waiting[1:]
+            backfill_jobs(world, HeadReservation(world, head), rest)
+
+    return replay(make_world(jobs, capacity, estimate), one_pass).result()
+
+
+def best_first(
+    score: Callable[[World, Job], Fraction], per_pass: str
+) -> Callable[[World, HeadReservation, list[Job]], None]:
+    """Start the allowed job of smallest score (ties by arrival); once, or until there is none."""
+    assert per_pass in ("one", "until-none")
+
+    def backfill_jobs(world: World, reservation: HeadReservation, rest: list[Job]) -> None:
+        while True:
+            allowed = [job for job in rest if reservation.allows(job)]
+            if not allowed:
+                return
+            best = min(allowed, key=lambda job: (score(world, job), job.priority))
+            reservation.start(best)
+            rest = [job for job in rest if job is not best]
+            if per_pass == "one":
+                return
+
+    return backfill_jobs
+
+
+def bb(
+    jobs: list[Job], capacity: Vector, *, per_pass: str = "one", estimate: object = "requested"
+) -> Result:
+    """5.2 eq. 1: max / avg * (1 - avg) of the shares in use with the job, smallest first."""
+
+    def score(world: World, job: Job) -> Fraction:
+        shares = used_shares(world, job)
+        return max(shares) / average(shares) * (1 - average(shares))
+
+    return backfilling(jobs, capacity, estimate, best_first(score, per_pass))
+
+
+def bl(
+    jobs: list[Job],
+    capacity: Vector,
+    *,
+    per_pass: str = "until-none",
+    estimate: object = "requested",
+) -> Result:
+    """5.2: the largest request for the resource that is least used now."""
+
+    def score(world: World, job: Job) -> Fraction:
+        shares = used_shares(world)
+        least = shares.index(min(shares))  # lower index on a tie
+        return Fraction(-job.need[least])
+
+    return backfilling(jobs, capacity, estimate, best_first(score, per_pass))
+
+
+def ibb(
+    jobs: list[Job],
+    capacity: Vector,
+    *,
+    threshold: str = "live",
+    literal: bool = False,
+    estimate: object = "requested",
+) -> Result:
+    """5.3 eq. 2; ``literal`` is Algorithm 1 as printed, which accepts nobody."""
+    assert threshold in ("live", "frozen")
+
+    def backfill_jobs(world: World, reservation: HeadReservation, rest: list[Job]) -> None:
+        at_first = used_shares(world)
+        for job in rest:
+            if not reservation.allows(job):
+                continue
+            now = used_shares(world) if threshold == "live" else at_first
+            then = used_shares(world, job)
+            if literal:
+                accepted = average(then) <= average(at_first)
+            else:
+                accepted = max(then) * sum(now) <= max(now) * sum(then)
+            if accepted:
+                reservation.start(job)
+
+    return backfilling(jobs, capacity, estimate, backfill_jobs)
