@@ -1,4 +1,4 @@
-"""The Lublin-Feitelson generator against the public model's own figures (spec 7.6)."""
+"""The Lublin-Feitelson generator against the public model's own figures."""
 
 from __future__ import annotations
 

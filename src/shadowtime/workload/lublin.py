@@ -1,4 +1,4 @@
-"""Workloads by the Lublin-Feitelson model (spec 7, after m_lublin99.c)."""
+"""Workloads by the Lublin-Feitelson model (after m_lublin99.c)."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class LublinModel:
     @property
     def widest(self) -> int:
         """The widest job the model can draw."""
-        exact, rounded = 2.0**self.u_high, 2.0 ** math.floor(self.u_high + 0.5)
+        exact, rounded = math.exp2(self.u_high), math.exp2(math.floor(self.u_high + 0.5))
         return math.floor(max(exact, rounded) + 0.5)
 
     def replace(self, **changes: Any) -> LublinModel:
