@@ -1,1 +1,6 @@
-"""trace."""
+"""Job logs: one format per file, a pure parser and a thin opener each."""
+
+from shadowtime.trace.read import read, read_raw
+from shadowtime.trace.swf import parse_swf, read_swf
+
+__all__ = ["parse_swf", "read", "read_raw", "read_swf"]

@@ -1,0 +1,90 @@
+"""The thin part of every reader: a file's bytes, unpacked, or a clear reason why not."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+
+from shadowtime.errors import InputError, UsageError
+
+_GZIP = b"\x1f\x8b"
+_OTHERS = {
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"(\xb5/\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"PAR1": "Parquet",
+    b"SQLite format": "an SQLite database",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+_BOM = b"\xef\xbb\xbf"
+
+
+def load(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a text file, plain or gzip (told by its content, not its name).
+
+    A UTF-8 mark at the start and the line ends of old Macs are taken out of the way.
+    """
+    name = os.fspath(path)
+    try:
+        data = Path(name).read_bytes()
+    except FileNotFoundError:
+        raise InputError("no such file", path=name, hint="Check the name and the folder.") from None
+    except IsADirectoryError:
+        raise InputError("this is a folder", path=name, hint="Name a file in it.") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({error})", path=name) from None
+    if data.startswith(_GZIP):
+        data = _unpack(data, name)
+    for magic, what in _OTHERS.items():
+        if data.startswith(magic):
+            raise InputError(
+                f"this is {what}, not text", path=name, hint="Unpack or convert it first."
+            )
+    data = data.removeprefix(_BOM)
+    if b"\n" not in data and b"\r" in data:
+        data = data.replace(b"\r", b"\n")
+    if not data.strip():
+        raise InputError("the file is empty", path=name, hint="Was it written to the end?")
+    return data
+
+
+def save(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file in one go, gzip if its name ends in .gz; the same bytes for the same data."""
+    name = os.fspath(path)
+    if name.endswith(".gz"):
+        data = gzip.compress(data, 6, mtime=0)
+    try:
+        Path(name).write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be written ({error.strerror or error})") from None
+
+
+def _unpack(data: bytes, name: str) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except EOFError:
+        raise InputError(
+            "the gzip data ends too early", path=name, hint="Fetch or copy the file again."
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(
+            f"the gzip data is damaged ({error})", path=name, hint="Fetch or copy the file again."
+        ) from None
+
+
+def stem(path: str | os.PathLike[str]) -> str:
+    """The file's name without folders and the endings that name a format.
+
+    Examples
+    --------
+    >>> stem("logs/KTH-SP2-1996-2.1-cln.swf.gz")
+    'KTH-SP2-1996-2.1-cln'
+    """
+    name = Path(os.fspath(path)).name
+    for ending in (".gz", ".swf", ".psv", ".csv", ".txt"):
+        name = name.removesuffix(ending)
+    return name or "trace"

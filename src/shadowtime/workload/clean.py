@@ -1,0 +1,253 @@
+"""From the lines of a log to jobs that can be scheduled: every rule named, switched and counted.
+
+Logs are dirty, and what one does about it changes the answer (Feitelson, Tsafrir & Krakov 2014),
+so nothing is repaired or dropped without a count in ``Workload.cleaning``. A rule that applied
+but found nothing is listed with 0: one sees that it was looked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.workload.fit import fit
+from shadowtime.workload.raw import (
+    KEPT,
+    MAX_AMOUNT,
+    STATUS_CANCELLED,
+    STATUS_PARTIAL,
+    RawTrace,
+)
+from shadowtime.workload.repeats import chain_parts, identical_lines
+from shadowtime.workload.rules import RULES, explain
+from shadowtime.workload.sieve import Sieve
+from shadowtime.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray, Ints
+
+__all__ = ["RULES", "clean", "explain", "fit"]
+
+Overrun = Literal["cut", "extend", "keep"]
+Cancelled = Literal["drop", "queue-until-cancel", "refuse"]
+Partial = Literal["drop", "keep", "refuse"]
+NoRun = Literal["drop", "one-second", "refuse"]
+Drop = Literal["drop", "refuse"]
+MissingRequest = Literal["run", "drop", "refuse"]
+Repeated = Literal["renumber", "refuse"]
+Order = Literal["sort", "refuse"]
+ProcsField = Literal["allocated", "requested"]
+MemField = Literal["requested", "used"]
+
+
+def clean(
+    raw: RawTrace,
+    *,
+    overrun: Overrun = "cut",
+    cancelled: Cancelled = "drop",
+    partial: Partial = "drop",
+    no_run: NoRun = "drop",
+    no_procs: Drop = "drop",
+    negative_submit: Drop = "drop",
+    missing_request: MissingRequest = "run",
+    repeated: Repeated = "renumber",
+    out_of_order: Order = "sort",
+    procs_field: ProcsField = "allocated",
+    procs_per_node: int = 1,
+    memory: bool = False,
+    mem_field: MemField = "requested",
+    gpus: bool = False,
+) -> Workload:
+    """The jobs of a log that can be scheduled.
+
+    Rules, in the order in which they are applied; a job is counted by the first that drops it
+    -----
+    partial : a job that ran in several bursts has a summary line (status 0, 1, 5) and a line per
+        part (2, 3, 4). ``drop`` keeps the summaries, or work would count twice; ``keep`` takes
+        the parts instead, each submitted when the one before it ended.
+    negative_submit : submit < 0 is dropped.
+    cancelled : status 5 and run <= 0. ``queue-until-cancel`` keeps such a job with its request as
+        run time and the moment of its cancellation in ``extra["cancel_at"]`` (-1 elsewhere).
+    no_run : run <= 0 otherwise. In SWF 0 means under half a second: ``one-second`` keeps those.
+    no_procs : processors are those allocated, else those requested (``procs_field`` turns that
+        round); neither is dropped. ``procs_per_node`` rounds up to whole nodes.
+    missing_request : request <= 0 becomes the run time.
+    repeated : a line equal to an earlier one is dropped; a number used twice for different jobs
+        keeps its first job, the others get numbers above the largest (old ones in
+        ``extra["log_id"]``). Numbers below 0 are replaced likewise.
+    out_of_order : jobs are sorted by (submit, id); those that stood too low are counted.
+    overrun : run > request. ``cut``: killed at the request. ``extend``: the request becomes the
+        run time. ``keep``: no job has a limit.
+    memory : adds the resource ``memory``, KB of the whole job: the requested memory per processor
+        (else the used one; ``mem_field`` turns that round) times the processors.
+    gpus : adds the resource ``gpus`` where the format knows them.
+
+    ``refuse`` turns a rule into an error that names the first line it would have touched.
+
+    Examples
+    --------
+    >>> from shadowtime.trace.swf import parse_swf
+    >>> raw = parse_swf(b"1 0 5 90 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\\n"
+    ...                 b"2 9 7 -1 4 -1 -1 4 60 -1 5 1 1 1 1 1 -1 -1\\n", name="two")
+    >>> w = clean(raw)
+    >>> w.run.tolist(), w.effective_run.tolist(), w.recorded_start.tolist()
+    ([90], [60], [5])
+    >>> w.cleaning["overrun_cut"], w.cleaning["cancelled_dropped"], w.cleaning["no_run_dropped"]
+    (1, 1, 0)
+
+    References
+    ----------
+    Feitelson, Tsafrir & Krakov, Experience with using the Parallel Workloads Archive, JPDC 2014.
+    """
+    _allowed("overrun", overrun, Overrun)
+    _allowed("cancelled", cancelled, Cancelled)
+    _allowed("partial", partial, Partial)
+    _allowed("no_run", no_run, NoRun)
+    _allowed("no_procs", no_procs, Drop)
+    _allowed("negative_submit", negative_submit, Drop)
+    _allowed("missing_request", missing_request, MissingRequest)
+    _allowed("repeated", repeated, Repeated)
+    _allowed("out_of_order", out_of_order, Order)
+    _allowed("procs_field", procs_field, ProcsField)
+    _allowed("mem_field", mem_field, MemField)
+    if procs_per_node < 1:
+        raise UsageError(f"procs_per_node must be at least 1, not {procs_per_node}")
+
+    sieve = Sieve(raw)
+    status, run, request = raw["status"], raw["run"], raw["request"]
+    job_id, submit = raw["job_id"], raw["submit"]
+
+    part = np.isin(status, STATUS_PARTIAL)
+    if partial == "keep":
+        sieve.drop("summary", np.isin(job_id, job_id[part]) & ~part)
+        submit = chain_parts(raw, part)
+    else:
+        sieve.drop("partial", part, refuse=partial == "refuse")
+    sieve.drop("negative_submit", submit < 0, refuse=negative_submit == "refuse")
+
+    never = (status == STATUS_CANCELLED) & (run <= 0)
+    queued = np.zeros(len(raw), bool)
+    if cancelled == "queue-until-cancel":
+        queued = never & sieve.kept & (raw["wait"] >= 0) & (request > 0)
+        run = np.where(queued, request, run)
+        sieve.counts["cancelled_queued"] = int(queued.sum())
+        never &= ~queued
+    sieve.drop("cancelled", never, refuse=cancelled == "refuse")
+    if no_run == "one-second":
+        run = sieve.repair("no_run_one_second", run == 0, run, 1)
+    sieve.drop("no_run", run <= 0, refuse=no_run == "refuse")
+
+    procs, procs_from_other = _first_known(raw, "procs", "requested_procs", procs_field)
+    sieve.drop("no_procs", procs <= 0, refuse=no_procs == "refuse")
+    if missing_request == "run":
+        request = sieve.repair("request_from_run", request <= 0, request, run)
+    else:
+        sieve.drop("no_request", request <= 0, refuse=missing_request == "refuse")
+
+    job_id = sieve.unique(identical_lines(raw, sieve.kept), refuse=repeated == "refuse")
+    at = sieve.sorted(submit, job_id, refuse=out_of_order == "refuse")
+    counts = sieve.counts
+
+    wait = raw["wait"][at]
+    counts["negative_wait_ignored"] = int((wait < UNKNOWN).sum())
+    submit, run, request, procs = submit[at], run[at], request[at], procs[at]
+    other = "requested" if procs_field == "allocated" else "allocated"
+    counts[f"procs_from_{other}"] = int(procs_from_other[at].sum())
+
+    extra: dict[str, AnyArray] = {
+        name: raw[name][at] for name in KEPT if bool((raw[name] != UNKNOWN).any())
+    }
+    extra.update((name, column[at]) for name, column in raw.extra.items())
+    if bool((job_id != raw["job_id"]).any()):
+        extra["log_id"] = raw["job_id"][at]
+    if cancelled == "queue-until-cancel":
+        extra["cancel_at"] = np.where(queued[at], submit + wait, UNKNOWN)
+
+    demands: dict[str, Ints] = {}
+    if memory:
+        demands["memory"] = _memory(raw, at, procs, mem_field, counts)
+    if gpus:
+        demands["gpus"] = _gpus(raw, at, counts)
+    if procs_per_node > 1:
+        whole = -(-procs // procs_per_node) * procs_per_node
+        counts["procs_rounded_to_nodes"] = int((whole != procs).sum())
+        procs = whole
+
+    over = run > request
+    verb = {"cut": "cut", "extend": "extended", "keep": "kept"}[overrun]
+    counts[f"overrun_{verb}"] = int(over.sum())
+    if overrun == "extend":
+        request = np.maximum(request, run)
+    return Workload(
+        name=raw.name,
+        job_id=job_id[at],
+        submit=submit,
+        run=run,
+        request=request,
+        limit=np.full(len(at), NO_LIMIT, np.int64) if overrun == "keep" else request,
+        demand=np.stack([procs, *demands.values()], axis=1),
+        resources=("procs", *demands),
+        user=raw["user"][at],
+        group=raw["group"][at],
+        executable=raw["executable"][at],
+        queue=raw["queue"][at],
+        partition=raw["partition"][at],
+        status=status[at],
+        recorded_start=np.where(wait >= 0, submit + wait, UNKNOWN),
+        extra=extra,
+        header=raw.header,
+        cleaning={**raw.counts, **counts},
+        machine=raw.machine,
+    )
+
+
+def _first_known(raw: RawTrace, one: str, two: str, choice: str) -> tuple[Ints, AnyArray]:
+    """Field ``one`` where it is above 0, else ``two``; the other way round if so chosen."""
+    first, second = (raw[one], raw[two]) if choice == "allocated" else (raw[two], raw[one])
+    fallback = (first <= 0) & (second > 0)
+    return np.where(fallback, second, first), fallback
+
+
+def _memory(
+    raw: RawTrace, at: Ints, procs: Ints, mem_field: MemField, counts: dict[str, int]
+) -> Ints:
+    """KB of whole jobs."""
+    if "memory" in raw.demands:
+        whole = raw.demands["memory"][at]
+        counts["memory_unknown"] = int((whole < 0).sum())
+        return np.maximum(whole, 0)
+    asked, used = raw["requested_memory"][at], raw["used_memory"][at]
+    first, second = (asked, used) if mem_field == "requested" else (used, asked)
+    fallback = (first <= 0) & (second > 0)
+    other = "used" if mem_field == "requested" else "requested"
+    counts[f"memory_from_{other}"] = int(fallback.sum())
+    each = np.maximum(np.where(fallback, second, first), 0)
+    counts["memory_unknown"] = int((each == 0).sum())
+    huge = each > MAX_AMOUNT // procs
+    if bool(huge.any()):
+        line = at[int(np.argmax(huge))]
+        raise InputError(
+            f"job {int(raw['job_id'][line])} needs more than {MAX_AMOUNT} KB of memory in all",
+            path=raw.path,
+            line=int(raw.line[line]),
+            hint="SWF counts KB per processor: look for a figure in bytes.",
+        )
+    return each * procs
+
+
+def _gpus(raw: RawTrace, at: Ints, counts: dict[str, int]) -> Ints:
+    if "gpus" not in raw.demands:
+        raise UsageError(
+            f"{raw.path or raw.name} does not say how many GPUs a job has: only logs from Slurm do"
+        )
+    gpus = raw.demands["gpus"][at]
+    counts["gpus_unknown"] = int((gpus < 0).sum())
+    return np.maximum(gpus, 0)
+
+
+def _allowed(name: str, value: str, kind: object) -> None:
+    if value not in get_args(kind):
+        raise UsageError(f"{name} must be one of {', '.join(get_args(kind))}, not {value!r}")
