@@ -1,0 +1,54 @@
+"""The same jobs at other submission times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.types import UNKNOWN
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload.workload import Workload
+
+
+def resubmitted(workload: Workload, submit: Ints, *, recorded: bool = False) -> Workload:
+    """The jobs submitted at these times, in (submit, id) order.
+
+    What hangs on the submission moves with it: the moment at which a queued job is cancelled
+    (``extra["cancel_at"]``) keeps its distance. Recorded starts move along with ``recorded``
+    (all jobs shifted alike); else they are forgotten, for they belong to the old load.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 5], run=[1, 1], procs=[1, 1], recorded_start=[2, 9])
+    >>> late = resubmitted(w, w.submit + 100, recorded=True)
+    >>> late.submit.tolist(), late.recorded_start.tolist()
+    ([100, 105], [102, 109])
+    """
+    start = workload.recorded_start
+    if recorded:
+        start = np.where(start == UNKNOWN, UNKNOWN, start + (submit - workload.submit))
+    else:
+        start = np.full(len(workload), UNKNOWN, np.int64)
+    extra: dict[str, AnyArray] = dict(workload.extra)
+    if "cancel_at" in extra:
+        at = extra["cancel_at"]
+        extra["cancel_at"] = np.where(at == UNKNOWN, UNKNOWN, at + (submit - workload.submit))
+    return workload.replace(submit=submit, recorded_start=start, extra=extra).sorted()
+
+
+def from_zero(workload: Workload) -> Workload:
+    """The same workload with its first submission at 0.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> from_zero(Workload.build(submit=[7, 9], run=[1, 1], procs=[1, 1])).submit.tolist()
+    [0, 2]
+    """
+    if len(workload) == 0:
+        return workload
+    return resubmitted(workload, workload.submit - workload.submit[0], recorded=True)

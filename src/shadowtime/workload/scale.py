@@ -1,0 +1,94 @@
+"""Load: what a workload asks of a machine, and the same jobs arriving faster or slower."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+from shadowtime.workload.moved import resubmitted
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.workload.workload import Workload
+
+
+def offered_load(workload: Workload, cluster: Cluster) -> dict[str, float]:
+    """What the jobs ask of each resource as a share of what the machine has.
+
+    The demand area, sum of demand x run (cut at the limit), over capacity x (last submission -
+    first submission), for every resource that both the workload and the machine count. At 1 and
+    above the queue grows as long as jobs arrive: say so wherever such a load is used.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 100], run=[50, 50], procs=[4, 2])
+    >>> offered_load(w, Cluster.pool(4))
+    {'procs': 0.75}
+    """
+    span = _span(workload)
+    run = workload.effective_run
+    total = cluster.total
+    area = {
+        name: int((workload.demand[:, column] * run).sum())
+        for column, name in enumerate(workload.resources)
+        if total.get(name, 0) > 0
+    }
+    return {name: amount / (total[name] * span) for name, amount in area.items()}
+
+
+def scale_load(workload: Workload, factor: float) -> Workload:
+    """The same jobs arriving ``factor`` times as fast; run times stay.
+
+    submit' = first + floor((submit - first) * 1000 / k) with k = 1000 * factor rounded to a whole
+    number, in whole-number arithmetic. Stretching the gaps stretches days and weeks too: the
+    daily cycle is no longer one of 24 hours. Recorded starts are forgotten.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[10, 20, 31], run=[1, 1, 1], procs=[1, 1, 1])
+    >>> scale_load(w, 2).submit.tolist()
+    [10, 15, 20]
+    >>> scale_load(w, 0.5).submit.tolist()
+    [10, 30, 52]
+    """
+    if not (math.isfinite(factor) and factor >= 0.001):
+        raise UsageError(f"the load factor is {factor}; give a number from 0.001")
+    if len(workload) == 0:
+        return workload
+    first = workload.submit[0]
+    return resubmitted(workload, first + (workload.submit - first) * 1000 // round(1000 * factor))
+
+
+def to_load(workload: Workload, cluster_procs: int, target: float) -> Workload:
+    """The same jobs arriving so that the offered load of processors is ``target``.
+
+    ``scale_load`` by target / offered load, so the result is as near as a factor in thousandths
+    and whole seconds allow: measure it with ``offered_load`` where it matters.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 100], run=[50, 50], procs=[4, 2])
+    >>> offered_load(to_load(w, 4, 1.5), Cluster.pool(4))
+    {'procs': 1.5}
+    """
+    if cluster_procs < 1:
+        raise UsageError(f"a machine of {cluster_procs} processors has no load; give at least 1")
+    if not (math.isfinite(target) and target > 0):
+        raise UsageError(f"the load asked for is {target}; give a number above 0")
+    area = int((workload.procs * workload.effective_run).sum())
+    return scale_load(workload, target * cluster_procs * _span(workload) / area)
+
+
+def _span(workload: Workload) -> int:
+    span = int(workload.submit[-1] - workload.submit[0]) if len(workload) else 0
+    if span == 0:
+        raise UsageError(
+            f"{workload.name}: all jobs arrive in the same second, so there is no load to speak of"
+        )
+    return span
