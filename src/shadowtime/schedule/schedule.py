@@ -60,6 +60,8 @@ class Schedule:
     place: tuple[str, ...] | None = None
     penalised: Ints | None = None
     attempts: Attempts = field(default_factory=Attempts.none)
+    missing: tuple[str, ...] = ()
+    """Columns the source did not have and that hold neutral values: reason, kills, killed."""
     policy: str = ""
     claims: tuple[str, ...] = ()
     """What the policy says of itself and check proves: promises-kept, strictly-fair, ..."""

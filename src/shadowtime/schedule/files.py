@@ -1,0 +1,97 @@
+"""Schedule files by name: OUT.csv or OUT.parquet, with OUT.attempts.* beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.schedule import parquet
+from shadowtime.schedule.csv_read import parse_attempts, parse_schedule
+from shadowtime.schedule.csv_write import attempts_lines, schedule_lines
+from shadowtime.schedule.schedule import Attempts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shadowtime.schedule.schedule import Schedule
+
+
+def attempts_path(path: Path | str) -> Path:
+    """Where the attempts of a schedule file lie.
+
+    Examples
+    --------
+    >>> attempts_path("runs/easy.csv").as_posix()
+    'runs/easy.attempts.csv'
+    """
+    schedule = Path(path)
+    return schedule.with_name(f"{schedule.stem}.attempts{schedule.suffix}")
+
+
+def write(schedule: Schedule, path: Path | str) -> None:
+    """Write a schedule as CSV or, by its ending, as Parquet.
+
+    The attempts of preempted jobs go to ``OUT.attempts.csv``. That file is written only where
+    there are attempts, or where an older one lies there that would be taken for this schedule's.
+    """
+    target = Path(path)
+    beside = attempts_path(target)
+    with_attempts = len(schedule.attempts) > 0 or beside.exists()
+    try:
+        if _is_parquet(target):
+            parquet.write_schedule(schedule, target)
+            if with_attempts:
+                parquet.write_attempts(schedule.attempts, beside)
+            return
+        _write_text(target, schedule_lines(schedule))
+        if with_attempts:
+            _write_text(beside, attempts_lines(schedule.attempts))
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise UsageError(
+            f"cannot write {error.filename or target}: {what}. Check the folder and its rights."
+        ) from None
+
+
+def read(path: Path | str, *, names: Mapping[str, str] | None = None) -> Schedule:
+    """Read a schedule, from Shadowtime or from anywhere, and the attempts beside it.
+
+    See :func:`shadowtime.schedule.csv_read.parse_schedule` for what a file may look like;
+    ``names`` translates the columns of other tools' CSV files.
+    """
+    source = Path(path)
+    beside = attempts_path(source)
+    if _is_parquet(source):
+        if names:
+            raise UsageError("columns can be renamed for CSV files only: convert the file first")
+        attempts = parquet.read_attempts(beside) if beside.exists() else Attempts.none()
+        return parquet.read_schedule(source, attempts)
+    attempts = Attempts.none()
+    if beside.exists():
+        attempts = parse_attempts(_read_text(beside), path=str(beside))
+    return parse_schedule(_read_text(source), path=str(source), attempts=attempts, names=names)
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def _write_text(path: Path, pieces: Iterable[str]) -> None:
+    # Line ends are the same on every system: same inputs, same bytes.
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(pieces)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(
+            "not a text file", path=str(path), hint="Give a CSV file, or end its name in .parquet."
+        ) from None
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise InputError(
+            f"cannot be read: {what}", path=str(path), hint="Check the name and its rights."
+        ) from None

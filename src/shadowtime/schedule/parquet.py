@@ -1,0 +1,144 @@
+"""Schedules as Parquet files: the CSV's columns, typed, with the policy's name and claims."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.errors import InputError, MissingExtra
+from shadowtime.schedule.assemble import attempts_from, first_out_of_range, schedule_from
+from shadowtime.schedule.columns import (
+    ALWAYS,
+    ATTEMPTS,
+    LABELS,
+    REQUIRED,
+    UNKNOWN_ALLOWED,
+    WHERE_KNOWN,
+    present,
+)
+from shadowtime.types import NO_LIMIT, UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from shadowtime.schedule.schedule import Attempts, Schedule
+    from shadowtime.types import Ints
+
+METADATA = b"shadowtime"
+
+
+def _pyarrow(purpose: str) -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", extra="parquet", purpose=purpose) from None
+    return pyarrow
+
+
+def write_schedule(schedule: Schedule, path: Path) -> None:
+    """Write a schedule as Parquet; unknown values are -1 as in the CSV, reasons are names."""
+    arrow = _pyarrow("write Parquet files")
+    columns: dict[str, Any] = {}
+    for name in present(schedule):
+        column = getattr(schedule, name)
+        if name == "reason":
+            codes = arrow.array(column, arrow.int8())
+            columns[name] = arrow.DictionaryArray.from_arrays(codes, arrow.array(LABELS))
+        elif name == "limit":
+            columns[name] = arrow.array(np.where(column >= NO_LIMIT, UNKNOWN, column))
+        else:
+            columns[name] = arrow.array(column)
+    about = {"policy": schedule.policy, "claims": schedule.claims, "counters": schedule.counters}
+    metadata = {METADATA: json.dumps(about, default=dict).encode()}
+    arrow.parquet.write_table(arrow.table(columns, metadata=metadata), path)
+
+
+def write_attempts(attempts: Attempts, path: Path) -> None:
+    """Write the attempts of preempted jobs as Parquet."""
+    arrow = _pyarrow("write Parquet files")
+    columns = (attempts.job_id, attempts.start, attempts.end, attempts.killed)
+    arrow.parquet.write_table(arrow.table(dict(zip(ATTEMPTS, columns, strict=True))), path)
+
+
+def read_schedule(path: Path, attempts: Attempts) -> Schedule:
+    """Read a schedule by the rules of the CSV reader."""
+    table = _table(path, REQUIRED)
+    names = [name for name in ALWAYS + WHERE_KNOWN if name in table.column_names]
+    schedule = schedule_from(
+        {name: _integers(table, name, path) for name in names if name != "place"},
+        place=table.column("place").to_pylist() if "place" in names else None,
+        attempts=attempts,
+        ignored=table.num_columns - len(names),
+    )
+    about = json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
+    return schedule.replace(
+        policy=str(about.get("policy", "")),
+        claims=tuple(about.get("claims", ())),
+        counters={**about.get("counters", {}), **schedule.counters},
+    )
+
+
+def read_attempts(path: Path) -> Attempts:
+    """Read the attempts of preempted jobs."""
+    table = _table(path, ATTEMPTS)
+    return attempts_from({name: _integers(table, name, path) for name in ATTEMPTS})
+
+
+def _table(path: Path, needed: Sequence[str]) -> Any:
+    arrow = _pyarrow("read Parquet files")
+    try:
+        table = arrow.parquet.read_table(path)
+    except (OSError, arrow.ArrowException) as error:
+        what = str(error).splitlines()[0]
+        raise InputError(
+            f"cannot be read: {what}", path=str(path), hint="Check the file and its rights."
+        ) from None
+    lacking = [name for name in needed if name not in table.column_names]
+    if lacking:
+        found = ", ".join(table.column_names)
+        raise InputError(
+            f"no column {', '.join(lacking)} (found: {found[:200]})",
+            path=str(path),
+            hint=f"Give {', '.join(needed)}.",
+        )
+    return table
+
+
+def _integers(table: Any, name: str, path: Path) -> Ints:
+    """A column as whole numbers; reasons may be names."""
+    column = table.column(name)
+    if str(column.type) in ("int64", "int8", "int32") and column.null_count == 0:
+        return _within(name, column.to_numpy().astype(np.int64), path)
+    if str(column.type).startswith("dictionary"):
+        column = column.cast(column.type.value_type)
+    cells = column.to_pylist()
+    if name == "reason":
+        codes = {None: 0} | {label: code for code, label in enumerate(LABELS)}
+        cells = [codes.get(cell, cell) for cell in cells]
+    elif name in UNKNOWN_ALLOWED:
+        cells = [UNKNOWN if cell is None else cell for cell in cells]
+    try:
+        whole = [int(cell) for cell in cells]
+        values = np.array(whole, np.int64)
+    except (TypeError, ValueError, OverflowError):
+        whole, values = [], np.empty(0, np.int64)
+    if whole != cells:
+        raise InputError(
+            f"{name} holds values that are not whole numbers",
+            path=str(path),
+            hint="Fill what is missing and round what is not whole.",
+        )
+    return _within(name, values, path)
+
+
+def _within(name: str, values: Ints, path: Path) -> Ints:
+    row = first_out_of_range(name, values)
+    if row is not None:
+        raise InputError(
+            f"{name} is {values[row]} in row {row + 1}", path=str(path), hint="Correct the row."
+        )
+    return values
