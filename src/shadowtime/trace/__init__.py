@@ -2,5 +2,6 @@
 
 from shadowtime.trace.read import read, read_raw
 from shadowtime.trace.swf import parse_swf, read_swf
+from shadowtime.trace.swf_write import to_swf, write_swf
 
-__all__ = ["parse_swf", "read", "read_raw", "read_swf"]
+__all__ = ["parse_swf", "read", "read_raw", "read_swf", "to_swf", "write_swf"]
