@@ -1,0 +1,53 @@
+"""What tests share: where the real traces are, and what must be there.
+
+A test that needs something a machine may lack asks for it here. Where it is missing the test is
+skipped with the reason, unless the comma list SHADOWTIME_REQUIRE names it: then it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def require(component: str, present: object, reason: str) -> None:
+    """Skip where ``present`` is falsy, or fail where SHADOWTIME_REQUIRE names the component."""
+    if present:
+        return
+    required = {name.strip() for name in os.environ.get("SHADOWTIME_REQUIRE", "").split(",")}
+    if component in required:
+        pytest.fail(f"SHADOWTIME_REQUIRE names {component}: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+def trace_path(name: str) -> Path:
+    """A real trace by its file name, from SHADOWTIME_TRACES or ../shared/traces."""
+    told = os.environ.get("SHADOWTIME_TRACES")
+    folder = Path(told) if told else ROOT.parent / "shared" / "traces"
+    path = folder / name
+    require("traces", path.is_file(), f"no trace {name} (folder: SHADOWTIME_TRACES)")
+    return path
+
+
+def program(name: str, *, component: str | None = None) -> str:
+    """The path of a program such as chromium."""
+    path = shutil.which(name)
+    require(component or name, path, f"the program {name} is not installed")
+    assert path is not None
+    return path
+
+
+@pytest.fixture(name="trace_path", scope="session")
+def _trace_path() -> Callable[[str], Path]:
+    return trace_path
+
+
+@pytest.fixture(name="program", scope="session")
+def _program() -> Callable[..., str]:
+    return program
