@@ -1,1 +1,109 @@
-"""cli."""
+"""The command line: what a user types, and what becomes of an error.
+
+Nothing numeric is imported here: a command's file is loaded when the command runs, so help and
+usage errors are instant. Exit codes: 0 done, 1 the answer is no (a proof failed), 2 wrong input
+or usage, 70 our own bug, 130 interrupted, 141 the reader of our output went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+import shadowtime
+from shadowtime.cli.lazy import Entry, LazyGroup
+from shadowtime.errors import ShadowtimeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "demo": Entry("Try", "Compare policies on an embedded workload: no data needed."),
+    "simulate": Entry("Study", "Replay a job log under one policy and measure it."),
+    "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
+    "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
+    "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
+}
+"""Name of a command, where help shows it, and its one line; the code is in cli/NAME.py."""
+
+EPILOG = "Start with `shadowtime demo`. Each command has its own --help with examples."
+
+
+@click.group(
+    cls=LazyGroup,
+    package="shadowtime.cli",
+    entries=COMMANDS,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(shadowtime.__version__, "-V", "--version", message="%(prog)s %(version)s")
+@click.option(
+    "--debug", is_flag=True, help="Show a traceback when something breaks (SHADOWTIME_DEBUG=1)."
+)
+def app(debug: bool) -> None:
+    """Replay a cluster's job log under any backfilling policy and see which one wins, and why."""
+
+
+def main() -> NoReturn:
+    """The console entry point."""
+    code = run(sys.argv[1:])
+    if code == 141:  # nobody reads our output any more: let the last flush go nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out one command line and return its exit code; prints, never raises."""
+    debug = os.environ.get("SHADOWTIME_DEBUG", "") not in ("", "0")
+    try:
+        if completing := os.environ.get("_SHADOWTIME_COMPLETE"):
+            from click.shell_completion import shell_complete
+
+            return shell_complete(app, {}, "shadowtime", "_SHADOWTIME_COMPLETE", completing)
+        with app.make_context("shadowtime", list(arguments)) as context:
+            debug = debug or bool(context.params["debug"])
+            code = app.invoke(context)
+        sys.stdout.flush()
+        return int(code or 0)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted", 130)
+    except BrokenPipeError:
+        return 141
+    except click.exceptions.NoArgsIsHelpError as asked:
+        asked.show()
+        return asked.exit_code
+    except click.ClickException as wrong:
+        return _say(wrong.format_message(), 2, hint=_help_for(wrong))
+    except (ShadowtimeError, OSError) as wrong:
+        if debug:
+            raise
+        return _say(_sentence(wrong), 2)
+    except Exception as bug:
+        if debug:
+            raise
+        what = f"{type(bug).__name__}: {bug}".splitlines()[0]
+        hint = "Please report it, with what SHADOWTIME_DEBUG=1 shows."
+        return _say(f"this is a bug of Shadowtime, not of your input ({what}).", 70, hint=hint)
+
+
+def _say(message: str, code: int, *, hint: str = "") -> int:
+    """One line on standard error, and the code to leave with."""
+    text = " ".join(message.split())
+    print(f"shadowtime: {text} {hint}".rstrip(), file=sys.stderr, flush=True)
+    return code
+
+
+def _sentence(wrong: ShadowtimeError | OSError) -> str:
+    if isinstance(wrong, OSError) and wrong.strerror and not isinstance(wrong, ShadowtimeError):
+        return f"{wrong.filename}: {wrong.strerror}" if wrong.filename else wrong.strerror
+    return str(wrong)
+
+
+def _help_for(wrong: click.ClickException) -> str:
+    context = getattr(wrong, "ctx", None)
+    return f"See: {context.command_path} --help" if context else ""

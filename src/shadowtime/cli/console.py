@@ -1,0 +1,46 @@
+"""What appears in the terminal: results on standard output, everything else on standard error.
+
+Colour and moving progress only where a person looks: on a terminal, and NO_COLOR unset.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+PLAIN_WIDTH = 100
+"""Columns of a table that goes to a file or a pipe, where COLUMNS does not say."""
+
+
+def output() -> Console:
+    """Standard output."""
+    return _console(stderr=False)
+
+
+def errors() -> Console:
+    """Standard error."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PLAIN_WIDTH
+    return console
+
+
+def show(*parts: RenderableType) -> None:
+    """Print results on standard output."""
+    console = output()
+    for part in parts:
+        console.print(part)
+
+
+def note(text: str) -> None:
+    """A remark on standard error, left in one line however wide the terminal is."""
+    errors().print(text, style="dim", markup=False, soft_wrap=True)

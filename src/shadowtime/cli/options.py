@@ -1,0 +1,119 @@
+"""Options that several commands share, each written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Command], Command]
+
+
+def all_of(*decorators: Decorator[Any]) -> Decorator[Any]:
+    """Several options as one decorator, in the order in which help shows them."""
+
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def _policy_names(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from shadowtime.policy import catalogue
+
+    return [
+        CompletionItem(entry.name, help=entry.summary)
+        for entry in catalogue()
+        if entry.name.startswith(incomplete)
+    ]
+
+
+trace = click.argument("trace", type=click.Path(dir_okay=False))
+
+cluster = click.option(
+    "--cluster",
+    "-c",
+    metavar="C",
+    help="The machine: pool:430, pool:1024,memory=1TB, or a TOML file. [default: as the trace's "
+    "header says]",
+)
+
+policy = click.option(
+    "--policy",
+    "-p",
+    metavar="P",
+    required=True,
+    shell_complete=_policy_names,
+    help="A name with or without parameters (easy, 'easy(reserve=4, order=lxfw)'), a TOML file, "
+    "or my.py:name.",
+)
+
+policies = click.option(
+    "--policy",
+    "-p",
+    "policies",
+    metavar="P",
+    required=True,
+    multiple=True,
+    shell_complete=_policy_names,
+    help="As for simulate; give it once for each policy.",
+)
+
+cleaning = all_of(
+    click.option(
+        "--overrun",
+        type=click.Choice(["cut", "extend", "keep"]),
+        default="cut",
+        show_default=True,
+        help="Jobs that ran longer than requested: killed at the request, request raised, or no "
+        "limits at all.",
+    ),
+    click.option(
+        "--cancelled",
+        type=click.Choice(["drop", "queue-until-cancel", "refuse"]),
+        default="drop",
+        show_default=True,
+        help="Jobs cancelled before they started.",
+    ),
+    click.option(
+        "--too-wide",
+        type=click.Choice(["drop", "refuse"]),
+        default="drop",
+        show_default=True,
+        help="Jobs that fit nowhere: dropped and counted (up to 1 %), or refused.",
+    ),
+)
+
+window = click.option(
+    "--window",
+    metavar="W",
+    help="Score only jobs submitted after a warm-up and before a cool-down, as in 7d:1d. "
+    "[default: all jobs]",
+)
+
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object on standard output, nothing else."
+)
+
+folder = click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Write a result folder: schedules, metrics, inputs, the command.",
+)
+
+schedule = click.option(
+    "--schedule",
+    metavar="OUT.csv",
+    type=click.Path(dir_okay=False),
+    help="Write the schedule, a row per job (.csv or .parquet).",
+)

@@ -1,0 +1,91 @@
+"""Who is next: keys of the waiting jobs, higher first, and a heap that yields them in order.
+
+Every order ends in (submit, id), which is the job's index.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from shadowtime.kernel.fields import ESTIMATE, NEED, SUBMIT
+from shadowtime.kernel.jit import kernel
+
+FCFS = 0
+SJF = 1
+LXF = 2
+WEIGHTED = 3
+CUSTOM = 4
+
+
+@kernel
+def fill_keys(s: Any, kind: int, weight: Any, now: int, jobs: Any, count: int, key: Any) -> None:
+    """Priorities of the jobs by a built-in order, evaluated at ``now``."""
+    for i in range(count):
+        job = jobs[i]
+        if kind == SJF:
+            key[i] = -float(s.job[job, ESTIMATE])
+        elif kind == LXF:
+            wait = now - s.job[job, SUBMIT]
+            key[i] = float(wait + s.job[job, ESTIMATE]) / float(s.job[job, ESTIMATE])
+        elif kind == WEIGHTED:
+            key[i] = weighted(
+                weight, now - s.job[job, SUBMIT], s.job[job, ESTIMATE], s.job[job, NEED]
+            )
+        else:
+            key[i] = 0.0
+
+
+@kernel
+def weighted(weight: Any, wait: int, estimate: int, procs: int) -> float:
+    """Class partitioning's priority, in the order of evaluation the specification fixes (3.2)."""
+    w = wait / 3600.0
+    r = estimate / 3600.0
+    return (weight[0] * sqrt((w + r) / r) + weight[1] * w) + weight[2] * procs
+
+
+@kernel
+def before(s: Any, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> bool:
+    """True if candidate ``a`` comes before ``b``: by estimate if asked, then key, then job."""
+    if shortest:
+        first, second = s.job[jobs[a], ESTIMATE], s.job[jobs[b], ESTIMATE]
+        if first != second:
+            return first < second
+    if key[a] != key[b]:
+        return key[a] > key[b]
+    return jobs[a] < jobs[b]
+
+
+@kernel
+def sift_down(
+    s: Any, heap: Any, size: int, at: int, jobs: Any, key: Any, shortest: bool
+) -> None:
+    """Let the entry at ``at`` sink to its place."""
+    entry = heap[at]
+    child = 2 * at + 1
+    while child < size:
+        if child + 1 < size and before(s, jobs, key, shortest, heap[child + 1], heap[child]):
+            child += 1
+        if before(s, jobs, key, shortest, entry, heap[child]):
+            break
+        heap[at] = heap[child]
+        at = child
+        child = 2 * at + 1
+    heap[at] = entry
+
+
+@kernel
+def heapify(s: Any, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> None:
+    """Make a heap of candidates."""
+    for at in range(size // 2 - 1, -1, -1):
+        sift_down(s, heap, size, at, jobs, key, shortest)
+
+
+@kernel
+def pop_first(s: Any, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> int:
+    """Remove the first candidate, ``heap[0]``; return the new size."""
+    size -= 1
+    if size > 0:
+        heap[0] = heap[size]
+        sift_down(s, heap, size, 0, jobs, key, shortest)
+    return size

@@ -1,0 +1,71 @@
+"""Names of the state's scalar registers: kernels keep their scalars in one int64 array.
+
+A namedtuple of arrays is what kernels pass around; a scalar that changes must therefore live in
+an array. The numbers have no meaning beyond being different.
+"""
+
+from __future__ import annotations
+
+NOW = 0
+"""The present instant."""
+RUNNING = 1
+"""Running jobs."""
+WAITING = 2
+"""Waiting jobs."""
+QUEUE_FROM = 3
+"""No waiting job has a smaller index."""
+ARRIVED = 4
+"""Jobs submitted so far: the indices below it."""
+FRESH = 5
+"""First job submitted at this instant; equal to ARRIVED where none was."""
+CHANGED = 6
+"""1 if anything but a submission happened since the last pass."""
+DECISIONS = 7
+"""Entries in the decision log of this pass."""
+WAKE = 8
+"""The next instant a pass asked to be woken at, NEVER if none."""
+HEAD = 9
+"""The blocked head the shadow values below belong to, -1 if none."""
+SHADOW = 10
+"""Its shadow time."""
+EXTRA = 11
+"""Processors free at the shadow time beyond the head's need."""
+PASSES = 12
+EVENTS = 13
+BITS = 14
+"""Bits of a job in a packed (time, job) key."""
+ENDS = 15
+"""Entries in the heap of ends."""
+CORRECTIONS = 16
+"""Entries in the heap of prediction corrections."""
+ATTEMPTS = 17
+"""Entries in the log of preempted attempts."""
+EARLY = 18
+"""1 if a job ended before its expected end at this instant."""
+LEARNER = 24
+"""How estimates learn: estimates.py."""
+NOBODY = 25
+"""Dense number of the unknown user, -1 where every job has one."""
+VOLATILE = 19
+"""1 if running jobs may outlive their expected end, so cached shadow values do not last."""
+SLIPPED = 20
+"""Promises that could not be kept because a job outlived its estimate."""
+TIMERS = 21
+"""Entries in the heap of promised starts."""
+CLAMPED = 22
+"""Predictions that had to be clamped."""
+KILLS = 23
+"""Preemptions so far."""
+COUNT = 32
+
+NEVER = (1 << 40) - 1
+"""Later than any event."""
+BIG = (1 << 31) - 1
+"""Tombstone of the queue's 32-bit mirrors: wider and longer than any job."""
+BLOCK = 64
+"""Jobs per block of the queue; a power of two."""
+SHIFT = 6
+
+STARTED = 1
+KILLED = 2
+"""Kinds of decisions in the log of a pass."""

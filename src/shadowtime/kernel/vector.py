@@ -1,0 +1,46 @@
+"""Loops over a block of the queue that must become vector code.
+
+Unsigned counters in plain while loops: a signed index may be negative in Numba's eyes, which
+costs a branch per element and keeps the loop scalar (measured: 5 ns against 48 ns for 64 jobs).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shadowtime.kernel.fields import LENGTH, PROCS
+from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.registers import BIG, BLOCK
+
+ONE, WHOLE = np.uint64(1), np.uint64(BLOCK)
+NONE = np.int32(BIG)
+
+
+@kernel
+def least_in_block(wait: Any, row: int, block: int) -> int:
+    """The smallest value of a block in one row of the queue."""
+    line = np.uint64(row)
+    at = np.uint64(block) * WHOLE
+    end = at + WHOLE
+    least = NONE
+    while at < end:
+        least = min(least, wait[line, at])
+        at += ONE
+    return least
+
+
+@kernel
+def any_fits(wait: Any, block: int, free: int, extra: int, left: int) -> bool:
+    """True if some job of a block is narrow enough and short enough or within the extra."""
+    narrow, spare, short = np.int32(free), np.int32(extra), np.int32(min(left, BIG - 1))
+    procs, length = np.uint64(PROCS), np.uint64(LENGTH)
+    at = np.uint64(block) * WHOLE
+    end = at + WHOLE
+    hit = False
+    while at < end:
+        width = wait[procs, at]
+        hit |= (width <= narrow) & ((wait[length, at] <= short) | (width <= spare))
+        at += ONE
+    return hit

@@ -1,0 +1,125 @@
+"""Classes of jobs: by size, by run time, by user. The report's own, used where none are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.report.inputs import ClassRow
+from shadowtime.report.numbers import number
+
+if TYPE_CHECKING:
+    from shadowtime.report.inputs import Kind
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Floats, Ints
+    from shadowtime.workload import Workload
+
+SIZE_EDGES = (1, 4, 16, 64, 256, 1024)
+"""Largest number of processors of each class but the last."""
+
+RUNTIME_EDGES = (60, 600, 3_600, 6 * 3_600, 24 * 3_600)
+RUNTIME_LABELS = ("< 1 min", "1–10 min", "10–60 min", "1–6 h", "6–24 h", "≥ 24 h")
+
+BOUND = 10
+"""Bounded slowdown counts shorter runs as this many seconds."""
+
+TOP_USERS = 8
+
+
+def size_classes(procs: Ints) -> tuple[Ints, tuple[str, ...]]:
+    """Class index of every job and the labels; classes above the largest job are left out.
+
+    Examples
+    --------
+    >>> index, labels = size_classes(np.array([1, 3, 16, 17]))
+    >>> index.tolist(), labels
+    ([0, 1, 2, 3], ('1', '2–4', '5–16', '17–64'))
+    """
+    index = np.searchsorted(SIZE_EDGES, procs, side="left")
+    lows = (1, *(edge + 1 for edge in SIZE_EDGES))
+    labels = [
+        number(low) if low == high else f"{number(low)}–{number(high)}"
+        for low, high in zip(lows, SIZE_EDGES, strict=False)
+    ]
+    labels.append(f"> {number(SIZE_EDGES[-1])}")
+    used = int(index.max(initial=0)) + 1
+    return index.astype(np.int64), tuple(labels[:used])
+
+
+def runtime_classes(run: Ints) -> tuple[Ints, tuple[str, ...]]:
+    """Class index of every job by its run time, and the labels.
+
+    Examples
+    --------
+    >>> runtime_classes(np.array([59, 60, 90_000]))[0].tolist()
+    [0, 1, 5]
+    """
+    return np.searchsorted(RUNTIME_EDGES, run, side="right").astype(np.int64), RUNTIME_LABELS
+
+
+def user_classes(user: Ints, work: AnyArray, *, top: int = TOP_USERS) -> tuple[Ints, tuple[str, ...]]:
+    """The users with the most work one by one, everybody else as one class.
+
+    Examples
+    --------
+    >>> index, labels = user_classes(np.array([7, 7, 3, 9]), np.array([1, 1, 5, 1]), top=2)
+    >>> index.tolist(), labels
+    ([1, 1, 0, 2], ('user 3', 'user 7', 'others'))
+    """
+    names, of = np.unique(user, return_inverse=True)
+    total = np.bincount(of, weights=work, minlength=len(names))
+    rank = np.empty(len(names), np.int64)
+    rank[np.lexsort((names, -total))] = np.arange(len(names))
+    index = np.minimum(rank[of], top) if len(names) else of.astype(np.int64)
+    order = names[np.argsort(rank, kind="stable")][:top]
+    labels = [f"user {name}" if name >= 0 else "user unknown" for name in order.tolist()]
+    if len(names) > top:
+        labels.append("others")
+    return index.astype(np.int64), tuple(labels)
+
+
+def finished(schedule: Schedule) -> AnyArray:
+    """Mask of the jobs with a start and an end."""
+    return (schedule.start >= 0) & (schedule.end >= schedule.start)
+
+
+def bounded_slowdown(wait: AnyArray, run: AnyArray) -> Floats:
+    """max(1, (wait + run) / max(run, 10 s))."""
+    slowdown: Floats = np.maximum(1.0, (wait + run) / np.maximum(run, BOUND))
+    return slowdown
+
+
+def class_rows(workload: Workload, schedule: Schedule) -> tuple[ClassRow, ...]:
+    """Mean wait and bounded slowdown of the finished jobs of every class that has jobs.
+
+    Classes are those of the workload (its processors, its run time left alone, its user), so
+    that a class holds the same jobs under every policy.
+    """
+    done = finished(schedule)
+    wait = schedule.wait[done]
+    slow = bounded_slowdown(wait, (schedule.end - schedule.start)[done])
+    kinds: tuple[tuple[Kind, tuple[Ints, tuple[str, ...]]], ...] = (
+        ("size", size_classes(workload.procs)),
+        ("runtime", runtime_classes(workload.run)),
+        ("user", user_classes(workload.user, workload.procs * workload.effective_run)),
+    )
+    rows = []
+    for kind, (index, labels) in kinds:
+        if kind == "user" and bool((workload.user < 0).all()):
+            continue
+        of = index[done]
+        counts = np.bincount(of, minlength=len(labels))
+        waits = np.bincount(of, weights=wait, minlength=len(labels))
+        slows = np.bincount(of, weights=slow, minlength=len(labels))
+        rows += [
+            ClassRow(
+                kind=kind,
+                label=label,
+                jobs=int(count),
+                metrics={"bsld_mean": float(s / count), "wait_mean_s": float(w / count)},
+            )
+            for label, count, w, s in zip(labels, counts, waits, slows, strict=True)
+            if count
+        ]
+    return tuple(rows)

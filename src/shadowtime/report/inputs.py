@@ -1,0 +1,143 @@
+"""What a report is made of: the runs of some policies over one workload, and where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule import Schedule
+    from shadowtime.workload import Workload
+
+Kind = Literal["size", "runtime", "user"]
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassRow:
+    """The metrics of one class of jobs: all jobs of a size, of a run time or of a user."""
+
+    kind: Kind
+    label: str
+    jobs: int
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PolicyRun:
+    """One policy's schedule and its numbers.
+
+    ``classes`` left empty are worked out by the report (mean wait and bounded slowdown of
+    every finished job); ``intervals`` hold (low, high) for the metrics that were measured over
+    several seeds.
+    """
+
+    name: str
+    schedule: Schedule
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    classes: tuple[ClassRow, ...] = ()
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperValue:
+    """One number of a published table beside ours; None where there is none."""
+
+    label: str
+    ours: float | None
+    paper: float | None
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperTable:
+    """A table or figure of a paper, value by value."""
+
+    title: str
+    values: tuple[PaperValue, ...]
+    where: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A sentence of a paper and whether it holds here; ``holds`` is None where it was not judged."""
+
+    text: str
+    holds: bool | None
+    where: str = ""
+    paper: str = ""
+    ours: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReportInput:
+    """Everything a report shows.
+
+    The first run is the baseline that the others are compared with. ``cleaning`` left out is
+    the workload's own. ``interval_note`` says what the runs' intervals are.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0], run=[10], procs=[1], recorded_start=[3])
+    >>> run = PolicyRun(name="recorded", schedule=Schedule.recorded(w))
+    >>> ReportInput(title="One job", workload=w, cluster=Cluster.pool(2), runs=(run,)).baseline.name
+    'recorded'
+    """
+
+    title: str
+    workload: Workload
+    cluster: Cluster
+    runs: tuple[PolicyRun, ...]
+    window: str = "all jobs"
+    cleaning: Mapping[str, int] | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    seeds: tuple[int, ...] = ()
+    interval_note: str = ""
+    paper: tuple[PaperTable | Claim, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise UsageError("a report needs at least one policy: give --policy once or more")
+        names = [run.name for run in self.runs]
+        if len(set(names)) != len(names):
+            raise UsageError(f"two policies of the report share a name: {', '.join(names)}")
+        for run in self.runs:
+            if len(run.schedule) != len(self.workload):
+                raise UsageError(
+                    f"the schedule of {run.name} has {len(run.schedule)} jobs and the workload "
+                    f"{len(self.workload)}: report them on the workload they were made from"
+                )
+
+    @property
+    def baseline(self) -> PolicyRun:
+        """The run that differences are measured from."""
+        return self.runs[0]
+
+    @property
+    def cleaned(self) -> Mapping[str, int]:
+        """Jobs touched by each cleaning rule."""
+        return self.workload.cleaning if self.cleaning is None else self.cleaning
+
+    @property
+    def tables(self) -> tuple[PaperTable, ...]:
+        """The published tables."""
+        return tuple(item for item in self.paper if isinstance(item, PaperTable))
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The published claims."""
+        return tuple(item for item in self.paper if isinstance(item, Claim))
+
+    def replace(self, **changes: Any) -> ReportInput:
+        """A variant of this report."""
+        return replace(self, **changes)

@@ -1,0 +1,72 @@
+"""Every class under every policy, in numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.report.metadata import describe, ordered
+from shadowtime.report.numbers import cell, number
+from shadowtime.report.page.losers import TITLES
+from shadowtime.report.page.markup import section, swatch, text
+
+if TYPE_CHECKING:
+    from shadowtime.report.inputs import ClassRow, ReportInput
+
+
+def class_tables(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
+    """One table per kind: a row per class, a block of columns per metric."""
+    rows = [row for found in classes.values() for row in found]
+    metrics = ordered(list(dict.fromkeys(name for row in rows for name in row.metrics)))[:2]
+    if not rows or not metrics:
+        return ""
+    parts = "".join(
+        _table(report, classes, kind, title, metrics)
+        for kind, title in TITLES.items()
+        if any(row.kind == kind for row in rows)
+    )
+    lead = "The same jobs in each class under every policy; the best value of each row is marked."
+    return section("classes", "Classes", parts, lead=lead)
+
+
+def _table(
+    report: ReportInput,
+    classes: dict[str, tuple[ClassRow, ...]],
+    kind: str,
+    title: str,
+    metrics: list[str],
+) -> str:
+    by_run = [
+        {row.label: row for row in classes[run.name] if row.kind == kind} for run in report.runs
+    ]
+    labels = list(dict.fromkeys(label for found in by_run for label in found))
+    groups = "".join(
+        f'<th scope="colgroup" colspan="{len(by_run)}">{text(describe(name).heading)}</th>'
+        for name in metrics
+    )
+    runs = "".join(
+        f'<th scope="col" title="{text(run.name)}">{swatch(i)}<span class="name">{text(run.name)}'
+        "</span></th>"
+        for i, run in enumerate(report.runs)
+    )
+    body = "".join(_row(label, by_run, metrics) for label in labels)
+    return (
+        f'<div class="scroll"><table class="numbers"><thead><tr><th scope="col" rowspan="2">{title}'
+        f'</th><th scope="col" rowspan="2">Jobs</th>{groups}</tr><tr>{runs * len(metrics)}</tr>'
+        f"</thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(label: str, by_run: list[dict[str, ClassRow]], metrics: list[str]) -> str:
+    jobs = max(found[label].jobs for found in by_run if label in found)
+    cells = []
+    for name in metrics:
+        info = describe(name)
+        values = [found[label].metrics.get(name) if label in found else None for found in by_run]
+        there = [value for value in values if value is not None]
+        best = min(there, default=None) if info.better == "lower" else max(there, default=None)
+        alone = len(there) > 1 and there.count(best or 0.0) == 1
+        cells += [
+            f'<td class="{"best" if alone and value == best else ""}"><b>{cell(value, info.unit)}</b></td>'
+            for value in values
+        ]
+    return f'<tr><th scope="row">{text(label)}</th><td>{number(jobs)}</td>{"".join(cells)}</tr>'

@@ -1,0 +1,144 @@
+"""The data that the page's script reads: a summary, the jobs, and a block per policy."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.report.classes import finished, size_classes, user_classes
+from shadowtime.report.columns import pack
+from shadowtime.types import MAX_SPAN, Reason
+
+if TYPE_CHECKING:
+    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.report.rows import Rows
+    from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload import Workload
+
+USERS = 7
+"""Users with a colour of their own."""
+
+
+def origin(report: ReportInput) -> int:
+    """The page counts time from the first submission, which keeps its numbers short."""
+    return int(report.workload.submit.min(initial=0)) if len(report.workload) else 0
+
+
+def unix_start(workload: Workload) -> int | None:
+    """The log's own clock, where its header gives one.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> unix_start(Workload.build(submit=[], run=[], procs=[], header=("; UnixStartTime: 838188000",)))
+    838188000
+    """
+    for line in workload.header:
+        found = re.match(r"^;?\s*UnixStartTime\s*:\s*(\d+)", line)
+        if found and int(found.group(1)) > 0:
+            return int(found.group(1))
+    return None
+
+
+def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
+    """What the command line prints with --json, and what the figures need besides."""
+    start = origin(report)
+    end = max((int(r.runs.end.max(initial=start)) for r in rows), default=start)
+    end = max(end, int(report.workload.submit.max(initial=start)), start + 1)
+    epoch = unix_start(report.workload)
+    work = report.workload.procs * report.workload.effective_run
+    return {
+        "title": report.title,
+        "trace": {
+            "name": report.workload.name,
+            "jobs": len(report.workload),
+            "cleaning": dict(report.cleaned),
+        },
+        "cluster": {"shape": report.cluster.shape, "total": report.cluster.total},
+        "window": report.window,
+        "policies": [
+            {
+                "name": run.name,
+                "parameters": run.parameters,
+                "metrics": run.metrics,
+                "intervals": run.intervals,
+            }
+            for run in report.runs
+        ],
+        "versions": report.versions,
+        "figure": {
+            "origin": start,
+            "end": end - start,
+            "epoch": None if epoch is None else epoch + start,
+            "procs": report.cluster.procs,
+            "reasons": [reason.label for reason in Reason],
+            "sizes": size_classes(report.workload.procs)[1],
+            "users": user_classes(report.workload.user, work, top=USERS)[1],
+            "rows": [
+                {
+                    "rows": r.rows,
+                    "unit": r.unit,
+                    "real": r.real,
+                    "bands": [[b.name, b.row, b.rows, b.beyond] for b in r.bands],
+                }
+                for r in rows
+            ],
+        },
+    }
+
+
+def job_columns(report: ReportInput) -> dict[str, Any]:
+    """What every policy shares: the jobs themselves."""
+    jobs = report.workload
+    work = jobs.procs * jobs.effective_run
+    columns: dict[str, AnyArray] = {
+        "id": jobs.job_id,
+        "submit": jobs.submit - origin(report),
+        "run": jobs.effective_run,
+        "request": np.minimum(jobs.request, MAX_SPAN),
+        "procs": jobs.procs,
+        "user": jobs.user,
+        "size": size_classes(jobs.procs)[0],
+        "rank": user_classes(jobs.user, work, top=USERS)[0],
+    }
+    if "bandwidth" in jobs.extra:
+        # per process in MB/s: kept to a hundredth
+        columns["bandwidth"] = np.rint(np.nan_to_num(jobs.extra["bandwidth"]) * 100)
+    return pack(columns, deltas=("id", "submit"))
+
+
+def policy_columns(report: ReportInput, run: PolicyRun, rows: Rows) -> dict[str, Any]:
+    """What one policy made of the jobs, mostly as differences from what is known already.
+
+    ``promised`` and ``blocked`` count from the submission, plus one; 0 is 'never'. A run that
+    is not split is as wide as its job, so only the pieces of split runs carry their width.
+    """
+    schedule, jobs, start = run.schedule, report.workload, origin(report)
+    done = finished(schedule)
+    last = int(done.sum())
+    columns: dict[str, AnyArray] = {
+        "done": done,
+        "wait": np.where(done, schedule.wait, 0),
+        "stretch": np.where(done, schedule.end - schedule.start - jobs.effective_run, 0),
+        "reason": schedule.reason,
+        "killed": schedule.killed,
+        "kills": schedule.kills,
+        "lost_job": rows.runs.job[last:],
+        "lost_start": rows.runs.start[last:] - start,
+        "lost_end": rows.runs.end[last:] - start,
+        "pieces": rows.count,
+        "row": rows.row,
+        "width": rows.width[np.repeat(rows.count > 1, rows.count)],
+    }
+    for name, column in (("promised", schedule.promised), ("blocked", schedule.blocked_at)):
+        if column is not None:
+            columns[name] = _since_submit(column, schedule.submit)
+    if schedule.penalised is not None:
+        columns["penalised"] = schedule.penalised
+    return pack(columns)
+
+
+def _since_submit(column: Ints, submit: Ints) -> AnyArray:
+    return np.where(column >= 0, column - submit + 1, 0)

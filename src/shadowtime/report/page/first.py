@@ -1,0 +1,135 @@
+"""The first screen: who wins, by which metric, by how much, and who pays for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.report.metadata import describe
+from shadowtime.report.numbers import cell, number, percent, span, with_unit
+from shadowtime.report.page.markup import swatch, text
+from shadowtime.report.verdict import Contest, Verdict, contest, judge, metric_names
+
+if TYPE_CHECKING:
+    from shadowtime.report.inputs import PolicyRun, ReportInput
+
+
+def first_screen(report: ReportInput, losers: str) -> str:
+    """Title, verdict, the table of metrics and the classes that lose."""
+    verdict = judge(report.runs)
+    more = _more(report, verdict)
+    return (
+        f'<section id="result">{_title(report)}'
+        f'<p class="verdict">{_mark(verdict)}{text(verdict.headline)}</p>'
+        f'<p class="detail">{text(verdict.detail)}</p>'
+        f'<div class="columns"><div>{scoreboard(report, verdict.contests)}'
+        f"{_note(report)}{more}</div><div>{losers}</div></div></section>"
+    )
+
+
+def _title(report: ReportInput) -> str:
+    jobs = report.workload
+    length = int(jobs.submit.max(initial=0) - jobs.submit.min(initial=0)) if len(jobs) else 0
+    facts = [jobs.name, f"{number(len(jobs))} jobs"]
+    if length:
+        facts.append(f"submitted over {span(length)}")
+    facts.append(machine(report))
+    facts.append(f"scored: {report.window}")
+    joined = '<span class="dot">·</span>'.join(f"<span>{text(fact)}</span>" for fact in facts)
+    return f'<h1>{text(report.title)}</h1><p class="facts">{joined}</p>'
+
+
+def machine(report: ReportInput) -> str:
+    """The machine in a few words."""
+    cluster = report.cluster
+    procs = f"{number(cluster.procs)} processors"
+    if cluster.shape == "pool":
+        return f"a pool of {procs}"
+    return f"{number(len(cluster.hosts))} {cluster.shape} with {procs}"
+
+
+def _mark(verdict: Verdict) -> str:
+    return "" if verdict.winner is None else swatch(verdict.winner)
+
+
+def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> str:
+    """Metrics down, policies across; the best value of each row is marked."""
+    runs = report.runs
+    head = '<th scope="col">Metric</th>' + "".join(
+        f'<th scope="col" title="{text(run.name)}">{swatch(i)}<span class="name">{text(run.name)}'
+        "</span></th>"
+        for i, run in enumerate(runs)
+    )
+    if len(runs) > 1:
+        head += f'<th scope="col" class="versus">Best against <span class="name">{text(runs[0].name)}</span></th>'
+    rows = "".join(_row(runs, result) for result in contests)
+    return (
+        f'<div class="scroll"><table class="scores"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _row(runs: tuple[PolicyRun, ...], result: Contest) -> str:
+    info = result.info
+    top = max((abs(v) for v in result.values if v is not None), default=0.0)
+    cells = "".join(_cell(run, i, result, top) for i, run in enumerate(runs))
+    arrow = {"lower": "lower is better", "higher": "higher is better"}.get(info.better, "")
+    last = f'<td class="versus">{_versus(result)}</td>' if len(runs) > 1 else ""
+    return (
+        f'<tr><th scope="row" title="{text(info.name)}: {arrow or "neither side is better"}">'
+        f"{text(info.heading)}</th>{cells}{last}</tr>"
+    )
+
+
+def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> str:
+    info, value = result.info, result.values[index]
+    tie = len(result.winners) > 1
+    best = index in result.winners and not tie
+    interval = run.intervals.get(info.name)
+    spread = (
+        f'<small class="interval">{cell(interval[0], info.unit)} to {cell(interval[1], info.unit)}'
+        "</small>"
+        if interval is not None
+        else ""
+    )
+    share = 100 * abs(value) / top if value is not None and top else 0
+    bar = f'<span class="bar p{index % 8}" style="width:{share:.1f}%"></span>'
+    human = with_unit(value, info.unit) if info.unit == "s" else ""
+    return (
+        f'<td class="{"best" if best else ""}" data-policy="{text(run.name)}" '
+        f'data-metric="{text(info.name)}" data-value="{"" if value is None else repr(value)}" '
+        f'title="{text(human)}"><b>{cell(value, info.unit)}</b>{spread}{bar}</td>'
+    )
+
+
+def _versus(result: Contest) -> str:
+    if len(result.winners) > 1:
+        return '<span class="muted">equal</span>'
+    if result.winner is None:
+        return '<span class="muted">–</span>'
+    unclear = (
+        ' <small class="interval">within the intervals</small>' if result.clear is False else ""
+    )
+    if result.winner == 0:
+        return f'<span class="muted">is best</span>{unclear}'
+    return f"<b>{percent(result.change(result.winner), signed=True)}</b>{unclear}"
+
+
+def _note(report: ReportInput) -> str:
+    if not any(run.intervals for run in report.runs):
+        return ""
+    note = report.interval_note or f"Intervals over {number(len(report.seeds))} seeds."
+    return f'<p class="note">{text(note)}</p>'
+
+
+def _more(report: ReportInput, verdict: Verdict) -> str:
+    """All other metrics, folded away."""
+    shown = {result.info.name for result in verdict.contests}
+    rest = [name for name in metric_names(report.runs) if name not in shown]
+    if not rest:
+        return ""
+    grouped = sorted(rest, key=lambda name: describe(name).group)
+    contests = tuple(contest(report.runs, name) for name in grouped)
+    return (
+        f'<details class="more"><summary>{number(len(rest))} more metrics</summary>'
+        f"{scoreboard(report, contests)}</details>"
+    )

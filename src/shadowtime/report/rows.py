@@ -1,0 +1,230 @@
+"""Where every run is drawn: rows found by colouring on a pool, real hosts elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.errors import InputError
+from shadowtime.report.classes import finished
+from shadowtime.report.places import shares
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Ints, SmallInts
+
+COMPILE_FROM = 20_000
+"""Runs from which the compiled colouring pays for being loaded."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Runs:
+    """Everything that occupied the machine: the last attempts, then those that were lost.
+
+    ``job`` is the job's place in (submit, id) order.
+    """
+
+    job: Ints
+    start: Ints
+    end: Ints
+    lost: SmallInts
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+
+def runs_of(schedule: Schedule) -> Runs:
+    """The runs of a schedule; jobs without a start and an end have none.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0], run=[5, 5], procs=[1, 1], recorded_start=[2, -1])
+    >>> from shadowtime.schedule import Schedule
+    >>> runs_of(Schedule.recorded(w)).job.tolist()
+    [0]
+    """
+    done = np.flatnonzero(finished(schedule))
+    attempts = schedule.attempts
+    by_id = np.argsort(schedule.job_id, kind="stable")
+    lost = np.flatnonzero(attempts.killed == 1)
+    found = np.searchsorted(schedule.job_id, attempts.job_id[lost], sorter=by_id)
+    if len(lost) and (
+        bool((found >= len(by_id)).any())
+        or bool((schedule.job_id[by_id[found]] != attempts.job_id[lost]).any())
+    ):
+        raise InputError("an attempt belongs to a job that the schedule does not have")
+    return Runs(
+        job=np.concatenate([done, by_id[found]]).astype(np.int64),
+        start=np.concatenate([schedule.start[done], attempts.start[lost]]),
+        end=np.concatenate([schedule.end[done], attempts.end[lost]]),
+        lost=np.concatenate([np.zeros(len(done), np.int8), np.ones(len(lost), np.int8)]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """Rows that belong together: a host, or the whole pool. ``beyond`` lie above its capacity."""
+
+    name: str
+    row: int
+    rows: int
+    beyond: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rows:
+    """The pieces of every run, in the order of the runs.
+
+    Rows are counted in ``unit`` processors (the largest unit that divides everything), so a
+    machine that hands out whole nodes has a row per node. ``count`` pieces belong to each run.
+    """
+
+    runs: Runs
+    unit: int
+    rows: int
+    bands: tuple[Band, ...]
+    count: Ints
+    row: Ints
+    width: Ints
+    real: bool
+    """True where the rows are those the jobs really had."""
+
+    @property
+    def owner(self) -> Ints:
+        """The run of every piece."""
+        return np.repeat(np.arange(len(self.runs)), self.count)
+
+
+def lay_out(schedule: Schedule, cluster: Cluster) -> Rows:
+    """Rows of every run of a schedule.
+
+    Where a log held more than the machine has, rows are added beyond its capacity.
+    A run of no length takes no row from the others; it is drawn from row 0.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0, 0], run=[5, 9, 5], procs=[1, 1, 2], recorded_start=[0, 0, 5])
+    >>> rows = lay_out(Schedule.recorded(w), Cluster.pool(3))
+    >>> rows.row.tolist(), rows.width.tolist()
+    ([0, 1, 0, 2], [1, 1, 1, 1])
+    """
+    runs = runs_of(schedule)
+    procs = schedule.procs[runs.job]
+    hosts = {host.name: host.capacity[0] for host in cluster.hosts}
+    real = schedule.place is not None and cluster.shape != "pool"
+    if real:
+        run, host, width = _on_hosts(schedule, runs, tuple(hosts))
+    else:
+        run, host, width = np.arange(len(runs)), np.zeros(len(runs), np.int64), procs
+        hosts = {cluster.name or "pool": cluster.procs}
+    unit = int(np.gcd.reduce(np.concatenate([list(hosts.values()), width[width > 0]])))
+    return _stacked(runs, run, host, width // unit, unit, hosts, real=real)
+
+
+def _on_hosts(
+    schedule: Schedule, runs: Runs, names: tuple[str, ...]
+) -> tuple[Ints, Ints, Ints]:
+    """Run, host index and processors of every share. A lost attempt is drawn where the job ended."""
+    number = {name: index for index, name in enumerate(names)}
+    places = schedule.place or ()
+    known: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
+    run, host, width = [], [], []
+    for index, job in enumerate(runs.job.tolist()):
+        key = (places[job], int(schedule.procs[job]))
+        if key not in known:
+            known[key] = shares(*key)
+        for name, procs in known[key]:
+            if name not in number:
+                raise InputError(
+                    f"job {schedule.job_id[job]} lies on the host {name}, which the cluster "
+                    "does not have",
+                    hint="Report it with the cluster it was simulated on.",
+                )
+            run.append(index)
+            host.append(number[name])
+            width.append(procs)
+    as_ints = lambda values: np.asarray(values, dtype=np.int64)  # noqa: E731
+    return as_ints(run), as_ints(host), as_ints(width)
+
+
+def _stacked(
+    runs: Runs, run: Ints, host: Ints, width: Ints, unit: int, hosts: dict[str, int], *, real: bool
+) -> Rows:
+    """Colour host by host and put the bands on top of each other."""
+    bands, owner, row, size, base = [], [], [], [], 0
+    by_host = np.argsort(host, kind="stable")
+    edges = np.searchsorted(host[by_host], np.arange(len(hosts) + 1))
+    for index, (name, capacity) in enumerate(hosts.items()):
+        at = by_host[edges[index] : edges[index + 1]]
+        rows = capacity // unit
+        used, count, pieces, widths = _coloured(
+            runs.start[run[at]], runs.end[run[at]], width[at], rows
+        )
+        owner.append(np.repeat(run[at], count))
+        row.append(pieces + base)
+        size.append(widths)
+        bands.append(Band(name=name, row=base, rows=used, beyond=max(0, used - rows)))
+        base += used
+    owners = np.concatenate(owner)
+    order = np.argsort(owners, kind="stable")
+    return Rows(
+        runs=runs,
+        unit=unit,
+        rows=base,
+        bands=tuple(bands),
+        count=np.bincount(owners, minlength=len(runs)),
+        row=np.concatenate(row)[order],
+        width=np.concatenate(size)[order],
+        real=real,
+    )
+
+
+def _coloured(start: Ints, end: Ints, width: Ints, rows: int) -> tuple[int, Ints, Ints, Ints]:
+    """Rows used, and pieces per run with their rows and widths."""
+    n = len(start)
+    long = np.flatnonzero((end > start) & (width > 0))
+    times = np.concatenate([end[long], start[long]])
+    marks = np.concatenate([~long, long])
+    order = np.argsort(times, kind="stable")  # ends come first in the input, so also at ties
+    events = marks[order]
+    change = np.where(events >= 0, width[events], -width[~events])
+    rows = max(rows, int(np.cumsum(change).max(initial=0)))
+    first, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    room = 2 * n + rows
+    colour = _colour(n)
+    while True:
+        gap_row, gap_width = np.zeros(rows + 2, np.int64), np.zeros(rows + 2, np.int64)
+        gap_width[0] = rows
+        row, size = np.empty(room, np.int64), np.empty(room, np.int64)
+        if colour(events, width, first, count, row, size, gap_row, gap_width) >= 0:
+            break
+        room *= 2
+    at = _ranges(first, count)
+    short = count == 0
+    pieces = np.zeros(int(np.where(short, 1, count).sum()), np.int64)
+    widths = np.repeat(width, np.where(short, 1, count))
+    mask = np.repeat(~short, np.where(short, 1, count))
+    pieces[mask], widths[mask] = row[at], size[at]
+    return rows, np.where(short, 1, count), pieces, widths
+
+
+def _ranges(first: Ints, count: Ints) -> AnyArray:
+    """Indices first[i] .. first[i]+count[i]-1 of every i, one after another."""
+    offset = np.repeat(first - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
+    return offset + np.arange(len(offset))
+
+
+def _colour(n: int) -> Callable[..., Any]:
+    """The compiled colouring for many runs, the same source as plain Python for few."""
+    from shadowtime.report.colouring import colour
+
+    return colour if n >= COMPILE_FROM else getattr(colour, "py_func", colour)

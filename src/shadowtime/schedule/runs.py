@@ -1,0 +1,94 @@
+"""Every run of every job, the lost ones too, and every stretch of waiting between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.types import UNKNOWN
+
+if TYPE_CHECKING:
+    from shadowtime.schedule.schedule import Schedule
+    from shadowtime.types import AnyArray, Ints
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Spans:
+    """Half-open stretches of time, each belonging to a row of the schedule."""
+
+    row: Ints
+    since: Ints
+    until: Ints
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def at(self, which: AnyArray) -> Spans:
+        """Some of the stretches."""
+        return Spans(row=self.row[which], since=self.since[which], until=self.until[which])
+
+
+def started(schedule: Schedule) -> AnyArray:
+    """Mask of the rows with a start and an end that make sense."""
+    return (schedule.start >= 0) & (schedule.end >= schedule.start)
+
+
+def row_of(schedule: Schedule, job_id: Ints) -> Ints:
+    """The row of each of these ids, -1 where the schedule has none."""
+    if len(schedule) == 0:
+        return np.full(len(job_id), UNKNOWN, np.int64)
+    order = np.argsort(schedule.job_id, kind="stable")
+    at = np.minimum(np.searchsorted(schedule.job_id[order], job_id), len(order) - 1)
+    row: Ints = np.where(schedule.job_id[order[at]] == job_id, order[at], UNKNOWN)
+    return row
+
+
+def lost_runs(schedule: Schedule) -> Spans:
+    """The attempts that were preempted."""
+    attempts = schedule.attempts
+    row = row_of(schedule, attempts.job_id)
+    lost = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
+    return Spans(row=row[lost], since=attempts.start[lost], until=attempts.end[lost])
+
+
+def runs(schedule: Schedule) -> Spans:
+    """Every run: the last one of each job that has started, then the preempted attempts."""
+    final = np.flatnonzero(started(schedule))
+    lost = lost_runs(schedule)
+    return Spans(
+        row=np.concatenate([final, lost.row]),
+        since=np.concatenate([schedule.start[final], lost.since]),
+        until=np.concatenate([schedule.end[final], lost.until]),
+    )
+
+
+def waits(schedule: Schedule, all_runs: Spans) -> Spans:
+    """Every stretch of waiting of the jobs that have run: from submission or preemption to a start.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Attempts, Schedule
+    >>> ints = lambda *values: np.array(values, np.int64)
+    >>> s = Schedule(
+    ...     job_id=ints(1), submit=ints(0), start=ints(9), end=ints(12), procs=ints(1),
+    ...     reason=ints(1), kills=ints(1), killed=ints(0),
+    ...     attempts=Attempts(job_id=ints(1, 1), start=ints(2, 9), end=ints(5, 12), killed=ints(1, 0)),
+    ... )
+    >>> w = waits(s, runs(s))
+    >>> list(zip(w.since.tolist(), w.until.tolist()))
+    [(0, 2), (5, 9)]
+    """
+    submit = schedule.submit
+    if len(schedule.attempts) == 0:
+        found = Spans(row=all_runs.row, since=submit[all_runs.row], until=all_runs.since)
+        return found.at(found.until > found.since)
+    order = np.lexsort((all_runs.since, all_runs.row))
+    row, start, end = all_runs.row[order], all_runs.since[order], all_runs.until[order]
+    again = np.zeros(len(row), bool)
+    again[1:] = row[1:] == row[:-1]
+    since = submit[row]
+    since[1:] = np.where(again[1:], end[:-1], since[1:])
+    found = Spans(row=row, since=since, until=start)
+    return found.at(found.until > found.since)

@@ -1,0 +1,79 @@
+"""Intervals on the time axis, all at once: how much lies on each instant, and what is least there.
+
+An interval is half-open, [since, until): a job that ends at an instant is gone at that instant.
+What a function says of instant k holds until instant k + 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from shadowtime.types import Ints
+
+
+def instants(*times: Ints) -> Ints:
+    """The distinct times, in order.
+
+    Examples
+    --------
+    >>> instants(np.array([5, 0]), np.array([5, 9])).tolist()
+    [0, 5, 9]
+    """
+    together = np.sort(np.concatenate(times))
+    if len(together) == 0:
+        return together.astype(np.int64)
+    keep = np.ones(len(together), bool)
+    keep[1:] = together[1:] != together[:-1]
+    return together[keep]
+
+
+def totals(at: Ints, since: Ints, until: Ints, weight: Ints) -> Ints:
+    """Total weight of the intervals that cover each instant.
+
+    Examples
+    --------
+    >>> at = np.array([0, 5, 9])
+    >>> totals(at, np.array([0, 5]), np.array([5, 9]), np.array([2, 3])).tolist()
+    [2, 3, 0]
+    """
+    change = np.zeros((len(at) + 1, *weight.shape[1:]), np.int64)
+    np.add.at(change, np.searchsorted(at, since), weight)
+    np.subtract.at(change, np.searchsorted(at, until), weight)
+    level: Ints = np.cumsum(change[:-1], axis=0)
+    return level
+
+
+def least(at: Ints, since: Ints, until: Ints, value: Ints, *, nothing: int) -> Ints:
+    """The least value among the intervals that cover each instant, ``nothing`` where none does.
+
+    An interval over m instants is the union of two spans of 2^k instants, k = floor(log2 m).
+    Going down from the longest spans, each hands its least value to its two halves; after
+    log2 steps the spans are single instants. So n intervals over t instants cost
+    O(n + t log t), in a handful of array operations.
+
+    Examples
+    --------
+    >>> at = np.array([0, 5, 9])
+    >>> least(at, np.array([0, 0]), np.array([9, 5]), np.array([7, 4]), nothing=99).tolist()
+    [4, 7, 99]
+    """
+    first, last = np.searchsorted(at, since), np.searchsorted(at, until)
+    filled = last > first
+    first, last, value = first[filled], last[filled], value[filled]
+    best = np.full(len(at), nothing, np.int64)
+    if len(first) == 0:
+        return best
+    power = np.frexp((last - first).astype(np.float64))[1] - 1
+    order = np.argsort(power, kind="stable")
+    begin = np.searchsorted(power[order], np.arange(power.max() + 2))
+    for k in range(int(power.max()), -1, -1):
+        of = order[begin[k] : begin[k + 1]]
+        np.minimum.at(best, first[of], value[of])
+        np.minimum.at(best, last[of] - (1 << k), value[of])
+        if k:
+            half = 1 << (k - 1)
+            best[half:] = np.minimum(best[half:], best[:-half])
+    return best
