@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace import parse_swf, read, read_swf
-from shadowtime.trace._swf_kernel import FINE, OUT_OF_RANGE, decimal
 from shadowtime.trace.header import entries, machine, names
-from shadowtime.workload.raw import FIELDS
+from shadowtime.workload.raw import FIELDS, MAX_AMOUNT
 
 LINE = "1 0 5 60 4 30 -1 4 100 -1 1 7 8 9 2 3 -1 -1"
 NUMBER = r"[-+]?([0-9]{1,22}(\.[0-9]{0,6})?|\.[0-9]{1,6})([eE][-+]?[0-9]{1,2})?"
@@ -106,16 +105,17 @@ def test_rounding_is_counted_by_kind_and_by_job() -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(st.from_regex(NUMBER, fullmatch=True))
-def test_decimal_agrees_with_exact_arithmetic(text: str) -> None:
-    data = np.frombuffer(text.encode(), np.uint8)
-    code, value, fraction = decimal(data, 0, len(data))
+def test_numbers_agree_with_exact_arithmetic(text: str) -> None:
+    """Read as a memory size, the field with the widest range."""
     exact = Fraction(text)
     rounded = math.floor(exact + Fraction(1, 2))
-    if code == FINE:
-        assert (value, fraction) == (rounded, int(exact.denominator > 1))
-    else:
-        assert code == OUT_OF_RANGE
-        assert abs(exact) >= 10**17
+    if abs(rounded) > MAX_AMOUNT:
+        with pytest.raises(InputError, match="beyond"):
+            parse(with_field(10, text))
+        return
+    raw = parse(with_field(10, text))
+    assert int(raw["requested_memory"][0]) == rounded
+    assert raw.counts["memory_rounded"] == int(exact.denominator > 1)
 
 
 @pytest.mark.parametrize(

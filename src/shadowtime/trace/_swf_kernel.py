@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.kernel.jit import allocating_kernel, kernel
+from shadowtime.kernel.jit import entry, kernel
 
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
@@ -132,7 +132,7 @@ def decimal(data: AnyArray, start: int, end: int) -> tuple[int, int, int]:
     return FINE, value, fraction
 
 
-@allocating_kernel  # called from Python: the one that every build of @kernel allows
+@entry
 def scan(
     data: AnyArray,
     low: Ints,

@@ -1,0 +1,105 @@
+"""What ``--cluster`` takes: ``pool:430``, ``pool:1024,memory=1TB``, a file, or nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.cluster import Cluster, Host
+from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
+from shadowtime.cluster.units import parse_memory
+from shadowtime.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]*")
+_HELP = "write pool:430, pool:1024,memory=1TB or the name of a TOML file"
+
+
+def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None) -> Cluster:
+    """The machine that a ``--cluster`` text names.
+
+    Rules
+    -----
+    ``pool:PROCS`` and then any other resources as ``name=amount``. Memory takes K, M, G, T or P
+    with or without B or iB, 1024-based; a bare number is KB. Other resources are plain counts.
+    Anything else is a file: TOML (see :mod:`shadowtime.cluster.toml`).
+    ``None``: a pool as large as the log's header says (``machine``: procs, else nodes).
+
+    Examples
+    --------
+    >>> parse_cluster("pool:1024,memory=1TB").total
+    {'procs': 1024, 'memory': 1073741824}
+    >>> parse_cluster(None, machine={"procs": 338}).total
+    {'procs': 338}
+    >>> parse_cluster("pool")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.ClusterError: 'pool' does not name a machine: write pool:430, ...
+    """
+    if text is None:
+        return _from_header(machine or {})
+    kind, colon, rest = text.strip().partition(":")
+    if kind == "pool" and colon:
+        return _pool(rest, text)
+    path = Path(text)
+    if text.endswith(".toml") or (text and _is_file(path)):
+        return _from_file(path)
+    hint = f"did you mean pool:{text}? Else {_HELP}" if text.strip().isdigit() else _HELP
+    raise ClusterError(f"{text!r} does not name a machine: {hint}")
+
+
+def _from_header(machine: Mapping[str, int]) -> Cluster:
+    procs = machine.get("procs") or machine.get("nodes")
+    if not procs:
+        raise ClusterError(
+            "the log does not say how large its machine is (no MaxProcs in its header): "
+            "give it with --cluster, as in --cluster pool:430"
+        )
+    return Cluster.pool(procs, name="from the log's header")
+
+
+def _pool(rest: str, text: str) -> Cluster:
+    first, *others = (part.strip() for part in rest.split(","))
+    amounts = {"procs": _count(first.removeprefix("procs="), "processors", MAX_PROCS, text)}
+    if amounts["procs"] < 1:
+        raise ClusterError(f"{text!r}: a pool needs at least one processor")
+    for part in others:
+        name, equals, amount = (piece.strip() for piece in part.partition("="))
+        if not equals or not _NAME.fullmatch(name):
+            raise ClusterError(f"{text!r}: {part!r} is not a resource: write name=amount")
+        if name in amounts:
+            raise ClusterError(f"{text!r}: {name} is given twice")
+        if name == "memory":
+            amounts[name] = parse_memory(amount)
+        else:
+            amounts[name] = _count(amount, name, MAX_AMOUNT, text)
+    return Cluster(resources=tuple(amounts), hosts=(Host("pool", tuple(amounts.values())),))
+
+
+def _count(text: str, what: str, highest: int, whole: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) > highest:
+        raise ClusterError(
+            f"{whole!r}: {what} must be a whole number up to {highest}, not {text!r}; {_HELP}"
+        )
+    return int(text)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _from_file(path: Path) -> Cluster:
+    try:
+        text = path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise ClusterError(f"{path}: no such file: check the name, or {_HELP}") from None
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"{path} cannot be read: {error}") from None
+    cluster = parse_cluster_toml(text, path=str(path))
+    return cluster if cluster.name else cluster.replace(name=path.stem)

@@ -1,0 +1,133 @@
+"""A machine described in TOML: groups of equal hosts.
+
+.. code-block:: toml
+
+    [cluster]
+    name = "o2k"
+    shape = "hosts"            # a job fits inside one host; "nodes": it spreads; "pool": one sum
+    memory_unit = 1000         # what a GB is made of: 1024 (default) or 1000 MB
+    resources = ["procs", "memory", "licences"]    # default: procs, and memory, gpus where given
+
+    [[hosts]]
+    name = "big"
+    count = 3                  # default 1; hosts are called big-1, big-2, big-3
+    procs = 128
+    memory = "64GB"            # text with a unit, or a number of KB
+    licences = 2
+    features = ["fast"]        # any other key is kept in Cluster.options["groups"]["big"]
+
+Other keys of ``[cluster]`` and other tables (partitions, outages, dedicated limits ...) are kept in
+``Cluster.options`` as they stand. ``[[nodes]]`` may be written for ``[[hosts]]``, ``cpus`` for
+``procs`` and ``mem`` for ``memory``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from shadowtime.cluster.cluster import Cluster, Host
+from shadowtime.cluster.units import parse_memory
+from shadowtime.errors import ClusterError
+
+SHAPES = ("pool", "hosts", "nodes")
+MAX_HOSTS = 1_000_000
+MAX_PROCS = (1 << 31) - 2
+MAX_AMOUNT = 1 << 53
+_USUAL = ("procs", "memory", "gpus")
+_ALIAS = {"cpus": "procs", "mem": "memory"}
+
+
+def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
+    """The machine that a TOML text describes (the format is in the module's description).
+
+    Examples
+    --------
+    >>> machine = parse_cluster_toml('''
+    ... [cluster]
+    ... shape = "hosts"
+    ... [[hosts]]
+    ... name = "big"
+    ... count = 2
+    ... procs = 128
+    ... memory = "64GB"
+    ... ''')
+    >>> [host.name for host in machine.hosts], machine.total
+    (['big-1', 'big-2'], {'procs': 256, 'memory': 134217728})
+    """
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ClusterError(f"{path}: not TOML: {error}") from None
+    head = said.pop("cluster", {})
+    if not isinstance(head, dict):
+        raise ClusterError(f"{path}: cluster must be a table: write [cluster]")
+    given = [name for name in ("hosts", "nodes") if name in said]
+    if len(given) != 1:
+        raise ClusterError(f"{path}: describe the machine in tables [[hosts]] (or [[nodes]])")
+    groups = said.pop(given[0])
+    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
+        raise ClusterError(f"{path}: write [[{given[0]}]] with double brackets, a table per group")
+    shape = head.pop("shape", given[0])
+    if shape not in SHAPES:
+        raise ClusterError(f"{path}: shape must be one of {', '.join(SHAPES)}, not {shape!r}")
+    unit = head.pop("memory_unit", 1024)
+    if unit not in (1000, 1024) or isinstance(unit, float):
+        raise ClusterError(f"{path}: memory_unit must be 1024 or 1000, not {unit!r}")
+    name = head.pop("name", "")
+    groups = [{_ALIAS.get(key, key): value for key, value in group.items()} for group in groups]
+    resources = _resources(head.pop("resources", None), groups, path)
+
+    hosts: list[Host] = []
+    kept: dict[str, dict[str, Any]] = {}
+    for number, group in enumerate(groups, 1):
+        label = group.pop("name", None) or f"host{number}"
+        if not isinstance(label, str) or label in kept:
+            raise ClusterError(f"{path}: group {label!r} needs a name of its own")
+        where = f"{path}: group {label}"
+        count = _whole(group.pop("count", 1), f"{where}: count", 1, MAX_HOSTS)
+        capacity = tuple(_amount(group.pop(key, 0), key, where, unit) for key in resources)
+        kept[label] = group
+        if len(hosts) + count > MAX_HOSTS:
+            raise ClusterError(f"{where}: more than {MAX_HOSTS} hosts in all")
+        names = [label] if count == 1 else [f"{label}-{i}" for i in range(1, count + 1)]
+        hosts += [Host(host, capacity) for host in names]
+    if not hosts:
+        raise ClusterError(f"{path}: there is no host in it")
+    if shape == "pool":
+        sums = (sum(column) for column in zip(*(h.capacity for h in hosts), strict=True))
+        hosts = [Host("pool", tuple(sums))]
+    if sum(host.capacity[0] for host in hosts) > MAX_PROCS:
+        raise ClusterError(f"{path}: more than {MAX_PROCS} processors in all")
+    options = {**head, **said}
+    if any(kept.values()):
+        options["groups"] = kept
+    return Cluster(
+        shape=shape, resources=resources, hosts=tuple(hosts), name=str(name), options=options
+    )
+
+
+def _resources(told: object, groups: list[dict[str, Any]], path: str) -> tuple[str, ...]:
+    if told is None:
+        return tuple(key for key in _USUAL if key == "procs" or any(key in g for g in groups))
+    if not isinstance(told, list) or not all(isinstance(name, str) for name in told):
+        raise ClusterError(f'{path}: resources must be a list like ["procs", "memory"]')
+    names = [_ALIAS.get(str(name), str(name)) for name in told]
+    return ("procs", *(name for name in names if name != "procs"))
+
+
+def _amount(value: object, key: str, where: str, unit: int) -> int:
+    if key == "memory" and isinstance(value, str):
+        try:
+            return parse_memory(value, unit=unit)
+        except ClusterError as error:
+            raise ClusterError(f"{where}: {error}") from None
+    if key == "procs":
+        return _whole(value, f"{where}: procs (processors per host)", 1, MAX_PROCS)
+    return _whole(value, f"{where}: {key}", 0, MAX_AMOUNT)
+
+
+def _whole(value: object, what: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ClusterError(f"{what} must be a whole number from {low} to {high}, not {value!r}")
+    return value
