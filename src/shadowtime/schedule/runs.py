@@ -74,7 +74,9 @@ def waits(schedule: Schedule, all_runs: Spans) -> Spans:
     >>> s = Schedule(
     ...     job_id=ints(1), submit=ints(0), start=ints(9), end=ints(12), procs=ints(1),
     ...     reason=ints(1), kills=ints(1), killed=ints(0),
-    ...     attempts=Attempts(job_id=ints(1, 1), start=ints(2, 9), end=ints(5, 12), killed=ints(1, 0)),
+    ...     attempts=Attempts(
+    ...         job_id=ints(1, 1), start=ints(2, 9), end=ints(5, 12), killed=ints(1, 0)
+    ...     ),
     ... )
     >>> w = waits(s, runs(s))
     >>> list(zip(w.since.tolist(), w.until.tolist()))

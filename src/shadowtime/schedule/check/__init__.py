@@ -1,0 +1,90 @@
+"""Proofs about a schedule, one idea per file. ``check`` makes all that can be made.
+
+Nothing here knows how a schedule came about: it is judged by its own columns, the trace and the
+machine alone, so schedules from other simulators and recorded logs can be judged too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.schedule.check import claims as known
+from shadowtime.schedule.check.attempts import attempts_consistent
+from shadowtime.schedule.check.capacity import whole_machine
+from shadowtime.schedule.check.case import Case
+from shadowtime.schedule.check.claims import CLAIMS, known_claims
+from shadowtime.schedule.check.fairness import strictly_fair
+from shadowtime.schedule.check.hosts import each_host
+from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
+from shadowtime.schedule.check.limits import limits_kept
+from shadowtime.schedule.check.order import head_never_idle, in_order, promises_kept
+from shadowtime.schedule.check.reasons import reasons_consistent
+from shadowtime.schedule.check.report import Proof, Report, Verdict, not_made
+from shadowtime.schedule.check.reservations import no_reservation_violation
+from shadowtime.schedule.check.sunny import sunny_absorbing
+from shadowtime.schedule.match import match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule.schedule import Schedule
+    from shadowtime.workload import Workload
+
+__all__ = ["CLAIMS", "Proof", "Report", "Verdict", "check"]
+
+ALWAYS: tuple[Callable[[Case], Proof | None], ...] = (
+    each_job_once,
+    agrees_with_trace,
+    not_before_submit,
+    whole_machine,
+    each_host,
+    limits_kept,
+    attempts_consistent,
+    reasons_consistent,
+)
+"""Tried on every schedule; None means that there is nothing to prove on this machine."""
+
+CLAIMED: tuple[tuple[str, Callable[[Case], Proof]], ...] = (
+    (known.IN_ORDER, in_order),
+    (known.HEAD_NEVER_IDLE, head_never_idle),
+    (known.PROMISES_KEPT, promises_kept),
+    (known.STRICTLY_FAIR, strictly_fair),
+    (known.SUNNY_ABSORBING, sunny_absorbing),
+    (known.NO_RESERVATION_VIOLATION, no_reservation_violation),
+)
+"""Tried where the policy claims it; the proof has the claim's name."""
+
+
+def check(
+    schedule: Schedule,
+    workload: Workload,
+    cluster: Cluster,
+    *,
+    claims: Iterable[str] | None = None,
+) -> Report:
+    """Every proof that can be made of a schedule; the rest is listed with the reason.
+
+    Parameters
+    ----------
+    schedule : a schedule from anywhere; unknown rows, lacking columns and repeated jobs are
+        judged, not refused.
+    workload, cluster : what it is a schedule of.
+    claims : what the policy says of itself (see CLAIMS); the schedule's own claims if left out.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0], run=[5, 5], procs=[3, 2], recorded_start=[0, 2])
+    >>> report = check(Schedule.recorded(w), w, Cluster.pool(4))
+    >>> report.ok, report.first_violation.detail
+    (False, 'at 2 s 5 of 4 procs are in use: job 2, started at 2 s, takes 2')
+    """
+    held = known_claims(schedule.claims if claims is None else claims)
+    case = Case(match(schedule, workload), cluster, held)
+    proofs = [proof for prove in ALWAYS if (proof := prove(case)) is not None]
+    for claim, prove in CLAIMED:
+        proofs.append(prove(case) if claim in held else not_made(claim, "not claimed"))
+    return Report(tuple(proofs))

@@ -1,0 +1,43 @@
+"""What a policy may say of itself. Only what is claimed is held against a schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SUBMIT_ORDER = "submit-order"
+IN_ORDER = "in-order"
+HEAD_NEVER_IDLE = "head-never-idle"
+PROMISES_KEPT = "promises-kept"
+STRICTLY_FAIR = "strictly-fair"
+SUNNY_ABSORBING = "sunny-absorbing"
+NO_RESERVATION_VIOLATION = "no-reservation-violation"
+
+CLAIMS: Mapping[str, str] = {
+    SUBMIT_ORDER: "the queue is ordered by (submit, id): reasons can be verified in full",
+    IN_ORDER: "jobs start in the order (submit, id): nobody is overtaken",
+    HEAD_NEVER_IDLE: "the first waiting job by (submit, id) never fits in what is free",
+    PROMISES_KEPT: "no job starts later than it was promised",
+    STRICTLY_FAIR: "free and shadow processors together never hold the first waiting job",
+    SUNNY_ABSORBING: "a running job for which no earlier job waits is never preempted",
+    NO_RESERVATION_VIOLATION: "no promise is missed because of later jobs let in meanwhile",
+}
+"""Every claim in one line; the order of jobs is (submit, id) everywhere."""
+
+
+def known_claims(claims: Iterable[str]) -> frozenset[str]:
+    """The claims as a set, refusing names that nothing proves.
+
+    Examples
+    --------
+    >>> sorted(known_claims(["promises-kept", "in-order"]))
+    ['in-order', 'promises-kept']
+    """
+    found = frozenset(claims)
+    for name in sorted(found - set(CLAIMS)):
+        raise UsageError(f"unknown claim {name!r}: known are {', '.join(CLAIMS)}")
+    return found

@@ -1,0 +1,67 @@
+"""Each job exactly once, and the same job as in the trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
+from shadowtime.schedule.runs import started
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from shadowtime.schedule.check.case import Case
+
+
+def each_job_once(case: Case) -> Proof:
+    """Every job of the trace has one row with a start, and no row is of another job."""
+    name, match = "each-job-once", case.match
+    for ids, what in (
+        (match.missing, "of the trace is not in the schedule"),
+        (match.unknown, "is not in the trace"),
+        (match.repeated, "has more than one row"),
+    ):
+        if len(ids):
+            return violated(name, f"job {ids[0]} {what}{such(len(ids), 'jobs')}")
+    idle = np.flatnonzero(~started(case.schedule))
+    recorded = case.schedule.reason[idle] == Reason.RECORDED
+    if len(idle) and not recorded.all():
+        row = int(idle[np.argmin(recorded)])
+        start, end = case.schedule.start[row], case.schedule.end[row]
+        return violated(name, f"{case.name(row)} never ran: its start is {start} and its end {end}")
+    if len(idle):
+        first = case.name(int(idle[0]))
+        return not_made(name, f"{len(idle)} jobs have no recorded start, the first is {first}")
+    return proved(name, f"{len(case.workload)} jobs, each with one row")
+
+
+def agrees_with_trace(case: Case) -> Proof:
+    """Submit time and processors of every row are the trace's."""
+    name = "agrees-with-trace"
+    for column, unit in (("submit", "s"), ("procs", "processors")):
+        says, true = getattr(case.schedule, column), getattr(case.workload, column)
+        wrong = np.flatnonzero(says != true)
+        if len(wrong):
+            row = int(wrong[0])
+            return violated(
+                name,
+                f"{case.name(row)} has {column} {says[row]} {unit} in the schedule and "
+                f"{true[row]} in the trace{such(len(wrong), 'jobs')}",
+            )
+    return proved(name, "submit times and processors are those of the trace")
+
+
+def not_before_submit(case: Case) -> Proof:
+    """No run, lost ones included, begins before its job was submitted."""
+    name, runs = "not-before-submit", case.runs
+    early = np.flatnonzero(runs.since < case.workload.submit[runs.row])
+    if len(early):
+        first = early[np.argmin(runs.since[early])]
+        row = int(runs.row[first])
+        return violated(
+            name,
+            f"{case.name(row)} starts at {runs.since[first]} s, before its submission at "
+            f"{case.workload.submit[row]} s{such(len(early), 'starts')}",
+        )
+    return proved(name, f"{len(runs)} starts, none before its job was submitted")
