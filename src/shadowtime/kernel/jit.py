@@ -22,7 +22,7 @@ from numba.core import config as numba_config
 from numba.core import event as numba_event
 
 PACKAGE = Path(__file__).resolve().parent.parent
-MARKS = (b"@kernel", b"@entry", b"@allocating_entry")
+MARKS = (b"@kernel", b"@routine", b"@entry", b"@allocating_entry")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
@@ -82,6 +82,16 @@ def kernel(function: Function) -> Function:
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
         cache=False,
+    )
+
+
+def routine(function: Function) -> Function:
+    """Like kernel, but not inlined: for large functions that are called now and then.
+
+    Inlining everything everywhere would cost compile time for nothing.
+    """
+    return _compiled(
+        function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, cache=False
     )
 
 

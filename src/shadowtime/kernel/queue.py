@@ -87,7 +87,7 @@ def next_waiting(s: Any, at: int) -> int:
 def gather(s: Any, out: Any) -> int:
     """Write all waiting jobs into ``out`` in job order; return how many there are."""
     count = 0
-    if s.reg[WAITING] == 0:
+    if first_waiting(s) < 0:
         return 0
     arrived = s.reg[ARRIVED]
     block = s.reg[QUEUE_FROM] >> SHIFT

@@ -1,0 +1,262 @@
+"""The general pass: order, reserve, preempt, backfill, on any hosts and resources.
+
+1. Start jobs in order while the first one fits (or preempts its way in).
+2. The first one that does not is blocked; it and the next blocked ones get reservations, up to
+   the policy's depth. Jobs in between start if they fit around the reservations made so far.
+3. The rest is tried in phases, each with its own test and order.
+
+EASY is depth 1, greedy is depth 0, K dynamic reservations (spec 3.3) is depth K, PV-EASY preempts
+and has two phases (spec 2.3). All plans are dropped at the end of the pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shadowtime.engine.events import (
+    DONE,
+    PASS_DUE,
+    ROOM_NEEDED,
+    advance,
+    carry_out_decisions,
+    lacks_room,
+)
+from shadowtime.engine.passes.phases import ORDER, run_phases
+from shadowtime.engine.passes.preempt import make_room
+from shadowtime.engine.passes.sunny import sunny_shadow
+from shadowtime.kernel.fields import (
+    BLOCKED_AT,
+    ESTIMATE,
+    FREE,
+    NEED,
+    PROCS,
+    PROMISED,
+    SUBMIT,
+)
+from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
+from shadowtime.kernel.place import earliest_host, host_around, host_now
+from shadowtime.kernel.profile import Profile, build_profile, make_profile, occupy
+from shadowtime.kernel.queue import first_waiting, gather
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BLOCK,
+    HEAD,
+    NOW,
+    QUEUE_FROM,
+    SHADOW,
+    SHIFT,
+    VOLATILE,
+    WAITING,
+)
+from shadowtime.kernel.running import (
+    BACKFILLED,
+    PREEMPTING,
+    begin,
+    begin_first,
+    forget_overdue,
+)
+
+ORDER_KIND = 0
+DEPTH = 1
+SUNNY_ONLY = 2
+"""1: the reservation looks at running jobs that outrank the head alone (PV-EASY)."""
+PREEMPT = 3
+PRUNE = 4
+PHASES = 5
+"""Number of rows of ``phase`` in use."""
+
+
+class Frame(NamedTuple):
+    """The pass's parameters and scratch."""
+
+    par: Any  # int64[8]
+    weight: Any  # float64[3]
+    phase: Any  # int64[phases, 4]: test, key, rescored after each start?, at most (0: no bound)
+    profile: Any  # Profile
+    jobs: Any  # int64[n]: candidates
+    heap: Any  # int64[n]: candidates still to be tried, as a heap of places in jobs
+    key: Any  # float64[n]
+    column: Any  # int64[3, n]: submit, estimate and processors for a custom order
+    scale: Any  # int64[K]: what balanced phases multiply shares with
+
+
+def make_frame(
+    *,
+    n: int,
+    capacity: Any,
+    order: int = FCFS,
+    weight: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    depth: int = 1,
+    sunny_only: bool = False,
+    preempt: bool = False,
+    prune: bool = False,
+    phases: Any = ((0, ORDER, 0, 0),),
+) -> Frame:
+    """Parameters and room for a run of ``n`` jobs."""
+    hosts, resources = capacity.shape
+    depth = min(depth, n)
+    steps = 2 * min(n, int(capacity[:, 0].max())) + 2 * depth + 8
+    return Frame(
+        par=np.array(
+            [order, depth, sunny_only, preempt, prune, len(phases), 0, 0], dtype=np.int64
+        ),
+        weight=np.array(weight, np.float64),
+        phase=np.array(phases, np.int64).reshape(-1, 4),
+        profile=make_profile(hosts, steps, resources),
+        jobs=np.empty(n + 1, np.int64),
+        heap=np.empty(n + 1, np.int64),
+        key=np.zeros(n + 1, np.float64),
+        column=np.empty((3, n + 1 if order == CUSTOM else 1), np.int64),
+        scale=np.ones(resources, np.int64),
+    )
+
+
+@entry
+def run(s: Any, w: Any, f: Any, custom: Any) -> int:
+    """The event loop with this pass; ``custom`` fills the keys of a custom order."""
+    while not lacks_room(s):
+        if advance(s, w) != PASS_DUE:
+            return DONE
+        decide(s, f, custom)
+        carry_out_decisions(s, w)
+    return ROOM_NEEDED
+
+
+@kernel
+def decide(s: Any, f: Any, custom: Any) -> None:
+    """One pass."""
+    if s.reg[WAITING] == 0:
+        return
+    if s.reg[VOLATILE] != 0:
+        forget_overdue(s)
+    if f.par[ORDER_KIND] == FCFS:
+        size = start_in_arrival_order(s, f)
+    else:
+        size = start_in_key_order(s, f, custom)
+    if size > 0:
+        size = reserve_more(s, f, size)
+        run_phases(s, f, size)
+
+
+@kernel
+def start_in_arrival_order(s: Any, f: Any) -> int:
+    """Steps 1 and the first reservation of 2; returns how many candidates are left in the heap."""
+    head = first_waiting(s)
+    while head >= 0:
+        host = host_now(s, head)
+        if host >= 0:
+            begin_first(s, head, host)
+        elif f.par[PREEMPT] != 0 and make_room(s, head, f.par[PRUNE] != 0):
+            begin(s, head, 0, PREEMPTING)
+        else:
+            break
+        head = first_waiting(s)
+    if head < 0 or not block_head(s, f, head):
+        return 0
+    count = gather(s, f.jobs)
+    for i in range(1, count):
+        f.heap[i - 1] = i  # ascending: already a heap by job
+    return count - 1
+
+
+@kernel
+def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
+    """The same for an order by keys, all evaluated at the beginning of the pass."""
+    now = s.reg[NOW]
+    count = gather(s, f.jobs)
+    if f.par[ORDER_KIND] == CUSTOM:
+        for i in range(count):
+            job = f.jobs[i]
+            f.column[0, i] = s.job[job, SUBMIT]
+            f.column[1, i] = s.job[job, ESTIMATE]
+            f.column[2, i] = s.job[job, NEED]
+        custom(
+            now, f.column[0, :count], f.column[1, :count], f.column[2, :count], f.key[:count]
+        )
+    else:
+        fill_keys(s, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
+    for i in range(count):
+        f.heap[i] = i
+    heapify(s, f.heap, count, f.jobs, f.key, False)
+    size = count
+    while size > 0:
+        job = f.jobs[f.heap[0]]
+        host = host_now(s, job)
+        if host < 0:
+            break
+        size = pop_first(s, f.heap, size, f.jobs, f.key, False)
+        begin_first(s, job, host)
+    if size == 0:
+        return 0
+    head = f.jobs[f.heap[0]]
+    size = pop_first(s, f.heap, size, f.jobs, f.key, False)
+    return size if block_head(s, f, head) else 0
+
+
+@kernel
+def block_head(s: Any, f: Any, head: int) -> bool:
+    """The first job in order stays blocked: promise it a start. False if nobody else can start."""
+    reg = s.reg
+    reg[HEAD] = head
+    first_time = s.job[head, BLOCKED_AT] < 0
+    if first_time:
+        s.job[head, BLOCKED_AT] = reg[NOW]
+    hopeless = f.par[PHASES] == 0 or reg[WAITING] == 1 or nobody_narrow(s)
+    if f.par[DEPTH] == 0:
+        return not hopeless
+    if hopeless and not first_time:
+        return False
+    if f.par[SUNNY_ONLY] != 0:
+        reg[SHADOW] = sunny_shadow(s, head)
+    else:
+        build_profile(s, f.profile)
+        reg[SHADOW] = reserve(s, f, head)
+    if first_time:
+        s.job[head, PROMISED] = reg[SHADOW]
+    return not hopeless
+
+
+@kernel
+def nobody_narrow(s: Any) -> bool:
+    """True if every waiting job is wider than what is free on any host."""
+    widest = s.host[FREE, 0, 0]
+    for h in range(1, s.host.shape[1]):
+        widest = max(widest, s.host[FREE, h, 0])
+    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (s.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
+        if s.least[PROCS, block] <= widest:
+            return False
+    return True
+
+
+@kernel
+def reserve(s: Any, f: Any, job: int) -> int:
+    """Put the job into the profile at its earliest start; return that."""
+    length = s.job[job, ESTIMATE]
+    start, host = earliest_host(s, f.profile, job, length)
+    occupy(s, f.profile, job, host, start, start + length)
+    return start
+
+
+@kernel
+def reserve_more(s: Any, f: Any, size: int) -> int:
+    """Go on in order until the depth is reached; returns how many candidates are left."""
+    made = 1
+    while size > 0 and made < f.par[DEPTH]:
+        job = f.jobs[f.heap[0]]
+        size = pop_first(s, f.heap, size, f.jobs, f.key, False)
+        length = s.job[job, ESTIMATE]
+        host = host_around(s, f.profile, job, length)
+        if host >= 0:
+            now = s.reg[NOW]
+            occupy(s, f.profile, job, host, now, now + length)
+            begin(s, job, host, BACKFILLED)
+        else:
+            reserve(s, f, job)
+            made += 1
+    return size
+
+
+__all__ = ["Frame", "Profile", "decide", "make_frame", "run"]
