@@ -22,7 +22,7 @@ from numba.core import config as numba_config
 from numba.core import event as numba_event
 
 PACKAGE = Path(__file__).resolve().parent.parent
-MARKS = (b"@kernel", b"@routine", b"@entry", b"@allocating_entry")
+MARKS = (b"@kernel", b"@routine", b"@entry", b"@allocating_entry", b"@cached_cfunc")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
@@ -131,3 +131,13 @@ def before_first_compile(callback: Callable[[], None]) -> Iterator[None]:
     """Call ``callback`` once if anything has to be compiled inside the block (not if all is cached)."""
     with numba_event.install_listener("numba:compile", _Once(callback)):
         yield
+
+
+def cached_cfunc(signature: Any) -> Callable[[Function], Any]:
+    """Compile a function to a typed pointer that kernels can take as an argument."""
+
+    def compiled(function: Function) -> Any:
+        with _cached_in(cache_folder()):
+            return numba.cfunc(signature, nopython=True, cache=True)(function)
+
+    return compiled

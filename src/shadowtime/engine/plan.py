@@ -1,0 +1,183 @@
+"""From a policy's parts to the pass that carries them out.
+
+A combination of parts without a defined meaning is refused here, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.errors import PolicyError
+from shadowtime.policy import backfill, order, preempt, reserve
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.policy import Policy
+
+Loop = Callable[[Any, Any], int]
+"""Runs the event loop on (state, world) until it is done or needs room."""
+
+
+def plan(policy: Policy, cluster: Cluster, n: int) -> Loop:
+    """The event loop with the right pass for this policy on this machine.
+
+    Passes are imported here, when they are needed: each costs seconds to compile the first time.
+    """
+    refuse_nonsense(policy, cluster)
+    if isinstance(policy.reserve, reserve.Kept):
+        return plan_conservative(policy, cluster, n)
+    if is_plain_easy(policy, cluster):
+        return plan_easy(policy, n)
+    return plan_frame(policy, cluster, n)
+
+
+def is_plain_easy(policy: Policy, cluster: Cluster) -> bool:
+    """True where EASY's fast pass makes the same decisions as the general one."""
+    return (
+        cluster.shape == "pool"
+        and len(cluster.resources) == 1
+        and isinstance(policy.order, order.Fcfs)
+        and isinstance(policy.reserve, reserve.Depth)
+        and policy.reserve.jobs == 1
+        and isinstance(policy.backfill, backfill.InOrder | backfill.ShortestFirst)
+        and isinstance(policy.preempt, preempt.NoPreemption)
+    )
+
+
+def plan_easy(policy: Policy, n: int) -> Loop:
+    """EASY on a pool of processors."""
+    from shadowtime.engine.passes import easy
+
+    assert isinstance(policy.reserve, reserve.Depth)
+    assert isinstance(policy.backfill, backfill.InOrder | backfill.ShortestFirst)
+    parameters = np.array(
+        [
+            isinstance(policy.backfill, backfill.ShortestFirst),
+            not policy.backfill.extra_update,
+            policy.reserve.fixed_reservation,
+        ],
+        dtype=np.int64,
+    )
+    found = np.empty(n + 1, np.int64)
+    return lambda state, world: int(easy.run(state, world, parameters, found))
+
+
+def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Loop:
+    """The general pass."""
+    from shadowtime.engine.custom import compile_order, no_order
+    from shadowtime.engine.passes import frame
+
+    kind, weight = order_of(policy.order)
+    sunny = isinstance(policy.reserve, reserve.Sunny)
+    depth = policy.reserve.jobs if isinstance(policy.reserve, reserve.Depth) else int(sunny)
+    made = frame.make_frame(
+        n=n,
+        capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
+        order=kind,
+        weight=weight,
+        depth=depth,
+        sunny_only=sunny,
+        preempt=isinstance(policy.preempt, preempt.ShadowLoad),
+        prune=isinstance(policy.preempt, preempt.ShadowLoad) and policy.preempt.prune,
+        phases=phases_of(policy.backfill),
+    )
+    custom = (
+        compile_order(policy.order.function)
+        if isinstance(policy.order, order.Custom)
+        else no_order
+    )
+    return lambda state, world: int(frame.run(state, world, made, custom))
+
+
+def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Loop:
+    """Promises that outlive the pass."""
+    from shadowtime.engine.passes import conservative
+
+    assert isinstance(policy.reserve, reserve.Kept)
+    made = conservative.make_book(
+        n=n,
+        capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
+        compress=policy.reserve.compress,
+    )
+    return lambda state, world: int(conservative.run(state, world, made))
+
+
+def order_of(part: order.Order) -> tuple[int, tuple[float, float, float]]:
+    """Kind and weights of an order for the kernels."""
+    from shadowtime.kernel import order as kinds
+
+    if isinstance(part, order.Weighted):
+        return kinds.WEIGHTED, (part.expansion, part.wait, part.procs)
+    table: dict[type[order.Order], int] = {
+        order.Fcfs: kinds.FCFS,
+        order.Sjf: kinds.SJF,
+        order.Lxf: kinds.LXF,
+        order.Custom: kinds.CUSTOM,
+    }
+    return table[type(part)], (0.0, 0.0, 0.0)
+
+
+def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int, int], ...]:
+    """The phases of a backfill part: (test, key, rescored after each start, at most)."""
+    from shadowtime.engine.passes.phases import AROUND, BY_SHADOW, FITS, ORDER, SHORTEST
+
+    if isinstance(part, backfill.Never):
+        return ()
+    if isinstance(part, backfill.InOrder):
+        return ((AROUND, ORDER, 0, 0),)
+    if isinstance(part, backfill.ShortestFirst):
+        return ((AROUND, SHORTEST, 0, 0),)
+    if isinstance(part, backfill.Anybody):
+        return ((FITS, ORDER, 0, 0),)
+    if isinstance(part, backfill.Venture):
+        safe = (BY_SHADOW, SHORTEST, 0, 0)
+        return (safe, (FITS, ORDER, 0, 0)) if part.venture else (safe,)
+    raise PolicyError(f"the engine does not know the backfill part {part}")
+
+
+def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
+    """Refuse parts that do not go together."""
+    rank_is_arrival = isinstance(policy.order, order.Fcfs)
+    if isinstance(policy.preempt, preempt.ShadowLoad):
+        if not rank_is_arrival:
+            raise PolicyError(
+                f"{policy.name}: preempt=shadow-load ranks jobs by submission; use order=fcfs"
+            )
+        if cluster.shape != "pool":
+            raise PolicyError(f"{policy.name}: preempt=shadow-load is defined on a pool only")
+        if isinstance(policy.reserve, reserve.Kept):
+            raise PolicyError(f"{policy.name}: promises for good and preemption contradict")
+    if isinstance(policy.reserve, reserve.Kept):
+        if not rank_is_arrival or not isinstance(policy.backfill, backfill.InOrder):
+            raise PolicyError(
+                f"{policy.name}: reserve=kept promises in submission order; "
+                "use order=fcfs and backfill=in-order"
+            )
+        if cluster.shape != "pool":
+            raise PolicyError(f"{policy.name}: reserve=kept is defined on a pool only")
+    if isinstance(policy.reserve, reserve.Sunny):
+        if not rank_is_arrival or cluster.shape != "pool":
+            raise PolicyError(f"{policy.name}: reserve=sunny needs order=fcfs and a pool")
+        if not isinstance(policy.backfill, backfill.Venture | backfill.Anybody | backfill.Never):
+            raise PolicyError(f"{policy.name}: reserve=sunny goes with backfill=venture")
+    if isinstance(policy.reserve, reserve.Nobody) and not isinstance(
+        policy.backfill, backfill.Never | backfill.Anybody
+    ):
+        raise PolicyError(
+            f"{policy.name}: backfill={policy.backfill} respects reservations, but reserve=none "
+            "makes none; use backfill=anybody or never"
+        )
+    if isinstance(policy.backfill, backfill.Venture) and not isinstance(
+        policy.reserve, reserve.Sunny
+    ):
+        raise PolicyError(f"{policy.name}: backfill=venture needs reserve=sunny")
+    loose = not getattr(policy.backfill, "extra_update", True)
+    fixed = getattr(policy.reserve, "fixed_reservation", False)
+    if (loose or fixed) and not is_plain_easy(policy, cluster):
+        raise PolicyError(
+            f"{policy.name}: extra_update=no and fixed_reservation=yes are defined for EASY on a "
+            "pool of processors (order=fcfs, reserve=1) only"
+        )

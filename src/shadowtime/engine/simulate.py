@@ -1,0 +1,136 @@
+"""simulate(workload, cluster, policy) -> Schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.engine.claims import claims_of
+from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.plan import plan
+from shadowtime.errors import UsageError
+from shadowtime.kernel import fields as f
+from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, EVENTS, KILLS, PASSES, SLIPPED, VOLATILE
+from shadowtime.kernel.state import State, World, build
+from shadowtime.schedule import Attempts, Schedule
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.policy import Policy
+    from shadowtime.workload import Workload
+
+ROOM_NEEDED = 2
+
+
+def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Schedule:
+    """Run a workload through a policy on a machine.
+
+    Rules
+    -----
+    Every job must fit on the machine (``workload.clean.fit`` drops or refuses those that do not).
+    ``policy`` is a Policy, or any object with ``decide`` (engine/door.py): slower, same result.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    >>> simulate(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
+    [0, 9, 2]
+    """
+    refuse_unfit(workload, cluster)
+    if hasattr(policy, "decide"):
+        from shadowtime.engine.door import simulate_object
+
+        return simulate_object(workload, cluster, policy)
+    known = known_at_submission(policy.estimate, workload)
+    state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
+    state.reg[VOLATILE] = not known.safe
+    state.reg[CLAMPED] = known.clamped
+    loop = plan(policy, cluster, len(workload))
+    while loop(state, world) == ROOM_NEEDED:
+        state = with_more_room(state)
+    return as_schedule(
+        workload, state, world, name=policy.name, claims=claims_of(policy, workload)
+    )
+
+
+def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
+    """Refuse jobs that could never start; the caller decides what to drop."""
+    have = {name: column for column, name in enumerate(workload.resources)}
+    largest = np.array([host.capacity for host in cluster.hosts], np.int64)
+    fits_somewhere = np.zeros(len(workload), bool)
+    for capacity in np.unique(largest, axis=0):
+        fits_here = np.ones(len(workload), bool)
+        for k, name in enumerate(cluster.resources):
+            if name in have:
+                fits_here &= workload.demand[:, have[name]] <= capacity[k]
+        fits_somewhere |= fits_here
+    if cluster.shape != "nodes" and not fits_somewhere.all():
+        job = int(workload.job_id[~fits_somewhere][0])
+        count = int((~fits_somewhere).sum())
+        raise UsageError(
+            f"{count} of {len(workload)} jobs fit nowhere on the machine, the first is job {job}; "
+            "drop them with workload.clean.fit, or describe a larger machine"
+        )
+
+
+def with_more_room(state: State) -> State:
+    """Double the log of preempted attempts."""
+    larger = np.zeros((3, 2 * state.tried.shape[1] + 16), np.int64)
+    larger[:, : state.tried.shape[1]] = state.tried
+    return state._replace(tried=larger)
+
+
+def as_schedule(
+    workload: Workload, state: State, world: World, *, name: str, claims: tuple[str, ...]
+) -> Schedule:
+    """The rows of a finished run."""
+    job = state.job
+    column = lambda at: np.ascontiguousarray(job[:, at])  # noqa: E731
+    start, kills = column(f.START), column(f.KILLS)
+    run, limit = workload.run, column(f.LIMIT)
+    end = start + np.minimum(run, limit)
+    counters = {
+        "passes": int(state.reg[PASSES]),
+        "events": int(state.reg[EVENTS]),
+        "preemptions": int(state.reg[KILLS]),
+        "slipped_promises": int(state.reg[SLIPPED]),
+        "clamped_predictions": int(state.reg[CLAMPED]),
+    }
+    return Schedule(
+        job_id=workload.job_id,
+        submit=workload.submit,
+        start=start,
+        end=end,
+        procs=workload.procs,
+        reason=job[:, f.REASON].astype(np.int8),
+        kills=kills,
+        killed=(run > limit).astype(np.int8),
+        promised=column(f.PROMISED),
+        blocked_at=column(f.BLOCKED_AT),
+        limit=limit,
+        attempts=attempts_of(workload, state, start, end),
+        policy=name,
+        claims=claims,
+        counters=counters,
+    )
+
+
+def attempts_of(workload: Workload, state: State, start: Any, end: Any) -> Attempts:
+    """All runs of preempted jobs: the lost ones from the log, then the one that counted."""
+    lost = state.tried[:, : state.reg[ATTEMPTS]]
+    last = np.flatnonzero(state.job[:, f.KILLS])
+    jobs = np.concatenate([lost[f.VICTIM], last])
+    begin = np.concatenate([lost[f.FROM], start[last]])
+    until = np.concatenate([lost[f.UNTIL], end[last]])
+    killed = np.concatenate([np.ones(lost.shape[1], np.int8), np.zeros(len(last), np.int8)])
+    order = np.lexsort((jobs, begin))
+    return Attempts(
+        job_id=workload.job_id[jobs[order]],
+        start=begin[order],
+        end=until[order],
+        killed=killed[order],
+    )

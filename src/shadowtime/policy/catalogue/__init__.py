@@ -1,0 +1,19 @@
+"""The named policies, one small file a paper."""
+
+from __future__ import annotations
+
+from shadowtime.policy.catalogue import class_partitioning, classic, pv_easy
+from shadowtime.policy.policy import Policy
+
+MODULES = (classic, class_partitioning, pv_easy)
+
+
+def catalogue() -> list[Policy]:
+    """Every named policy.
+
+    Examples
+    --------
+    >>> [policy.name for policy in catalogue()][:3]
+    ['fcfs', 'greedy', 'easy']
+    """
+    return [policy for module in MODULES for policy in module.POLICIES]

@@ -1,0 +1,139 @@
+"""Policies by name with parameters, from TOML, or from a Python file."""
+
+from __future__ import annotations
+
+import importlib.util
+import tomllib
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from shadowtime.errors import PolicyError
+from shadowtime.policy.catalogue import catalogue
+from shadowtime.policy.grammar import Call, parse_call
+from shadowtime.policy.order import Custom
+from shadowtime.policy.part import SLOTS, show
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.values import near, part_from, with_settings
+
+
+def parse_policy(text: str) -> Any:
+    """The policy a text stands for.
+
+    Rules
+    -----
+    A catalogue name, with parameters where wanted: ``easy(reserve=4, order=lxfw)``. A parameter is
+    a slot (its value a part) or a parameter of one of the policy's own parts. Or a TOML file, or
+    ``file.py:name``, where the name is a Policy, an object with ``decide``, or a function
+    priority(wait, estimate, procs).
+
+    Examples
+    --------
+    >>> print(parse_policy("easy(reserve=4, order=lxfw)").reserve)
+    4
+    >>> parse_policy("conservative(compress=no)").parameters["reserve"]
+    'kept(compress=no)'
+    """
+    if text.endswith(".toml"):
+        return from_toml(Path(text))
+    if ".py:" in text:
+        return from_python(text)
+    call = parse_call(text)
+    return build(call, name=" ".join(text.split()))
+
+
+def build(call: Call, *, name: str) -> Policy:
+    """A catalogue policy with the parameters of a call."""
+    known = {policy.name: policy for policy in catalogue()}
+    if call.name not in known:
+        raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, known)}")
+    policy = known[call.name]
+    own: dict[str, Call] = {}
+    for key, value in call.arguments.items():
+        if key in SLOTS:
+            policy = policy.replace(**{key: part_from(key, value)})
+        else:
+            own[key] = value
+    for key, value in own.items():
+        slot = slot_with(policy, key)
+        policy = policy.replace(**{slot: with_settings(getattr(policy, slot), {key: value})})
+    return policy.replace(name=name)
+
+
+def slot_with(policy: Policy, key: str) -> str:
+    """The slot whose part has a parameter of this name."""
+    for slot, part in policy.parts.items():
+        if any(f.name == key and f.metadata for f in fields(part)):
+            return slot
+    settings = [f.name for part in policy.parts.values() for f in fields(part) if f.metadata]
+    raise PolicyError(
+        f"policy {policy.name} has no parameter {key!r}. {near(key, [*SLOTS, *settings])}"
+    )
+
+
+def from_toml(path: Path) -> Policy:
+    """A policy from a TOML file: ``base``, an optional ``name``, and parameters as keys.
+
+    Tables are nested parts: ``[order] part = "weighted"`` and its parameters.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PolicyError(f"{path}: no such policy file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise PolicyError(f"{path}: not a readable TOML file: {error}") from None
+    base = table.pop("base", None)
+    if not isinstance(base, str):
+        raise PolicyError(f'{path}: a policy file needs base = "NAME" of a catalogue policy')
+    name = str(table.pop("name", path.stem))
+    arguments = {key.replace("-", "_"): _toml_call(path, key, value) for key, value in table.items()}
+    try:
+        return build(Call(base, arguments), name=name)
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
+
+
+def _toml_call(path: Path, key: str, value: Any) -> Call:
+    if isinstance(value, dict):
+        if "part" not in value:
+            raise PolicyError(f'{path}: the table [{key}] needs part = "NAME"')
+        return Call(
+            str(value["part"]),
+            {k: _toml_call(path, k, v) for k, v in value.items() if k != "part"},
+        )
+    if isinstance(value, str):
+        return parse_call(value)
+    return Call(show(value))
+
+
+def from_python(text: str) -> Any:
+    """A policy, a deciding object or an order function from ``file.py:name``."""
+    file, _, name = text.rpartition(":")
+    path = Path(file)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.exists() or spec is None or spec.loader is None:
+        raise PolicyError(f"{path}: no such Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise PolicyError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    if not hasattr(module, name):
+        names = [n for n in vars(module) if not n.startswith("_")]
+        raise PolicyError(f"{path} has no {name!r}. {near(name, names)}")
+    return as_policy(getattr(module, name), name=name)
+
+
+def as_policy(thing: Any, *, name: str) -> Any:
+    """A Policy or deciding object as it is; a function becomes the order of an EASY frame."""
+    if isinstance(thing, Policy) or hasattr(thing, "decide"):
+        return thing
+    if isinstance(thing, type) and hasattr(thing, "decide"):
+        return thing()
+    if isinstance(thing, Callable):  # type: ignore[arg-type]
+        return Policy(name=name, order=Custom(thing), summary="EASY with an order of your own")
+    raise PolicyError(
+        f"{name} must be a Policy, an object with decide(view), or a function "
+        f"priority(wait, estimate, procs), not {type(thing).__name__}"
+    )

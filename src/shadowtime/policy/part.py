@@ -1,0 +1,61 @@
+"""A part fills one slot of a policy: a small frozen value with declared parameters."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar
+
+SLOTS = ("order", "reserve", "backfill", "place", "estimate", "preempt", "partition")
+"""What a policy is made of, in the order in which a pass asks."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Base of all parts.
+
+    Subclasses say which slot they fill, their name in policy texts and a one-line summary; their
+    fields are their parameters, declared with ``parameter`` so that a text can set them.
+    """
+
+    slot: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        given = [
+            f"{f.name}={show(getattr(self, f.name))}"
+            for f in fields(self)
+            if getattr(self, f.name) != f.default
+        ]
+        return f"{self.name}({', '.join(given)})" if given else self.name
+
+    def settings(self) -> dict[str, Any]:
+        """Every parameter with its value."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def parameter(
+    default: Any = MISSING,
+    doc: str = "",
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """Declare a parameter: its default, meaning, range or choices."""
+    return field(
+        default=default, metadata={"doc": doc, "low": low, "high": high, "choices": choices}
+    )
+
+
+def show(value: Any) -> str:
+    """A parameter value as it stands in a policy text.
+
+    Examples
+    --------
+    >>> show(True), show(0.02), show("live")
+    ('yes', '0.02', 'live')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

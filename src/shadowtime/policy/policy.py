@@ -1,0 +1,54 @@
+"""A policy is a value made of parts, one per slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shadowtime.policy.backfill import Backfill, InOrder
+from shadowtime.policy.estimate import Estimate, Requested
+from shadowtime.policy.order import Fcfs, Order
+from shadowtime.policy.part import SLOTS, Part
+from shadowtime.policy.partition import Anywhere, Partition
+from shadowtime.policy.place import BestFit, Place
+from shadowtime.policy.preempt import NoPreemption, Preempt
+from shadowtime.policy.reserve import Depth, Reserve
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What decides: one part per slot, and a name.
+
+    Examples
+    --------
+    >>> easy = Policy(name="easy")
+    >>> print(easy.reserve, easy.backfill)
+    1 in-order
+    >>> easy.replace(reserve=Depth(4)).parameters["reserve"]
+    '4'
+    """
+
+    name: str
+    order: Order = Fcfs()
+    reserve: Reserve = Depth()
+    backfill: Backfill = InOrder()
+    place: Place = BestFit()
+    estimate: Estimate = Requested()
+    preempt: Preempt = NoPreemption()
+    partition: Partition = Anywhere()
+    summary: str = ""
+    paper: str = ""
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """The parts by slot."""
+        return {slot: getattr(self, slot) for slot in SLOTS}
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parts as texts, by slot."""
+        return {slot: str(part) for slot, part in self.parts.items()}
+
+    def replace(self, **changes: Any) -> Policy:
+        """A variant: other parts, another name."""
+        return replace(self, **changes)

@@ -1,0 +1,59 @@
+"""Slot ``reserve``: which blocked jobs get a promised start, and how long does a promise live?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shadowtime.policy.part import Part, parameter
+
+ALL = 1_000_000_000
+"""A depth beyond any queue."""
+
+
+class Reserve(Part):
+    """Which blocked jobs get a promised start."""
+
+    slot: ClassVar[str] = "reserve"
+
+
+@dataclass(frozen=True)
+class Nobody(Reserve):
+    """No reservations: a wide job may starve."""
+
+    name: ClassVar[str] = "none"
+    summary: ClassVar[str] = "no reservations: a wide job may starve"
+
+
+@dataclass(frozen=True)
+class Depth(Reserve):
+    """The first K blocked jobs in order, planned anew at every pass (EASY is K = 1)."""
+
+    name: ClassVar[str] = "depth"
+    summary: ClassVar[str] = "the first K blocked jobs, planned anew at every pass"
+    jobs: int = parameter(1, "how many blocked jobs hold a reservation", low=1, high=ALL)
+    fixed_reservation: bool = parameter(
+        False, "keep shadow time and extra from the head's first reservation until it starts"
+    )
+
+    def __str__(self) -> str:
+        if self.jobs >= ALL:
+            return "all"
+        return "depth(1, fixed_reservation=yes)" if self.fixed_reservation else str(self.jobs)
+
+
+@dataclass(frozen=True)
+class Sunny(Reserve):
+    """The head alone, planned against running jobs that outrank it (PV-EASY, venture step 1)."""
+
+    name: ClassVar[str] = "sunny"
+    summary: ClassVar[str] = "the head alone, ignoring running jobs that it outranks"
+
+
+@dataclass(frozen=True)
+class Kept(Reserve):
+    """Every job, at its submission, for good: conservative backfilling (spec 1.3)."""
+
+    name: ClassVar[str] = "kept"
+    summary: ClassVar[str] = "every job, promised at submission, never later"
+    compress: bool = parameter(True, "move promises earlier when a job ends before its estimate")

@@ -1,0 +1,99 @@
+"""From texts to parameter values and parts."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from dataclasses import Field, fields, replace
+from typing import Any, TypeVar
+
+from shadowtime.errors import PolicyError
+from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
+from shadowtime.policy.grammar import Call
+from shadowtime.policy.part import Part
+
+YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+SomePart = TypeVar("SomePart", bound=Part)
+
+PARTS: dict[str, dict[str, Part]] = {
+    "order": dict(order.NAMED),
+    "reserve": {
+        "none": reserve.Nobody(),
+        "depth": reserve.Depth(),
+        "all": reserve.Depth(reserve.ALL),
+        "kept": reserve.Kept(),
+        "sunny": reserve.Sunny(),
+    },
+    "backfill": dict(backfill.NAMED),
+    "place": dict(place.NAMED),
+    "estimate": dict(estimate.NAMED),
+    "preempt": dict(preempt.NAMED),
+    "partition": dict(partition.NAMED),
+}
+"""Every part by slot and name."""
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """How to go on after an unknown name: the near ones first.
+
+    Examples
+    --------
+    >>> near("esay", ["easy", "fcfs"])
+    'Did you mean easy? Known: easy, fcfs.'
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    guess = f"Did you mean {' or '.join(close)}? " if close else ""
+    return f"{guess}Known: {', '.join(names)}."
+
+
+def part_from(slot: str, call: Call) -> Part:
+    """The part a text names for a slot; a number in ``reserve`` is a depth."""
+    if slot == "reserve" and call.name.isdigit():
+        depth = int(call.name)
+        return reserve.Depth(depth) if depth > 0 else reserve.Nobody()
+    if call.name not in PARTS[slot]:
+        raise PolicyError(f"unknown {slot} {call.name!r}. {near(call.name, PARTS[slot])}")
+    return with_settings(PARTS[slot][call.name], call.arguments)
+
+
+def with_settings(part: SomePart, arguments: dict[str, Call]) -> SomePart:
+    """The part with some parameters set from texts."""
+    known = {f.name: f for f in fields(part) if f.metadata}
+    changes = {}
+    for key, call in arguments.items():
+        if key not in known:
+            raise PolicyError(
+                f"{part.slot} {part.name} has no parameter {key!r}. "
+                + (near(key, known) if known else "It has none.")
+            )
+        changes[key] = value_of(f"{part.name}.{key}", known[key], call)
+    return replace(part, **changes)
+
+
+def value_of(what: str, declared: Field[Any], call: Call) -> Any:
+    """A parameter's value from its text, checked against its declared type, range and choices."""
+    text, kind = call.name, type(declared.default)
+    if call.arguments:
+        raise PolicyError(f"{what} takes a plain value, not {text}(...)")
+    value: Any = text
+    if kind is bool:
+        if text.lower() not in YES + NO:
+            raise PolicyError(f"{what} must be yes or no, not {text!r}")
+        return text.lower() in YES
+    if kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            word = "whole number" if kind is int else "number"
+            raise PolicyError(f"{what} must be a {word}, not {text!r}") from None
+        if not math.isfinite(value):
+            raise PolicyError(f"{what} must be finite, not {text}")
+        low, high = declared.metadata["low"], declared.metadata["high"]
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise PolicyError(f"{what} must lie between {low} and {high}, not {text}")
+    choices = declared.metadata["choices"]
+    if choices and value not in choices:
+        raise PolicyError(f"{what} must be one of {', '.join(choices)}, not {text!r}")
+    return value
