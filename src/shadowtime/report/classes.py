@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.report.inputs import ClassRow
-from shadowtime.report.numbers import number
+from shadowtime.report.numbers import DASH, number
+from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import Kind
@@ -19,7 +20,14 @@ SIZE_EDGES = (1, 4, 16, 64, 256, 1024)
 """Largest number of processors of each class but the last."""
 
 RUNTIME_EDGES = (60, 600, 3_600, 6 * 3_600, 24 * 3_600)
-RUNTIME_LABELS = ("< 1 min", "1–10 min", "10–60 min", "1–6 h", "6–24 h", "≥ 24 h")
+RUNTIME_LABELS = (
+    "< 1 min",
+    f"1{DASH}10 min",
+    f"10{DASH}60 min",
+    f"1{DASH}6 h",
+    f"6{DASH}24 h",
+    "≥ 24 h",
+)
 
 BOUND = 10
 """Bounded slowdown counts shorter runs as this many seconds."""
@@ -33,13 +41,13 @@ def size_classes(procs: Ints) -> tuple[Ints, tuple[str, ...]]:
     Examples
     --------
     >>> index, labels = size_classes(np.array([1, 3, 16, 17]))
-    >>> index.tolist(), labels
-    ([0, 1, 2, 3], ('1', '2–4', '5–16', '17–64'))
+    >>> index.tolist(), [label.replace(DASH, " to ") for label in labels]
+    ([0, 1, 2, 3], ['1', '2 to 4', '5 to 16', '17 to 64'])
     """
     index = np.searchsorted(SIZE_EDGES, procs, side="left")
     lows = (1, *(edge + 1 for edge in SIZE_EDGES))
     labels = [
-        number(low) if low == high else f"{number(low)}–{number(high)}"
+        number(low) if low == high else f"{number(low)}{DASH}{number(high)}"
         for low, high in zip(lows, SIZE_EDGES, strict=False)
     ]
     labels.append(f"> {number(SIZE_EDGES[-1])}")
@@ -58,7 +66,9 @@ def runtime_classes(run: Ints) -> tuple[Ints, tuple[str, ...]]:
     return np.searchsorted(RUNTIME_EDGES, run, side="right").astype(np.int64), RUNTIME_LABELS
 
 
-def user_classes(user: Ints, work: AnyArray, *, top: int = TOP_USERS) -> tuple[Ints, tuple[str, ...]]:
+def user_classes(
+    user: Ints, work: AnyArray, *, top: int = TOP_USERS
+) -> tuple[Ints, tuple[str, ...]]:
     """The users with the most work one by one, everybody else as one class.
 
     Examples
@@ -79,24 +89,21 @@ def user_classes(user: Ints, work: AnyArray, *, top: int = TOP_USERS) -> tuple[I
     return index.astype(np.int64), tuple(labels)
 
 
-def finished(schedule: Schedule) -> AnyArray:
-    """Mask of the jobs with a start and an end."""
-    return (schedule.start >= 0) & (schedule.end >= schedule.start)
-
-
 def bounded_slowdown(wait: AnyArray, run: AnyArray) -> Floats:
     """max(1, (wait + run) / max(run, 10 s))."""
     slowdown: Floats = np.maximum(1.0, (wait + run) / np.maximum(run, BOUND))
     return slowdown
 
 
-def class_rows(workload: Workload, schedule: Schedule) -> tuple[ClassRow, ...]:
-    """Mean wait and bounded slowdown of the finished jobs of every class that has jobs.
+def class_rows(
+    workload: Workload, schedule: Schedule, *, only: AnyArray | None = None
+) -> tuple[ClassRow, ...]:
+    """Mean wait and bounded slowdown of the jobs that ran, of every class that has jobs.
 
     Classes are those of the workload (its processors, its run time left alone, its user), so
-    that a class holds the same jobs under every policy.
+    that a class holds the same jobs under every policy. ``only`` is a mask of the scored jobs.
     """
-    done = finished(schedule)
+    done = started(schedule) if only is None else started(schedule) & only
     wait = schedule.wait[done]
     slow = bounded_slowdown(wait, (schedule.end - schedule.start)[done])
     kinds: tuple[tuple[Kind, tuple[Ints, tuple[str, ...]]], ...] = (

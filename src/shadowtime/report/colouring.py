@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.jit import entry
 
 if TYPE_CHECKING:
     from shadowtime.types import Ints
 
 
-@kernel
+@entry
 def colour(
     events: Ints,
     width: Ints,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from shadowtime.types import AnyArray
 
 LEVEL = 4
@@ -24,13 +25,14 @@ LEVEL = 4
 def pack(
     columns: Mapping[str, AnyArray], *, deltas: Iterable[str] = (), level: int = LEVEL
 ) -> dict[str, Any]:
-    """Columns of whole numbers as ``{"columns": [[name, length, width, delta], ...], "data": text}``.
+    """Columns of whole numbers as their list (name, length, width, delta) and one text.
 
     ``deltas`` names the columns that are stored as differences from the entry before.
 
     Examples
     --------
-    >>> packed = pack({"submit": np.array([5, 9, 9]), "procs": np.array([1, 300, 2])}, deltas=["submit"])
+    >>> columns = {"submit": np.array([5, 9, 9]), "procs": np.array([1, 300, 2])}
+    >>> packed = pack(columns, deltas=["submit"])
     >>> packed["columns"]
     [['submit', 3, 1, 1], ['procs', 3, 2, 0]]
     >>> {name: column.tolist() for name, column in unpack(packed).items()}

@@ -1,14 +1,15 @@
-"""What a report is made of: the runs of some policies over one workload, and where they came from."""
+"""What a report is made of: runs of some policies over one workload, and where they came from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
@@ -66,7 +67,7 @@ class PaperTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A sentence of a paper and whether it holds here; ``holds`` is None where it was not judged."""
+    """A sentence of a paper and whether it holds here; ``holds`` is None where nobody judged."""
 
     text: str
     holds: bool | None

@@ -22,6 +22,7 @@ class MetricInfo:
     unit: str
     better: Better
     group: str = ""
+    definition: str = ""
 
     @property
     def heading(self) -> str:
@@ -96,9 +97,7 @@ def _by_name(name: str) -> MetricInfo:
     else:
         text = _quantity(stem)
         label = text[:1].upper() + text[1:]
-    better: Better = (
-        "neither" if stem in _NEITHER else ("higher" if stem in _HIGHER else "lower")
-    )
+    better: Better = "neither" if stem in _NEITHER else ("higher" if stem in _HIGHER else "lower")
     group = next((g for g, marks in _GROUPS.items() if any(m in name for m in marks)), "")
     return MetricInfo(name, label, unit, better, group)
 
@@ -120,6 +119,7 @@ def _registered(name: str) -> MetricInfo | None:
         str(getattr(entry, "unit", guess.unit)),
         getattr(entry, "better", guess.better),
         str(getattr(entry, "group", guess.group)),
+        str(getattr(entry, "definition", "")),
     )
 
 

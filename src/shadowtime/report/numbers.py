@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 MINUS = "\N{MINUS SIGN}"
+DASH = "\N{EN DASH}"
+"""Between the ends of a range, and where there is no number."""
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 _SPANS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))
@@ -15,11 +17,11 @@ def number(value: float | None) -> str:
 
     Examples
     --------
-    >>> [number(x) for x in (1234567.8, 87.654, 3.14159, 0.01234, 12, None)]
-    ['1,234,568', '87.7', '3.14', '0.0123', '12', '–']
+    >>> [number(x) for x in (1234567.8, 87.654, 3.14159, 0.01234, 12)]
+    ['1,234,568', '87.7', '3.14', '0.0123', '12']
     """
     if value is None or not math.isfinite(value):
-        return "–"
+        return DASH
     size = abs(value)
     if value == int(value) and size < 1e15:
         text = f"{int(value):,}"
@@ -39,11 +41,11 @@ def percent(share: float | None, *, signed: bool = False) -> str:
 
     Examples
     --------
-    >>> percent(0.8431), percent(-0.0512, signed=True), percent(2.5, signed=True)
-    ('84.3\u202f%', '−5.1\u202f%', '+250\u202f%')
+    >>> [percent(x, signed=True).replace(THIN, " ") for x in (0.0512, 2.5)]
+    ['+5.1 %', '+250 %']
     """
     if share is None or not math.isfinite(share):
-        return "–"
+        return DASH
     points = 100 * share
     digits = 0 if abs(points) >= 100 else 1
     text = f"{points:{'+' if signed else ''},.{digits}f}"
@@ -57,11 +59,11 @@ def span(seconds: float | None) -> str:
 
     Examples
     --------
-    >>> span(11123), span(59), span(2 * 86400 + 7200), span(-90), span(0.25)
-    ('3 h 5 min', '59 s', '2 d 2 h', '−1 min 30 s', '0.25 s')
+    >>> span(11123), span(59), span(2 * 86400 + 7200), span(0.25)
+    ('3 h 5 min', '59 s', '2 d 2 h', '0.25 s')
     """
     if seconds is None or not math.isfinite(seconds):
-        return "–"
+        return DASH
     sign, left = (MINUS if seconds < 0 else ""), abs(seconds)
     if left < 60:
         return f"{sign}{number(left if left < 10 else round(left))} s"

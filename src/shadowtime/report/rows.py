@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import InputError
-from shadowtime.report.classes import finished
-from shadowtime.report.places import shares
+from shadowtime.report.places import spread
+from shadowtime.schedule.runs import runs as every_run
+from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,22 +50,10 @@ def runs_of(schedule: Schedule) -> Runs:
     >>> runs_of(Schedule.recorded(w)).job.tolist()
     [0]
     """
-    done = np.flatnonzero(finished(schedule))
-    attempts = schedule.attempts
-    by_id = np.argsort(schedule.job_id, kind="stable")
-    lost = np.flatnonzero(attempts.killed == 1)
-    found = np.searchsorted(schedule.job_id, attempts.job_id[lost], sorter=by_id)
-    if len(lost) and (
-        bool((found >= len(by_id)).any())
-        or bool((schedule.job_id[by_id[found]] != attempts.job_id[lost]).any())
-    ):
-        raise InputError("an attempt belongs to a job that the schedule does not have")
-    return Runs(
-        job=np.concatenate([done, by_id[found]]).astype(np.int64),
-        start=np.concatenate([schedule.start[done], attempts.start[lost]]),
-        end=np.concatenate([schedule.end[done], attempts.end[lost]]),
-        lost=np.concatenate([np.zeros(len(done), np.int8), np.ones(len(lost), np.int8)]),
-    )
+    spans = every_run(schedule)
+    last = int(started(schedule).sum())
+    lost = (np.arange(len(spans)) >= last).astype(np.int8)
+    return Runs(job=spans.row, start=spans.since, end=spans.until, lost=lost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +101,9 @@ def lay_out(schedule: Schedule, cluster: Cluster) -> Rows:
     >>> from shadowtime.cluster import Cluster
     >>> from shadowtime.schedule import Schedule
     >>> from shadowtime.workload import Workload
-    >>> w = Workload.build(submit=[0, 0, 0], run=[5, 9, 5], procs=[1, 1, 2], recorded_start=[0, 0, 5])
-    >>> rows = lay_out(Schedule.recorded(w), Cluster.pool(3))
+    >>> jobs = {"submit": [0, 0, 0], "run": [5, 9, 5], "procs": [1, 1, 2]}
+    >>> recorded = Schedule.recorded(Workload.build(**jobs, recorded_start=[0, 0, 5]))
+    >>> rows = lay_out(recorded, Cluster.pool(3))
     >>> rows.row.tolist(), rows.width.tolist()
     ([0, 1, 0, 2], [1, 1, 1, 1])
     """
@@ -130,10 +120,8 @@ def lay_out(schedule: Schedule, cluster: Cluster) -> Rows:
     return _stacked(runs, run, host, width // unit, unit, hosts, real=real)
 
 
-def _on_hosts(
-    schedule: Schedule, runs: Runs, names: tuple[str, ...]
-) -> tuple[Ints, Ints, Ints]:
-    """Run, host index and processors of every share. A lost attempt is drawn where the job ended."""
+def _on_hosts(schedule: Schedule, runs: Runs, names: tuple[str, ...]) -> tuple[Ints, Ints, Ints]:
+    """Run, host and processors of every share; a lost attempt is drawn where the job ended."""
     number = {name: index for index, name in enumerate(names)}
     places = schedule.place or ()
     known: dict[tuple[str, int], tuple[tuple[str, int], ...]] = {}
@@ -141,7 +129,7 @@ def _on_hosts(
     for index, job in enumerate(runs.job.tolist()):
         key = (places[job], int(schedule.procs[job]))
         if key not in known:
-            known[key] = shares(*key)
+            known[key] = spread(*key)
         for name, procs in known[key]:
             if name not in number:
                 raise InputError(
@@ -152,8 +140,7 @@ def _on_hosts(
             run.append(index)
             host.append(number[name])
             width.append(procs)
-    as_ints = lambda values: np.asarray(values, dtype=np.int64)  # noqa: E731
-    return as_ints(run), as_ints(host), as_ints(width)
+    return np.array(run, np.int64), np.array(host, np.int64), np.array(width, np.int64)
 
 
 def _stacked(

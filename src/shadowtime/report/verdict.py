@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from shadowtime.report.inputs import ClassRow, PolicyRun
 from shadowtime.report.metadata import HEADLINE, MetricInfo, describe, ordered
 from shadowtime.report.numbers import percent, with_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.report.inputs import ClassRow, PolicyRun
 
 SAME = 1e-9
 """Relative difference below which two values count as equal."""
@@ -60,7 +64,11 @@ def contest(runs: Sequence[PolicyRun], name: str) -> Contest:
     Examples
     --------
     >>> from shadowtime.report.inputs import PolicyRun
-    >>> runs = [PolicyRun(name=n, schedule=None, metrics={"bsld_mean": v}) for n, v in [("a", 4.), ("b", 3.)]]
+    >>> values = {"a": 4.0, "b": 3.0}
+    >>> runs = [
+    ...     PolicyRun(name=name, schedule=None, metrics={"bsld_mean": value})
+    ...     for name, value in values.items()
+    ... ]
     >>> result = contest(runs, "bsld_mean")
     >>> result.winner, result.change(1)
     (1, -0.25)
@@ -127,25 +135,22 @@ def judge(runs: Sequence[PolicyRun]) -> Verdict:
 def _alone(run: PolicyRun, contests: Sequence[Contest]) -> tuple[str, str]:
     if not contests:
         return f"{run.name}: no job has finished.", ""
-    facts = [
-        f"{_lower(c.info.label)} {with_unit(c.values[0], c.info.unit)}" for c in contests[:3]
-    ]
+    facts = [f"{_lower(c.info.label)} {with_unit(c.values[0], c.info.unit)}" for c in contests[:3]]
     return f"{run.name} on its own.", f"{_capital(', '.join(facts))}."
 
 
 def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) -> str:
     """What the winner's first metric says, and who takes the metrics it does not win."""
     first = next(c for c in decided if c.winner == winner)
-    rival = 0 if winner else min(
-        (i for i in range(len(runs)) if i != winner),
-        key=lambda i: _rank(first, i),
-    )
-    change = first.change(winner, rival)
-    size = "" if change is None else f", {percent(abs(change))} {_side(change)} {runs[rival].name}"
-    parts = [
-        f"{first.info.label} {with_unit(first.values[winner], first.info.unit)}{size} "
+    rivals = dict.fromkeys([runner_up(first, winner), *([0] if winner else [])])
+    against = [
+        f"{percent(abs(change))} {_side(change)} {runs[rival].name} "
         f"({with_unit(first.values[rival], first.info.unit)})"
+        for rival in rivals
+        if (change := first.change(winner, rival)) is not None
     ]
+    value = f"{first.info.label} {with_unit(first.values[winner], first.info.unit)}"
+    parts = [f"{value}: {', '.join(against)}" if against else value]
     parts += [
         f"{runs[c.winner].name} wins {_lower(c.info.label)}"
         for c in decided
@@ -156,6 +161,12 @@ def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) 
     if unclear:
         text += f" {unclear} of these wins lie within the intervals."
     return text
+
+
+def runner_up(result: Contest, winner: int) -> int:
+    """The best of the others by one metric."""
+    others = [i for i in range(len(result.values)) if i != winner]
+    return min(others, key=lambda i: _rank(result, i))
 
 
 def _rank(result: Contest, run: int) -> float:

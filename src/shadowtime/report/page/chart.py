@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from shadowtime.report.page.markup import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TIME_TICKS = (
     (1, "1 s"),
@@ -56,7 +59,8 @@ def grid(frame: Frame, ticks: Sequence[tuple[int, str]], *, label: str) -> str:
         y = frame.y(share)
         parts.append(
             f'<path class="grid" d="M{frame.left} {y:.1f}H{frame.width - frame.right}"/>'
-            f'<text x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{share * 100:.0f} %</text>'
+            f'<text x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{share * 100:.0f} %'
+            "</text>"
         )
     last = -100.0
     for value, name in ticks:

@@ -66,7 +66,8 @@ def _row(label: str, by_run: list[dict[str, ClassRow]], metrics: list[str]) -> s
         best = min(there, default=None) if info.better == "lower" else max(there, default=None)
         alone = len(there) > 1 and there.count(best or 0.0) == 1
         cells += [
-            f'<td class="{"best" if alone and value == best else ""}"><b>{cell(value, info.unit)}</b></td>'
+            f'<td class="{"best" if alone and value == best else ""}">'
+            f"<b>{cell(value, info.unit)}</b></td>"
             for value in values
         ]
     return f'<tr><th scope="row">{text(label)}</th><td>{number(jobs)}</td>{"".join(cells)}</tr>'

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.report.classes import finished, size_classes, user_classes
+from shadowtime.report.classes import size_classes, user_classes
 from shadowtime.report.columns import pack
+from shadowtime.schedule.runs import started
 from shadowtime.types import MAX_SPAN, Reason
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def unix_start(workload: Workload) -> int | None:
     Examples
     --------
     >>> from shadowtime.workload import Workload
-    >>> unix_start(Workload.build(submit=[], run=[], procs=[], header=("; UnixStartTime: 838188000",)))
+    >>> header = ("; UnixStartTime: 838188000",)
+    >>> unix_start(Workload.build(submit=[], run=[], procs=[], header=header))
     838188000
     """
     for line in workload.header:
@@ -116,7 +118,7 @@ def policy_columns(report: ReportInput, run: PolicyRun, rows: Rows) -> dict[str,
     is not split is as wide as its job, so only the pieces of split runs carry their width.
     """
     schedule, jobs, start = run.schedule, report.workload, origin(report)
-    done = finished(schedule)
+    done = started(schedule)
     last = int(done.sum())
     columns: dict[str, AnyArray] = {
         "done": done,

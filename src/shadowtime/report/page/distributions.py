@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.report.classes import bounded_slowdown, finished
+from shadowtime.report.classes import bounded_slowdown
 from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, svg
 from shadowtime.report.page.markup import section, swatch, text
+from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,24 +24,31 @@ def distributions(report: ReportInput) -> str:
     """The CDFs of wait and bounded slowdown side by side."""
     waits, slowdowns = [], []
     for run in report.runs:
-        done = finished(run.schedule)
+        done = started(run.schedule)
         wait = run.schedule.wait[done]
         waits.append(np.sort(wait))
         slowdowns.append(
             np.sort(bounded_slowdown(wait, (run.schedule.end - run.schedule.start)[done]))
         )
     if not any(len(values) for values in waits):
-        return section("distributions", "Distributions", '<p class="empty">No job has finished.</p>')
+        return section(
+            "distributions", "Distributions", '<p class="empty">No job has finished.</p>'
+        )
     names = [run.name for run in report.runs]
     body = (
         f'<div class="pair">{_cdf("wait", "Wait", waits, names, 1.0)}'
-        f'{_cdf("bsld", "Bounded slowdown", slowdowns, names, 1.0)}</div>'
+        f"{_cdf('bsld', 'Bounded slowdown', slowdowns, names, 1.0)}</div>"
     )
-    lead = "Share of the jobs that do no worse than the value below. Higher is better; the scale is logarithmic."
+    lead = (
+        "Share of the jobs that do no worse than the value below. Higher is better; "
+        "the scale is logarithmic."
+    )
     return section("distributions", "Distributions", body, lead=lead)
 
 
-def _cdf(name: str, title: str, columns: Sequence[AnyArray], names: Sequence[str], low: float) -> str:
+def _cdf(
+    name: str, title: str, columns: Sequence[AnyArray], names: Sequence[str], low: float
+) -> str:
     high = max(float(values[-1]) for values in columns if len(values))
     frame = log_frame(low, high)
     at = np.geomspace(frame.low, frame.high, POINTS)
@@ -54,7 +62,8 @@ def _cdf(name: str, title: str, columns: Sequence[AnyArray], names: Sequence[str
         frame, grid(frame, ticks, label=label) + "".join(lines), title=f"CDF of {title}", name=name
     )
     return (
-        f'<figure class="cdf" data-cdf="{name}" data-low="{frame.low!r}" data-high="{frame.high!r}">'
+        f'<figure class="cdf" data-cdf="{name}" data-low="{frame.low!r}" '
+        f'data-high="{frame.high!r}">'
         f"<figcaption>{title}</figcaption>{drawing}"
         f'<ul class="legend">{legend}</ul></figure>'
     )
@@ -63,7 +72,8 @@ def _cdf(name: str, title: str, columns: Sequence[AnyArray], names: Sequence[str
 def _line(frame: Frame, at: AnyArray, values: AnyArray, index: int) -> str:
     shares = np.searchsorted(values, at, side="right") / len(values)
     points = " ".join(
-        f"{frame.x(x):.1f},{frame.y(s):.1f}" for x, s in zip(at.tolist(), shares.tolist(), strict=True)
+        f"{frame.x(x):.1f},{frame.y(s):.1f}"
+        for x, s in zip(at.tolist(), shares.tolist(), strict=True)
     )
     # the shares ride along so that the page can read a value under the pointer
     packed = " ".join(f"{share:.4f}" for share in shares.tolist())

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.report.classes import finished
-from shadowtime.report.numbers import number, percent, span
+from shadowtime.report.numbers import DASH, number, percent, span
 from shadowtime.report.page.first import scoreboard
 from shadowtime.report.page.markup import section, swatch, table, text
 from shadowtime.report.verdict import contest, metric_names
+from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _fairness(report: ReportInput) -> str:
 def _promises(schedule: Schedule) -> list[str]:
     assert schedule.promised is not None
     blocked = 0 if schedule.blocked_at is None else int((schedule.blocked_at != UNKNOWN).sum())
-    given = (schedule.promised != UNKNOWN) & finished(schedule)
+    given = (schedule.promised != UNKNOWN) & started(schedule)
     slip = (schedule.start - schedule.promised)[given]
     late = slip[slip > 0]
     early = -slip[slip <= 0]
@@ -72,8 +72,8 @@ def _promises(schedule: Schedule) -> list[str]:
         number(count),
         f"{number(len(early))} ({percent(len(early) / count if count else None)})",
         number(len(late)),
-        span(float(late.mean())) if len(late) else "–",
-        span(float(early.mean())) if len(early) else "–",
+        span(float(late.mean())) if len(late) else DASH,
+        span(float(early.mean())) if len(early) else DASH,
     ]
 
 
@@ -88,7 +88,7 @@ def _preemption(report: ReportInput) -> str:
         at = order[np.searchsorted(schedule.job_id, attempts.job_id[lost], sorter=order)]
         wasted = float(((attempts.end - attempts.start)[lost] * schedule.procs[at]).sum())
         hit = schedule.kills[schedule.kills > 0]
-        done = finished(schedule)
+        done = started(schedule)
         useful = float(((schedule.end - schedule.start) * schedule.procs)[done].sum())
         rows.append(
             [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import cell, number, percent, span, with_unit
 from shadowtime.report.page.markup import swatch, text
-from shadowtime.report.verdict import Contest, Verdict, contest, judge, metric_names
+from shadowtime.report.verdict import Contest, Verdict, contest, judge, metric_names, runner_up
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import PolicyRun, ReportInput
@@ -59,8 +59,13 @@ def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> str:
         "</span></th>"
         for i, run in enumerate(runs)
     )
+    if len(runs) > 2:
+        head += '<th scope="col" class="versus">Best against<br>the next</th>'
     if len(runs) > 1:
-        head += f'<th scope="col" class="versus">Best against <span class="name">{text(runs[0].name)}</span></th>'
+        head += (
+            f'<th scope="col" class="versus" title="{text(runs[0].name)}">against<br>'
+            f'<span class="name">{text(runs[0].name)}</span></th>'
+        )
     rows = "".join(_row(runs, result) for result in contests)
     return (
         f'<div class="scroll"><table class="scores"><thead><tr>{head}</tr></thead>'
@@ -72,10 +77,14 @@ def _row(runs: tuple[PolicyRun, ...], result: Contest) -> str:
     info = result.info
     top = max((abs(v) for v in result.values if v is not None), default=0.0)
     cells = "".join(_cell(run, i, result, top) for i, run in enumerate(runs))
-    arrow = {"lower": "lower is better", "higher": "higher is better"}.get(info.better, "")
-    last = f'<td class="versus">{_versus(result)}</td>' if len(runs) > 1 else ""
+    side = {"lower": "lower is better", "higher": "higher is better"}.get(info.better, "")
+    about = ": ".join(part for part in (info.name, info.definition) if part)
+    rivals = [0] if len(runs) > 1 else []
+    if len(runs) > 2:
+        rivals.insert(0, 0 if result.winner is None else runner_up(result, result.winner))
+    last = "".join(f'<td class="versus">{_versus(result, rival)}</td>' for rival in rivals)
     return (
-        f'<tr><th scope="row" title="{text(info.name)}: {arrow or "neither side is better"}">'
+        f'<tr><th scope="row" title="{text(f"{about} ({side})" if side else about)}">'
         f"{text(info.heading)}</th>{cells}{last}</tr>"
     )
 
@@ -101,17 +110,17 @@ def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> str:
     )
 
 
-def _versus(result: Contest) -> str:
+def _versus(result: Contest, rival: int) -> str:
     if len(result.winners) > 1:
         return '<span class="muted">equal</span>'
     if result.winner is None:
-        return '<span class="muted">–</span>'
+        return '<span class="muted">&ndash;</span>'
     unclear = (
         ' <small class="interval">within the intervals</small>' if result.clear is False else ""
     )
-    if result.winner == 0:
+    if result.winner == rival:
         return f'<span class="muted">is best</span>{unclear}'
-    return f"<b>{percent(result.change(result.winner), signed=True)}</b>{unclear}"
+    return f"<b>{percent(result.change(result.winner, rival), signed=True)}</b>{unclear}"
 
 
 def _note(report: ReportInput) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.report.page.markup import section, text
+from shadowtime.report.verdict import judge
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import ReportInput
@@ -19,20 +20,24 @@ MODES = (
 
 HELP = (
     "Drag to move. Wheel or pinch to zoom (click the figure first), Shift with the wheel to zoom "
-    "the rows. Keys: arrows move, + and − zoom, 0 shows everything, / searches, Esc lets go. "
+    "the rows. Keys: arrows move, + and - zoom, 0 shows everything, / searches, Esc lets go. "
     "Click a job to keep it and see it under both policies."
 )
 
 
 def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
-    """Toolbar, overview, one or two panels of rows, the strips over time and the job's card."""
+    """Toolbar, overview, one or two panels of rows, the strips over time and the job's card.
+
+    The baseline and the winner are shown first.
+    """
+    winner = judge(report.runs).winner
     names = [run.name for run in report.runs]
     modes = "".join(
         f'<option value="{key}">{label}</option>'
         for key, label in MODES
         if key != "penalty" or penalties
     )
-    second = _policies("policy-b", names, 1, none=True) if len(names) > 1 else ""
+    second = _policies("policy-b", names, winner or 1, none=True) if len(names) > 1 else ""
     body = f"""
 <div class="toolbar" role="toolbar" aria-label="Schedule">
   <label>Policy {_policies("policy-a", names, 0)}</label>
@@ -42,7 +47,7 @@ def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
     placeholder="id" autocomplete="off" aria-describedby="found"></label>
     <button type="submit">Find</button></form>
   <span class="zoom"><button type="button" data-zoom="in" aria-label="zoom in">+</button
-  ><button type="button" data-zoom="out" aria-label="zoom out">−</button
+  ><button type="button" data-zoom="out" aria-label="zoom out">&minus;</button
   ><button type="button" data-zoom="all">All</button></span>
   <output id="found" aria-live="polite"></output>
 </div>
@@ -65,7 +70,8 @@ def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
 <div id="card" class="card" hidden></div>
 <div id="tip" class="tip" hidden></div>
 <p class="note help">{text(HELP)}</p>
-<noscript><p class="empty">The schedule is drawn by a script, which is switched off here.</p></noscript>
+<noscript><p class="empty">The schedule is drawn by a script, which is switched off here.</p>
+</noscript>
 """
     return section("schedule", "The schedule", body, lead=lead)
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.report.classes import finished, runtime_classes, size_classes
+from shadowtime.report.classes import runtime_classes, size_classes
 from shadowtime.report.numbers import number, span
 from shadowtime.report.page.markup import section, swatch, text
+from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import PolicyRun, ReportInput
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 STEPS = 9
 FLOOR = 10.0
-"""Mean waits below this many seconds share the palest colour."""
+"""Mean waits below this many seconds share the palest colour at least."""
 
 
 def heat_maps(report: ReportInput) -> str:
@@ -25,27 +26,36 @@ def heat_maps(report: ReportInput) -> str:
     size, sizes = size_classes(report.workload.procs)
     length, lengths = runtime_classes(report.workload.run)
     maps = [_means(run, size, length, len(sizes), len(lengths)) for run in report.runs]
-    top = max((float(np.nanmax(means)) for means, jobs in maps if jobs.any()), default=0.0)
-    if not any(jobs.any() for _, jobs in maps):
+    filled = np.concatenate([means[jobs > 0] for means, jobs in maps])
+    if not len(filled):
         return ""
+    low, top = max(FLOOR, float(filled.min())), float(filled.max())
+    some = np.sum(
+        [jobs for _, jobs in maps], axis=0
+    )  # classes without any job are left out everywhere
+    across, down = np.flatnonzero(some.any(axis=0)), np.flatnonzero(some.any(axis=1))
+    sizes, lengths = tuple(sizes[i] for i in across), tuple(lengths[i] for i in down)
+    cut = np.ix_(down, across)
     figures = "".join(
-        _map(i, run, means, jobs, sizes, lengths, top)
+        _map(i, run, means[cut], jobs[cut], sizes, lengths, (low, top))
         for i, (run, (means, jobs)) in enumerate(zip(report.runs, maps, strict=True))
     )
     scale = "".join(f'<i class="h{k}"></i>' for k in range(STEPS))
-    low = span(min(FLOOR, top))
     body = (
-        f'<div class="maps">{figures}</div><p class="scale"><span>≤ {low}</span>{scale}'
+        f'<div class="maps">{figures}</div>'
+        f'<p class="scale"><span>{span(min(low, top))}</span>{scale}'
         f"<span>{span(top)}</span></p>"
     )
-    lead = "Mean wait of the jobs of each size (across) and run time (down), on one logarithmic scale."
+    lead = (
+        "Mean wait of the jobs of each size (across) and run time (down), on one logarithmic scale."
+    )
     return section("heat", "Wait by size and run time", body, lead=lead)
 
 
 def _means(
     run: PolicyRun, size: AnyArray, length: AnyArray, sizes: int, lengths: int
 ) -> tuple[AnyArray, AnyArray]:
-    done = finished(run.schedule)
+    done = started(run.schedule)
     where = length[done] * sizes + size[done]
     jobs = np.bincount(where, minlength=sizes * lengths).reshape(lengths, sizes)
     total = np.bincount(where, weights=run.schedule.wait[done], minlength=sizes * lengths)
@@ -54,17 +64,17 @@ def _means(
     return means, jobs
 
 
-def step(value: float, top: float) -> int:
+def step(value: float, low: float, top: float) -> int:
     """The colour of a mean wait.
 
     Examples
     --------
-    >>> step(0, 1e5), step(1e5, 1e5), 0 < step(1000, 1e5) < STEPS - 1
+    >>> step(0, 10, 1e5), step(1e5, 10, 1e5), 0 < step(1000, 10, 1e5) < STEPS - 1
     (0, 8, True)
     """
-    if value <= FLOOR or top <= FLOOR:
+    if value <= low or top <= low:
         return 0
-    return min(STEPS - 1, int(STEPS * math.log(value / FLOOR) / math.log(top / FLOOR)))
+    return min(STEPS - 1, int(STEPS * math.log(value / low) / math.log(top / low)))
 
 
 def _map(
@@ -74,13 +84,14 @@ def _map(
     jobs: AnyArray,
     sizes: tuple[str, ...],
     lengths: tuple[str, ...],
-    top: float,
+    scale: tuple[float, float],
 ) -> str:
     head = "".join(f'<th scope="col">{text(label)}</th>' for label in sizes)
     rows = []
     for label, waits, counts in zip(lengths, means.tolist(), jobs.tolist(), strict=True):
         cells = "".join(
-            f'<td class="h{step(wait, top)}" title="{number(count)} jobs, mean wait {span(wait)}">'
+            f'<td class="h{step(wait, *scale)}" '
+            f'title="{number(count)} jobs, mean wait {span(wait)}">'
             f"{_short(wait)}</td>"
             if count
             else "<td></td>"

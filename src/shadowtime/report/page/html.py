@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.report.classes import class_rows, finished
+from shadowtime.report.classes import class_rows
 from shadowtime.report.numbers import number
 from shadowtime.report.page.classes_table import class_tables
 from shadowtime.report.page.data import job_columns, policy_columns, summary
@@ -22,6 +22,7 @@ from shadowtime.report.page.markup import json_block, text
 from shadowtime.report.page.paper import paper
 from shadowtime.report.page.provenance import inputs
 from shadowtime.report.rows import lay_out
+from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import ReportInput
@@ -108,7 +109,7 @@ def _lead(report: ReportInput, rows: list[Rows]) -> str:
     )
     unit = rows[0].unit
     each = f" A row is {number(unit)} processors." if unit > 1 else ""
-    missing = max(len(run.schedule) - int(finished(run.schedule).sum()) for run in report.runs)
+    missing = max(len(run.schedule) - int(started(run.schedule).sum()) for run in report.runs)
     absent = f" {number(missing)} jobs without a start and an end are not drawn." if missing else ""
     return where + each + absent
 
@@ -135,7 +136,7 @@ def _head(report: ReportInput, script: str) -> str:
     style = "\n".join(_asset(name) for name in STYLES)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+        f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         f"script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'

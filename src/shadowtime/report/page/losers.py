@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import number, percent, with_unit
 from shadowtime.report.page.markup import swatch, text
-from shadowtime.report.verdict import ClassChange, class_changes, class_metric, judge
+from shadowtime.report.verdict import ClassChange, class_changes, class_metric, judge, runner_up
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import ClassRow, ReportInput
@@ -18,29 +18,33 @@ HALF = 100.0
 
 
 def who_loses(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
-    """A panel for each policy but the baseline; the winner's is open first."""
-    base = report.baseline
-    metric = class_metric(classes[base.name])
-    others = [(i, run) for i, run in enumerate(report.runs) if i]
+    """The classes under the winner, against each other policy; the closest one is open first."""
+    runs = report.runs
+    metric = class_metric(classes[report.baseline.name])
     if metric is None:
         return ""
-    if not others:
-        return _alone(classes[base.name], metric)
-    winner = judge(report.runs).winner or others[-1][0]
+    if len(runs) == 1:
+        return _alone(classes[report.baseline.name], metric)
+    verdict = judge(runs)
+    winner = len(runs) - 1 if verdict.winner is None else verdict.winner
+    won = [result for result in verdict.contests if result.winner == winner]
+    closest = runner_up(won[0], winner) if won else 0
     tabs, panels = [], []
-    for i, run in others:
-        chosen = " checked" if i == winner else ""
+    for i, run in enumerate(runs):
+        if i == winner:
+            continue
+        chosen = " checked" if i == closest else ""
         tabs.append(
             f'<input type="radio" name="loser" id="loser-{i}"{chosen}>'
             f'<label for="loser-{i}" title="{text(run.name)}">{swatch(i)}'
             f'<span class="name">{text(run.name)}</span></label>'
         )
-        changes = class_changes(classes[run.name], classes[base.name], metric)
+        changes = class_changes(classes[runs[winner].name], classes[run.name], metric)
         panels.append(f'<div class="panel">{_panel(changes, metric)}</div>')
-    label = describe(metric).label
+    label, name = describe(metric).label, runs[winner].name
     return (
         f'<div class="losers"><h2>Who gains, who loses</h2><p class="note">{text(label)} of each '
-        f'class against <span class="name">{text(base.name)}</span>.</p>'
+        f'class under <span class="name" title="{text(name)}">{text(name)}</span> instead of</p>'
         f'<div class="tabs">{"".join(tabs)}{"".join(panels)}</div></div>'
     )
 
@@ -53,7 +57,9 @@ def _panel(changes: list[ClassChange], metric: str) -> str:
     for kind, title in TITLES.items():
         rows = "".join(_bar(c, metric, scale) for c in changes if c.row.kind == kind)
         if rows:
-            groups.append(f'<tbody><tr class="group"><th colspan="4">{title}</th></tr>{rows}</tbody>')
+            groups.append(
+                f'<tbody><tr class="group"><th colspan="4">{title}</th></tr>{rows}</tbody>'
+            )
     return (
         f'<p class="sentence">{text(_sentence(known))}</p>'
         f'<table class="diverging"><thead><tr><th scope="col">class</th><th scope="col">jobs</th>'
@@ -91,7 +97,7 @@ def _bar(change: ClassChange, metric: str, scale: float) -> str:
         f'<tr title="{text(title)}"><th scope="row">{text(change.row.label)}</th>'
         f"<td>{number(change.row.jobs)}</td>"
         f'<td class="axis"><span class="{side}{over}" style="width:{share:.1f}%"></span></td>'
-        f'<td>{percent(size, signed=True) if size is not None else "–"}</td></tr>'
+        f"<td>{percent(size, signed=True)}</td></tr>"
     )
 
 
@@ -110,7 +116,9 @@ def _alone(rows: tuple[ClassRow, ...], metric: str) -> str:
             if row.kind == kind
         )
         if body:
-            groups.append(f'<tbody><tr class="group"><th colspan="4">{title}</th></tr>{body}</tbody>')
+            groups.append(
+                f'<tbody><tr class="group"><th colspan="4">{title}</th></tr>{body}</tbody>'
+            )
     return (
         f'<div class="losers"><h2>Who waits</h2><p class="note">{text(info.label)} of each class.'
         f'</p><table class="diverging"><thead><tr><th scope="col">class</th><th scope="col">jobs'

@@ -61,7 +61,9 @@ def table(head: list[str], rows: list[list[str]], *, kind: str = "") -> str:
     """A table from markup cells; the first column names the row."""
     top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     body = "".join(
-        f'<tr><th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
+        f'<tr><th scope="row">{row[0]}</th>'
+        + "".join(f"<td>{cell}</td>" for cell in row[1:])
+        + "</tr>"
         for row in rows
     )
     return (

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.report.numbers import cell, number, percent
+from shadowtime.report.numbers import DASH, cell, number, percent
 from shadowtime.report.page.markup import section, text
 from shadowtime.report.verdict import relative
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import Claim, PaperTable, PaperValue, ReportInput
 
-MARKS = {True: ("holds", "✓", "holds"), False: ("fails", "✗", "does not hold"), None: ("open", "–", "not judged")}
+MARKS = {
+    True: ("holds", "✓", "holds"),
+    False: ("fails", "✗", "does not hold"),
+    None: ("open", DASH, "not judged"),
+}
 
 
 def paper(report: ReportInput) -> str:
@@ -48,14 +52,17 @@ def _table(table: PaperTable) -> str:
     tops: dict[str, float] = {}
     for value in table.values:
         tops[value.unit] = max(
-            tops.get(value.unit, 0.0), *(abs(x) for x in (value.ours, value.paper) if x is not None), 0.0
+            tops.get(value.unit, 0.0),
+            *(abs(x) for x in (value.ours, value.paper) if x is not None),
+            0.0,
         )
     rows = "".join(_row(value, tops[value.unit] or 1.0) for value in table.values)
     where = f'<span class="where">{text(table.where)}</span>' if table.where else ""
     note = f'<p class="note">{text(table.note)}</p>' if table.note else ""
     return (
         f'<figure class="beside"><figcaption>{text(table.title)}{where}</figcaption>'
-        '<div class="scroll"><table class="numbers"><thead><tr><th scope="col"></th><th scope="col">Ours</th>'
+        '<div class="scroll"><table class="numbers"><thead><tr>'
+        '<th scope="col"></th><th scope="col">Ours</th>'
         '<th scope="col">Paper</th><th scope="col">Difference</th><th scope="col" class="bars">'
         '<i class="key ours"></i>ours <i class="key theirs"></i>paper</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{note}</figure>"
@@ -69,7 +76,7 @@ def _row(value: PaperValue, top: float) -> str:
     elif value.ours is not None and value.paper is not None:
         difference = number(value.ours - value.paper)
     else:
-        difference = "–"
+        difference = DASH
     unit = {"share": "%"}.get(value.unit, value.unit)
     label = f"{value.label}, {unit}" if unit else value.label
     bars = "".join(

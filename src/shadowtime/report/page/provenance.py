@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from shadowtime.report.numbers import number
 from shadowtime.report.page.markup import section, swatch, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from shadowtime.report.inputs import ReportInput
 
@@ -56,7 +57,7 @@ def inputs(report: ReportInput) -> str:
 
 def _cluster(report: ReportInput) -> dict[str, str]:
     cluster = report.cluster
-    facts = {"shape": cluster.shape}
+    facts: dict[str, str] = {"shape": cluster.shape}
     if cluster.name:
         facts["name"] = cluster.name
     facts |= {resource: number(amount) for resource, amount in cluster.total.items()}
@@ -79,7 +80,7 @@ def _parameters(parameters: Mapping[str, object], prefix: str = "") -> dict[str,
     """
     flat: dict[str, str] = {}
     for key, value in parameters.items():
-        if hasattr(value, "items"):
+        if isinstance(value, Mapping):
             flat |= _parameters(value, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = str(value)

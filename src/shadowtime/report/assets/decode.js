@@ -1,0 +1,50 @@
+// Columns from the page's data elements: base64, deflate, byte planes, differences.
+function fromBase64(text) {
+  if (typeof Uint8Array.fromBase64 === 'function') return Uint8Array.fromBase64(text);
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i += 1) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+}
+
+async function decompressed(bytes, size, { native = typeof DecompressionStream === 'function' } = {}) {
+  if (!native) return inflate(bytes.subarray(2), size); // two bytes of zlib header
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const HOLDERS = { 1: Int8Array, 2: Int16Array, 4: Int32Array };
+
+function joined(planes, at, length, width, delta) {
+  const wide = width === 8 || delta;
+  const values = wide ? new Float64Array(length) : new HOLDERS[width](length);
+  for (let i = 0; i < length; i += 1) {
+    let value = 0;
+    if (width === 8) {
+      let low = 0, high = 0;
+      for (let b = 3; b >= 0; b -= 1) {
+        low = low * 256 + planes[at + b * length + i];
+        high = (high << 8) | planes[at + (b + 4) * length + i];
+      }
+      value = high * 4294967296 + low;
+    } else {
+      for (let b = width - 1; b >= 0; b -= 1) value = (value << 8) | planes[at + b * length + i];
+      if (width < 4) value = (value << (32 - 8 * width)) >> (32 - 8 * width);
+    }
+    values[i] = delta && i ? values[i - 1] + value : value;
+  }
+  return values;
+}
+
+async function readColumns(name, options) {
+  const listed = JSON.parse(element(`${name}-columns`).textContent);
+  const size = listed.reduce((sum, [, length, width]) => sum + length * width, 0);
+  const planes = await decompressed(fromBase64(element(`${name}-data`).textContent), size, options);
+  const columns = {};
+  let at = 0;
+  for (const [key, length, width, delta] of listed) {
+    columns[key] = joined(planes, at, length, width, delta);
+    at += length * width;
+  }
+  return columns;
+}

@@ -1,0 +1,122 @@
+// Reads the data, builds the figure and draws a frame whenever something changed.
+function legendOf(world) {
+  const shown = new Map();
+  for (const panel of world.panels) {
+    if (panel.policy < 0) continue;
+    panel.classes.labels.forEach((label, i) => {
+      if (panel.classes.used.has(i)) shown.set(label, panel.classes.colours[i]);
+    });
+  }
+  element('legend').replaceChildren(...[...shown].map(([label, colour]) =>
+    node('li', {}, node('i', { class: 'swatch', style: `background:${colour}` }), label)));
+  element('policies').replaceChildren(...world.summary.policies.map(({ name }, i) => {
+    const button = node('button', { type: 'button', title: name, 'aria-pressed': String(!world.muted.has(i)) },
+      node('i', { class: `swatch p${i % 8}` }), node('span', { class: 'name' }, name));
+    button.addEventListener('click', () => {
+      if (!world.muted.delete(i)) world.muted.add(i);
+      button.setAttribute('aria-pressed', String(!world.muted.has(i)));
+      world.redraw();
+    });
+    return node('li', {}, button);
+  }));
+}
+
+function drawAxis(world) {
+  const canvas = element('axis'), context = canvas.getContext('2d');
+  const scale = fit(canvas);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.font = `${11.5 * scale}px ${world.theme.font}`;
+  context.textBaseline = 'top';
+  context.fillStyle = world.theme.muted;
+  let free = -Infinity;
+  for (const tick of world.ticks) {
+    const x = ((tick.at - world.view.from) / (world.view.to - world.view.from)) * canvas.width;
+    const wide = context.measureText(tick.label).width;
+    const left = Math.min(Math.max(x - wide / 2, 0), canvas.width - wide);
+    if (left < free) continue;
+    context.fillText(tick.label, left, 5 * scale);
+    free = left + wide + 10 * scale;
+  }
+}
+
+function drawFrame(world) {
+  const started = performance.now();
+  const room = Math.max(2, Math.floor(element('axis').clientWidth / 110));
+  world.ticks = timeTicks(world.view.from, world.view.to, room, world.figure.epoch);
+  let waiting = false;
+  for (const panel of world.panels) waiting = panel.draw(started) || waiting;
+  drawAxis(world);
+  world.overview.draw();
+  for (const strip of world.strips) strip.draw();
+  return waiting;
+}
+
+async function load() {
+  const summary = JSON.parse(element('summary').textContent);
+  const jobs = await readColumns('jobs');
+  const models = [];
+  for (let i = 0; i < summary.policies.length; i += 1) {
+    models.push(buildModel(jobs, await readColumns(`policy-${i}`), summary.figure.rows[i]));
+  }
+  return { summary, figure: summary.figure, jobs, models };
+}
+
+async function start() {
+  attachCopy();
+  const world = { chosen: -1, pointer: null, muted: new Set(), ticks: [], series: [], frames: 0 };
+  let pending = false;
+  world.redraw = () => {
+    if (pending || !world.panels) return;
+    pending = true;
+    requestAnimationFrame(() => {
+      pending = false;
+      world.frames += 1;
+      if (drawFrame(world)) world.redraw();
+    });
+  };
+  world.point = (time) => {
+    if (time === world.pointer) return;
+    world.pointer = time;
+    for (const strip of world.strips) strip.draw();
+  };
+  Object.assign(world, await load());
+  attachDistributions(world.summary);
+  world.theme = currentTheme();
+  world.view = makeView(world.figure.end, world.redraw);
+  const panels = [...document.querySelectorAll('[data-panel]')].map((holder) => makePanel(world, holder));
+  world.strips = [...document.querySelectorAll('canvas.strip')].map((canvas) => makeStrip(world, canvas));
+  world.overview = makeOverview(world, element('overview'));
+  world.show = () => {
+    const second = element('policy-b');
+    panels[0].show(Number(element('policy-a').value), element('colour').value, world.theme.name);
+    panels[1].show(second ? Number(second.value) : -1, element('colour').value, world.theme.name);
+    world.panels = panels;
+    legendOf(world);
+    world.redraw();
+  };
+  for (const id of ['policy-a', 'policy-b', 'colour']) {
+    if (element(id)) element(id).addEventListener('change', world.show);
+  }
+  world.show();
+  attachHands(world);
+  attachTheme((now) => {
+    world.theme = currentTheme();
+    world.show();
+    if (now) drawFrame(world);
+  });
+  new ResizeObserver(world.redraw).observe(element('figure'));
+  // the lines over time need two more sorts per policy: after the first picture
+  await new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); });
+  world.series = world.models.map((model) => buildSeries(world, model));
+  world.redraw();
+  return world;
+}
+
+// What a test or a curious reader may use from the console.
+const api = { decompressed, fromBase64, inflate, readColumns, why, find };
+window.shadowtime = api;
+api.ready = start().then((world) => {
+  api.world = world;
+  document.documentElement.dataset.ready = '1';
+  return true;
+});

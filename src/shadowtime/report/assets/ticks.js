@@ -1,0 +1,53 @@
+// Ticks of a time axis: round steps, calendar months and years where the log has a calendar.
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
+  86400, 172800, 432000, 864000, 1728000, 4320000, 8640000, 17280000, 31536000, 63072000, 157680000];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+function timeTicks(from, to, room, epoch) {
+  const least = (to - from) / Math.max(2, room);
+  if (epoch !== null && least > 10 * 86400) return monthTicks(from, to, least, epoch);
+  const step = STEPS.find((candidate) => candidate >= least) || STEPS[STEPS.length - 1];
+  const shift = epoch === null ? 0 : epoch % step;
+  const ticks = [];
+  for (let at = Math.ceil((from + shift) / step) * step - shift; at <= to; at += step) {
+    ticks.push({ at, label: tickLabel(at, step, epoch) });
+  }
+  return ticks;
+}
+
+function tickLabel(at, step, epoch) {
+  const two = (value) => String(value).padStart(2, '0');
+  const seconds = epoch === null ? at : epoch + at;
+  const inDay = ((seconds % 86400) + 86400) % 86400;
+  const clock = `${two(Math.floor(inDay / 3600))}:${two(Math.floor(inDay / 60) % 60)}` +
+    (step < 60 ? `:${two(Math.floor(inDay % 60))}` : '');
+  if (inDay && step < 86400) return clock;
+  if (epoch === null) return `day ${number(Math.floor(seconds / 86400))}`;
+  const date = new Date(seconds * 1000);
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+}
+
+function monthTicks(from, to, least, epoch) {
+  const months = [1, 2, 3, 6, 12, 24, 60, 120].find((m) => m * 30 * 86400 >= least) || 240;
+  const first = new Date((epoch + from) * 1000);
+  const ticks = [];
+  let month = first.getUTCFullYear() * 12 + first.getUTCMonth();
+  month = Math.ceil(month / months) * months;
+  for (;; month += months) {
+    const at = Date.UTC(Math.floor(month / 12), month % 12, 1) / 1000 - epoch;
+    if (at > to) return ticks;
+    const label = month % 12 ? `${MONTHS[month % 12]} ${Math.floor(month / 12)}` : String(month / 12);
+    if (at >= from) ticks.push({ at, label });
+  }
+}
+
+// Ticks of a plain axis from 0: at most `room` round steps.
+function plainTicks(top, room) {
+  if (!(top > 0)) return [0];
+  const raw = top / room;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  const ticks = [];
+  for (let at = 0; at <= top * 1.0001; at += step) ticks.push(at);
+  return ticks;
+}
