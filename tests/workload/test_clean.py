@@ -192,6 +192,13 @@ def test_a_number_used_twice_keeps_its_first_job() -> None:
         clean(lines, repeated="refuse")
 
 
+def test_jobs_without_a_number_are_never_copies() -> None:
+    same = {"job_id": -1, "submit": 5}
+    w = clean(raw(same, same))
+    assert w.job_id.tolist() == [1, 2]
+    assert w.cleaning["repeated_line_dropped"] == 0
+
+
 def test_a_dropped_line_does_not_take_a_number() -> None:
     w = clean(raw({"job_id": 5, "run": -1}, {"job_id": 5}))
     assert w.job_id.tolist() == [5]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.trace._bytes import load, stem
+from shadowtime.trace.sacct import parse_sacct
+from shadowtime.trace.slurm_csv import is_slurm_csv, parse_slurm_csv
 from shadowtime.trace.swf import BadLines, parse_swf
 from shadowtime.workload.clean import clean
 
@@ -14,17 +17,70 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
     from shadowtime.workload.raw import RawTrace
 
+Format = Literal["swf", "sacct", "slurm-csv"]
+_SWF_LINE = re.compile(rb"\s*[-+0-9.][^|,]*\Z")
 
-def read_raw(path: str | os.PathLike[str], *, bad_lines: BadLines = "refuse") -> RawTrace:
-    """The lines of a log as they stand, whatever its format."""
-    return parse_swf(load(path), name=stem(path), path=str(path), bad_lines=bad_lines)
+
+def sniff(path: str | os.PathLike[str], data: bytes) -> Format:
+    """Which format a file has: by its name if that says SWF, else by its first line.
+
+    Examples
+    --------
+    >>> sniff("log.txt", b"; Version: 2.2\\n"), sniff("jobs.psv", b"JobID|User|State\\n")
+    ('swf', 'sacct')
+    """
+    name = str(path).lower().removesuffix(".gz")
+    if name.endswith(".swf"):
+        return "swf"
+    first = data.lstrip().split(b"\n", 1)[0].rstrip()
+    if first.startswith(b";"):
+        return "swf"
+    if is_slurm_csv(first.decode("utf-8", "replace")):
+        return "slurm-csv"
+    fields = len(first.split())
+    return "swf" if fields > 1 and _SWF_LINE.match(first) else "sacct"
+
+
+def read_raw(
+    path: str | os.PathLike[str],
+    *,
+    bad_lines: BadLines = "refuse",
+    tz: str | None = None,
+    cluster: str | None = None,
+    unlimited: int | None = None,
+) -> RawTrace:
+    """The lines of a log as they stand, whatever its format.
+
+    ``tz``, ``cluster`` and ``unlimited`` are for Slurm's accounting records and have no meaning
+    elsewhere: see :func:`shadowtime.trace.sacct.parse_sacct`.
+    """
+    data = load(path)
+    kind = sniff(path, data)
+    name, where = stem(path), str(path)
+    if kind == "swf":
+        return parse_swf(data, name=name, path=where, bad_lines=bad_lines)
+    text = data.decode("utf-8", "replace")
+    if kind == "slurm-csv":
+        return parse_slurm_csv(text, name=name, path=where, bad_lines=bad_lines)
+    return parse_sacct(
+        text, name=name, path=where, tz=tz, cluster=cluster, unlimited=unlimited,
+        bad_lines=bad_lines,
+    )  # fmt: skip
 
 
 def read(
-    path: str | os.PathLike[str], *, bad_lines: BadLines = "refuse", **switches: Any
+    path: str | os.PathLike[str],
+    *,
+    bad_lines: BadLines = "refuse",
+    tz: str | None = None,
+    cluster: str | None = None,
+    unlimited: int | None = None,
+    **switches: Any,
 ) -> Workload:
-    """Read and clean a job log.
+    """Read and clean a job log: SWF, an sacct export or a Slurm site's CSV, plain or gzip.
 
-    ``switches`` are those of :func:`shadowtime.workload.clean.clean`.
+    ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others say how lines are
+    read.
     """
-    return clean(read_raw(path, bad_lines=bad_lines), **switches)
+    raw = read_raw(path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited)
+    return clean(raw, **switches)

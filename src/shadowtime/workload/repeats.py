@@ -24,9 +24,9 @@ def _again(values: Ints) -> AnyArray:
 
 
 def identical_lines(raw: RawTrace, kept: AnyArray) -> AnyArray:
-    """Lines that say in all 18 fields what an earlier kept line says."""
+    """Lines that say in all 18 fields, number included, what an earlier kept line says."""
     identical = np.zeros(len(raw), bool)
-    at = np.flatnonzero(kept)
+    at = np.flatnonzero(kept & (raw["job_id"] >= 0))
     job_id = raw["job_id"][at]
     suspects = at[np.isin(job_id, job_id[_again(job_id)])]
     seen: set[bytes] = set()

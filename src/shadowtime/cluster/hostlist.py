@@ -1,0 +1,90 @@
+"""Slurm's short form for many host names: ``n[001-004,7],gpu2``."""
+
+from __future__ import annotations
+
+import re
+
+from shadowtime.errors import ClusterError
+
+MOST = 1_000_000
+"""No list may stand for more names than this: a slip of the pen must not fill the memory."""
+
+_NONE = {"", "none assigned", "none", "(null)", "n/a", "unknown"}
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+def expand(text: str) -> list[str]:
+    """Every host name of a hostlist, in its order.
+
+    Ranges keep leading zeros; several brackets in one name give every combination; the words
+    Slurm writes for no host give an empty list.
+
+    Examples
+    --------
+    >>> expand("n[001-003,7],gpu2")
+    ['n001', 'n002', 'n003', 'n7', 'gpu2']
+    >>> expand("r[1-2]n[0-1]")
+    ['r1n0', 'r1n1', 'r2n0', 'r2n1']
+    >>> expand("None assigned")
+    []
+    """
+    if text.strip().lower() in _NONE:
+        return []
+    hosts: list[str] = []
+    for word in _words(text.strip()):
+        names = [""]
+        for plain, inside in _pieces(word, text):
+            labels = _labels(inside, text) if inside is not None else [""]
+            if len(names) * len(labels) + len(hosts) > MOST:
+                raise ClusterError(f"the host list {text[:60]!r} stands for more than {MOST} hosts")
+            names = [name + plain + label for name in names for label in labels]
+        hosts += names
+    return hosts
+
+
+def _words(text: str) -> list[str]:
+    """Split at commas outside brackets."""
+    words, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        if character == "[":
+            depth += 1
+        elif character == "]":
+            depth -= 1
+        elif character == "," and depth == 0:
+            words.append(text[start:i])
+            start = i + 1
+        if depth not in (0, 1):
+            raise _bad(text)
+    if depth:
+        raise _bad(text)
+    return [word.strip() for word in (*words, text[start:])]
+
+
+def _pieces(word: str, text: str) -> list[tuple[str, str | None]]:
+    """A word as (plain text, what stands in the brackets after it or None)."""
+    if not word:
+        raise _bad(text)
+    pieces: list[tuple[str, str | None]] = []
+    for part in word.split("]"):
+        plain, bracket, inside = part.partition("[")
+        pieces.append((plain, inside if bracket else None))
+    return pieces
+
+
+def _labels(inside: str, text: str) -> list[str]:
+    """The numbers of one pair of brackets, as they are written in names."""
+    labels: list[str] = []
+    for part in inside.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if not match:
+            raise _bad(text)
+        low, high = match[1], match[2] or match[1]
+        if int(high) < int(low) or int(high) - int(low) >= MOST:
+            raise _bad(text)
+        width = len(low) if low.startswith("0") else 0
+        labels += [str(number).zfill(width) for number in range(int(low), int(high) + 1)]
+    return labels
+
+
+def _bad(text: str) -> ClusterError:
+    return ClusterError(f"{text[:60]!r} is not a host list: write it like n[001-004,7],gpu2")

@@ -1,0 +1,115 @@
+"""Slurm's accounting records: what every admin of a Slurm cluster has.
+
+Read with the column names of sacct(1), in any order and number; what cannot be done without is
+the job id, Submit, State, the run time (ElapsedRaw, Elapsed or Start and End) and the processors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.trace._bytes import load, stem
+from shadowtime.trace.sacct_jobs import SacctJobs, column_places
+from shadowtime.trace.sacct_rows import RECOMMENDED, split_rows
+from shadowtime.types import UNKNOWN
+
+if TYPE_CHECKING:
+    import os
+
+    from shadowtime.trace.swf import BadLines
+    from shadowtime.workload.raw import RawTrace
+
+RECOMMENDED_COMMAND = f"""\
+SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0 sacct -a -X -D -P --noconvert -S now-30days -E now \\
+  --format={RECOMMENDED} > jobs.psv
+"""
+"""What to run on the cluster: once, for a bounded time, never in a loop (others need slurmdbd)."""
+
+_HINT = "Mend or delete the line, or drop and count such lines with bad_lines=drop."
+
+
+def read_sacct(
+    path: str | os.PathLike[str],
+    *,
+    tz: str | None = None,
+    cluster: str | None = None,
+    unlimited: int | None = None,
+    bad_lines: BadLines = "refuse",
+) -> RawTrace:
+    """Read an sacct export, plain or gzip. See :func:`parse_sacct`."""
+    return parse_sacct(
+        load(path).decode("utf-8", "replace"),
+        name=stem(path),
+        path=str(path),
+        tz=tz,
+        cluster=cluster,
+        unlimited=unlimited,
+        bad_lines=bad_lines,
+    )
+
+
+def parse_sacct(
+    text: str,
+    *,
+    name: str,
+    path: str | None = None,
+    tz: str | None = None,
+    cluster: str | None = None,
+    unlimited: int | None = None,
+    bad_lines: BadLines = "refuse",
+) -> RawTrace:
+    """The jobs of an sacct export as a raw trace.
+
+    Rules
+    -----
+    Steps (``123.batch``) are dropped: their job has a line. Jobs that have not ended and blocks
+    of array tasks that wait are dropped. Each is counted. Every run of a requeued job (-D) is a
+    job. The number is JobIDRaw; without that column, array tasks get new numbers.
+    Processors are those of AllocTRES, else NCPUS; the request is the time limit; ``unlimited``
+    seconds stand for UNLIMITED (left out: unknown). Memory (KB of the whole job) and GPUs are
+    those of AllocTRES, else of ReqTRES, else ReqMem. Times without an offset are local times of
+    ``tz`` (left out: UTC, and counted). Submissions count from the earliest one, and so does
+    ``extra["eligible"]``, from which waits count where a job was held or depended on another.
+    User, account, QOS, partition and job name become user, group, queue, partition and
+    executable; the header lists the names behind the numbers (not of jobs).
+    An export of several clusters needs ``cluster`` to choose one.
+
+    Examples
+    --------
+    >>> raw = parse_sacct('''JobIDRaw|Submit|Start|End|ElapsedRaw|State|NCPUS|TimelimitRaw|JobName
+    ... 17|100|160|260|100|CANCELLED by 5|4|60|a|b
+    ... ''', name="one")
+    >>> {f: int(raw[f][0]) for f in ("job_id", "wait", "run", "procs", "request", "status")}
+    {'job_id': 17, 'wait': 60, 'run': 100, 'procs': 4, 'request': 3600, 'status': 5}
+    """
+    if bad_lines not in ("refuse", "drop"):
+        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
+    zone = _zone(tz or "UTC")
+    rows = split_rows(text, path=path)
+    jobs = SacctJobs(
+        column_places(rows.columns, path),
+        zone,
+        zone_told=tz is not None,
+        cluster=cluster,
+        unlimited=UNKNOWN if unlimited is None else unlimited,
+    )
+    for line, told in rows.rows:
+        try:
+            if isinstance(told, str):
+                raise ValueError(told)
+            jobs.add(line, told)
+        except ValueError as error:
+            if bad_lines == "refuse":
+                raise InputError(str(error), path=path, line=line, hint=_HINT) from None
+            jobs.counts["bad_lines_dropped"] += 1
+    jobs.counts["names_joined"] = rows.joined
+    return jobs.trace(name, path)
+
+
+def _zone(tz: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(tz)
+    except (KeyError, ValueError, OSError):
+        raise UsageError(f"{tz!r} is not a time zone: write it like UTC or Europe/Zurich") from None

@@ -1,0 +1,197 @@
+"""The values in Slurm's accounting output, one function per kind of field.
+
+All of them raise ValueError with a sentence on what is wrong; the reader adds file and line.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.units import parse_memory
+from shadowtime.errors import ClusterError
+from shadowtime.types import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import tzinfo
+
+UNLIMITED = -2
+"""A time span without a bound: ``UNLIMITED``, ``Partition_Limit``."""
+
+_NOTHING = {"", "unknown", "none", "n/a", "invalid", "(null)"}
+_BOUNDLESS = {"unlimited", "partition_limit", "infinite"}
+_SPAN = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.(\d+))?")
+
+
+@lru_cache(maxsize=1 << 16)
+def parse_span(text: str) -> int:
+    """Seconds of ``[DD-[HH:]]MM:SS[.micro]``; -1 where nothing is said, UNLIMITED without a bound.
+
+    Examples
+    --------
+    >>> [parse_span(text) for text in ("1-02:03:04", "03:04", "00:00:01.500000", "UNLIMITED", "")]
+    [93784, 184, 2, -2, -1]
+    """
+    word = text.strip().lower()
+    if word in _NOTHING:
+        return UNKNOWN
+    if word in _BOUNDLESS:
+        return UNLIMITED
+    match = _SPAN.fullmatch(word)
+    if not match:
+        raise ValueError(f"{text[:40]!r} is not a time span like 1-02:03:04")
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[:4])
+    half = 1 if (match[5] or "0")[0] >= "5" else 0
+    return days * 86400 + hours * 3600 + minutes * 60 + seconds + half
+
+
+def parse_count(text: str, what: str) -> int:
+    """A whole number, or -1 where nothing is said."""
+    word = text.strip()
+    if word.lower() in _NOTHING:
+        return UNKNOWN
+    if not re.fullmatch(r"[0-9]{1,15}", word):
+        raise ValueError(f"{what} must be a whole number, not {text[:40]!r}")
+    return int(word)
+
+
+def parse_minutes(text: str) -> int:
+    """Seconds of ``TimelimitRaw``, which counts minutes but may be the word UNLIMITED."""
+    if text.strip().lower() in _BOUNDLESS:
+        return UNLIMITED
+    minutes = parse_count(text, "TimelimitRaw")
+    return minutes * 60 if minutes >= 0 else UNKNOWN
+
+
+def parse_stamp(text: str, zone: tzinfo, *, not_before: int = UNKNOWN) -> int:
+    """Seconds since 1970 of ``2026-03-29T02:30:00`` (local time of ``zone``) or of an epoch (%s).
+
+    Local times have no offset: where clocks go back an hour occurs twice, and the first is meant
+    unless that lies before ``not_before``. -1 where nothing is said.
+
+    Examples
+    --------
+    >>> from zoneinfo import ZoneInfo
+    >>> parse_stamp("2026-03-01T01:00:10", ZoneInfo("Europe/Zurich"))
+    1772323210
+    >>> parse_stamp("1772323210", ZoneInfo("Europe/Zurich"))
+    1772323210
+    """
+    word = text.strip()
+    if word.isascii() and word.isdigit() and len(word) <= 12:
+        return int(word)
+    if word.lower() in _NOTHING:
+        return UNKNOWN
+    try:
+        moment = datetime.fromisoformat(word)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
+        stamp = int(moment.timestamp())
+        if stamp < not_before:
+            stamp = int(moment.replace(fold=1).timestamp())
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text[:40]!r} is not a time like 2026-03-01T00:00:10") from None
+    if stamp < 0:
+        raise ValueError(f"{text[:40]!r} lies before 1970")
+    return stamp
+
+
+@lru_cache(maxsize=1 << 14)
+def parse_tres(text: str) -> Mapping[str, int]:
+    """``billing=2,cpu=1,gres/gpu:a100=4,mem=5G,node=1`` as numbers; ``mem`` in KB.
+
+    Examples
+    --------
+    >>> dict(parse_tres("cpu=4,mem=5G,gres/gpu=2"))
+    {'cpu': 4, 'mem': 5242880, 'gres/gpu': 2}
+    """
+    amounts: dict[str, int] = {}
+    for part in text.strip().split(","):
+        if not part.strip():
+            continue
+        name, equals, amount = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise ValueError(f"{text[:60]!r} is not a TRES list like cpu=4,mem=5G")
+        if name == "mem":
+            try:
+                amounts[name] = parse_memory(amount, bare="M")
+            except ClusterError:
+                raise ValueError(f"mem={amount[:40]} is not a memory size like mem=5G") from None
+        elif re.fullmatch(r"[0-9]{1,15}", amount):  # others may hold anything; unused then
+            amounts[name] = int(amount)
+    return amounts
+
+
+def gpus_of(tres: Mapping[str, int]) -> int:
+    """GPUs of a TRES list: typed and untyped entries name the same ones.
+
+    Examples
+    --------
+    >>> gpus_of({"gres/gpu": 4, "gres/gpu:a100": 4}), gpus_of({"gres/gpu:a": 1, "gres/gpu:b": 2})
+    (4, 3)
+    """
+    if "gres/gpu" in tres:
+        return tres["gres/gpu"]
+    return sum(amount for name, amount in tres.items() if name.startswith("gres/gpu:"))
+
+
+@lru_cache(maxsize=1 << 14)
+def parse_reqmem(text: str, cpus: int, nodes: int) -> int:
+    """KB of the whole job from ReqMem, whatever Slurm's version meant by it.
+
+    Up to 21.07 ``4000Mc`` is per CPU and ``4Gn`` per node, and ``0n`` means all of each node
+    (unknown here: -1); later versions give the whole job without a letter.
+
+    Examples
+    --------
+    >>> parse_reqmem("4000Mc", 2, 1), parse_reqmem("4Gn", 2, 3), parse_reqmem("4G", 2, 3)
+    (8192000, 12582912, 4194304)
+    """
+    word = text.strip()
+    if word.lower() in _NOTHING:
+        return UNKNOWN
+    times = 1
+    if word[-1:] in ("c", "n"):
+        times = max(cpus if word[-1] == "c" else nodes, 1)
+        word = word[:-1]
+    word = word.removesuffix("?")
+    try:
+        size = parse_memory(word, bare="M") * times
+    except ClusterError:
+        raise ValueError(f"ReqMem {text[:40]!r} is not a memory size like 4000M or 4Gc") from None
+    return size or UNKNOWN
+
+
+STATES = {
+    "BOOT_FAIL": "BF", "CANCELLED": "CA", "COMPLETED": "CD", "DEADLINE": "DL", "FAILED": "F",
+    "NODE_FAIL": "NF", "OUT_OF_MEMORY": "OOM", "PENDING": "PD", "PREEMPTED": "PR", "RUNNING": "R",
+    "REQUEUED": "RQ", "RESIZING": "RS", "REVOKED": "RV", "SUSPENDED": "S", "TIMEOUT": "TO",
+    "COMPLETING": "CG", "CONFIGURING": "CF",
+}  # fmt: skip
+_SHORT = {short: name for name, short in STATES.items()}
+NOT_ENDED = {
+    "PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "COMPLETING", "CONFIGURING",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1 << 12)
+def parse_state(text: str) -> str:
+    """The state's full name: ``CANCELLED by 1234``, ``CA`` and the cut-off ``CANCELLE+`` are one.
+
+    Examples
+    --------
+    >>> parse_state("CANCELLED by 1234"), parse_state("OUT_OF_ME+"), parse_state("TO")
+    ('CANCELLED', 'OUT_OF_MEMORY', 'TIMEOUT')
+    """
+    word = (text.split() or [""])[0].upper()
+    if word in STATES:
+        return word
+    if word in _SHORT:
+        return _SHORT[word]
+    whole = [name for name in STATES if word.endswith("+") and name.startswith(word[:-1])]
+    if len(whole) == 1:
+        return whole[0]
+    raise ValueError(f"{text[:40]!r} is not a job state")

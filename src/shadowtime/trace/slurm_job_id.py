@@ -1,0 +1,56 @@
+"""Job ids as Slurm prints them: plain, array task, waiting block of tasks, het component, step."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from shadowtime.types import UNKNOWN
+
+
+@dataclass(frozen=True)
+class JobId:
+    """What a job id says: ``123``, ``123_7``, ``123_[1-9%5]``, ``123+1``, ``123.batch``."""
+
+    number: int
+    task: int = UNKNOWN
+    tasks: int = 0
+    """Array tasks that one line stands for: a block that has not been started."""
+    component: int = UNKNOWN
+    step: str = ""
+
+
+_JOB_ID = re.compile(r"(\d{1,15})(?:_(?:(\d{1,9})|\[([^\]|]*)\]?))?(?:\+(\d{1,6}))?(?:\.(\S+))?")
+_TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?::(\d{1,9}))?")
+
+
+def parse_job_id(text: str) -> JobId:
+    """Take a job id apart.
+
+    Examples
+    --------
+    >>> parse_job_id("123_[1-9,20-30:2%5]").tasks, parse_job_id("123.batch").step
+    (15, 'batch')
+    """
+    match = _JOB_ID.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"{text[:40]!r} is not a job id like 123, 123_7 or 123.batch")
+    number, task, block, component, step = match.groups()
+    return JobId(
+        number=int(number),
+        task=int(task) if task else UNKNOWN,
+        tasks=_count_tasks(block) if block is not None else 0,
+        component=int(component) if component else UNKNOWN,
+        step=step or "",
+    )
+
+
+def _count_tasks(block: str) -> int:
+    """Tasks of ``1-9,20-30:2%5`` (5 at a time); Slurm may cut long lists off, so at least one."""
+    count = 0
+    for part in block.partition("%")[0].split(","):
+        match = _TASKS.fullmatch(part.strip())
+        if match:
+            low, high = int(match[1]), int(match[2] or match[1])
+            count += max(0, (high - low) // max(int(match[3] or 1), 1) + 1)
+    return max(count, 1)

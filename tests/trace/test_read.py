@@ -1,0 +1,102 @@
+"""One door for every format, and the CSV of a Slurm site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shadowtime.errors import InputError, ShadowtimeError, UsageError
+from shadowtime.trace import read
+from shadowtime.trace.read import sniff
+from shadowtime.trace.slurm_csv import parse_slurm_csv
+from shadowtime.workload.clean import clean
+
+CSV = "JobName,ReqMem,ReqCPUs,ReqGPUs,ReqDuration,ActualDuration,Submit\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.swf", b"anything", "swf"),
+        ("a.SWF.gz", b"anything", "swf"),
+        ("a.txt", b"\n; Version: 2.2\n", "swf"),
+        ("a.txt", b"   1  0 5 60 4\n", "swf"),
+        ("a.log", b"1\t0\t5\t60\n", "swf"),
+        ("a.psv", b"JobID|State\n", "sacct"),
+        ("a.txt", b"123|123|c1|batch\n", "sacct"),
+        ("a.csv", b"JobID,State\n", "sacct"),
+        ("a.csv", CSV.encode(), "slurm-csv"),
+        (
+            "a.csv",
+            b"Submit,JobName,ReqMem,ReqCPUs,ReqGPUs,ReqDuration,ActualDuration,X",
+            "slurm-csv",
+        ),
+    ],
+)
+def test_the_format_is_told_by_name_and_content(name: str, data: bytes, kind: str) -> None:
+    assert sniff(name, data) == kind
+
+
+def test_all_formats_through_one_door(tmp_path: Path) -> None:
+    texts = {
+        "a.swf": "7 0 5 60 4 30 -1 4 100 -1 1 7 8 9 2 3 -1 -1\n",
+        "b.psv": "JobID|Submit|Start|End|State|NCPUS|Timelimit\n7|100|105|165|CD|4|01:40\n",
+        "c.csv": CSV + "job7,1000,4,0,100,60,1614837941\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        w = read(tmp_path / name)
+        assert (w.job_id[0], w.submit[0], w.run[0], w.procs[0], w.request[0]) == (7, 0, 60, 4, 100)
+
+
+def test_a_csv_of_a_slurm_site() -> None:
+    text = CSV + "job8,2000,2,1,600,60,1614837950\njob7,1000,1,0,100,0,1614837941\n\n"
+    w = clean(parse_slurm_csv(text, name="c"), memory=True, gpus=True, no_run="one-second")
+    assert w.resources == ("procs", "memory", "gpus")
+    assert w.demand.tolist() == [[1, 1000, 0], [2, 2000, 1]]
+    assert (w.submit.tolist(), w.recorded_start.tolist()) == ([0, 9], [-1, -1])
+    assert w.cleaning["procs_from_requested"] == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("job7,1000,1,0,100", "expected 7 columns, found 5"),
+        ("job7,1000,one,0,100,5,9", "reqcpus must be a whole number, not 'one'"),
+        ("job7,1000,1,0,100,5,9999999999999", "submit is 9999999999999, beyond"),
+    ],
+)
+def test_bad_rows_of_such_a_csv(row: str, said: str) -> None:
+    text = CSV + "a5,1,1,0,1,1,1\n" + row + "\n"
+    with pytest.raises(InputError, match=f"c.csv, line 3: {said}"):
+        parse_slurm_csv(text, name="c", path="c.csv")
+    raw = parse_slurm_csv(text, name="c", bad_lines="drop")
+    assert (len(raw), raw.counts["bad_lines_dropped"]) == (1, 1)
+
+
+def test_a_csv_without_jobs_or_columns() -> None:
+    with pytest.raises(InputError, match="no job"):
+        parse_slurm_csv(CSV, name="c")
+    with pytest.raises(InputError, match="must name"):
+        parse_slurm_csv("a,b\n", name="c")
+    with pytest.raises(UsageError, match="bad_lines"):
+        parse_slurm_csv(CSV, name="c", bad_lines="x")  # type: ignore[arg-type]
+
+
+def test_a_job_without_a_number_in_its_name_gets_one() -> None:
+    w = clean(parse_slurm_csv(CSV + "a1b2,1,1,0,1,1,1\nx5,1,1,0,1,1,1\n", name="c"))
+    assert w.job_id.tolist() == [5, 6]
+
+
+def test_a_slurm_month(trace_path: Callable[[str], Path]) -> None:
+    w = read(trace_path("SLURM-univ-2021-03.csv.gz"), memory=True, gpus=True)
+    assert len(w) + w.cleaning["no_run_dropped"] == 68_552
+    assert w.cleaning["out_of_order_sorted"] == 235
+
+
+def test_every_error_is_ours(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\x00\x01\x02")
+    with pytest.raises(ShadowtimeError):
+        read(tmp_path / "x")
