@@ -132,3 +132,15 @@ def test_and_it_does_in_l_a():
     assert starts(twice) == {1: 0, 2: 0, 3: 5, 4: 8, 5: 1}
     # at 5 job 3 runs and 4 holds host 0 at 8, so that 5 is free to go
     assert starts(once) == {1: 0, 2: 0, 3: 5, 4: 8, 5: 5}
+
+
+def test_a_large_job_reserves_in_class_two_only_if_that_is_strictly_earlier():
+    jobs = [
+        job(1, 0, (6, 0), 5),  # large, host 0
+        job(2, 0, (6, 0), 5),  # large, host 1
+        job(3, 1, (8, 0), 3),  # both hosts at 5: class one
+        job(4, 1, (2, 0), 10),  # so nothing stands in its way on host 1
+    ]
+    outcome = naive_hosts.part_l_a(jobs, [(8, 9), (8, 9)], **{**OPTIONS, "dedicated": None})
+    assert starts(outcome) == {1: 0, 2: 0, 3: 5, 4: 1}
+    assert outcome.place == {1: 0, 2: 1, 3: 0, 4: 1}

@@ -69,6 +69,13 @@ def test_minimax_spreads_where_first_fit_saturates():
         assert starts(outcome) == {1: 0, 2: 1}
 
 
+def test_minimax_ties_go_to_the_node_already_used():
+    machine = Machine(nodes=2, cores=4, cap=1000)
+    jobs = [job(1, 0, 1, 50, b=900), job(2, 0, 1, 50, b=700), job(3, 1, 2, 10, b=200)]
+    # 3: its first process costs nothing on node 1, its second 100 over on either
+    assert naive_nodes.lct(jobs, machine, theta=150).place == {1: {0: 1}, 2: {1: 1}, 3: {1: 2}}
+
+
 WAIT_OR_SHARE = [job(1, 0, 2, 20, 10, b=2000), job(2, 1, 2, 5, b=2000)]
 
 
@@ -212,10 +219,11 @@ def test_a_job_past_its_limit_is_planned_to_end_next_second():
     jobs = [
         job(1, 0, 4, 60, b=300),  # runs until 65
         job(2, 10, 8, 60),  # planned at 60, from 62 on at 63
-        job(3, 62, 1, 60),  # would run into the plan of 2
+        job(3, 62, 1, 2),  # would run into the plan of 2
+        job(4, 62, 1, 1),  # is gone at 63
     ]
     outcome = naive_nodes.consres(jobs, SMALL, grace=300)
-    assert starts(outcome) == {1: 0, 2: 65, 3: 125}
+    assert starts(outcome) == {1: 0, 2: 65, 3: 125, 4: 62}
     row = outcome.result.rows[1]
     assert (row.blocked_at, row.promised) == (10, 60)
 
