@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.workload.lublin import lublin_workload
-from shadowtime.workload.scale import to_load
 from shadowtime.workload.tsafrir import tsafrir_estimates
 
 if TYPE_CHECKING:
@@ -16,13 +15,13 @@ if TYPE_CHECKING:
 
 PROCS = 256
 JOBS = 3000
-LOAD = 0.9
 MAX_ESTIMATE = 36 * 3600
-BUSY = 9.0
+BUSY = 8.95
 """The arrivals' shape (10.23 in the model): jobs up to half the machine, coming faster, make the
 load instead of a stretched clock, so that a day stays a day."""
 USERS = 40
-SEED = 4
+SEED = 25
+"""One at which this shape gives a load of 0.9 as it is."""
 
 HABIT = 0.12
 """How far a user's run times stray from her usual ones, in shares of all jobs ranked by run."""
@@ -47,7 +46,6 @@ def demo_workload() -> Workload:
     rng = np.random.default_rng(SEED)
     jobs = lublin_workload(JOBS, seed=rng, overrides={"aarr": BUSY})
     jobs = tsafrir_estimates(jobs, max_estimate=MAX_ESTIMATE, seed=rng)
-    jobs = to_load(jobs, PROCS, LOAD)
     return jobs.replace(name="demo", user=_users(jobs.run, rng), machine={"procs": PROCS})
 
 
@@ -59,4 +57,5 @@ def _users(run: Ints, rng: np.random.Generator) -> Ints:
     fame = -np.log(np.arange(1, USERS + 1))
     nearness = -(((rank[:, None] - home) / HABIT) ** 2) / 2
     # The largest of log-weight + Gumbel noise is a draw with these weights.
-    return np.argmax(fame + nearness + rng.gumbel(size=(len(run), USERS)), axis=1) + 1
+    chosen: Ints = np.argmax(fame + nearness + rng.gumbel(size=(len(run), USERS)), axis=1)
+    return chosen + 1
