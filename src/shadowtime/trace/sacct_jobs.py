@@ -110,7 +110,7 @@ class SacctJobs:
         get: Getter = lambda name: row[place[name]] if name in place else ""  # noqa: E731
         raw_id, shown_id = get("jobidraw").strip(), get("jobid").strip()
         job = parse_job_id(raw_id or shown_id)
-        shown = parse_job_id(shown_id) if shown_id else job
+        shown = parse_job_id(shown_id) if shown_id not in ("", raw_id) else job
         site = get("cluster").strip()
         if self.cluster is not None and site != self.cluster:
             self.counts["other_clusters_dropped"] += 1
@@ -132,6 +132,7 @@ class SacctJobs:
             self.clusters.setdefault(site, line)
 
     def _ended(self, number: int, state: str, get: Getter) -> tuple[int, ...]:
+        """The 18 fields of SWF in their order, then those beside them."""
         submit = fields.parse_stamp(get("submit"), self.zone)
         if submit < 0:
             raise ValueError("the job has no submission time")
@@ -147,34 +148,46 @@ class SacctJobs:
             memory = fields.parse_reqmem(get("reqmem"), max(procs, wanted), nodes)
         request, unlimited = self._request(get)
         cpu_time = fields.parse_span(get("totalcpu"))
-        found = {
-            "job_id": number,
+        values = {
             "submit": submit,
             "wait": until - submit if until >= 0 else UNKNOWN,
             "run": self._run(start, end, get),
             "procs": procs,
-            "cpu_time": cpu_time // procs if cpu_time >= 0 and procs > 0 else UNKNOWN,
             "requested_procs": wanted,
             "request": request,
-            "requested_memory": -(-memory // procs) if memory > 0 and procs > 0 else UNKNOWN,
-            "status": _STATUS.get(state, STATUS_FAILED),
             "eligible": fields.parse_stamp(get("eligible"), self.zone),
-            "nodes": nodes,
             "memory": memory,
-            "gpus": fields.gpus_of(got or asked) if got or asked else UNKNOWN,
         }
-        for name, highest in _HIGHEST.items():
-            if found[name] > highest:
+        for name, value in values.items():
+            if value > _HIGHEST[name]:
                 what = name.replace("_", " ")
-                raise ValueError(f"the job's {what} is {found[name]}, beyond {highest}")
-        found["user"] = self.names["user"](get("user"))
-        found["group"] = self.names["group"](get("account"))
-        found["queue"] = self.names["queue"](get("qos"))
-        found["partition"] = self.names["partition"](get("partition"))
-        found["executable"] = self.job_names(get("jobname"))
+                raise ValueError(f"the job's {what} is {value}, beyond {_HIGHEST[name]}")
         self.counts["request_unlimited"] += unlimited
         self.counts["local_times_as_utc"] += not self.zone_told and "-" in get("submit")
-        return tuple(found.get(name, UNKNOWN) for name in (*FIELDS, *_BESIDE))
+        return (
+            number,
+            submit,
+            values["wait"],
+            values["run"],
+            procs,
+            cpu_time // procs if cpu_time >= 0 and procs > 0 else UNKNOWN,
+            UNKNOWN,  # used memory: known when all steps have been seen
+            wanted,
+            request,
+            -(-memory // procs) if memory > 0 and procs > 0 else UNKNOWN,
+            _STATUS.get(state, STATUS_FAILED),
+            self.names["user"](get("user")),
+            self.names["group"](get("account")),
+            self.job_names(get("jobname")),
+            self.names["queue"](get("qos")),
+            self.names["partition"](get("partition")),
+            UNKNOWN,
+            UNKNOWN,
+            values["eligible"],
+            nodes,
+            memory,
+            fields.gpus_of(got or asked) if got or asked else UNKNOWN,
+        )
 
     def _run(self, start: int, end: int, get: Getter) -> int:
         if get("elapsedraw").strip():

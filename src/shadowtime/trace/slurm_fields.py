@@ -48,6 +48,7 @@ def parse_span(text: str) -> int:
     return days * 86400 + hours * 3600 + minutes * 60 + seconds + half
 
 
+@lru_cache(maxsize=1 << 16)
 def parse_count(text: str, what: str) -> int:
     """A whole number, or -1 where nothing is said."""
     word = text.strip()
@@ -58,6 +59,7 @@ def parse_count(text: str, what: str) -> int:
     return int(word)
 
 
+@lru_cache(maxsize=1 << 12)
 def parse_minutes(text: str) -> int:
     """Seconds of ``TimelimitRaw``, which counts minutes but may be the word UNLIMITED."""
     if text.strip().lower() in _BOUNDLESS:

@@ -32,6 +32,8 @@ def parse_job_id(text: str) -> JobId:
     >>> parse_job_id("123_[1-9,20-30:2%5]").tasks, parse_job_id("123.batch").step
     (15, 'batch')
     """
+    if text.isascii() and text.isdigit() and len(text) <= 15:  # by far the most
+        return JobId(int(text))
     match = _JOB_ID.fullmatch(text.strip())
     if not match:
         raise ValueError(f"{text[:40]!r} is not a job id like 123, 123_7 or 123.batch")
