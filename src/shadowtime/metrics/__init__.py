@@ -1,1 +1,35 @@
-"""metrics."""
+"""From a schedule, simulated or recorded, to numbers."""
+
+from shadowtime.metrics.by_class import ClassRow, by_class
+from shadowtime.metrics.classes import KINDS, Classes, classify
+from shadowtime.metrics.fair_start import FairStarts, fair_starts, fairness
+from shadowtime.metrics.jobs import Jobs
+from shadowtime.metrics.load import loss_of_capacity, utilisation
+from shadowtime.metrics.measure import measure
+from shadowtime.metrics.preemption import lost_work
+from shadowtime.metrics.pyss import pyss_filter
+from shadowtime.metrics.registry import REGISTRY, Metric
+from shadowtime.metrics.violations import Violations, reservation_violations
+from shadowtime.metrics.window import Window
+
+__all__ = [
+    "KINDS",
+    "REGISTRY",
+    "ClassRow",
+    "Classes",
+    "FairStarts",
+    "Jobs",
+    "Metric",
+    "Violations",
+    "Window",
+    "by_class",
+    "classify",
+    "fair_starts",
+    "fairness",
+    "loss_of_capacity",
+    "lost_work",
+    "measure",
+    "pyss_filter",
+    "reservation_violations",
+    "utilisation",
+]

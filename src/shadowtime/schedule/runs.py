@@ -37,7 +37,7 @@ def started(schedule: Schedule) -> AnyArray:
 
 def row_of(schedule: Schedule, job_id: Ints) -> Ints:
     """The row of each of these ids, -1 where the schedule has none."""
-    if len(schedule) == 0:
+    if len(schedule) == 0 or len(job_id) == 0:
         return np.full(len(job_id), UNKNOWN, np.int64)
     order = np.argsort(schedule.job_id, kind="stable")
     at = np.minimum(np.searchsorted(schedule.job_id[order], job_id), len(order) - 1)

@@ -1,0 +1,100 @@
+"""The metrics of every class of jobs: who wins and who loses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.metrics.classes import TOP, classify
+from shadowtime.metrics.jobs import Jobs, weighted_mean
+from shadowtime.metrics.measure import matched, scored
+from shadowtime.metrics.statistics import summary
+from shadowtime.metrics.window import ALL
+from shadowtime.types import UNKNOWN, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.metrics.window import Window
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray
+    from shadowtime.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassRow:
+    """One class of jobs: how it was found, its label, its scored jobs and their metrics."""
+
+    kind: str
+    label: str
+    jobs: int
+    metrics: Mapping[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """A flat row for tables."""
+        return {"kind": self.kind, "class": self.label, "jobs": self.jobs, **self.metrics}
+
+
+def by_class(
+    schedule: Schedule,
+    workload: Workload,
+    kind: str,
+    *,
+    window: Window = ALL,
+    only: AnyArray | None = None,
+    edges: Sequence[int] | None = None,
+    top: int = TOP,
+) -> list[ClassRow]:
+    """A row for every class that has scored jobs, in the classes' order.
+
+    ``kind``, ``edges`` and ``top`` as in :func:`shadowtime.metrics.classes.classify`; ``only`` is
+    a further mask (the blocked jobs, say). Each row has wait and bounded slowdown with their
+    statistics, the mean slowdown and response, MBS, MWBS, the class's share of jobs and of
+    processor-seconds, and how many of its jobs were blocked and backfilled.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0], run=[60, 60], procs=[1, 8], recorded_start=[0, 60])
+    >>> for row in by_class(Schedule.recorded(w), w, "size"):
+    ...     print(row.label, row.jobs, row.metrics["wait_mean_s"], row.metrics["bsld_mean"])
+    1 1 0.0 1.0
+    5-16 1 60.0 2.0
+    """
+    schedule = matched(schedule, workload)
+    classes = classify(workload, kind, edges=edges, top=top)
+    which, _ = scored(schedule, workload, window=window, only=only)
+    rows = np.flatnonzero(which)
+    order = rows[np.argsort(classes.of[rows], kind="stable")]
+    ends = np.searchsorted(classes.of[order], np.arange(len(classes.labels) + 1))
+    everybody = Jobs.of(schedule, rows)
+    found = []
+    for number, label in enumerate(classes.labels):
+        members = order[ends[number] : ends[number + 1]]
+        if len(members):
+            metrics = _metrics(schedule, members, everybody)
+            found.append(ClassRow(kind=kind, label=label, jobs=len(members), metrics=metrics))
+    return found
+
+
+def _metrics(schedule: Schedule, rows: AnyArray, everybody: Jobs) -> dict[str, float]:
+    jobs = Jobs.of(schedule, rows)
+    paper = jobs.bounded_paper()
+    result = {f"wait_{name}_s": value for name, value in summary(jobs.wait).items()}
+    result |= {f"bsld_{name}": value for name, value in summary(jobs.bounded()).items()}
+    result |= {
+        "response_mean_s": float(jobs.response.mean()),
+        "slowdown_mean": float(jobs.slowdown.mean()),
+        "mbs": float(paper.mean()),
+        "mwbs": weighted_mean(paper, jobs.procs),
+        "share_of_jobs": len(jobs) / len(everybody),
+        "share_of_area": float(jobs.area.sum()) / max(float(everybody.area.sum()), 1.0),
+    }
+    if bool((schedule.reason[rows] != Reason.RECORDED).any()):
+        result["backfilled"] = int((schedule.reason[rows] == Reason.BACKFILLED).sum())
+    if schedule.blocked_at is not None:
+        result["blocked"] = int((schedule.blocked_at[rows] != UNKNOWN).sum())
+    return result

@@ -1,0 +1,133 @@
+"""Classes of jobs: properties of the workload, so a class holds the same jobs under any policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+from shadowtime.metrics.clock import midnight_offset
+from shadowtime.types import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload import Workload
+
+SIZE_EDGES = (1, 4, 16, 64, 256, 1024)
+"""Largest number of processors of each class but the last."""
+
+TIME_EDGES = (60, 600, 3600, 6 * 3600, 24 * 3600)
+"""Seconds from which on each class but the first begins (inclusive)."""
+
+SHORT, NARROW = 3600, 8
+"""A short job runs at most an hour, a narrow one takes at most 8 processors."""
+
+TOP = 20
+"""Users, groups and queues shown one by one; the rest is one class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The class of every job, -1 for jobs in none, and the classes' labels in order."""
+
+    of: Ints
+    labels: tuple[str, ...]
+
+
+def classify(
+    workload: Workload, kind: str, *, edges: Sequence[int] | None = None, top: int = TOP
+) -> Classes:
+    """Sort jobs into classes by ``size, runtime, estimate, shape, hour, user, group, queue, ...``.
+
+    Rules
+    -----
+    size: processors up to each edge (1, 4, 16, 64, 256, 1024). runtime, estimate: seconds below
+    each edge (1 min, 10 min, 1 h, 6 h, 24 h). shape: short (run <= 1 h) or long, narrow (<= 8
+    processors) or wide. hour: of the day of submission, by the trace's start time and time zone.
+    user, group, queue, partition: those with the most processor-seconds one by one (``top``),
+    the others as one class. ``edges`` replaces the edges of the first three.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0, 0], run=[5, 60, 9999], procs=[1, 3, 40])
+    >>> classify(w, "size").labels, classify(w, "runtime").of.tolist()
+    (('1', '2-4', '5-16', '17-64'), [0, 1, 3])
+    """
+    if kind not in KINDS:
+        raise UsageError(f"no classes by {kind!r}: there are {', '.join(KINDS)}")
+    if edges is not None and (kind not in ("size", "runtime", "estimate") or not len(edges)):
+        raise UsageError(f"classes by {kind} have no edges: give them for size, runtime, estimate")
+    if edges is not None and (min(edges) < 0 or sorted(set(edges)) != list(edges)):
+        raise UsageError(f"class edges must rise from class to class, not {list(edges)}")
+    if kind == "size":
+        return _by_size(workload.procs, edges or SIZE_EDGES)
+    if kind in ("runtime", "estimate"):
+        times = workload.run if kind == "runtime" else workload.request
+        return _by_time(times, edges or TIME_EDGES)
+    if kind in ("user", "group", "queue", "partition"):
+        work = workload.procs * workload.effective_run
+        return _by_number(getattr(workload, kind), work, kind, top)
+    return _OTHERS[kind](workload)
+
+
+def _by_size(procs: Ints, edges: Sequence[int]) -> Classes:
+    of = np.searchsorted(np.asarray(edges), procs, side="left")
+    lows = [1, *(edge + 1 for edge in edges)]
+    labels = [
+        str(low) if low == high else f"{low}-{high}" for low, high in zip(lows, edges, strict=False)
+    ]
+    return _used(of, [*labels, f"> {edges[-1]}"])
+
+
+def _by_time(seconds: Ints, edges: Sequence[int]) -> Classes:
+    of = np.searchsorted(np.asarray(edges), seconds, side="right")
+    between = [f"{_span(a)} - {_span(b)}" for a, b in pairwise(edges)]
+    return _used(of, [f"< {_span(edges[0])}", *between, f">= {_span(edges[-1])}"])
+
+
+def _span(seconds: int) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length and seconds % length == 0 and (unit != "d" or seconds > 86400):
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
+
+
+def _used(of: AnyArray, labels: Sequence[str]) -> Classes:
+    """Without the classes above the last one that has jobs."""
+    last = int(of.max(initial=0))
+    return Classes(of.astype(np.int64), tuple(labels[: last + 1]))
+
+
+def _by_number(number: Ints, work: Ints, kind: str, top: int) -> Classes:
+    names, of = np.unique(number, return_inverse=True)
+    total = np.bincount(of, weights=work, minlength=len(names))
+    total[names == UNKNOWN] = -1  # the unknown ones come last
+    order = np.lexsort((names, -total))
+    place = np.empty(len(names), np.int64)
+    place[order] = np.arange(len(names))
+    labels = [f"{kind} unknown" if name == UNKNOWN else f"{kind} {name}" for name in names[order]]
+    if len(labels) > top:
+        labels = [*labels[:top], "others"]
+    return Classes(np.minimum(place, top)[of] if len(names) else number, tuple(labels))
+
+
+def _by_shape(workload: Workload) -> Classes:
+    of = 2 * (workload.run > SHORT) + (workload.procs > NARROW)
+    return Classes(of.astype(np.int64), ("short narrow", "short wide", "long narrow", "long wide"))
+
+
+def _by_hour(workload: Workload) -> Classes:
+    of = (workload.submit + midnight_offset(workload.header)) % 86400 // 3600
+    return Classes(of, tuple(f"{hour:02d}:00" for hour in range(24)))
+
+
+_OTHERS: Mapping[str, Callable[[Workload], Classes]] = {"shape": _by_shape, "hour": _by_hour}
+
+KINDS = ("size", "runtime", "estimate", "shape", "hour", "user", "group", "queue", "partition")
+"""Ways to sort jobs into classes."""

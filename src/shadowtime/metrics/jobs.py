@@ -1,0 +1,100 @@
+"""Columns per job: wait, response, slowdown and its bounded forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Floats, Ints
+
+TAU = 10
+"""Bounded slowdown counts shorter runs as this many seconds."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Jobs:
+    """Some jobs of a schedule, with what is measured of each.
+
+    Rules
+    -----
+    wait = last start - submit; run = end - start of the last attempt (so lost runs are wait);
+    response = wait + run; slowdown = response / run (a run of 0 s counts as 1 s).
+
+    Examples
+    --------
+    >>> j = Jobs(wait=np.array([10]), run=np.array([5]), procs=np.array([2]))
+    >>> j.slowdown.tolist(), j.bounded().tolist(), j.bounded_paper().tolist()
+    ([3.0], [1.5], [2.0])
+    >>> j.bounded_per_processor().tolist()
+    [1.0]
+    """
+
+    wait: Ints
+    run: Ints
+    procs: Ints
+
+    @staticmethod
+    def of(schedule: Schedule, which: AnyArray, *, run: Ints | None = None) -> Jobs:
+        """The jobs at these rows; ``run`` in place of end - start (the trace's, say)."""
+        lasted = schedule.end - schedule.start if run is None else run
+        return Jobs(wait=schedule.wait[which], run=lasted[which], procs=schedule.procs[which])
+
+    def __len__(self) -> int:
+        return len(self.wait)
+
+    def at(self, which: AnyArray) -> Jobs:
+        """Some of these jobs."""
+        return Jobs(wait=self.wait[which], run=self.run[which], procs=self.procs[which])
+
+    @cached_property
+    def response(self) -> Ints:
+        return self.wait + self.run
+
+    @cached_property
+    def area(self) -> Ints:
+        """Processor-seconds of the last attempt."""
+        return self.procs * self.run
+
+    @cached_property
+    def slowdown(self) -> Floats:
+        slowdown: Floats = self.response / np.maximum(self.run, 1)
+        return slowdown
+
+    def bounded(self, tau: int = TAU) -> Floats:
+        """max(1, response / max(run, tau)), the usual form."""
+        bounded: Floats = np.maximum(1.0, self.response / np.maximum(self.run, tau))
+        return bounded
+
+    def bounded_paper(self, tau: int = TAU) -> Floats:
+        """(wait + max(run, tau)) / max(run, tau): PV-EASY's form, different only for run < tau.
+
+        References
+        ----------
+        Yuan et al. 2010, equation 1.
+        """
+        counted = np.maximum(self.run, tau)
+        bounded: Floats = (self.wait + counted) / counted
+        return bounded
+
+    def bounded_per_processor(self, tau: int = TAU) -> Floats:
+        """max(1, response / (procs max(run, tau))): a wide job may wait longer for the same."""
+        counted = self.procs * np.maximum(self.run, tau)
+        bounded: Floats = np.maximum(1.0, self.response / counted)
+        return bounded
+
+
+def weighted_mean(values: AnyArray, weights: AnyArray) -> float:
+    """Sum of weight x value over the sum of weights; nan where nothing weighs.
+
+    Examples
+    --------
+    >>> weighted_mean(np.array([1.0, 4.0]), np.array([1, 2]))
+    3.0
+    """
+    total = float(weights.sum())
+    return float(values @ weights.astype(np.float64)) / total if total else float("nan")

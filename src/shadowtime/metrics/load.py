@@ -1,0 +1,127 @@
+"""How much of the machine was used, wasted, or left idle though somebody could have used it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.metrics.window import ALL
+from shadowtime.schedule.runs import runs, started, waits
+from shadowtime.schedule.timeline import instants, least, totals
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.metrics.window import Window
+    from shadowtime.schedule import Schedule
+    from shadowtime.schedule.runs import Spans
+    from shadowtime.workload import Workload
+
+
+def utilisation(
+    schedule: Schedule,
+    workload: Workload,
+    cluster: Cluster,
+    *,
+    window: Window = ALL,
+    known: Spans | None = None,
+) -> dict[str, float]:
+    """Share of each resource in use over the window, every run counted, lost ones too.
+
+    The window runs from its first to its last submission, whatever the policy made of the jobs:
+    the tail in which the machine drains would reward a policy for leaving less work behind. Only
+    where that stretch is empty (all jobs submitted at once) it runs to the last end. ``known``
+    are the schedule's runs, for a caller who has them.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 10], run=[5, 90], procs=[4, 1], recorded_start=[0, 10])
+    >>> utilisation(Schedule.recorded(w), w, Cluster.pool(4))
+    {'procs': 0.5}
+    """
+    found = runs(schedule) if known is None else known
+    begin, end = window.bounds(workload.submit)
+    if end <= begin:
+        end = max(int(found.until.max(initial=begin)), begin)
+    length = np.clip(found.until, begin, end) - np.clip(found.since, begin, end)
+    shares = {}
+    for name, capacity in cluster.total.items():
+        if name in workload.resources and capacity and end > begin:
+            demand = workload.demand[:, workload.resources.index(name)][found.row]
+            used = float(demand.astype(np.float64) @ length.astype(np.float64))
+            shares[name] = used / (float(capacity) * (end - begin))
+    return shares
+
+
+def loss_of_capacity(
+    schedule: Schedule,
+    workload: Workload,
+    cluster: Cluster,
+    *,
+    window: Window = ALL,
+    known: Spans | None = None,
+) -> float:
+    """Share of the machine that was idle while some waiting job would have fitted into it.
+
+    Sum of n_i (t_{i+1} - t_i) d_i over N (t_m - t_1): between two events n_i processors are idle
+    and d_i = 1 if a waiting job asks for no more than n_i. The first event is the first
+    submission and the last one the last end, or the window's ends where it cuts something off.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0], run=[5, 5], procs=[3, 1], recorded_start=[0, 5])
+    >>> loss_of_capacity(Schedule.recorded(w), w, Cluster.pool(4))
+    0.125
+    """
+    all_runs = runs(schedule) if known is None else known
+    queue = waits(schedule, all_runs)
+    if len(all_runs) == 0:
+        return float("nan")
+    begin, end = window.bounds(workload.submit)
+    if not window.closes_early:
+        end = int(all_runs.until.max())
+    if end <= begin:
+        return float("nan")
+    at = instants(queue.since, all_runs.since, all_runs.until, np.array([begin, end], np.int64))
+    idle = cluster.procs - totals(at, all_runs.since, all_runs.until, schedule.procs[all_runs.row])
+    nothing = cluster.procs + 1
+    narrowest = least(at, queue.since, queue.until, schedule.procs[queue.row], nothing=nothing)
+    seconds = np.diff(np.clip(at, begin, end), append=end)
+    lost = np.where(narrowest <= idle, idle, 0)
+    return float(lost @ seconds) / (float(cluster.procs) * (end - begin))
+
+
+def whole_run(
+    schedule: Schedule, workload: Workload, cluster: Cluster, *, known: Spans | None = None
+) -> dict[str, float]:
+    """Makespan, offered, total and wasted load of all jobs, whatever the window.
+
+    makespan = last end - first submission. Total load = processor-seconds of all runs over
+    processors x makespan, wasted load the part of the preempted runs; offered load = last runs
+    over processors x (last - first submission).
+
+    References
+    ----------
+    Yuan et al. 2010, tables 3 and 5.
+    """
+    ran = started(schedule)
+    if not ran.any():
+        return {}
+    found = runs(schedule) if known is None else known
+    area = schedule.procs[found.row] * (found.until - found.since)
+    final = int(ran.sum())  # the last attempts stand first
+    first, last = int(workload.submit[0]), int(workload.submit[-1])
+    makespan = int(found.until.max()) - first
+    result: dict[str, float] = {"makespan_s": makespan}
+    if last > first:
+        result["offered_load"] = float(area[:final].sum()) / (cluster.procs * (last - first))
+    if makespan:
+        result["total_load"] = float(area.sum()) / (cluster.procs * makespan)
+        result["wasted_load"] = float(area[final:].sum()) / (cluster.procs * makespan)
+    return result

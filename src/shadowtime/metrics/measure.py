@@ -1,0 +1,150 @@
+"""A schedule in numbers: every metric under its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+from shadowtime.metrics.jobs import Jobs, weighted_mean
+from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
+from shadowtime.metrics.preemption import attempts_missing, preemption
+from shadowtime.metrics.statistics import summary
+from shadowtime.metrics.users import evenness
+from shadowtime.metrics.window import ALL
+from shadowtime.schedule.match import match
+from shadowtime.schedule.runs import runs, started
+from shadowtime.types import UNKNOWN, Reason
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.metrics.window import Window
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray
+    from shadowtime.workload import Workload
+
+
+def measure(
+    schedule: Schedule,
+    workload: Workload,
+    cluster: Cluster,
+    *,
+    window: Window = ALL,
+    only: AnyArray | None = None,
+) -> dict[str, float]:
+    """Every metric of a schedule that its columns allow, simulated or recorded.
+
+    Rules
+    -----
+    Jobs submitted in the window (and in the mask ``only``, where given) are scored; jobs without
+    a known start are left out and counted as ``unknown_start``. Utilisation and loss of capacity
+    are those of the whole machine over the window; makespan and loads are of the whole run. What
+    a schedule has no column for is left out. Names and definitions: ``REGISTRY``.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0], run=[60, 30], procs=[1, 1], recorded_start=[0, 60])
+    >>> m = measure(Schedule.recorded(w), w, Cluster.pool(1))
+    >>> m["wait_mean_s"], m["bsld_max"], m["makespan_s"], m["mbs"]
+    (30.0, 3.0, 90, 2.0)
+    """
+    schedule = matched(schedule, workload)
+    which, unknown = scored(schedule, workload, window=window, only=only)
+    jobs = Jobs.of(schedule, which)
+    result: dict[str, float] = {"jobs": len(jobs), "unknown_start": unknown}
+    result |= distributions(jobs) | weighted(jobs)
+    result |= evenness(jobs, workload.user[which])
+    result |= _machine(schedule, workload, cluster, window=window)
+    return result | counts(schedule, which)
+
+
+def matched(schedule: Schedule, workload: Workload) -> Schedule:
+    """The schedule's rows in the workload's order; refused where they are of other jobs."""
+    pair = match(schedule, workload)
+    if not pair.exact:
+        numbers = (len(pair.missing), len(pair.unknown), len(pair.repeated))
+        raise UsageError(
+            "the schedule and the trace hold different jobs ({} of the trace missing, {} unknown, "
+            "{} repeated): run shadowtime check to see which".format(*numbers)
+        )
+    return pair.schedule
+
+
+def scored(
+    schedule: Schedule, workload: Workload, *, window: Window = ALL, only: AnyArray | None = None
+) -> tuple[AnyArray, int]:
+    """Mask of the scored jobs, and how many were left out for want of a start."""
+    inside = window.mask(workload.submit)
+    if only is not None:
+        inside &= only
+    ran = started(schedule)
+    return inside & ran, int((inside & ~ran).sum())
+
+
+def distributions(jobs: Jobs) -> dict[str, float]:
+    """Wait, response and the slowdowns: mean, median, 95th, 99th percentile, maximum of each."""
+    columns = (
+        ("wait", "_s", jobs.wait),
+        ("response", "_s", jobs.response),
+        ("slowdown", "", jobs.slowdown),
+        ("bsld", "", jobs.bounded()),
+        ("ppbsld", "", jobs.bounded_per_processor()),
+    )
+    return {
+        f"{stem}_{statistic}{unit}": value
+        for stem, unit, values in columns
+        for statistic, value in summary(values).items()
+    }
+
+
+def weighted(jobs: Jobs) -> dict[str, float]:
+    """MBS and MWBS (PV-EASY, equations 1 and 2), AWRT, area-weighted BSLD, expansion factor."""
+    if len(jobs) == 0:
+        return {}
+    paper = jobs.bounded_paper()
+    return {
+        "mbs": float(paper.mean()),
+        "mwbs": weighted_mean(paper, jobs.procs),
+        "awrt_s": weighted_mean(jobs.response, jobs.area),
+        "awbsld": weighted_mean(jobs.bounded(), jobs.area),
+        "expansion": float(jobs.response.sum()) / max(float(jobs.run.sum()), 1.0),
+    }
+
+
+def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:
+    """How many of these jobs were killed, backfilled, blocked, promised, preempted."""
+    result: dict[str, float] = {}
+    if bool((schedule.reason[which] != Reason.RECORDED).any()):
+        result["backfilled"] = int((schedule.reason[which] == Reason.BACKFILLED).sum())
+        if "killed" not in schedule.missing:
+            result["killed"] = int((schedule.killed[which] == 1).sum())
+        if "kills" not in schedule.missing:
+            result |= preemption(schedule, which)
+    if schedule.blocked_at is not None:
+        result["blocked"] = int((schedule.blocked_at[which] != UNKNOWN).sum())
+    if schedule.promised is not None:
+        given = which & (schedule.promised != UNKNOWN)
+        result["promises"] = int(given.sum())
+        result["promises_missed"] = int((given & (schedule.start > schedule.promised)).sum())
+    return result
+
+
+def _machine(
+    schedule: Schedule, workload: Workload, cluster: Cluster, *, window: Window
+) -> dict[str, float]:
+    """What the machine did. Nothing where preempted runs are not known: it would be too little."""
+    if attempts_missing(schedule) or not bool(np.any(started(schedule))):
+        return {}
+    known = runs(schedule)
+    result: dict[str, float] = {}
+    shares = utilisation(schedule, workload, cluster, window=window, known=known)
+    for name, share in shares.items():
+        result["utilisation" if name == "procs" else f"utilisation_{name}"] = share
+    if cluster.shape == "pool":
+        lost = loss_of_capacity(schedule, workload, cluster, window=window, known=known)
+        result["loss_of_capacity"] = lost
+    return result | whole_run(schedule, workload, cluster, known=known)

@@ -1,0 +1,86 @@
+"""What preemption cost: whom it hit, how often, and the work that was lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.schedule.runs import lost_runs, started
+
+if TYPE_CHECKING:
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Ints
+
+
+def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
+    """Preempted jobs among these, their kills, and how long they ran in vain.
+
+    MKT = kills / preempted jobs. RTW of a job = (all its run times - its last) / its last; the
+    mean is over preempted jobs.
+
+    References
+    ----------
+    Yuan et al. 2010, equation 3 and table 6.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Attempts, Schedule
+    >>> ints = lambda *values: np.array(values, np.int64)
+    >>> s = Schedule(
+    ...     job_id=ints(1), submit=ints(0), start=ints(9), end=ints(19), procs=ints(1),
+    ...     reason=ints(1), kills=ints(2), killed=ints(0), attempts=Attempts(
+    ...         job_id=ints(1, 1, 1), start=ints(0, 5, 9), end=ints(3, 7, 19), killed=ints(1, 1, 0)
+    ...     ))
+    >>> preemption(s, np.array([True]))
+    {'preempted_jobs': 1, 'preempted_share': 1.0, 'kills': 2, 'mkt': 2.0, 'rtw_mean': 0.5}
+    """
+    hit = which & (schedule.kills > 0)
+    jobs, kills = int(hit.sum()), int(schedule.kills[which].sum())
+    scored = int(which.sum())
+    result: dict[str, float] = {"preempted_jobs": jobs}
+    if scored:
+        result["preempted_share"] = jobs / scored
+    result["kills"] = kills
+    if jobs == 0:
+        return result
+    result["mkt"] = kills / jobs
+    if len(schedule.attempts):
+        run = (schedule.end - schedule.start)[hit]
+        vain = lost_seconds(schedule)[hit]
+        result["rtw_mean"] = float((vain / np.maximum(run, 1)).mean())
+    return result
+
+
+def lost_seconds(schedule: Schedule) -> Ints:
+    """Seconds that each job ran in vain."""
+    lost = lost_runs(schedule)
+    vain = np.zeros(len(schedule), np.int64)
+    np.add.at(vain, lost.row, lost.until - lost.since)
+    return vain
+
+
+def lost_work(schedule: Schedule) -> tuple[Ints, Ints]:
+    """Lost work over time: the moments of preemption and the processor-seconds lost by then.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0], run=[1], procs=[1], recorded_start=[0])
+    >>> [column.tolist() for column in lost_work(Schedule.recorded(w))]
+    [[], []]
+    """
+    lost = lost_runs(schedule)
+    order = np.argsort(lost.until, kind="stable")
+    area = (schedule.procs[lost.row] * (lost.until - lost.since))[order]
+    moments = lost.until[order]
+    last = np.ones(len(moments), bool)
+    last[:-1] = moments[1:] != moments[:-1]
+    total: Ints = np.cumsum(area)
+    return moments[last], total[last]
+
+
+def attempts_missing(schedule: Schedule) -> bool:
+    """Jobs were preempted and nobody knows when: what was lost cannot be told."""
+    return len(schedule.attempts) == 0 and bool((schedule.kills[started(schedule)] > 0).any())

@@ -1,0 +1,153 @@
+"""Every metric in one line: what it is, its unit, and which way is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Better = Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A metric's description. The unit ``share`` is a part of 1, shown in per cent."""
+
+    name: str
+    label: str
+    unit: str
+    better: Better
+    group: str
+    definition: str
+
+
+_DISTRIBUTIONS = (
+    ("wait", "wait", "s", "last start - submit"),
+    ("response", "response time", "s", "end - submit"),
+    ("slowdown", "slowdown", "", "response / run, a run of 0 s counted as 1 s"),
+    ("bsld", "bounded slowdown", "", "max(1, response / max(run, 10 s))"),
+    (
+        "ppbsld",
+        "bounded slowdown per processor",
+        "",
+        "max(1, response / (procs x max(run, 10 s)))",
+    ),
+)
+_STATISTICS = (
+    ("mean", "Mean", "mean over the scored jobs"),
+    ("median", "Median", "nearest-rank median: sorted x[ceil(n/2) - 1]"),
+    ("p95", "95th percentile", "nearest rank: sorted x[ceil(0.95 n) - 1]"),
+    ("p99", "99th percentile", "nearest rank: sorted x[ceil(0.99 n) - 1]"),
+    ("max", "Longest", "maximum over the scored jobs"),
+)
+
+_SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
+    ("jobs", "Scored jobs", "jobs", "neither", "", "jobs submitted in the window with a start"),
+    (
+        "unknown_start",
+        "Jobs without a start",
+        "jobs",
+        "neither",
+        "",
+        "jobs submitted in the window whose start is unknown: left out everywhere",
+    ),
+    ("mbs", "Mean bounded slowdown (PV-EASY)", "", "lower", "",
+     "mean of (wait + max(run, 10 s)) / max(run, 10 s)"),
+    ("mwbs", "Processor-weighted bounded slowdown", "", "lower", "",
+     "sum of procs x (wait + max(run, 10 s)) / max(run, 10 s) over the sum of procs"),
+    ("awrt_s", "Area-weighted response time", "s", "lower", "",
+     "response weighted by procs x run"),
+    ("awbsld", "Area-weighted bounded slowdown", "", "lower", "",
+     "bounded slowdown weighted by procs x run"),
+    ("expansion", "Expansion factor", "", "lower", "", "sum of responses over sum of runs"),
+    ("utilisation", "Utilisation", "share", "higher", "",
+     "processor-seconds in use (lost runs too) over processors x the window, from its first to "
+     "its last submission"),
+    ("utilisation_memory", "Memory in use", "share", "higher", "",
+     "as utilisation, of memory"),
+    ("loss_of_capacity", "Loss of capacity", "share", "lower", "",
+     "processor-seconds idle while a waiting job fits in them, over processors x time"),
+    ("makespan_s", "Makespan", "s", "lower", "",
+     "last end - first submission of the whole run"),
+    ("offered_load", "Offered load", "share", "neither", "",
+     "processor-seconds of all jobs over processors x (last - first submission)"),
+    ("total_load", "Total load", "share", "neither", "preemption",
+     "processor-seconds of all runs, lost ones too, over processors x makespan"),
+    ("wasted_load", "Wasted load", "share", "lower", "preemption",
+     "processor-seconds of preempted runs over processors x makespan"),
+    ("killed", "Killed at the limit", "jobs", "lower", "", "scored jobs stopped at their limit"),
+    ("backfilled", "Backfilled", "jobs", "neither", "",
+     "scored jobs whose last start was by backfilling"),
+    ("blocked", "Blocked", "jobs", "neither", "",
+     "scored jobs that were first in the order at some pass and could not start"),
+    ("promises", "Promised starts", "jobs", "neither", "fairness",
+     "scored jobs that were promised a start"),
+    ("promises_missed", "Missed promises", "jobs", "lower", "fairness",
+     "scored jobs that started later than first promised"),
+    ("preempted_jobs", "Preempted jobs", "jobs", "lower", "preemption",
+     "scored jobs that were preempted at least once"),
+    ("preempted_share", "Preempted jobs", "share", "lower", "preemption",
+     "preempted jobs over scored jobs"),
+    ("kills", "Preemptions", "", "lower", "preemption", "preemptions of scored jobs"),
+    ("mkt", "Preemptions of a preempted job (MKT)", "", "lower", "preemption",
+     "kills over preempted jobs"),
+    ("rtw_mean", "Run time in vain (RTW)", "share", "lower", "preemption",
+     "mean over preempted jobs of lost run times over the last run time"),
+    ("user_bsld_jain", "Evenness between users (Jain)", "", "higher", "fairness",
+     "Jain's index of the users' mean bounded slowdowns: 1 if all are equal"),
+    ("user_bsld_gini", "Unevenness between users (Gini)", "", "lower", "fairness",
+     "Gini coefficient of the users' mean bounded slowdowns: 0 if all are equal"),
+    ("fst2_delayed", "Delayed by jobs backfilled meanwhile", "jobs", "lower", "fairness",
+     "blocked jobs that start after FST2"),
+    ("fst2_delay_mean_s", "Mean delay by jobs backfilled meanwhile", "s", "lower", "fairness",
+     "mean of start - FST2 over the delayed jobs"),
+    ("fst2_delay_max_s", "Longest delay by jobs backfilled meanwhile", "s", "lower", "fairness",
+     "largest start - FST2"),
+    ("fst_delayed", "Delayed by later jobs", "jobs", "lower", "fairness",
+     "blocked jobs that start after FST, their strictly fair start"),
+    ("fst_delay_mean_s", "Mean delay by later jobs", "s", "lower", "fairness",
+     "mean of start - FST over the delayed jobs"),
+    ("fst_delay_max_s", "Longest delay by later jobs", "s", "lower", "fairness",
+     "largest start - FST"),
+    ("violations", "Reservation violations", "jobs", "lower", "fairness",
+     "blocked jobs whose first promise was broken by jobs let in later that were predicted to be "
+     "gone by then"),
+    ("violation_procs_mean", "Mean size of a violated job", "", "neither", "fairness",
+     "mean processors of the jobs with a reservation violation"),
+    ("violation_delay_mean_s", "Mean delay from the reservation (DTR)", "s", "lower", "fairness",
+     "mean of start - first promise over violations"),
+    ("violation_delay_max_s", "Longest delay from the reservation", "s", "lower", "fairness",
+     "largest start - first promise over violations"),
+    ("violation_si_mean", "Mean slowdown increment (SI)", "", "lower", "fairness",
+     "mean of (start - first promise) / max(run, 10 s) over violations"),
+    ("violation_si_max", "Largest slowdown increment", "", "lower", "fairness",
+     "largest (start - first promise) / max(run, 10 s)"),
+)  # fmt: skip
+
+
+def _metrics() -> Iterator[Metric]:
+    for stem, noun, unit, meaning in _DISTRIBUTIONS:
+        for statistic, word, rule in _STATISTICS:
+            largest = "Largest" if statistic == "max" and not unit else word
+            yield Metric(
+                name=f"{stem}_{statistic}{'_s' if unit == 's' else ''}",
+                label=f"{largest} {noun}",
+                unit=unit,
+                better="lower",
+                group="",
+                definition=f"{meaning}; {rule}",
+            )
+    for name, label, unit, better, group, definition in _SINGLE:
+        yield Metric(
+            name=name, label=label, unit=unit, better=better, group=group, definition=definition
+        )
+
+
+REGISTRY: Mapping[str, Metric] = {metric.name: metric for metric in _metrics()}
+"""Every metric by name.
+
+>>> REGISTRY["wait_p95_s"].definition
+'last start - submit; nearest rank: sorted x[ceil(0.95 n) - 1]'
+"""

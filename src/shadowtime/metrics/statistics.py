@@ -1,0 +1,57 @@
+"""Mean, median, percentiles and maximum of a column, by one rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray
+
+STATISTICS = ("mean", "median", "p95", "p99", "max")
+"""What is told of every distribution, in this order."""
+
+_PERCENT = {"median": 50, "p95": 95, "p99": 99}
+
+
+def rank(percent: int, n: int) -> int:
+    """Index of a percentile among n sorted values: nearest rank, ceil(q n) - 1 in whole numbers.
+
+    Examples
+    --------
+    >>> rank(50, 4), rank(95, 20), rank(95, 21), rank(99, 1)
+    (1, 18, 19, 0)
+    """
+    return -(-percent * n // 100) - 1
+
+
+def percentile(values: AnyArray, percent: int) -> float:
+    """The smallest value that at least ``percent`` percent of the values do not exceed.
+
+    Examples
+    --------
+    >>> percentile(np.array([9, 1, 5, 7]), 50)
+    5.0
+    """
+    at = rank(percent, len(values))
+    return float(np.partition(values, at)[at])
+
+
+def summary(values: AnyArray) -> dict[str, float]:
+    """Mean, median, 95th and 99th percentile and maximum; nothing where there are no values.
+
+    Examples
+    --------
+    >>> summary(np.array([4, 1, 1, 2]))
+    {'mean': 2.0, 'median': 1.0, 'p95': 4.0, 'p99': 4.0, 'max': 4.0}
+    """
+    n = len(values)
+    if n == 0:
+        return {}
+    ranks = {name: rank(percent, n) for name, percent in _PERCENT.items()}
+    parted = np.partition(values, sorted({*ranks.values(), n - 1}))
+    found = {"mean": float(values.sum() / n)}
+    found |= {name: float(parted[at]) for name, at in ranks.items()}
+    found["max"] = float(parted[-1])
+    return found

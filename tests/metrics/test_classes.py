@@ -1,0 +1,102 @@
+"""Classes of jobs, and the metrics of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics import slow_twins
+from schedule.tiny_worlds import World, greedy, worlds
+from shadowtime.errors import UsageError
+from shadowtime.metrics import KINDS, Window, by_class, classify
+from shadowtime.metrics.clock import midnight_offset
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
+
+W = Workload.build(
+    submit=[0, 3600, 90_000, 90_000],
+    run=[30, 60, 4000, 90_000],
+    procs=[1, 4, 5, 2000],
+    request=[60, 600, 7200, 86_400],
+    user=[7, 3, -1, 3],
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels"),
+    [
+        ("size", ["1", "2-4", "5-16", "> 1024"]),
+        ("runtime", ["< 1 min", "1 min - 10 min", "1 h - 6 h", ">= 24 h"]),
+        ("estimate", ["1 min - 10 min", "10 min - 1 h", "1 h - 6 h", ">= 24 h"]),
+        ("shape", ["short narrow", "short narrow", "long narrow", "long wide"]),
+        ("hour", ["00:00", "01:00", "01:00", "01:00"]),
+        ("user", ["user 7", "user 3", "user unknown", "user 3"]),
+        ("queue", ["queue unknown"] * 4),
+    ],
+)
+def test_classes_by_hand(kind: str, labels: list[str]) -> None:
+    """The edges belong to the class they close (size) or open (time)."""
+    classes = classify(W, kind)
+    assert [classes.labels[k] for k in classes.of] == labels
+
+
+def test_own_edges_and_few_names() -> None:
+    """Edges can be chosen; of many users the busiest are told apart."""
+    sizes = classify(W, "size", edges=[8, 64])
+    assert [sizes.labels[k] for k in sizes.of] == ["1-8", "1-8", "1-8", "> 64"]
+    runs = classify(W, "runtime", edges=[50])
+    assert runs.labels == ("< 50 s", ">= 50 s") and runs.of.tolist() == [0, 1, 1, 1]
+    users = classify(W, "user", top=1)
+    assert [users.labels[k] for k in users.of] == ["others", "user 3", "others", "user 3"]
+
+
+def test_bad_requests_are_refused() -> None:
+    """Unknown kinds list the known ones; edges must make sense."""
+    with pytest.raises(UsageError, match="no classes by 'colour': there are size, runtime"):
+        classify(W, "colour")
+    with pytest.raises(UsageError, match="rise from class to class"):
+        classify(W, "size", edges=[4, 2])
+    with pytest.raises(UsageError, match="classes by user have no edges"):
+        classify(W, "user", edges=[4])
+
+
+def test_hours_follow_the_header() -> None:
+    """Start time and time zone of the trace, with what is unknown taken for UTC."""
+    start = "; UnixStartTime: 833256000"  # 1996-05-28 04:00:00 UTC
+    assert midnight_offset([start]) == 4 * 3600
+    assert midnight_offset([start, "; TimeZoneString: US/Eastern"]) == 0
+    assert midnight_offset([start, "; TimeZoneString: Atlantis/Deep"]) == 4 * 3600
+    hours = classify(W.replace(header=(start,)), "hour")
+    assert hours.labels[hours.of[1]] == "05:00"
+
+
+@given(worlds(), st.sampled_from(KINDS))
+@settings(max_examples=120, deadline=None)
+def test_rows_equal_their_twin(world: World, kind: str) -> None:
+    """Each row is what the twin finds over the jobs of that class; together they are all jobs."""
+    schedule, w = greedy(world), world.workload
+    classes = classify(w, kind)
+    rows = by_class(schedule, w, kind)
+    assert sum(row.jobs for row in rows) == len(w)
+    for row in rows:
+        members = [k for k in range(len(w)) if classes.labels[classes.of[k]] == row.label]
+        expected = slow_twins.per_job(schedule, members)
+        assert row.jobs == len(members)
+        for name in set(expected) & set(row.metrics):
+            assert row.metrics[name] == pytest.approx(expected[name], rel=1e-9), name
+        assert row.metrics["share_of_jobs"] == pytest.approx(len(members) / len(w))
+    if rows:
+        assert sum(row.metrics["share_of_area"] for row in rows) == pytest.approx(1)
+
+
+def test_rows_respect_window_and_mask() -> None:
+    """Only scored jobs have rows; a row is flat for tables."""
+    w = Workload.build(submit=[0, 5], run=[10, 10], procs=[1, 8], recorded_start=[0, 15])
+    log = Schedule.recorded(w)
+    (row,) = by_class(log, w, "size", window=Window(warmup_jobs=1))
+    assert (row.label, row.jobs, row.metrics["wait_max_s"]) == ("5-16", 1, 10.0)
+    assert row.as_dict()["class"] == "5-16"
+    (row,) = by_class(log, w, "size", only=np.array([True, False]))
+    assert row.label == "1"
