@@ -1,0 +1,140 @@
+"""The first draw of an O2K month: sizes, arrivals, requested times and memory."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.workload.lublin_arrivals import BUCKET, BUCKETS, day_weights
+from shadowtime.workload.lublin_model import BATCH
+from shadowtime.workload.o2k_tables import (
+    BIN_EDGES,
+    CLASSES,
+    DAY,
+    DEDICATED_GB,
+    EARLY_LARGE_REQUEST,
+    HOUR,
+    KB_PER_GB,
+    MAX_REQUEST,
+    SHARED_GB,
+    SHARED_PROCS,
+)
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload.o2k_tables import Month
+
+TOP_SHARE, TOP_SHARE_LARGE = 0.70, 0.83
+"""Share of a class that asks for its largest size; gives the paper's 80-85 % powers of two."""
+
+PEAKS = (600, HOUR, 5 * HOUR, 50 * HOUR, 200 * HOUR, 400 * HOUR)
+PEAK_WEIGHTS = (0.12, 0.10, 0.22, 0.14, 0.08, 0.06)
+"""Half of the jobs ask for 5, 50, 200 or 400 h, many for 10 min or 1 h (Figure 1)."""
+RANGES = ((60, 5 * HOUR), (5 * HOUR + 60, 50 * HOUR - 60), (50 * HOUR + 60, 400 * HOUR - 60))
+RANGE_WEIGHTS = (0.24, 0.02, 0.02)
+"""The rest is log-uniform here, in whole minutes: very few between 5 and 50 h (section 4)."""
+
+MIDDLE = tuple(h * HOUR for h in (10, 12, 15, 20))
+MIDDLE_SLACK = 2.0
+MIDDLE_SHARE = 0.25
+ROOM = 1.05
+WEEKEND = 0.6
+GB_PER_PROC = (0.1, 0.2, 0.4)
+
+
+def draw_sizes(month: Month, rng: np.random.Generator) -> Ints:
+    """Requested processors of the month's jobs, class by class."""
+    drawn = []
+    for (low, high), jobs in zip(CLASSES, month.jobs, strict=True):
+        others = rng.integers(low, max(high, low + 1), jobs)
+        share = TOP_SHARE_LARGE if high > SHARED_PROCS else TOP_SHARE
+        drawn.append(np.where(rng.random(jobs) < share, high, others))
+    return np.concatenate(drawn)
+
+
+def draw_arrivals(month: Month, jobs: int, rng: np.random.Generator) -> Ints:
+    """Independent submission times: Lublin's batch day, weekends at 0.6 of it."""
+    days = month.hours // 24
+    weekend = (month.first_weekday + np.arange(days)) % 7 >= 5
+    day = np.where(weekend, WEEKEND, 1.0)
+    weight = np.outer(day, day_weights(BATCH.anum, BATCH.bnum)).ravel()
+    bucket = rng.choice(days * BUCKETS, jobs, p=weight / weight.sum())
+    return bucket * BUCKET + rng.integers(0, BUCKET, jobs)
+
+
+def draw_requests(month: Month, procs: Ints, submit: Ints, rng: np.random.Generator) -> Ints:
+    """Requested times in seconds: peaks, a little between, room for the month's demand."""
+    request = _first_requests(len(procs), rng)
+    early = (procs > SHARED_PROCS) & (submit < month.early_days * DAY)
+    while len(late := np.flatnonzero(early & (request > EARLY_LARGE_REQUEST))):
+        request[late] = _first_requests(len(late), rng)
+    request = _fill_middle(month, procs, request, rng)
+    return _make_room(month, procs, request, early)
+
+
+def draw_memory(procs: Ints, rng: np.random.Generator) -> Ints:
+    """Requested memory in KB: 0.1, 0.2 or 0.4 GB per processor, up to the limit of the type."""
+    limit = np.where(procs > SHARED_PROCS, DEDICATED_GB, SHARED_GB)
+    amount = np.minimum(procs * rng.choice(GB_PER_PROC, len(procs)), limit)
+    memory: Ints = np.floor(amount * KB_PER_GB + 0.5).astype(np.int64)
+    return memory
+
+
+def class_of(procs: Ints) -> Ints:
+    """The place of each size in ``CLASSES``."""
+    return np.searchsorted([high for _, high in CLASSES], procs)
+
+
+def bin_of(request: Ints) -> Ints:
+    """The Table 8 bin of each request: to 5 h, 20 h, 50 h, above."""
+    return np.searchsorted(BIN_EDGES, request)
+
+
+def _first_requests(jobs: int, rng: np.random.Generator) -> Ints:
+    which = rng.choice(len(PEAKS) + len(RANGES), jobs, p=PEAK_WEIGHTS + RANGE_WEIGHTS)
+    low, high = np.array([(peak, peak) for peak in PEAKS] + list(RANGES), float)[which].T
+    drawn = np.exp(np.log(low) + rng.random(jobs) * np.log(high / low))
+    minutes: Ints = np.floor(drawn / 60 + 0.5).astype(np.int64)
+    return minutes * 60
+
+
+def _fill_middle(month: Month, procs: Ints, request: Ints, rng: np.random.Generator) -> Ints:
+    """Give 5 h jobs 10 to 20 h, widest first, until that bin can hold twice its demand.
+
+    No class puts more than a quarter of its own demand there.
+    """
+    request = request.copy()
+    kind = class_of(procs)
+    middle = (bin_of(request) == 1) & (procs <= SHARED_PROCS)
+    held = np.bincount(kind[middle], (procs * request)[middle], minlength=len(CLASSES))
+    wanted = MIDDLE_SLACK * month.bins[1] / 100 * month.capacity
+    most = MIDDLE_SHARE * np.array(month.demand) / 100 * month.capacity
+    takers = np.flatnonzero((request == 5 * HOUR) & (procs <= SHARED_PROCS))
+    takers = takers[np.argsort(-procs[takers], kind="stable")]
+    for job, new in zip(takers, rng.choice(MIDDLE, len(takers)), strict=True):
+        if held.sum() >= wanted:
+            break
+        area = procs[job] * new
+        if held[kind[job]] + area <= most[kind[job]]:
+            request[job] = new
+            held[kind[job]] += area
+    return request
+
+
+def _make_room(month: Month, procs: Ints, request: Ints, early: AnyArray) -> Ints:
+    """A class must ask for more than it uses: its longest jobs move up to the next peak."""
+    request = request.copy()
+    kind = class_of(procs)
+    for place, percent in enumerate(month.demand):
+        mine = np.flatnonzero(kind == place)
+        needed = math.ceil(ROOM * percent / 100 * month.capacity)
+        while int((procs[mine] * request[mine]).sum()) < needed:
+            top = np.where(early[mine], EARLY_LARGE_REQUEST, MAX_REQUEST)
+            movable = mine[(request[mine] > BIN_EDGES[1]) & (request[mine] < top)]
+            if len(movable) == 0:
+                break
+            longest = movable[np.argmax(request[movable])]
+            request[longest] = next(peak for peak in PEAKS if peak > request[longest])
+    return request
