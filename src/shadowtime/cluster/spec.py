@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.cluster import Cluster, Host
+from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
 from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]*")
+_SCONTROL = re.compile(r"\s*NodeName=\S+ .*\b(CPUTot|CPUEfctv|CPUAlloc|Arch)=")
+_SLURM_CONF = re.compile(r"^\s*NodeName\s*=", re.IGNORECASE | re.MULTILINE)
 _HELP = "write pool:430, pool:1024,memory=1TB or the name of a TOML file"
 
 
@@ -25,7 +28,8 @@ def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None)
     -----
     ``pool:PROCS`` and then any other resources as ``name=amount``. Memory takes K, M, G, T or P
     with or without B or iB, 1024-based; a bare number is KB. Other resources are plain counts.
-    Anything else is a file: TOML (see :mod:`shadowtime.cluster.toml`).
+    Anything else is a file: TOML (see :mod:`shadowtime.cluster.toml`), a slurm.conf, or the output
+    of ``scontrol show node --oneliner``, with that of ``show partition`` below it where wanted.
     ``None``: a pool as large as the log's header says (``machine``: procs, else nodes).
 
     Examples
@@ -101,5 +105,22 @@ def _from_file(path: Path) -> Cluster:
         raise ClusterError(f"{path}: no such file: check the name, or {_HELP}") from None
     except (OSError, ValueError) as error:
         raise ClusterError(f"{path} cannot be read: {error}") from None
-    cluster = parse_cluster_toml(text, path=str(path))
+    if _SCONTROL.match(text):
+        cluster = parse_scontrol(text)
+    elif path.suffix == ".conf" or (path.suffix != ".toml" and _SLURM_CONF.search(text)):
+        cluster = parse_slurm_conf(text, path=str(path), include=_beside(path))
+    else:
+        cluster = parse_cluster_toml(text, path=str(path))
     return cluster if cluster.name else cluster.replace(name=path.stem)
+
+
+def _beside(path: Path) -> Callable[[str], str]:
+    """Included files lie beside the one that includes them, unless they say otherwise."""
+
+    def include(name: str) -> str:
+        try:
+            return (path.parent / name).read_text("utf-8-sig")
+        except (OSError, ValueError):
+            raise ClusterError(f"{path} includes {name}, which cannot be read") from None
+
+    return include

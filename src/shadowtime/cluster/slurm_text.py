@@ -1,0 +1,113 @@
+"""The notations in Slurm's descriptions of nodes and partitions."""
+
+from __future__ import annotations
+
+import re
+
+from shadowtime.errors import ClusterError
+
+_NODE_KEYS = (
+    "NodeName|Arch|CoresPerSocket|CPUAlloc|CPUEfctv|CPUErr|CPUTot|CPULoad|AvailableFeatures"
+    "|ActiveFeatures|Gres|GresDrain|GresUsed|NodeAddr|NodeHostName|Port|Version|OS|RealMemory"
+    "|AllocMem|FreeMem|Sockets|Boards|CoreSpecCount|CPUSpecList|MemSpecLimit|State"
+    "|ThreadsPerCore|TmpDisk|Weight|Owner|MCS_label|Partitions|NextState|BootTime"
+    "|SlurmdStartTime|LastBusyTime|ResumeAfterTime|CfgTRES|AllocTRES|CapWatts|CurrentWatts"
+    "|LowestJoules|ConsumedJoules|AveWatts|ExtSensorsJoules|ExtSensorsWatts|ExtSensorsTemp"
+    "|Reason|Comment|Extra|ReservationName|Topology|InstanceId|InstanceType"
+)
+_PARTITION_KEYS = (
+    "PartitionName|AllowGroups|DenyAccounts|AllowAccounts|AllowQos|DenyQos|AllocNodes"
+    "|Alternate|Default|QoS|DefaultTime|DisableRootJobs|ExclusiveUser|ExclusiveTopo|GraceTime"
+    "|Hidden|MaxNodes|MaxTime|MinNodes|LLN|MaxCPUsPerNode|MaxCPUsPerSocket|Nodes|NodeSets"
+    "|PriorityJobFactor|PriorityTier|RootOnly|ReqResv|OverSubscribe|OverTimeLimit|PreemptMode"
+    "|State|TotalCPUs|TotalNodes|SelectTypeParameters|JobDefaults|DefMemPerCPU|DefMemPerNode"
+    "|MaxMemPerCPU|MaxMemPerNode|TRES|TRESBillingWeights|Topology|ResumeTimeout"
+    "|SuspendTimeout|SuspendTime|PowerDownOnIdle|Priority"
+)
+_NODE = re.compile(rf"(?:^|\s)({_NODE_KEYS})=")
+_PARTITION = re.compile(rf"(?:^|\s)({_PARTITION_KEYS})=")
+
+
+def parse_record(text: str) -> dict[str, str]:
+    """Keys (lower case) and values of one ``scontrol show node|partition`` record.
+
+    Values may hold blanks and equals signs, so a value ends where a *known* key begins.
+
+    Examples
+    --------
+    >>> parse_record("NodeName=n1 OS=Linux 5.15 #1 SMP CfgTRES=cpu=64,mem=1G Reason=bad a=b")
+    {'nodename': 'n1', 'os': 'Linux 5.15 #1 SMP', 'cfgtres': 'cpu=64,mem=1G', 'reason': 'bad a=b'}
+    """
+    flat = " ".join(text.split())
+    pattern = _PARTITION if flat.startswith("PartitionName=") else _NODE
+    found = list(pattern.finditer(flat))
+    ends = [match.start() for match in found[1:]] + [len(flat)]
+    record: dict[str, str] = {}
+    for match, end in zip(found, ends, strict=True):
+        record.setdefault(match[1].lower(), flat[match.end() : end].strip())
+    return record
+
+
+def records(text: str) -> list[tuple[int, dict[str, str]]]:
+    """The records of scontrol's output with their lines, one to a line or spread over several."""
+    starts: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith(("NodeName=", "PartitionName=")):
+            starts.append((number, [line]))
+        elif line.strip() and starts:
+            starts[-1][1].append(line)
+    return [(number, parse_record(" ".join(lines))) for number, lines in starts]
+
+
+def count_gpus(gres: str) -> int:
+    """GPUs of ``gpu:a100:4(S:0-1),shard:8`` or ``gpu:2``; a bare ``gpu`` is one.
+
+    Examples
+    --------
+    >>> count_gpus("gpu:a100:4(S:0-1),gpu:2,membw:34000"), count_gpus("(null)"), count_gpus("gpu")
+    (6, 0, 1)
+    """
+    gpus = 0
+    for part in re.sub(r"\([^)]*\)", "", gres).split(","):
+        name, _, rest = part.strip().partition(":")
+        if name.lower() != "gpu":
+            continue
+        last = rest.rpartition(":")[2]
+        gpus += int(last) if re.fullmatch(r"[0-9]{1,6}", last) else 1
+    return gpus
+
+
+_LIMIT = re.compile(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?")
+
+
+def parse_limit(text: str) -> int | None:
+    """Seconds of a time limit; None where there is no bound.
+
+    Slurm's six forms: minutes, minutes:seconds, hours:minutes:seconds, days-hours,
+    days-hours:minutes, days-hours:minutes:seconds.
+
+    Examples
+    --------
+    >>> [parse_limit(text) for text in ("60", "10:30", "1-12", "2-00:30:00", "UNLIMITED")]
+    [3600, 630, 129600, 174600, None]
+    """
+    word = text.strip().lower()
+    if word in ("unlimited", "infinite", "none", "", "-1", "n/a"):
+        return None
+    match = _LIMIT.fullmatch(word)
+    if not match:
+        raise ClusterError(f"{text!r} is not a time limit like 60, 1-12 or 2-00:30:00")
+    days, *parts = match.groups()
+    numbers = [int(part) for part in parts if part is not None]
+    if days is not None:
+        hours, minutes, seconds = (*numbers, 0, 0)[:3]
+    elif len(numbers) == 3:
+        hours, minutes, seconds = numbers
+    else:
+        hours, (minutes, seconds) = 0, (*numbers, 0)[:2]
+    return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
+
+
+def names_of(text: str) -> list[str]:
+    """A comma list as Slurm writes it, where ``(null)`` is none."""
+    return [name for name in text.split(",") if name and name != "(null)"]
