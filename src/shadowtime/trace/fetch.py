@@ -1,0 +1,163 @@
+"""Logs from the Parallel Workloads Archive, checked and kept.
+
+Nothing but a complete, readable file ever gets its name: the download goes to a file beside it and
+is renamed last. What arrives is compared with what is known of the log, or with what arrived the
+first time (``SHA256SUMS`` in the folder, in the form of the program sha256sum).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.trace._bytes import load
+from shadowtime.trace.catalogue import ARCHIVE, JOBS, find
+from shadowtime.trace.swf import parse_swf
+
+if TYPE_CHECKING:
+    from shadowtime.workload.raw import RawTrace
+
+SUMS = "SHA256SUMS"
+_CHUNK = 1 << 18
+_TIMEOUT = 60.0
+Opener = Callable[[str], Any]
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A log that lies ready."""
+
+    path: Path
+    url: str
+    downloaded: bool
+    """False if it was there already and is still what it was."""
+    verified: str
+    """Against what it was checked: catalogue, first download, nothing yet, accepted as it is."""
+
+
+def jobs_digest(raw: RawTrace) -> str:
+    """A digest of a log's jobs: the same however the file is packed, spaced or headed."""
+    return hashlib.sha256(np.ascontiguousarray(raw.table, dtype="<i8").tobytes()).hexdigest()
+
+
+def fetch(
+    name: str,
+    *,
+    into: str | os.PathLike[str],
+    base_url: str = ARCHIVE,
+    opener: Opener | None = None,
+    accept: bool = False,
+    progress: Progress | None = None,
+) -> Fetched:
+    """Get a log of the archive into a folder, or check the one that is there.
+
+    Rules
+    -----
+    ``name`` is a log's name or the beginning of it (the cleaned version is taken where there is
+    one), or folder/file.swf.gz. A file already there is checked, not fetched again. Content that
+    differs from the catalogue's or from the first download's is refused unless ``accept``.
+    ``opener`` takes the address and returns a response (``read``, ``headers``, close);
+    ``progress`` is told the bytes so far and in all (None if unknown).
+    """
+    place = find(name)
+    if not base_url.startswith(("http://", "https://")):
+        raise UsageError(f"{base_url!r} is not the address of an archive: it begins with https://")
+    url = f"{base_url.rstrip('/')}/{place}"
+    folder = Path(into)
+    path = folder / place.rpartition("/")[2]
+    if path.exists():
+        return Fetched(path, url, False, _checked(path, path.name, folder, accept))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, part = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=folder)
+        os.close(handle)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written ({error.strerror or error})") from None
+    try:
+        _download(url, Path(part), opener or _open, progress)
+        verified = _checked(Path(part), path.name, folder, accept)
+        os.replace(part, path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror or error})") from None
+    finally:
+        Path(part).unlink(missing_ok=True)
+    return Fetched(path, url, True, verified)
+
+
+def _open(url: str) -> Any:
+    return urllib.request.urlopen(url, timeout=_TIMEOUT)
+
+
+def _download(url: str, part: Path, opener: Opener, progress: Progress | None) -> None:
+    hint = "Check the network and the name, or put the file into the folder by hand."
+    try:
+        with opener(url) as response, part.open("wb") as out:
+            length = response.headers.get("Content-Length")
+            total = int(length) if length and length.isdigit() else None
+            done = 0
+            while chunk := response.read(_CHUNK):
+                out.write(chunk)
+                done += len(chunk)
+                if progress is not None:
+                    progress(done, total)
+    except urllib.error.HTTPError as error:
+        error.close()
+        what = f"the server says {error.code} {error.reason}"
+        raise InputError(what, path=url, hint=hint) from None
+    except urllib.error.URLError as error:
+        raise InputError(f"cannot be fetched ({error.reason})", path=url, hint=hint) from None
+    except (HTTPException, TimeoutError, ConnectionError) as error:
+        what = f"the download broke off ({type(error).__name__})"
+        raise InputError(what, path=url, hint="Try again.") from None
+    if total is not None and done != total:
+        what = f"the download broke off after {done} of {total} bytes"
+        raise InputError(what, path=url, hint="Try again.")
+
+
+def _checked(part: Path, name: str, folder: Path, accept: bool) -> str:
+    """Is it a log, and the one it should be? Says against what it was checked; records the sum."""
+    try:
+        raw = parse_swf(load(part), name=name, bad_lines="drop")
+    except InputError as error:
+        told = str(error).removeprefix(f"{part}: ")
+        raise InputError(f"this is not a log: {told}", path=str(folder / name)) from None
+    sums = _recorded(folder)
+    digest = hashlib.sha256(part.read_bytes()).hexdigest()
+    stem = name.removesuffix(".gz").removesuffix(".swf")
+    verified = "nothing yet"
+    if stem in JOBS:
+        verified, same = "catalogue", jobs_digest(raw) == JOBS[stem]
+        what = f"the jobs in it ({len(raw)}) are not those this version of Shadowtime knows"
+    elif name in sums:
+        verified, same = "first download", sums[name] == digest
+        what = f"it is not what it was when it was first fetched (see {SUMS})"
+    if verified != "nothing yet" and not same:
+        if not accept:
+            hint = "Fetch it again, or take it as it is with accept."
+            raise InputError(what, path=str(folder / name), hint=hint)
+        verified = "accepted as it is"
+    if sums.get(name) != digest:
+        lines = [f"{known}  {file}" for file, known in sorted({**sums, name: digest}.items())]
+        (folder / SUMS).write_text("\n".join(lines) + "\n", "utf-8")
+    return verified
+
+
+def _recorded(folder: Path) -> dict[str, str]:
+    try:
+        text = (folder / SUMS).read_text("utf-8")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return {}
+    pairs = (line.split(None, 1) for line in text.splitlines())
+    return {pair[1].strip().lstrip("*"): pair[0] for pair in pairs if len(pair) == 2}
