@@ -58,12 +58,13 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line and return its exit code; prints, never raises."""
     debug = os.environ.get("SHADOWTIME_DEBUG", "") not in ("", "0")
+    typed = ("shadowtime", *arguments)
     try:
         if completing := os.environ.get("_SHADOWTIME_COMPLETE"):
             from click.shell_completion import shell_complete
 
             return shell_complete(app, {}, "shadowtime", "_SHADOWTIME_COMPLETE", completing)
-        with app.make_context("shadowtime", list(arguments)) as context:
+        with app.make_context("shadowtime", list(arguments), obj=typed) as context:
             debug = debug or bool(context.params["debug"])
             code = app.invoke(context)
         sys.stdout.flush()

@@ -35,10 +35,15 @@ def _console(*, stderr: bool) -> Console:
 
 
 def show(*parts: RenderableType) -> None:
-    """Print results on standard output."""
+    """Print results on standard output; in a file or a pipe no line ends in blanks."""
     console = output()
-    for part in parts:
-        console.print(part)
+    if console.is_terminal:
+        console.print(*parts, sep="\n")
+        return
+    with console.capture() as captured:
+        console.print(*parts, sep="\n")
+    for line in captured.get().splitlines():
+        print(line.rstrip())
 
 
 def note(text: str) -> None:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +51,15 @@ class LazyGroup(click.Group):
             guess = f", did you mean {' or '.join(near)}?" if near else "."
             ctx.fail(f"there is no command {name}{guess}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names for a shell, again from the table."""
+        names = [
+            CompletionItem(name, help=entry.help)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help of every command from the table, so that none has to be loaded."""

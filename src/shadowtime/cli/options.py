@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ def all_of(*decorators: Decorator[Any]) -> Decorator[Any]:
     return decorate
 
 
-def _policy_names(
+def policy_names(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     from shadowtime.policy import catalogue
@@ -50,7 +51,7 @@ policy = click.option(
     "-p",
     metavar="P",
     required=True,
-    shell_complete=_policy_names,
+    shell_complete=policy_names,
     help="A name with or without parameters (easy, 'easy(reserve=4, order=lxfw)'), a TOML file, "
     "or my.py:name.",
 )
@@ -62,7 +63,7 @@ policies = click.option(
     metavar="P",
     required=True,
     multiple=True,
-    shell_complete=_policy_names,
+    shell_complete=policy_names,
     help="As for simulate; give it once for each policy.",
 )
 
@@ -117,3 +118,16 @@ schedule = click.option(
     type=click.Path(dir_okay=False),
     help="Write the schedule, a row per job (.csv or .parquet).",
 )
+
+
+def print_json(value: object) -> None:
+    """One JSON object on standard output."""
+    from shadowtime.cli.results import to_json
+
+    click.echo(to_json(value))
+
+
+def command_line() -> str:
+    """What the user typed, as it can be typed again."""
+    words: tuple[str, ...] = click.get_current_context().find_root().obj
+    return shlex.join(words)

@@ -56,4 +56,5 @@ def working(
     finally:
         timer.cancel()
         timer.join()
-        progress.stop()
+        if progress.live.is_started:  # else it would print an empty line
+            progress.stop()

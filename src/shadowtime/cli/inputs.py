@@ -1,0 +1,43 @@
+"""From what the user typed to the values of a run: a workload that fits its cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from shadowtime.cli.compiling import compile_notice
+from shadowtime.cli.progress import working
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleaning:
+    """The cleaning switches of the command line."""
+
+    overrun: Literal["cut", "extend", "keep"] = "cut"
+    cancelled: Literal["drop", "queue-until-cancel", "refuse"] = "drop"
+    too_wide: Literal["drop", "refuse"] = "drop"
+
+
+def load(trace: str, cluster: str | None, cleaning: Cleaning) -> tuple[Workload, Cluster]:
+    """Read a log and its machine, and keep the jobs that fit.
+
+    A machine that counts memory or GPUs makes the reader look for them in the log; without a
+    machine the log's own header gives one.
+    """
+    from shadowtime.cluster.spec import parse_cluster
+    from shadowtime.trace import read
+    from shadowtime.workload.clean import fit
+
+    machine = None if cluster is None else parse_cluster(cluster)
+    counted: dict[str, Any] = {
+        name: True for name in ("memory", "gpus") if machine and name in machine.resources
+    }
+    with working(f"reading {trace}"), compile_notice():
+        workload = read(trace, overrun=cleaning.overrun, cancelled=cleaning.cancelled, **counted)
+    if machine is None:
+        machine = parse_cluster(None, machine=workload.machine)
+    return fit(workload, machine, too_wide=cleaning.too_wide), machine

@@ -1,0 +1,166 @@
+"""shadowtime policies: what exists, what it is made of, whose idea it was."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli import options
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from shadowtime.policy import Policy
+    from shadowtime.policy.part import Part
+
+QUESTIONS = {
+    "order": "who is next?",
+    "reserve": "who is promised a start?",
+    "backfill": "who may overtake?",
+    "place": "where?",
+    "estimate": "how long will it run?",
+    "preempt": "who may be stopped?",
+    "partition": "where may it run?",
+}
+
+ENDLESS = 1_000_000_000
+"""A bound from here on only says that there is none."""
+
+
+@click.command("policies")
+@click.argument("name", required=False, shell_complete=options.policy_names)
+@click.option("--parts", is_flag=True, help="List the parts that can fill each slot.")
+@options.as_json
+def command(name: str | None, parts: bool, as_json: bool) -> None:
+    """List the policies, or describe the one called NAME: slots, parameters, paper.
+
+    A policy is made of parts, one for each slot, and any of them can be exchanged:
+
+    \b
+    shadowtime policies easy
+    shadowtime policies 'easy(reserve=4, order=lxfw)'
+    shadowtime policies --parts
+    """
+    from shadowtime.policy import catalogue, parse_policy
+
+    if parts:
+        if as_json:
+            options.print_json(_parts_object())
+        else:
+            _show_parts()
+    elif name is None:
+        if as_json:
+            options.print_json({"policies": [_as_object(policy) for policy in catalogue()]})
+        else:
+            _show_list(catalogue())
+    else:
+        policy = parse_policy(name)
+        if not hasattr(policy, "parts"):
+            raise UsageError(f"{name} decides by code of its own: it has no slots to show")
+        if as_json:
+            options.print_json(_as_object(policy))
+        else:
+            _show_one(policy)
+
+
+def _as_object(policy: Policy) -> dict[str, Any]:
+    return {
+        "name": policy.name,
+        "summary": policy.summary,
+        "paper": policy.paper,
+        "slots": policy.parameters,
+        "parameters": {
+            f"{slot}.{parameter}": value
+            for slot, part in policy.parts.items()
+            for parameter, value in part.settings().items()
+        },
+    }
+
+
+def _parts_object() -> dict[str, dict[str, str]]:
+    from shadowtime.policy.values import PARTS
+
+    return {
+        slot: {name: _meaning(name, part) for name, part in named.items()}
+        for slot, named in PARTS.items()
+    }
+
+
+def _meaning(name: str, part: Part) -> str:
+    """What a part does; one that is another with settings of its own says which."""
+    same = str(part) in (name, part.name)
+    return part.summary if same else f"{part}: {part.summary}"
+
+
+def _show_list(policies: list[Policy]) -> None:
+    from rich.text import Text
+
+    from shadowtime.cli.console import show
+    from shadowtime.cli.tables import plain_table
+
+    table = plain_table("policy", "what it does", "paper")
+    table.columns[0].no_wrap = table.columns[2].no_wrap = True
+    table.columns[2].overflow, table.columns[2].max_width = "ellipsis", 34
+    for policy in policies:
+        table.add_row(Text(policy.name, "cyan"), policy.summary, Text(policy.paper, "dim"))
+    more = Text(
+        "\nshadowtime policies NAME shows one; --parts shows what can fill each slot", "dim"
+    )
+    show(table, more)
+
+
+def _show_one(policy: Policy) -> None:
+    from rich.text import Text
+
+    from shadowtime.cli.console import show
+    from shadowtime.cli.tables import plain_table
+
+    slots = plain_table("slot", "asks", "part", "which means")
+    for slot, part in policy.parts.items():
+        slots.add_row(slot, Text(QUESTIONS[slot], "dim"), Text(str(part), "cyan"), part.summary)
+    head = Text.assemble((policy.name, "bold cyan"), f": {policy.summary}")
+    paper = [Text(f"paper: {policy.paper}", "dim")] if policy.paper else []
+    settings = [row for part in policy.parts.values() for row in _settings(part)]
+    body: list[Any] = [head, *paper, Text(), slots]
+    if settings:
+        table = plain_table("parameter", "value", "allowed", "meaning")
+        for row in settings:
+            table.add_row(Text(row[0], "cyan"), *row[1:])
+        body += [Text(), table]
+    body += [Text("\nparts can be exchanged, as in --policy 'easy(reserve=4, order=lxfw)'", "dim")]
+    show(*body)
+
+
+def _settings(part: Part) -> list[tuple[str, str, str, str]]:
+    from shadowtime.policy.part import show as text_of
+
+    rows = []
+    for field in fields(part):
+        if not field.metadata:
+            continue
+        low, high, choices = (field.metadata[key] for key in ("low", "high", "choices"))
+        allowed = ", ".join(choices)
+        if isinstance(field.default, bool):
+            allowed = "yes, no"
+        elif low is not None or high is not None:
+            allowed = (
+                f"{low:g} or more" if high is None or high >= ENDLESS else f"{low:g} to {high:g}"
+            )
+        rows.append(
+            (field.name, text_of(getattr(part, field.name)), allowed, field.metadata["doc"])
+        )
+    return rows
+
+
+def _show_parts() -> None:
+    from rich.text import Text
+
+    from shadowtime.cli.console import show
+    from shadowtime.cli.tables import plain_table
+
+    table = plain_table("slot", "part", "what it does")
+    for slot, parts in _parts_object().items():
+        for number, (name, summary) in enumerate(parts.items()):
+            table.add_row("" if number else slot, Text(name, "cyan"), summary)
+    show(table)

@@ -1,0 +1,148 @@
+"""What a run leaves behind: the JSON object of the contract, and the result folder.
+
+.. code-block:: text
+
+    DIR/result.json            the JSON object, and the command line that made it
+    DIR/schedules/NAME.csv     a schedule per policy
+    DIR/inputs/trace.swf.gz    the jobs as they were scheduled, cleaned
+    DIR/inputs/cluster.json    the machine
+
+The same inputs give the same bytes: there is no date in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import shadowtime
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.metrics import Window
+    from shadowtime.report import ReportInput
+
+
+def as_object(result: ReportInput, window: Window, **more: Any) -> dict[str, Any]:
+    """The JSON object of the command line contract; ``more`` is what only some commands know."""
+    jobs = result.workload
+    return {
+        "trace": {"name": jobs.name, "jobs": len(jobs), "cleaning": dict(result.cleaned)},
+        "cluster": describe_cluster(result.cluster),
+        "window": window.as_dict(),
+        "policies": [
+            {
+                "name": run.name,
+                "parameters": dict(run.parameters),
+                "metrics": dict(run.metrics),
+            }
+            for run in result.runs
+        ],
+        **more,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """What made the numbers."""
+    return {
+        "shadowtime": shadowtime.__version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+    }
+
+
+def describe_cluster(cluster: Cluster) -> dict[str, Any]:
+    """The machine in short: its shape, its hosts and what they hold in all."""
+    named = {"name": cluster.name} if cluster.name else {}
+    return {**named, "shape": cluster.shape, "hosts": len(cluster.hosts), **cluster.total}
+
+
+def to_json(value: object) -> str:
+    """JSON text; a number that is none (a mean over no job) is null.
+
+    Examples
+    --------
+    >>> to_json({"mean": float("nan"), "n": 0})
+    '{\\n  "mean": null,\\n  "n": 0\\n}'
+    """
+    return json.dumps(_finite(value), indent=2, ensure_ascii=False, default=_plain)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, anything else (a path, a part) as its text."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) else str(value)
+
+
+def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> Path:
+    """Write the result folder; an older one of the same name is overwritten file by file.
+
+    ``content`` is the JSON object; each policy's entry gets the place of its schedule.
+    """
+    from shadowtime.schedule import write
+    from shadowtime.trace import write_swf
+
+    root = Path(folder)
+    try:
+        for part in (root / "schedules", root / "inputs"):
+            part.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None
+    names = file_names([run.name for run in result.runs])
+    entries = []
+    for run, entry, name in zip(result.runs, content["policies"], names, strict=True):
+        write(run.schedule, root / "schedules" / f"{name}.csv")
+        entries.append({**entry, "schedule": f"schedules/{name}.csv"})
+    write_swf(result.workload, root / "inputs" / "trace.swf.gz")
+    (root / "inputs" / "cluster.json").write_text(to_json(_whole(result.cluster)) + "\n", "utf-8")
+    whole = {**content, "policies": entries, "command": result.command}
+    (root / "result.json").write_text(to_json(whole) + "\n", "utf-8")
+    return root
+
+
+def file_names(policies: Sequence[str]) -> list[str]:
+    """The policies' names as names of files, each different.
+
+    Examples
+    --------
+    >>> file_names(["easy(reserve=4, order=lxfw)", "a/b", "a b"])
+    ['easy-reserve-4-order-lxfw', 'a-b', 'a-b-2']
+    """
+    taken: list[str] = []
+    for policy in policies:
+        name = re.sub(r"[^A-Za-z0-9._+]+", "-", policy).strip("-.") or "policy"
+        number, free = 1, name
+        while free in taken:
+            number += 1
+            free = f"{name}-{number}"
+        taken.append(free)
+    return taken
+
+
+def _whole(cluster: Cluster) -> dict[str, Any]:
+    """The machine so that it can be read again."""
+    return {
+        "name": cluster.name,
+        "shape": cluster.shape,
+        "resources": cluster.resources,
+        "hosts": [[host.name, *host.capacity] for host in cluster.hosts],
+        "options": dict(cluster.options),
+    }

@@ -1,0 +1,96 @@
+"""shadowtime simulate: one log, one machine, one policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from shadowtime.report import ReportInput
+
+
+@click.command("simulate")
+@options.trace
+@options.cluster
+@options.policy
+@options.cleaning
+@options.window
+@options.schedule
+@options.folder
+@options.as_json
+def command(
+    trace: str,
+    cluster: str | None,
+    policy: str,
+    window: str | None,
+    schedule: str | None,
+    folder: str | None,
+    as_json: bool,
+    **cleaning: Any,
+) -> None:
+    """Replay the job log TRACE under one policy and measure what becomes of it.
+
+    TRACE is a file in the Standard Workload Format, plain or .gz.
+
+    \b
+    shadowtime simulate log.swf.gz --policy easy
+    shadowtime simulate log.swf.gz --cluster pool:430 --policy 'easy(reserve=4, order=lxfw)'
+    shadowtime simulate log.swf.gz --policy conservative --schedule out.csv
+    """
+    from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.results import as_object, versions, write_folder
+    from shadowtime.cli.running import run_policies
+    from shadowtime.metrics import Window
+    from shadowtime.policy import parse_policy
+    from shadowtime.report import ReportInput
+    from shadowtime.schedule import write
+
+    scored = Window.parse(window or "all")
+    chosen = parse_policy(policy)
+    workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    runs = run_policies(workload, machine, [chosen], scored)
+    result = ReportInput(
+        title=f"{runs[0].name} on {workload.name}",
+        workload=workload,
+        cluster=machine,
+        runs=runs,
+        window=str(scored),
+        versions=versions(),
+        command=options.command_line(),
+    )
+    content = as_object(result, scored)
+    if schedule:
+        write(runs[0].schedule, schedule)
+    if folder:
+        write_folder(content, result, folder)
+    if as_json:
+        options.print_json(content)
+    else:
+        _show(result)
+
+
+def _show(result: ReportInput) -> None:
+    from rich.text import Text
+
+    from shadowtime.cli import tables
+    from shadowtime.cli.console import show
+
+    run, jobs = result.runs[0], result.workload
+    head = Text.assemble(
+        (run.name, "bold cyan"), f" on {jobs.name}: {tables.count(len(jobs), 'job')}"
+    )
+    head.append(f" on {tables.machine(result.cluster)}; scored: {result.window}\n")
+    cleaned = tables.cleaning(jobs)
+    extra: list[RenderableType] = [Text("\nThe log was cleaned:"), cleaned] if cleaned else []
+    show(
+        head,
+        tables.distributions(run.metrics),
+        Text(),
+        tables.facts(run.metrics),
+        *extra,
+    )

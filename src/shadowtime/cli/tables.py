@@ -1,0 +1,148 @@
+"""Results as tables for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from shadowtime.report.metadata import describe
+from shadowtime.report.numbers import number, with_unit
+from shadowtime.report.verdict import contest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.report import PolicyRun
+    from shadowtime.workload import Workload
+
+STATISTICS = {"mean": "mean", "median": "median", "p95": "95 %", "p99": "99 %", "max": "longest"}
+DISTRIBUTIONS = {
+    "wait_{}_s": "wait",
+    "response_{}_s": "response",
+    "slowdown_{}": "slowdown",
+    "bsld_{}": "bounded slowdown",
+}
+FACTS = (
+    "utilisation",
+    "utilisation_memory",
+    "loss_of_capacity",
+    "offered_load",
+    "makespan_s",
+    "mwbs",
+    "blocked",
+    "backfilled",
+    "promises_missed",
+    "killed",
+    "preempted_jobs",
+    "wasted_load",
+)
+ONLY_IF_ANY = ("preempted_jobs", "wasted_load")
+SIDE_BY_SIDE = {
+    "wait_mean_s": "mean wait",
+    "wait_p95_s": "95 % wait",
+    "wait_max_s": "longest",
+    "bsld_mean": "mean bsld",
+    "bsld_p95": "95 % bsld",
+    "mwbs": "mwbs",
+    "utilisation": "in use",
+}
+"""The columns of a comparison and their short headings."""
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines: blanks separate, so that it can be cut and pasted."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def numbers_table(first: str, *columns: str) -> Table:
+    """The same with numbers, which stand to the right, behind its first column."""
+    table = plain_table(first)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def machine(cluster: Cluster) -> str:
+    """The machine in words.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> machine(Cluster.pool(1024, gpus=4))
+    'a pool of 1,024 procs, 4 gpus'
+    """
+    has = ", ".join(
+        f"{amount:,} {'KB ' * (name == 'memory')}{name}" for name, amount in cluster.total.items()
+    )
+    kind = "a pool" if cluster.shape == "pool" else f"{len(cluster.hosts):,} {cluster.shape}"
+    return f"{kind} of {has}" if cluster.shape == "pool" else f"{kind} with {has}"
+
+
+def cleaning(workload: Workload) -> Table | None:
+    """What was done to the log before it was scheduled; None where nothing was."""
+    from shadowtime.workload.clean import explain
+
+    touched = {rule: count for rule, count in workload.cleaning.items() if count}
+    if not touched:
+        return None
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right")
+    table.add_column()
+    for rule, count in touched.items():
+        table.add_row(f"{count:,}", Text(explain(rule), "dim"))
+    return table
+
+
+def distributions(metrics: Mapping[str, float]) -> Table:
+    """Waits and slowdowns: a row each, a column per statistic."""
+    table = numbers_table("", *STATISTICS.values())
+    for pattern, label in DISTRIBUTIONS.items():
+        unit = "s" if pattern.endswith("_s") else ""
+        values = [metrics.get(pattern.format(statistic)) for statistic in STATISTICS]
+        if any(value is not None for value in values):
+            table.add_row(label, *(with_unit(value, unit) for value in values))
+    return table
+
+
+def facts(metrics: Mapping[str, float]) -> Table:
+    """The other numbers, one a line."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name in FACTS:
+        if name in metrics and (metrics[name] or name not in ONLY_IF_ANY):
+            info = describe(name)
+            unit = "" if info.unit == "jobs" else info.unit
+            table.add_row(info.label.lower(), Text(with_unit(metrics[name], unit), justify="right"))
+    return table
+
+
+def side_by_side(runs: Sequence[PolicyRun]) -> Table:
+    """A row per policy; the best value of a column is marked with a star."""
+    names = [name for name in SIDE_BY_SIDE if any(name in run.metrics for run in runs)]
+    contests = {name: contest(runs, name) for name in names}
+    table = numbers_table("policy", *(f"{SIDE_BY_SIDE[name]} " for name in names))
+    table.columns[0].style, table.columns[0].no_wrap = "cyan", True
+    for place, run in enumerate(runs):
+        cells = []
+        for name in names:
+            best = place in contests[name].winners
+            value = with_unit(run.metrics.get(name), describe(name).unit)
+            cells.append(Text(f"{value}{'*' if best else ' '}", "bold green" if best else ""))
+        table.add_row(run.name, *cells)
+    return table
+
+
+def count(amount: int, noun: str) -> str:
+    """An amount and its noun.
+
+    Examples
+    --------
+    >>> count(1, "job"), count(28476, "job")
+    ('1 job', '28,476 jobs')
+    """
+    return f"{number(amount)} {noun}{'' if amount == 1 else 's'}"

@@ -1,0 +1,114 @@
+"""Every documented command runs: the console blocks of README, CONTRIBUTING and docs.
+
+A block fenced as ``console`` holds commands after ``$ `` (continued after ``> ``, or by a backslash
+at the end of a line). The lines below a command are what it prints on standard output, compared
+as in a doctest: blanks do not count, ``...`` stands for anything; no lines, no comparison. The
+blocks of one document run in order in one empty folder, so a later one may use what an earlier
+one made; every command must leave with 0.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+
+@dataclass
+class Example:
+    """One command of a page."""
+
+    line: int
+    command: str
+    output: list[str] = field(default_factory=list)
+
+    def expects(self, printed: str) -> bool:
+        """Does what was printed look like what the page shows?"""
+        if not self.output:
+            return True
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        wanted = "\n".join(self.output) + "\n"
+        return doctest.OutputChecker().check_output(wanted, printed, flags)
+
+
+def documents() -> list[Path]:
+    """Everything a reader may copy from."""
+    pages = (path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(pages)]
+
+
+def examples(text: str) -> Iterator[Example]:
+    """The commands of the console blocks, with their lines of output."""
+    inside, current = False, None
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            if current:
+                yield current
+            inside, current = line.strip() == "```console", None
+        elif inside and line.startswith("$ "):
+            if current:
+                yield current
+            current = Example(number, line.removeprefix("$ "))
+        elif inside and current and not current.output and line.startswith("> "):
+            current.command += "\n" + line.removeprefix("> ")
+        elif inside and current and not current.output and current.command.endswith("\\"):
+            current.command += "\n" + line
+        elif inside and current:
+            current.output.append(line)
+
+
+def test_examples_are_found() -> None:
+    """Prompted lines inside console fences only, continued lines joined, output beside them."""
+    text = (
+        "$ no\n```console\n$ one\nout\n$ two \\\n  more\n$ three\n> end\n```\n```bash\n$ no\n```\n"
+    )
+    assert [(e.line, e.command, e.output) for e in examples(text)] == [
+        (3, "one", ["out"]),
+        (5, "two \\\n  more", []),
+        (7, "three\nend", []),
+    ]
+
+
+def test_a_wrong_output_is_noticed() -> None:
+    """What the page shows must be printed; an ellipsis stands for anything."""
+    assert Example(1, "x", ["a   1", "..."]).expects("a 1\nb 2\nc 3\n")
+    assert not Example(1, "x", ["a 1"]).expects("a 2\n")
+
+
+WITH_EXAMPLES = [page for page in documents() if page.exists() and any(examples(page.read_text()))]
+
+
+def test_the_readme_has_examples() -> None:
+    """The front page shows commands, and so they are run."""
+    assert ROOT / "README.md" in WITH_EXAMPLES
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_documented_commands_run(page: Path, tmp_path: Path) -> None:
+    """Each command of the page exits with 0 and prints what the page shows."""
+    here = Path(sys.executable).parent
+    environment = os.environ | {
+        "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+    }
+    for example in examples(page.read_text()):
+        done = subprocess.run(
+            ["bash", "-c", f"set -eo pipefail\n{example.command}"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        where = f"{page.relative_to(ROOT)}, line {example.line}: $ {example.command}"
+        assert done.returncode == 0, f"{where}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        assert example.expects(done.stdout), f"{where}\nprinted\n{done.stdout[-4000:]}"

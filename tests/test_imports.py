@@ -1,0 +1,123 @@
+"""Imports run one way between the rooms, and what must be quick stays light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+PACKAGE = ROOT / "src" / "shadowtime"
+
+FLOORS = [
+    ("types", "errors"),
+    ("schedule", "workload", "cluster"),
+    ("kernel",),
+    ("policy",),
+    ("engine", "trace", "metrics", "hperf"),
+    ("study",),
+    ("report", "live"),
+    ("cli",),
+]
+"""From the ground up; a room may import its own floor and those below."""
+
+APART = {("metrics", "engine"), ("report", "live"), ("live", "report")}
+"""Rooms of one floor that must not know each other: metrics measures real logs too."""
+
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    """The room a file is in: its folder below the package, or its own name."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_modules(tree: ast.AST, package: str) -> Iterator[tuple[str, int]]:
+    """Every module named in an import statement anywhere in the file, with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".")
+            base = parts[: len(parts) - node.level + 1] if node.level else []
+            source = ".".join([*base, *(node.module.split(".") if node.module else [])])
+            if source == "shadowtime":
+                for alias in node.names:
+                    yield f"shadowtime.{alias.name}", node.lineno
+            else:
+                yield source, node.lineno
+
+
+def wrong_imports(room: str, source: str, package: str) -> list[str]:
+    """Imports of a file that run against the direction, as sentences."""
+    wrong = []
+    for module, line in imported_modules(ast.parse(source), package):
+        parts = module.split(".")
+        if parts[0] != "shadowtime" or len(parts) < 2 or parts[1].startswith("__"):
+            continue
+        target = parts[1]
+        if target not in FLOOR:
+            wrong.append(f"line {line}: {module} is in no room of the plan")
+        elif FLOOR[target] > FLOOR[room] or (room, target) in APART:
+            wrong.append(f"line {line}: {room} must not import {module}")
+    return wrong
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_run_one_way(path: Path) -> None:
+    """No file imports a room above its own."""
+    room = room_of(path)
+    if room in ("__init__", "__main__"):  # the front door may import anything
+        return
+    assert room in FLOOR, f"{room} has no floor: give it one in FLOORS"
+    package = ".".join(["shadowtime", *path.relative_to(PACKAGE).parts[:-1]])
+    assert wrong_imports(room, path.read_text(), package) == []
+
+
+@pytest.mark.parametrize(
+    ("room", "source"),
+    [
+        ("policy", "import shadowtime.engine.loop"),
+        ("policy", "from shadowtime.engine import simulate"),
+        ("policy", "from shadowtime import engine"),
+        ("policy", "def late():\n    from ..engine import simulate"),
+        ("metrics", "from shadowtime.engine import simulate"),
+        ("trace", "from shadowtime.attic import box"),
+    ],
+)
+def test_the_check_sees_a_wrong_import(room: str, source: str) -> None:
+    """Each way of writing an import upwards is caught."""
+    assert len(wrong_imports(room, source, f"shadowtime.{room}")) == 1
+
+
+def test_the_check_allows_imports_downwards() -> None:
+    """Lower floors, the own floor and other packages are fine."""
+    source = "import os\nfrom shadowtime.types import Reason\nfrom . import x\nimport numpy.typing"
+    assert wrong_imports("trace", source, "shadowtime.trace") == []
+
+
+HEAVY = ("numpy", "numba", "llvmlite", "rich", "matplotlib", "pyarrow", "sqlalchemy")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["simulate", "--help"], ["--version"], ["simulat"], ["completion", "bash"]],
+    ids=" ".join,
+)
+def test_help_and_usage_errors_are_light(arguments: list[str]) -> None:
+    """Help, version and usage errors load no numeric library: this is what keeps them instant."""
+    code = (
+        "import sys\nfrom shadowtime.cli import run\n"
+        f"code = run({arguments!r})\n"
+        f"loaded = [name for name in {HEAVY!r} if name in sys.modules]\n"
+        "sys.exit(f'code {code}, loaded {loaded}' if loaded or code not in (0, 2) else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
