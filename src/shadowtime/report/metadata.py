@@ -28,7 +28,7 @@ class MetricInfo:
     def heading(self) -> str:
         """Label and unit, for a table's row."""
         unit = {"share": "%"}.get(self.unit, self.unit)
-        return f"{self.label}, {unit}" if unit else self.label
+        return f"{self.label}, {unit}" if unit and unit not in self.label.split() else self.label
 
 
 HEADLINE = (
@@ -36,14 +36,12 @@ HEADLINE = (
     "bsld_p95",
     "mwbs",
     "wait_mean_s",
-    "wait_median_s",
     "wait_p95_s",
     "wait_max_s",
-    "response_mean_s",
+    "awrt_s",
     "utilisation",
     "loss_of_capacity",
     "wasted_load",
-    "duration_s",
     "killed",
 )
 """The order in which metrics are looked at; the first of them a run has is the one classes show."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SAME = 1e-9
 """Relative difference below which two values count as equal."""
 
-SHOWN = 8
+SHOWN = 10
 """Metrics on the first screen."""
 
 
@@ -111,7 +111,11 @@ class Verdict:
 
 def judge(runs: Sequence[PolicyRun]) -> Verdict:
     """The verdict over the headline metrics: most wins, ties broken by the first metric."""
-    names = [name for name in metric_names(runs) if name in HEADLINE][:SHOWN]
+    names = [
+        name
+        for name in metric_names(runs)
+        if name in HEADLINE and any(run.metrics.get(name) for run in runs)
+    ][:SHOWN]
     if not names:
         names = metric_names(runs)[:SHOWN]
     contests = tuple(contest(runs, name) for name in names)
@@ -127,8 +131,7 @@ def judge(runs: Sequence[PolicyRun]) -> Verdict:
     most = max(wins.values())
     winner = next(c.winner for c in decided if c.winner is not None and wins[c.winner] == most)
     name = runs[winner].name
-    judged = sum(c.info.better != "neither" for c in finished)
-    headline = f"{name} wins {most} of {judged} metrics."
+    headline = f"{name} wins {most} of {len(decided)} metrics."
     return Verdict(contests, winner, headline, _detail(runs, decided, winner))
 
 

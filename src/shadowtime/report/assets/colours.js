@@ -58,7 +58,7 @@ const CLASSIFIERS = {
   }),
 };
 
-// Classes of all runs of a model in one mode; only those that occur are listed in the legend.
+// Classes of all runs of a model in one mode.
 function classify(world, model, mode) {
   const classifier = CLASSIFIERS[mode](world);
   const lost = classifier.labels.length;
@@ -68,7 +68,13 @@ function classify(world, model, mode) {
     of[r] = model.runs.lost[r] ? lost : classifier.of(model, model.runs.job[r]);
     used.add(of[r]);
   }
-  const labels = [...classifier.labels, LOST];
-  const names = [...classifier.names, '--lost'];
-  return { of, labels, used, colours: names.map(themeColour) };
+  const names = [...classifier.names, '--lost'], labels = [...classifier.labels, LOST];
+  const kept = [...used].sort((a, b) => a - b); // only classes that occur: tiles cost by the class
+  const place = new Uint8Array(names.length);
+  kept.forEach((value, i) => { place[value] = i; });
+  return {
+    of: of.map((value) => place[value]),
+    labels: kept.map((value) => labels[value]),
+    colours: kept.map((value) => themeColour(names[value])),
+  };
 }

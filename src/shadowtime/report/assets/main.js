@@ -3,9 +3,7 @@ function legendOf(world) {
   const shown = new Map();
   for (const panel of world.panels) {
     if (panel.policy < 0) continue;
-    panel.classes.labels.forEach((label, i) => {
-      if (panel.classes.used.has(i)) shown.set(label, panel.classes.colours[i]);
-    });
+    panel.classes.labels.forEach((label, i) => shown.set(label, panel.classes.colours[i]));
   }
   element('legend').replaceChildren(...[...shown].map(([label, colour]) =>
     node('li', {}, node('i', { class: 'swatch', style: `background:${colour}` }), label)));
@@ -44,11 +42,25 @@ function drawFrame(world) {
   const room = Math.max(2, Math.floor(element('axis').clientWidth / 110));
   world.ticks = timeTicks(world.view.from, world.view.to, room, world.figure.epoch);
   let waiting = false;
-  for (const panel of world.panels) waiting = panel.draw(started) || waiting;
+  const printing = document.documentElement.dataset.printing;
+  const seen = ({ canvas }) => printing || !world.hidden.has(canvas);
+  for (const panel of world.panels.filter(seen)) waiting = panel.draw(started) || waiting;
   drawAxis(world);
   world.overview.draw();
-  for (const strip of world.strips) strip.draw();
+  for (const strip of world.strips.filter(seen)) strip.draw();
   return waiting;
+}
+
+// What is scrolled out of sight is not drawn until it comes back.
+function watchVisible(world) {
+  const observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) world.hidden.delete(target);
+      else world.hidden.add(target);
+    }
+    world.redraw();
+  }, { rootMargin: '120px' });
+  for (const { canvas } of [...world.panels, ...world.strips]) observer.observe(canvas);
 }
 
 async function load() {
@@ -63,7 +75,7 @@ async function load() {
 
 async function start() {
   attachCopy();
-  const world = { chosen: -1, pointer: null, muted: new Set(), ticks: [], series: [], frames: 0 };
+  const world = { chosen: -1, pointer: null, muted: new Set(), hidden: new Set(), ticks: [], series: [], frames: 0 };
   let pending = false;
   world.redraw = () => {
     if (pending || !world.panels) return;
@@ -105,6 +117,7 @@ async function start() {
     if (now) drawFrame(world);
   });
   new ResizeObserver(world.redraw).observe(element('figure'));
+  watchVisible(world);
   // the lines over time need two more sorts per policy: after the first picture
   await new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); });
   world.series = world.models.map((model) => buildSeries(world, model));
@@ -118,5 +131,6 @@ window.shadowtime = api;
 api.ready = start().then((world) => {
   api.world = world;
   document.documentElement.dataset.ready = '1';
+  performance.mark('ready');
   return true;
 });

@@ -3,7 +3,7 @@ const DIRECT = 3000;
 
 function makePanel(world, holder) {
   const canvas = holder.querySelector('canvas');
-  const context = canvas.getContext('2d');
+  const context = canvas.getContext('2d', { alpha: false });
   const panel = { holder, canvas, model: null, policy: -1, classes: null, tiles: null, box: -1 };
   const cache = new Map(); // tiles of each policy outlive a change of panel
 

@@ -15,6 +15,13 @@ function integral(sums, t, place) {
   return sums.weight[place] * t - sums.moments[place];
 }
 
+// The first place from `at` on whose time lies above t, in steps that double: mostly it is near.
+function beyond(times, t, at) {
+  let step = 1;
+  while (at + step < times.length && times[at + step] <= t) step *= 2;
+  return upperBound(times, t, at + (step >> 1), Math.min(times.length, at + step));
+}
+
 // Mean of (came - went) in each of `count` equal parts of a span.
 function means(came, went, from, to, count) {
   const result = new Float64Array(count);
@@ -23,8 +30,8 @@ function means(came, went, from, to, count) {
   let before = integral(came, from, a) - integral(went, from, b);
   for (let i = 0; i < count; i += 1) {
     const t = from + (i + 1) * width;
-    a = upperBound(came.times, t, a);
-    b = upperBound(went.times, t, b);
+    a = beyond(came.times, t, a);
+    b = beyond(went.times, t, b);
     const now = integral(came, t, a) - integral(went, t, b);
     result[i] = (now - before) / width;
     before = now;
@@ -67,65 +74,46 @@ const STRIPS = {
 };
 
 function makeStrip(world, canvas) {
-  const context = canvas.getContext('2d');
+  const context = canvas.getContext('2d', { alpha: false });
   const kind = STRIPS[canvas.dataset.series];
   const strip = { canvas };
+  let image = null;
 
   strip.draw = () => {
     const scale = fit(canvas);
     const { width, height } = canvas;
-    context.fillStyle = world.theme.panel;
-    context.fillRect(0, 0, width, height);
-    const lines = world.series.map((series) => series && series[kind.of] &&
-      means(...series[kind.of], world.view.from, world.view.to, Math.ceil(width / scale))
-        .map((x) => kind.value(x, world)));
+    if (!image || image.width !== width || image.height !== height) image = context.createImageData(width, height);
+    const lines = world.series.map((series, policy) => series && series[kind.of] && !world.muted.has(policy) &&
+      meansInView(world, series[kind.of], Math.ceil(width / scale)).map((x) => kind.value(x, world)));
     strip.lines = lines;
     let top = kind.top ? kind.top(world) : 1;
     for (const line of lines) if (line) for (const x of line) if (x > top) top = x;
     const y = (value) => height - 2 * scale - (value / top) * (height - 20 * scale);
-    drawGrid(top, y, scale);
-    lines.forEach((line, policy) => { if (line && !world.muted.has(policy)) drawLine(line, policy, y, scale); });
-    drawLabels(top, y, scale);
+    const paint = makePaint(image, rgb(world.theme.panel));
+    const grid = rgb(world.theme.grid);
+    for (const tick of world.ticks) paint.column(Math.round(xOf(world, tick.at, width)), scale, 0, height, grid);
+    for (const value of plainTicks(top, 3)) paint.column(0, width, Math.round(y(value)), Math.round(y(value)) + scale, grid);
+    lines.forEach((line, policy) => {
+      if (line) paint.line(line, y, scale, rgb(world.theme.policies[policy % 8]));
+    });
     if (world.pointer !== null) {
-      context.fillStyle = world.theme.text;
-      const x = ((world.pointer - world.view.from) / (world.view.to - world.view.from)) * width;
-      context.fillRect(x, 0, scale, height);
+      paint.column(Math.round(xOf(world, world.pointer, width)), scale, 0, height, rgb(world.theme.text));
     }
+    context.putImageData(image, 0, 0);
+    drawLabels(top, y, scale);
   };
-
-  function drawGrid(top, y, scale) {
-    context.fillStyle = world.theme.grid;
-    for (const tick of world.ticks) {
-      const x = ((tick.at - world.view.from) / (world.view.to - world.view.from)) * canvas.width;
-      context.fillRect(Math.round(x), 0, scale, canvas.height);
-    }
-    for (const value of plainTicks(top, 3)) context.fillRect(0, Math.round(y(value)), canvas.width, scale);
-  }
 
   // Labels lie inside, so that all figures share one width; a halo keeps them readable.
   function drawLabels(top, y, scale) {
     context.font = `${11 * scale}px ${world.theme.font}`;
     context.textBaseline = 'bottom';
-    context.lineWidth = 4 * scale;
-    context.strokeStyle = world.theme.panel;
-    context.fillStyle = world.theme.muted;
     for (const value of plainTicks(top, 3).slice(1)) {
-      context.strokeText(number(value), 4 * scale, y(value) - scale);
-      context.fillText(number(value), 4 * scale, y(value) - scale);
+      const text = number(value);
+      context.fillStyle = world.theme.panel;
+      context.fillRect(2 * scale, y(value) - 13 * scale, context.measureText(text).width + 5 * scale, 12 * scale);
+      context.fillStyle = world.theme.muted;
+      context.fillText(text, 4 * scale, y(value) - scale);
     }
-  }
-
-  function drawLine(line, policy, y, scale) {
-    context.beginPath();
-    context.lineWidth = 1.5 * scale;
-    context.lineJoin = 'round';
-    context.strokeStyle = world.theme.policies[policy % 8];
-    for (let i = 0; i < line.length; i += 1) {
-      const value = y(line[i]);
-      if (i) context.lineTo((i + 0.5) * scale, value);
-      else context.moveTo(0, value);
-    }
-    context.stroke();
   }
 
   strip.read = (x) => (strip.lines || []).map((line, policy) =>
@@ -134,43 +122,16 @@ function makeStrip(world, canvas) {
   return strip;
 }
 
-// The whole span at a glance, with the part in sight marked.
-function makeOverview(world, canvas) {
-  const context = canvas.getContext('2d');
-  let picture = null, key = '';
-  return {
-    canvas,
-    draw() {
-      const scale = fit(canvas);
-      const { width, height } = canvas;
-      const policy = world.panels[0].policy;
-      const series = world.series[policy];
-      const next = `${width}/${height}/${policy}/${world.theme.name}/${Boolean(series)}`;
-      if (key !== next) {
-        key = next;
-        picture = document.createElement('canvas');
-        picture.width = width;
-        picture.height = height;
-        const paint = picture.getContext('2d');
-        paint.fillStyle = world.theme.panel;
-        paint.fillRect(0, 0, width, height);
-        paint.fillStyle = world.theme.muted;
-        const line = series ? means(...series.busy, -world.figure.end * 0.01, world.figure.end * 1.01, width) : [];
-        paint.globalAlpha = 0.55;
-        line.forEach((busy, x) => {
-          const tall = (Math.min(busy / world.figure.procs, 1)) * height;
-          paint.fillRect(x, height - tall, 1, tall);
-        });
-      }
-      context.drawImage(picture, 0, 0);
-      const x = (time) => ((time + world.figure.end * 0.01) / (world.figure.end * 1.02)) * width;
-      const left = x(world.view.from), right = Math.max(x(world.view.to), left + 2 * scale);
-      context.fillStyle = world.theme.shade;
-      context.fillRect(0, 0, left, height);
-      context.fillRect(right, 0, width - right, height);
-      context.fillStyle = world.theme.accent;
-      context.fillRect(left - scale, 0, 2 * scale, height);
-      context.fillRect(right - scale, 0, 2 * scale, height);
-    },
-  };
+function xOf(world, time, width) {
+  return ((time - world.view.from) / (world.view.to - world.view.from)) * width;
 }
+
+// Two strips show the same function: its means are worked out once for a view.
+function meansInView(world, sums, count) {
+  const { from, to } = world.view;
+  const known = sums.known;
+  if (known && known.from === from && known.to === to && known.count === count) return known.line;
+  sums.known = { from, to, count, line: means(...sums, from, to, count) };
+  return sums.known.line;
+}
+

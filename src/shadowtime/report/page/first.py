@@ -91,7 +91,7 @@ def _row(runs: tuple[PolicyRun, ...], result: Contest) -> str:
 
 def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> str:
     info, value = result.info, result.values[index]
-    tie = len(result.winners) > 1
+    tie = len(result.winners) == sum(value is not None for value in result.values)
     best = index in result.winners and not tie
     interval = run.intervals.get(info.name)
     spread = (
@@ -112,7 +112,8 @@ def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> str:
 
 def _versus(result: Contest, rival: int) -> str:
     if len(result.winners) > 1:
-        return '<span class="muted">equal</span>'
+        everybody = len(result.winners) == sum(value is not None for value in result.values)
+        return f'<span class="muted">{"equal" if everybody else "tied"}</span>'
     if result.winner is None:
         return '<span class="muted">&ndash;</span>'
     unclear = (

@@ -19,7 +19,6 @@ HOSTS_SHOWN = 12
 def inputs(report: ReportInput) -> str:
     """Trace, cleaning, cluster, policies, seeds, versions and the command."""
     trace = report.workload
-    cleaning = report.cleaned
     blocks = [
         _block(
             "Trace",
@@ -30,11 +29,7 @@ def inputs(report: ReportInput) -> str:
                 "scored": report.window,
             },
         ),
-        _block(
-            "Cleaning",
-            {rule: f"{number(count)} jobs" for rule, count in cleaning.items()}
-            or {"rules": "none touched a job"},
-        ),
+        _cleaning(report),
         _block("Cluster", _cluster(report)),
         _block("Versions", report.versions or {"versions": "not recorded"}),
         _block(
@@ -52,6 +47,17 @@ def inputs(report: ReportInput) -> str:
         "Inputs",
         f'<div class="blocks">{"".join(blocks)}</div><h3>Policies and their parameters</h3>'
         f'<div class="blocks">{policies}</div>{_command(report.command)}{_header(trace.header)}',
+    )
+
+
+def _cleaning(report: ReportInput) -> str:
+    """The rules that touched jobs with their counts, the others by name."""
+    touched = {rule: f"{number(count)} jobs" for rule, count in report.cleaned.items() if count}
+    idle = [rule for rule, count in report.cleaned.items() if not count]
+    rest = f'<p class="note idle">No job touched by {text(", ".join(idle))}.</p>' if idle else ""
+    return (
+        f'<div class="block"><h3>Cleaning</h3>{_list(touched or {"jobs touched": "none"})}{rest}'
+        "</div>"
     )
 
 
