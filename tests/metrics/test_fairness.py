@@ -13,6 +13,7 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.errors import UsageError
 from shadowtime.metrics import fair_starts, fairness, pyss_filter, reservation_violations
 from shadowtime.schedule import Schedule
+from shadowtime.schedule.check import check
 from shadowtime.types import Reason
 from shadowtime.workload import Workload
 
@@ -131,6 +132,18 @@ def test_figure_1_of_the_paper() -> None:
     assert reservation_violations(serious, w, pool, prediction=ints(3, 4, 3)).row.tolist() == [1]
     # Had job 3 been predicted to run longer, it would have been let in beside the promise.
     assert reservation_violations(serious, w, pool, prediction=ints(3, 4, 4)).row.tolist() == []
+
+
+def test_whoever_starts_at_the_promised_moment_is_no_excuse() -> None:
+    """Job 4 is backfilled exactly at the promise, into the hole that job 3's outliving left."""
+    w = Workload.build(submit=[0, 0, 0, 3], run=[3, 4, 6, 3], procs=[3, 4, 1, 3])
+    s = Schedule.recorded(w.replace(recorded_start=ints(0, 6, 0, 3))).replace(
+        blocked_at=ints(-1, 0, -1, -1), promised=ints(-1, 3, -1, -1)
+    )
+    pool = Cluster.pool(4)
+    assert reservation_violations(s, w, pool, prediction=ints(3, 4, 3, 3)).row.tolist() == [1]
+    report = check(s, w, pool, claims=["no-reservation-violation"])
+    assert report["no-reservation-violation"].verdict == "violated"
 
 
 def test_what_fairness_needs() -> None:

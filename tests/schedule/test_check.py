@@ -15,7 +15,7 @@ from shadowtime.schedule.check import CLAIMS, Report, check
 from shadowtime.types import Reason
 from shadowtime.workload import Workload
 
-GREEDY = ("submit-order", "head-never-idle")
+GREEDY = ("queue-by-arrival", "head-never-idle")
 FAIR = (*GREEDY, "strictly-fair", "sunny-absorbing", "no-reservation-violation")
 
 
@@ -48,7 +48,7 @@ def verdicts(report: Report) -> dict[str, str]:
 @settings(max_examples=80, deadline=None)
 def test_true_schedules_pass(world: World) -> None:
     """Everything a greedy and an in-order schedule claim is proved, in two resources."""
-    for make, claims in ((greedy, GREEDY), (fcfs, (*GREEDY, "in-order"))):
+    for make, claims in ((greedy, GREEDY), (fcfs, (*GREEDY, "arrival-order"))):
         report = check(make(world), world.workload, world.cluster, claims=claims)
         assert report.ok, str(report)
         assert all(report[claim].verdict == "proved" for claim in claims[1:])
@@ -119,7 +119,7 @@ def test_no_wrong_reason_passes(world: World, data: st.DataObject) -> None:
         values[row] + change if column == "blocked_at" else (values[row] + change - 1) % 3 + 1
     )
     false = schedule.replace(**{column: values})
-    report = check(false, world.workload, world.cluster, claims=["submit-order"])
+    report = check(false, world.workload, world.cluster, claims=["queue-by-arrival"])
     assert report["reasons-consistent"].verdict == "violated"
 
 
@@ -140,7 +140,7 @@ def test_easy_is_not_strictly_fair() -> None:
         promised=ints(-1, 5, -1),
         blocked_at=ints(-1, 0, -1),
     )
-    claims = ("submit-order", "head-never-idle", "promises-kept", "no-reservation-violation")
+    claims = ("queue-by-arrival", "head-never-idle", "promises-kept", "no-reservation-violation")
     assert check(easy, w, Cluster.pool(4), claims=claims).ok
     report = check(easy, w, Cluster.pool(4), claims=(*claims, "strictly-fair"))
     assert report.first_violation is not None
@@ -244,7 +244,11 @@ PAIR = Workload.build(submit=[0, 2], run=[4, 3], procs=[2, 2], request=[4, 2])
             "promises-kept",
             "job 2 was promised 4 s and started at 5 s (1 of 1 promises broken)",
         ),
-        (made(PAIR, [5, 3], claims=("in-order",)), "in-order", "job 2 starts at 3 s, before job 1"),
+        (
+            made(PAIR, [5, 3], claims=("arrival-order",)),
+            "arrival-order",
+            "job 2 starts at 3 s, before job 1",
+        ),
         (
             made(PAIR, [0, 5], claims=("head-never-idle",)),
             "head-never-idle",
@@ -365,7 +369,7 @@ def test_a_recorded_log_with_unknown_starts_is_not_refused() -> None:
 
 def test_an_unknown_claim_is_refused() -> None:
     """A claim that nothing proves is a mistake in the policy."""
-    with pytest.raises(UsageError, match="unknown claim 'always-fast': known are submit-order"):
+    with pytest.raises(UsageError, match="unknown claim 'always-fast': known are queue-by-arrival"):
         check(made(PAIR, [0, 4]), PAIR, Cluster.pool(3), claims=["always-fast"])
 
 

@@ -17,7 +17,7 @@ from shadowtime.schedule.check.fairness import strictly_fair
 from shadowtime.schedule.check.hosts import each_host
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
 from shadowtime.schedule.check.limits import limits_kept
-from shadowtime.schedule.check.order import head_never_idle, in_order, promises_kept
+from shadowtime.schedule.check.order import arrival_order, head_never_idle, promises_kept
 from shadowtime.schedule.check.reasons import reasons_consistent
 from shadowtime.schedule.check.report import Proof, Report, Verdict, not_made
 from shadowtime.schedule.check.reservations import no_reservation_violation
@@ -46,7 +46,7 @@ ALWAYS: tuple[Callable[[Case], Proof | None], ...] = (
 """Tried on every schedule; None means that there is nothing to prove on this machine."""
 
 CLAIMED: tuple[tuple[str, Callable[[Case], Proof]], ...] = (
-    (known.IN_ORDER, in_order),
+    (known.ARRIVAL_ORDER, arrival_order),
     (known.HEAD_NEVER_IDLE, head_never_idle),
     (known.PROMISES_KEPT, promises_kept),
     (known.STRICTLY_FAIR, strictly_fair),

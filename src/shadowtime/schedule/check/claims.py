@@ -9,8 +9,8 @@ from shadowtime.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-SUBMIT_ORDER = "submit-order"
-IN_ORDER = "in-order"
+QUEUE_BY_ARRIVAL = "queue-by-arrival"
+ARRIVAL_ORDER = "arrival-order"
 HEAD_NEVER_IDLE = "head-never-idle"
 PROMISES_KEPT = "promises-kept"
 STRICTLY_FAIR = "strictly-fair"
@@ -18,8 +18,8 @@ SUNNY_ABSORBING = "sunny-absorbing"
 NO_RESERVATION_VIOLATION = "no-reservation-violation"
 
 CLAIMS: Mapping[str, str] = {
-    SUBMIT_ORDER: "the queue is ordered by (submit, id): reasons can be verified in full",
-    IN_ORDER: "jobs start in the order (submit, id): nobody is overtaken",
+    QUEUE_BY_ARRIVAL: "the queue is ordered by (submit, id): reasons can be verified in full",
+    ARRIVAL_ORDER: "jobs start in the order (submit, id): nobody is overtaken",
     HEAD_NEVER_IDLE: "the first waiting job by (submit, id) never fits in what is free",
     PROMISES_KEPT: "no job starts later than it was promised",
     STRICTLY_FAIR: "free and shadow processors together never hold the first waiting job",
@@ -34,8 +34,8 @@ def known_claims(claims: Iterable[str]) -> frozenset[str]:
 
     Examples
     --------
-    >>> sorted(known_claims(["promises-kept", "in-order"]))
-    ['in-order', 'promises-kept']
+    >>> sorted(known_claims(["promises-kept", "arrival-order"]))
+    ['arrival-order', 'promises-kept']
     """
     found = frozenset(claims)
     for name in sorted(found - set(CLAIMS)):

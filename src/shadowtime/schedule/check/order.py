@@ -31,9 +31,9 @@ def promises_kept(case: Case) -> Proof:
     return proved(name, f"{int(given.sum())} promises, all kept")
 
 
-def in_order(case: Case) -> Proof:
+def arrival_order(case: Case) -> Proof:
     """Starts follow (submit, id)."""
-    name, s = "in-order", case.schedule
+    name, s = "arrival-order", case.schedule
     rows = np.flatnonzero(started(s))
     start = s.start[rows]
     sooner = np.flatnonzero(start[1:] < start[:-1])

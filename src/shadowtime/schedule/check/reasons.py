@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.check.claims import SUBMIT_ORDER
+from shadowtime.schedule.check.claims import QUEUE_BY_ARRIVAL
 from shadowtime.schedule.check.report import Proof, not_made, proved, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN, Reason
@@ -32,7 +32,7 @@ def reasons_consistent(case: Case) -> Proof:
         return not_made(NAME, "the schedule does not say why jobs started")
     if case.lost_are_missing:
         return not_made(NAME, "jobs were preempted, and the file of their attempts is missing")
-    in_order = SUBMIT_ORDER in case.claims
+    in_order = QUEUE_BY_ARRIVAL in case.claims
     for wrong, what in (*_blocked(case), *_overtaking(case, in_order=in_order)):
         rows = np.flatnonzero(told & wrong)
         if len(rows):
