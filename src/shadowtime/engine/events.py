@@ -13,7 +13,6 @@ from shadowtime.kernel.estimates import FIXED, learn_end, learn_submit
 from shadowtime.kernel.fields import (
     ENDS_AT,
     ESTIMATE,
-    EXPECTED,
     KIND,
     LIMIT,
     RANK,
@@ -32,7 +31,7 @@ from shadowtime.kernel.registers import (
     CHANGED,
     CORRECTIONS,
     DECISIONS,
-    EARLY,
+    ENDED,
     ENDS,
     EVENTS,
     FRESH,
@@ -62,7 +61,7 @@ def advance(s: Any, w: Any) -> int:
         if now >= NEVER:
             return DONE
         reg[NOW] = now
-        reg[EARLY] = 0
+        reg[ENDED] = 0
         reg[DECISIONS] = 0
         due = carry_out_ends(s, w, now)
         carry_out_corrections(s, w, now)
@@ -109,10 +108,9 @@ def carry_out_ends(s: Any, w: Any, now: int) -> bool:
         reg[ENDS] = pop(w.ends, reg[ENDS])
         if w.truth[job, ENDS_AT] != now:
             continue
-        at = find(s, job)
-        if s.job[job, EXPECTED] != now:
-            reg[EARLY] = 1
-        remove(s, at)
+        remove(s, find(s, job))
+        s.ended[reg[ENDED]] = job
+        reg[ENDED] += 1
         give_back(s, job)
         w.truth[job, ENDS_AT] = -1
         if reg[LEARNER] != FIXED:

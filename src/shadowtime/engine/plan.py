@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import PolicyError
-from shadowtime.policy import backfill, order, preempt, reserve
+from shadowtime.policy import backfill, estimate, order, preempt, reserve
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -158,6 +158,11 @@ def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
             )
         if cluster.shape != "pool":
             raise PolicyError(f"{policy.name}: reserve=kept is defined on a pool only")
+        if isinstance(policy.estimate, estimate.Last):
+            raise PolicyError(
+                f"{policy.name}: a promise needs an estimate that stays while the job waits; "
+                "estimate=last changes, use last-two or requested"
+            )
     if isinstance(policy.reserve, reserve.Sunny):
         if not rank_is_arrival or cluster.shape != "pool":
             raise PolicyError(f"{policy.name}: reserve=sunny needs order=fcfs and a pool")

@@ -40,8 +40,6 @@ CORRECTIONS = 16
 """Entries in the heap of prediction corrections."""
 ATTEMPTS = 17
 """Entries in the log of preempted attempts."""
-EARLY = 18
-"""1 if a job ended before its expected end at this instant."""
 LEARNER = 24
 """How estimates learn: estimates.py."""
 NOBODY = 25
@@ -56,6 +54,8 @@ CLAMPED = 22
 """Predictions that had to be clamped."""
 KILLS = 23
 """Preemptions so far."""
+ENDED = 26
+"""Entries in the list of jobs that ended at this instant."""
 COUNT = 32
 
 NEVER = (1 << 40) - 1

@@ -30,6 +30,7 @@ class State(NamedTuple):
     did: Any  # int64[2, 2n]: what the pass decided, in order
     tried: Any  # int64[3, room]: preempted attempts
     user: Any  # int64[users, 4]: what estimates learned
+    ended: Any  # int64[room]: jobs that ended at this instant
 
 
 class World(NamedTuple):
@@ -75,6 +76,7 @@ def build(
         did=np.zeros((2, 2 * n + 2), np.int64),
         tried=np.zeros((3, room), np.int64),
         user=history,
+        ended=np.zeros(room, np.int64),
     )
     world = World(
         truth=truth,

@@ -35,7 +35,7 @@ from shadowtime.kernel.fields import (
     PROMISED,
     SUBMIT,
 )
-from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
 from shadowtime.kernel.place import earliest_host, host_around, host_now
 from shadowtime.kernel.profile import Profile, build_profile, make_profile, occupy
@@ -125,7 +125,7 @@ def run(s: Any, w: Any, f: Any, custom: Any) -> int:
     return ROOM_NEEDED
 
 
-@kernel
+@routine
 def decide(s: Any, f: Any, custom: Any) -> None:
     """One pass."""
     if s.reg[WAITING] == 0:
@@ -162,7 +162,7 @@ def start_in_arrival_order(s: Any, f: Any) -> int:
     return count - 1
 
 
-@kernel
+@routine
 def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
     """The same for an order by keys, all evaluated at the beginning of the pass."""
     now = s.reg[NOW]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.fields import CAPACITY, FREE, NEED
+from shadowtime.kernel.fields import FREE, NEED
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import RUNNING
 from shadowtime.kernel.running import fits, job_at, stop
@@ -17,26 +17,24 @@ from shadowtime.kernel.running import fits, job_at, stop
 @routine
 def make_room(s: Any, head: int, prune: bool) -> bool:
     """Kill shadow jobs so that the head fits on the pool; False, and nothing, if that is in vain."""
-    if not enough_with_shadow(s, head):
+    if not enough_above(s, head, head):
         return False
-    before = s.reg[RUNNING]
-    while not fits(s, head, 0):
-        stop(s, lowest_shadow(s, head))
-    if prune and before > s.reg[RUNNING]:
-        return True
+    if prune:
+        kill_needed(s, head)
+    else:
+        while not fits(s, head, 0):
+            stop(s, lowest_rank(s))
     return True
 
 
 @kernel
-def enough_with_shadow(s: Any, head: int) -> bool:
-    """True if free and shadow resources together hold the head, in every resource."""
+def enough_above(s: Any, head: int, rank: int) -> bool:
+    """True if what is free and what running jobs behind ``rank`` hold is enough for the head."""
     for k in range(s.host.shape[2]):
-        if s.job[head, NEED + k] > s.host[CAPACITY, 0, k]:
-            return False
         have = s.host[FREE, 0, k]
         for at in range(s.reg[RUNNING]):
             job = job_at(s, at)
-            if job > head:
+            if job > rank:
                 have += s.job[job, NEED + k]
         if have < s.job[head, NEED + k]:
             return False
@@ -44,9 +42,32 @@ def enough_with_shadow(s: Any, head: int) -> bool:
 
 
 @kernel
-def lowest_shadow(s: Any, head: int) -> int:
-    """The running job of lowest rank."""
-    lowest = head
+def lowest_rank(s: Any) -> int:
+    """The running job that was submitted last."""
+    lowest = -1
     for at in range(s.reg[RUNNING]):
         lowest = max(lowest, job_at(s, at))
     return lowest
+
+
+@kernel
+def next_rank(s: Any, rank: int) -> int:
+    """The first running job behind ``rank``, or one beyond all jobs."""
+    following = s.job.shape[0]
+    for at in range(s.reg[RUNNING]):
+        job = job_at(s, at)
+        if job > rank:
+            following = min(following, job)
+    return following
+
+
+@kernel
+def kill_needed(s: Any, head: int) -> None:
+    """The same victims, but the highest ranks first, and whoever is not needed is spared."""
+    victim = next_rank(s, head)
+    while enough_above(s, head, victim):  # not among the lowest ranks that suffice
+        victim = next_rank(s, victim)
+    while not fits(s, head, 0):
+        if not enough_above(s, head, victim):
+            stop(s, victim)
+        victim = next_rank(s, victim)

@@ -1,0 +1,243 @@
+"""Conservative backfilling: every waiting job holds a promise that outlives the pass (spec 1.3).
+
+With compression, an instant with an early end sweeps the waiting jobs once in submit order and
+moves promises earlier. The sweep looks at few of them: a job can only gain from processors that
+came free since it was placed, so a start must be sought before the end of that gain, and not at
+all where the job is wider than the most that is free until then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.events import (
+    DONE,
+    PASS_DUE,
+    ROOM_NEEDED,
+    advance,
+    carry_out_decisions,
+    lacks_room,
+)
+from shadowtime.kernel.book import (
+    COMPRESS,
+    FIRST,
+    GAIN,
+    LAST_STEP,
+    SOONEST,
+    change,
+    find_start,
+    forget_past,
+    last_step_before,
+    holds_at,
+    make_book,
+    peak_until,
+)
+from shadowtime.kernel.fields import (
+    BLOCKED_AT,
+    CAPACITY,
+    ESTIMATE,
+    EXPECTED,
+    NEED,
+    PROCS,
+    PROMISED,
+)
+from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.queue import first_waiting, next_waiting
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BIG,
+    BLOCK,
+    ENDED,
+    FRESH,
+    NEVER,
+    NOW,
+    QUEUE_FROM,
+    RUNNING,
+    SHIFT,
+    SLIPPED,
+    VOLATILE,
+    WAKE,
+)
+from shadowtime.kernel.running import (
+    BACKFILLED,
+    begin,
+    begin_first,
+    end_at,
+    fits,
+    forget_overdue,
+    job_at,
+)
+
+
+@entry
+def run(s: Any, w: Any, b: Any) -> int:
+    """The event loop with this pass."""
+    while not lacks_room(s):
+        if advance(s, w) != PASS_DUE:
+            return DONE
+        decide(s, b)
+        carry_out_decisions(s, w)
+    return ROOM_NEEDED
+
+
+@routine
+def decide(s: Any, b: Any) -> None:
+    """One pass."""
+    now = s.reg[NOW]
+    forget_past(b, now)
+    early = book_out_ended(s, b, now)
+    if s.reg[VOLATILE] != 0:
+        forget_overdue(s)
+        rebuild(s, b)
+    if early and b.mark[COMPRESS] != 0:
+        compress(s, b)
+    for job in range(s.reg[FRESH], s.reg[ARRIVED]):
+        start = find_start(b, s.job[job, NEED:], s.job[job, ESTIMATE], NEVER, NEVER)
+        promise(s, b, job, start)
+        s.job[job, PROMISED] = start
+    start_due(s, b, now)
+    s.reg[WAKE] = b.mark[SOONEST]
+
+
+@kernel
+def book_out_ended(s: Any, b: Any, now: int) -> bool:
+    """Free what early ends leave of their expected time; True if there was one."""
+    early = False
+    for i in range(s.reg[ENDED]):
+        job = s.ended[i]
+        end = s.job[job, EXPECTED]
+        if end > now:
+            change(b, s.job[job, NEED:], now, end, 1)
+            b.mark[GAIN] = max(b.mark[GAIN], end)
+            early = True
+    return early
+
+
+@kernel
+def promise(s: Any, b: Any, job: int, start: int) -> None:
+    """Book a waiting job in."""
+    b.due[job] = start
+    b.mark[SOONEST] = min(b.mark[SOONEST], start)
+    change(b, s.job[job, NEED:], start, start + s.job[job, ESTIMATE], -1)
+
+
+@routine
+def compress(s: Any, b: Any) -> None:
+    """One sweep in submit order: every promise to its earliest start, never later."""
+    gain = b.mark[GAIN]
+    moved_until = 0
+    fresh = s.reg[FRESH]
+    widest = peak_until(b, last_step_before(b, gain))
+    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (fresh + BLOCK - 1) >> SHIFT):
+        if s.least[PROCS, block] > widest:
+            continue
+        for job in range(block * BLOCK, min(fresh, block * BLOCK + BLOCK)):
+            if s.wait[PROCS, job] > widest:  # tombstones are wider than anything
+                continue
+            due = b.due[job]
+            before = min(due, gain)
+            if s.job[job, NEED] > peak_until(b, last_step_before(b, before)):
+                continue
+            length = s.job[job, ESTIMATE]
+            start = find_start(b, s.job[job, NEED:], length, before, due)
+            if start < due:
+                change(b, s.job[job, NEED:], due, due + length, 1)
+                promise(s, b, job, start)
+                moved_until = max(moved_until, due + length)
+                gain = max(gain, moved_until)
+                widest = peak_until(b, last_step_before(b, gain))
+    # What later jobs gave up in this sweep is all that earlier ones have not been asked about.
+    b.mark[GAIN] = moved_until
+
+
+@routine
+def start_due(s: Any, b: Any, now: int) -> None:
+    """Start who is due now; without compression also who fits before its promise."""
+    head = first_waiting(s)
+    if head < 0:
+        b.mark[SOONEST] = NEVER
+        return
+    if b.mark[SOONEST] > now and b.mark[COMPRESS] != 0:
+        block_head(s, head, now)
+        return
+    head = -1
+    soonest = NEVER
+    arrived = s.reg[ARRIVED]
+    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (arrived + BLOCK - 1) >> SHIFT):
+        if s.least[PROCS, block] == BIG:
+            continue
+        for job in range(block * BLOCK, min(arrived, block * BLOCK + BLOCK)):
+            if s.wait[PROCS, job] == BIG:
+                continue
+            if b.due[job] == now or may_start_early(s, b, job, now):
+                # The reason of whoever starts behind a job that stays is known at once.
+                if head >= 0:
+                    begin(s, job, 0, BACKFILLED)
+                else:
+                    begin_first(s, job, 0)
+                continue
+            soonest = min(soonest, b.due[job])
+            if head < 0:
+                head = job
+    b.mark[SOONEST] = soonest
+    if head >= 0:
+        block_head(s, head, now)
+
+
+@kernel
+def block_head(s: Any, head: int, now: int) -> None:
+    """Note the first pass at which a job was first in the queue and could not start."""
+    if s.job[head, BLOCKED_AT] < 0:
+        s.job[head, BLOCKED_AT] = now
+
+
+@kernel
+def may_start_early(s: Any, b: Any, job: int, now: int) -> bool:
+    """Without compression: the job fits now for its whole estimate around all promises."""
+    if b.mark[COMPRESS] != 0 or not fits(s, job, 0):
+        return False
+    due = b.due[job]
+    length = s.job[job, ESTIMATE]
+    if find_start(b, s.job[job, NEED:], length, now + 1, due) != now:
+        return False
+    change(b, s.job[job, NEED:], due, due + length, 1)
+    change(b, s.job[job, NEED:], now, now + length, -1)
+    return True
+
+
+@routine
+def rebuild(s: Any, b: Any) -> None:
+    """Somebody may have outlived its estimate: book everything anew.
+
+    In submit order, promises that still hold around the running jobs stay; those that do not
+    are given anew afterwards, in the same order, and counted as slipped.
+    """
+    now = s.reg[NOW]
+    mark = b.mark
+    mark[FIRST], mark[LAST_STEP], mark[SOONEST] = 0, 0, NEVER
+    b.time[0] = now
+    for k in range(b.level.shape[1]):
+        b.level[0, k] = s.host[CAPACITY, 0, k]
+    for at in range(s.reg[RUNNING]):
+        job = job_at(s, at)
+        change(b, s.job[job, NEED:], now, max(end_at(s, at), now + 1), -1)
+    fresh = s.reg[FRESH]
+    job = first_waiting(s)
+    while 0 <= job < fresh:
+        due = b.due[job]
+        if holds_at(b, s.job[job, NEED:], s.job[job, ESTIMATE], due):
+            promise(s, b, job, due)
+        else:
+            b.due[job] = -1
+        job = next_waiting(s, job + 1)
+    job = first_waiting(s)
+    while 0 <= job < fresh:
+        if b.due[job] < 0:
+            start = find_start(b, s.job[job, NEED:], s.job[job, ESTIMATE], NEVER, NEVER)
+            promise(s, b, job, start)
+            s.reg[SLIPPED] += 1
+        job = next_waiting(s, job + 1)
+    mark[GAIN] = NEVER
+
+
+__all__ = ["decide", "make_book", "run"]
