@@ -10,13 +10,12 @@ from shadowtime.cli.console import note
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MESSAGE = "compiling the engine for this machine, once: some 10 s ..."
-
 
 @contextlib.contextmanager
-def compile_notice() -> Iterator[None]:
+def compile_notice(what: str, how_long: str) -> Iterator[None]:
     """Print a line if anything has to be compiled inside the block."""
     from shadowtime.kernel.jit import before_first_compile
 
-    with before_first_compile(lambda: note(MESSAGE)):
+    message = f"compiling {what} for this machine: once, {how_long} ..."
+    with before_first_compile(lambda: note(message)):
         yield

@@ -36,7 +36,7 @@ def load(trace: str, cluster: str | None, cleaning: Cleaning) -> tuple[Workload,
     counted: dict[str, Any] = {
         name: True for name in ("memory", "gpus") if machine and name in machine.resources
     }
-    with working(f"reading {trace}"), compile_notice():
+    with working(f"reading {trace}"), compile_notice("the log reader", "a few seconds"):
         workload = read(trace, overrun=cleaning.overrun, cancelled=cleaning.cancelled, **counted)
     if machine is None:
         machine = parse_cluster(None, machine=workload.machine)

@@ -25,7 +25,10 @@ def run_policies(
     from shadowtime.report import PolicyRun
 
     runs = []
-    with working("simulating", steps=len(policies)) as advance, compile_notice():
+    with (
+        working("simulating", steps=len(policies)) as advance,
+        compile_notice("the engine", "10 to 30 s for each kind of policy"),
+    ):
         for policy in policies:
             name = str(getattr(policy, "name", type(policy).__name__))
             schedule = simulate(workload, cluster, policy)

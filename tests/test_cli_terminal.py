@@ -1,0 +1,70 @@
+"""What the terminal shows while work goes on, and where colour is allowed."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from shadowtime.cli.console import note, show
+from shadowtime.cli.progress import working
+
+
+def test_quick_work_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is printed about work that is done within the patience."""
+    with working("adding", patience=60):
+        pass
+    assert capsys.readouterr() == ("", "")
+
+
+def test_slow_work_is_announced_once_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    """A log that is no terminal gets one line, whatever the number of steps."""
+    said = ""
+    with working("adding", steps=3, patience=0) as advance:
+        for _ in range(3):
+            advance("still adding")
+        patience = time.monotonic() + 30
+        while not said and time.monotonic() < patience:
+            time.sleep(0.01)
+            said = capsys.readouterr().err
+    out, rest = capsys.readouterr()
+    assert (out, said + rest) == ("", "adding ...\n")
+
+
+def test_work_that_fails_ends_its_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    """The error comes through and nothing goes on spinning."""
+    with pytest.raises(ZeroDivisionError), working("dividing", patience=60):
+        raise ZeroDivisionError
+    assert capsys.readouterr() == ("", "")
+
+
+def test_colour_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Escapes on a terminal, none in a pipe and none with NO_COLOR."""
+    from rich.text import Text
+
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    show(Text("red", "red"))
+    assert capsys.readouterr().out == "red\n"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    show(Text("red", "red"))
+    assert "\x1b[31m" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    show(Text("red", "red"))
+    assert "\x1b[31m" not in capsys.readouterr().out
+
+
+def test_notes_stay_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A long remark is not broken, so that it can be searched for."""
+    note("word " * 60)
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+
+
+def test_no_line_ends_in_blanks(capsys: pytest.CaptureFixture[str]) -> None:
+    """What goes to a file can be compared byte by byte."""
+    show("a   ", "b")
+    assert capsys.readouterr().out == "a\nb\n"
