@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics import slow_twins
-from schedule.tiny_worlds import World, greedy, preemptive, worlds
+from schedule.tiny_worlds import World, greedy, preemptive, state, worlds
 from shadowtime.cluster import Cluster, Host
 from shadowtime.errors import UsageError
-from shadowtime.metrics import fair_starts, fairness, pyss_filter, reservation_violations
+from shadowtime.metrics import (
+    delayed_by,
+    fair_starts,
+    fairness,
+    pyss_filter,
+    reservation_violations,
+)
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
 from shadowtime.types import Reason
@@ -74,6 +80,23 @@ def test_fair_starts_equal_their_twin(world: World, scheduler: object) -> None:
         total = world.cluster.procs
         assert fst2 == slow_twins.fair_start(schedule, w, total, int(row), strict=False)
         assert fst == slow_twins.fair_start(schedule, w, total, int(row), strict=True)
+
+
+@given(worlds())
+@settings(max_examples=100, deadline=None)
+def test_the_culprits_are_those_without_whom_the_job_had_started(world: World) -> None:
+    """Every delayed job has some; with their processors free it fits at its fair start."""
+    schedule, w = greedy(world), world.workload
+    fair = fair_starts(schedule, w, world.cluster)
+    pairs = delayed_by(schedule, w, world.cluster)
+    assert set(pairs.delayed.tolist()) == set(fair.row[fair.delay > 0].tolist())
+    for job in sorted(set(pairs.delayed.tolist())):
+        mine = pairs.delayed == job
+        (moment,) = set(pairs.fair_start[mine].tolist())
+        running, _ = state(schedule, moment)
+        assert pairs.by[mine].tolist() == [row for row in running if row > job]
+        held = sum(int(w.procs[row]) for row in running if row < job)
+        assert held + w.procs[job] <= world.cluster.procs
 
 
 @given(worlds())

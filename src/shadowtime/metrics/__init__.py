@@ -2,6 +2,7 @@
 
 from shadowtime.metrics.by_class import ClassRow, by_class
 from shadowtime.metrics.classes import KINDS, Classes, classify
+from shadowtime.metrics.delayed_by import Delays, delayed_by
 from shadowtime.metrics.fair_start import FairStarts, fair_starts, fairness
 from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.load import loss_of_capacity, utilisation
@@ -17,6 +18,7 @@ __all__ = [
     "REGISTRY",
     "ClassRow",
     "Classes",
+    "Delays",
     "FairStarts",
     "Jobs",
     "Metric",
@@ -24,6 +26,7 @@ __all__ = [
     "Window",
     "by_class",
     "classify",
+    "delayed_by",
     "fair_starts",
     "fairness",
     "loss_of_capacity",
