@@ -153,9 +153,10 @@ def test_memory_beyond_reason_is_refused_with_its_line() -> None:
         clean(raw({"requested_memory": 1 << 52}), memory=True)
 
 
-def test_gpus_need_a_log_that_knows_them() -> None:
-    with pytest.raises(UsageError, match="GPU"):
-        clean(raw({}), gpus=True)
+def test_gpus_unknown_to_the_format_are_counted() -> None:
+    w = clean(raw({}), gpus=True)
+    assert (w.resources, w.demand.tolist()) == (("procs", "gpus"), [[4, 0]])
+    assert w.cleaning["gpus_unknown"] == 1
 
 
 def test_out_of_order_submissions_are_sorted_and_counted() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from shadowtime.workload.raw import MAX_PROCS
 
@@ -51,6 +53,22 @@ def machine(header: Sequence[str]) -> dict[str, int]:
         if 0 < number <= MAX_PROCS:
             found[name] = number
     return found
+
+
+def start_moment(header: Sequence[str]) -> datetime | None:
+    """The local time at second 0 of the log, where the header gives it.
+
+    Examples
+    --------
+    >>> start_moment(["; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm"])
+    datetime.datetime(1996, 9, 23, 14, 0, 31, tzinfo=zoneinfo.ZoneInfo(key='Europe/Stockholm'))
+    """
+    said = dict(reversed(entries(header)))
+    start, zone = said.get("unixstarttime", ""), said.get("timezonestring", "UTC")
+    try:
+        return datetime.fromtimestamp(int(start), ZoneInfo(zone))
+    except (KeyError, ValueError, OSError, OverflowError):
+        return None
 
 
 def names(header: Sequence[str]) -> dict[str, dict[int, str]]:

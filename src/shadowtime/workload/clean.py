@@ -83,7 +83,7 @@ def clean(
         run time. ``keep``: no job has a limit.
     memory : adds the resource ``memory``, KB of the whole job: the requested memory per processor
         (else the used one; ``mem_field`` turns that round) times the processors.
-    gpus : adds the resource ``gpus`` where the format knows them.
+    gpus : adds the resource ``gpus``; SWF does not know them, Slurm's formats do.
 
     ``refuse`` turns a rule into an error that names the first line it would have touched.
 
@@ -239,11 +239,7 @@ def _memory(
 
 
 def _gpus(raw: RawTrace, at: Ints, counts: dict[str, int]) -> Ints:
-    if "gpus" not in raw.demands:
-        raise UsageError(
-            f"{raw.path or raw.name} does not say how many GPUs a job has: only logs from Slurm do"
-        )
-    gpus = raw.demands["gpus"][at]
+    gpus = raw.demands["gpus"][at] if "gpus" in raw.demands else np.full(len(at), UNKNOWN)
     counts["gpus_unknown"] = int((gpus < 0).sum())
     return np.maximum(gpus, 0)
 
