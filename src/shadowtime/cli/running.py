@@ -27,7 +27,7 @@ def run_policies(
     runs = []
     with (
         working("simulating", steps=len(policies)) as advance,
-        compile_notice("the engine", "10 to 30 s for each kind of policy"),
+        compile_notice("the engine", "up to half a minute for each kind of policy"),
     ):
         for policy in policies:
             name = str(getattr(policy, "name", type(policy).__name__))

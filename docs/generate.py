@@ -1,0 +1,110 @@
+"""Pages that would otherwise repeat the code: written from it at every build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+HERE = Path(__file__).resolve().parent
+UNITS = {"s": "seconds", "share": "part of 1", "": ""}
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    titles = list(head)
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "".join(f"| {' | '.join(str(c).replace('|', '/') for c in row)} |\n" for row in lines)
+
+
+def metrics() -> str:
+    """Every metric of the registry."""
+    from shadowtime.metrics import REGISTRY
+
+    rows = (
+        (f"`{m.name}`", m.definition, UNITS.get(m.unit, m.unit), m.better)
+        for m in REGISTRY.values()
+    )
+    return table(("name", "definition", "unit", "better"), rows)
+
+
+def cleaning() -> str:
+    """Every cleaning rule."""
+    from shadowtime.workload.clean import RULES
+
+    return table(("rule", "what it counts"), ((f"`{rule}`", text) for rule, text in RULES.items()))
+
+
+def parts() -> str:
+    """Every part by slot, with its parameters."""
+    from dataclasses import fields
+
+    from shadowtime.policy.part import show
+    from shadowtime.policy.values import PARTS
+
+    def rows() -> Iterator[tuple[str, str, str, str]]:
+        for slot, named in PARTS.items():
+            for name, part in named.items():
+                settings = "; ".join(
+                    f"`{f.name}={show(getattr(part, f.name))}` {f.metadata['doc']}"
+                    for f in fields(part)
+                    if f.metadata
+                )
+                yield f"`{slot}`", f"`{name}`", part.summary, settings
+
+    return table(("slot", "part", "what it does", "parameters"), rows())
+
+
+def policies() -> str:
+    """The catalogue."""
+    from shadowtime.policy import catalogue
+
+    rows = ((f"`{p.name}`", p.summary, p.paper) for p in catalogue())
+    return table(("policy", "what it does", "paper"), rows)
+
+
+def claims() -> str:
+    """What check can prove of a policy that says so."""
+    from shadowtime.schedule.check import CLAIMS
+
+    return table(("claim", "what it says"), ((f"`{name}`", text) for name, text in CLAIMS.items()))
+
+
+def command_line() -> str:
+    """The help of every command."""
+    from shadowtime.cli import app
+
+    def pages(command: click.Command, context: click.Context, depth: int) -> Iterator[str]:
+        yield f"{'#' * depth} {context.command_path}\n\n"
+        yield f"```text\n{command.get_help(context)}\n```\n\n"
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                found = command.get_command(context, name)
+                assert found is not None
+                inner = click.Context(found, info_name=name, parent=context, max_content_width=100)
+                yield from pages(found, inner, depth + 1)
+
+    top = click.Context(app, info_name="shadowtime", max_content_width=100, terminal_width=100)
+    return "".join(pages(app, top, 2))
+
+
+PAGES = {
+    "reference/_metrics.md": metrics,
+    "reference/_cleaning.md": cleaning,
+    "reference/_claims.md": claims,
+    "reference/_command-line.md": command_line,
+    "policies/_parts.md": parts,
+    "policies/_policies.md": policies,
+}
+
+
+def write_pages(*_: object) -> None:
+    """Write each page that changed, so that an unchanged build stays quick."""
+    for name, make in PAGES.items():
+        path, text = HERE / name, make()
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
