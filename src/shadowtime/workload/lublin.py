@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.types import UNKNOWN
+from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.lublin_arrivals import arrivals
 from shadowtime.workload.lublin_model import BATCH, INTERACTIVE, TYPELESS, LublinModel
 from shadowtime.workload.seeds import generator
@@ -126,11 +126,12 @@ def _merged_arrivals(
 
 def _draw_jobs(model: LublinModel, jobs: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     size_rng, run_rng = rng.spawn(2)
-    size = _draw_sizes(model, jobs, size_rng)
-    return size, _draw_runs(model, size, run_rng)
+    size = draw_sizes(model, jobs, size_rng)
+    return size, draw_runs(model, size, run_rng)
 
 
-def _draw_sizes(model: LublinModel, jobs: int, rng: np.random.Generator) -> Ints:
+def draw_sizes(model: LublinModel, jobs: int, rng: np.random.Generator) -> Ints:
+    """Processors of this many jobs of one type."""
     kind, stage, place = rng.random((jobs, 3)).T
     low = stage <= model.u_prob
     start = np.where(low, model.u_low, model.u_med)
@@ -140,15 +141,24 @@ def _draw_sizes(model: LublinModel, jobs: int, rng: np.random.Generator) -> Ints
     return np.where(kind <= model.serial, 1, np.floor(np.exp2(log2) + 0.5)).astype(np.int64)
 
 
-def _draw_runs(model: LublinModel, size: Ints, rng: np.random.Generator) -> Ints:
+def draw_runs(
+    model: LublinModel,
+    size: Ints,
+    rng: np.random.Generator,
+    *,
+    within: tuple[int, int] = (0, MAX_SPAN),
+) -> Ints:
+    """Run times in seconds for jobs of these sizes; those not ``within`` are drawn again."""
     first = np.clip(model.pa * size + model.pb, 0.0, 1.0)
-    log = np.empty(len(size))
+    run = np.empty(len(size), np.int64)
     todo = np.arange(len(size))
     while len(todo):
         # Each round has streams of its own: what is drawn again does not depend on later jobs.
         branch_rng, gamma_rng = rng.spawn(2)
         branch = branch_rng.random(len(todo)) <= first[todo]
         shape = np.where(branch, model.a1, model.a2)
-        log[todo] = gamma_rng.gamma(shape, np.where(branch, model.b1, model.b2))
-        todo = todo[log[todo] > LONGEST_RUN]
-    return np.floor(np.exp(log)).astype(np.int64)
+        log = gamma_rng.gamma(shape, np.where(branch, model.b1, model.b2))
+        run[todo] = np.floor(np.exp(np.minimum(log, LONGEST_RUN)))
+        kept = (log <= LONGEST_RUN) & (run[todo] >= within[0]) & (run[todo] <= within[1])
+        todo = todo[~kept]
+    return run

@@ -1,0 +1,144 @@
+"""The two workloads of the HPerf thesis, High and Medium: 100 jobs, three classes of bandwidth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+from shadowtime.workload.lublin import draw_runs, draw_sizes
+from shadowtime.workload.lublin_arrivals import arrivals
+from shadowtime.workload.lublin_model import TYPELESS
+from shadowtime.workload.seeds import generator
+from shadowtime.workload.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.types import Ints
+    from shadowtime.workload.seeds import Seed
+
+
+@dataclass(frozen=True)
+class Application:
+    """A row of the thesis' Table 3.1: MB/s are per process."""
+
+    kind: str
+    procs: int
+    bandwidth: int
+    tag: str
+
+
+APPLICATIONS = (
+    Application("high", 4, 4250, "synthetichigh"),
+    Application("high", 8, 4250, "synthetichigh"),
+    *(Application("high", p, 3000, f"cg.D.{p}") for p in (16, 32, 64)),
+    *(Application("medium", p, 1870, f"cg.C.{p}") for p in (4, 8, 16, 32, 64)),
+    *(Application("low", p, 412, f"cg.B.{p}") for p in (2, 4, 8, 16, 32, 64)),
+)
+"""Table 3.1 of the thesis."""
+
+TAGS: tuple[str, ...] = tuple(dict.fromkeys(app.tag for app in APPLICATIONS))
+"""The names a job's tag stands for: ``extra["tag"]`` is a place in this tuple."""
+
+KINDS = ("high", "medium", "low")
+COUNTS: Mapping[str, tuple[int, int, int]] = {"high": (84, 7, 9), "medium": (54, 27, 19)}
+"""Table 3.2: jobs of high, medium and low bandwidth."""
+LIMITS: Mapping[str, int] = {"high": 68_760, "medium": 68_820}
+"""Sum of all time limits in seconds: Running + ExtraRequested in every row of Tables 4.1 to 4.4."""
+
+WIDEST = max(app.procs for app in APPLICATIONS)
+CORES = 256
+SPAN = 3000
+RUNS = (120, 1800)
+
+
+def hperf_workload(name: str, *, seed: Seed, cores: int = CORES, span: int = SPAN) -> Workload:
+    """The thesis' workload ``high`` or ``medium``, drawn anew.
+
+    Rules
+    -----
+    The thesis gives the model (Lublin-Feitelson, 100 jobs), the applications, how many jobs each
+    class has and, through its tables, the sum of the limits. Ours is the rest: typeless jobs
+    without serial ones for a machine of ``cores``, cut to the widest application, rounded to the
+    class's powers of two; run times drawn into 2 to 30 minutes, then scaled by one factor so that
+    the limits, each the run rounded up to the minute, sum exactly; arrivals squeezed into ``span``
+    seconds, as nothing would wait at the model's own pace. Both workloads of a seed are one base:
+    the same arrivals, sizes, run times (but for a minute) and permutation of classes.
+    ``extra`` holds ``bandwidth`` (MB/s per process) and ``tag`` (a place in ``TAGS``).
+
+    Examples
+    --------
+    >>> w = hperf_workload("high", seed=1)
+    >>> len(w), int(w.limit.sum()), int(w.submit[-1])
+    (100, 68760, 3000)
+    >>> TAGS[w.extra["tag"][0]] in TAGS
+    True
+
+    References
+    ----------
+    C. Fenoy, HPerf (thesis), 2014, Tables 3.1 and 3.2, section 3.2.
+    """
+    if name not in COUNTS:
+        raise UsageError(f"the thesis has no workload {name!r}; it has {', '.join(COUNTS)}")
+    if cores < 4 or span < 1:
+        raise UsageError(f"{cores} cores and {span} s will not do; give at least 4 cores and 1 s")
+    model = TYPELESS.for_machine(cores).replace(name="hperf", serial=0.0)
+    model = model.replace(u_low=min(1.8, model.u_med))
+    jobs = sum(COUNTS[name])
+    size_rng, run_rng, arrival_rng, class_rng = generator(seed).spawn(4)
+    size = np.minimum(draw_sizes(model, jobs, size_rng), WIDEST)
+    run, limit = _tight(draw_runs(model, size, run_rng, within=RUNS), LIMITS[name])
+    clock = np.fromiter(islice(arrivals(model, arrival_rng), jobs), np.int64, jobs)
+    kind = np.empty(jobs, np.int64)
+    kind[class_rng.permutation(jobs)] = np.repeat(np.arange(len(KINDS)), COUNTS[name])
+    apps = [_application(KINDS[k], int(p)) for k, p in zip(kind, size, strict=True)]
+    return Workload.build(
+        name=f"hperf-{name}",
+        submit=(clock - clock[0]) * span // max(1, int(clock[-1] - clock[0])),
+        run=run,
+        request=limit,
+        procs=[app.procs for app in apps],
+        extra={
+            "bandwidth": np.array([app.bandwidth for app in apps]),
+            "tag": np.array([TAGS.index(app.tag) for app in apps]),
+        },
+        machine={"procs": cores},
+    )
+
+
+def _application(kind: str, size: int) -> Application:
+    """The class's application of the nearest power of two (by its logarithm, halves up)."""
+    wanted = 1 << math.floor(math.log2(size) + 0.5)
+    mine = [app for app in APPLICATIONS if app.kind == kind]
+    return min(mine, key=lambda app: abs(math.log2(app.procs / wanted)))
+
+
+def _tight(run: Ints, total: int) -> tuple[Ints, Ints]:
+    """Runs scaled by one factor and their limits in whole minutes, which sum to ``total``.
+
+    The largest factor that does not pass the total; minutes still missing go to the longest jobs.
+    """
+    low, high = 0.0, total / float(run.min())
+    for _ in range(100):
+        factor = (low + high) / 2
+        low, high = (
+            (factor, high) if _limits(_scaled(run, factor)).sum() <= total else (low, factor)
+        )
+    scaled = _scaled(run, low)
+    missing = (total - int(_limits(scaled).sum())) // 60
+    scaled[np.argsort(-scaled, kind="stable")[:missing]] += 60
+    return scaled, _limits(scaled)
+
+
+def _scaled(run: Ints, factor: float) -> Ints:
+    scaled: Ints = np.maximum(1, np.floor(run * factor + 0.5)).astype(np.int64)
+    return scaled
+
+
+def _limits(run: Ints) -> Ints:
+    return -(-run // 60) * 60
