@@ -81,7 +81,8 @@ def hperf_workload(name: str, *, seed: Seed, cores: int = CORES, span: int = SPA
 
     References
     ----------
-    C. Fenoy, HPerf (thesis), 2014, Tables 3.1 and 3.2, section 3.2.
+    C. Fenoy Garcia, Improving HPC applications scheduling with predictions based on
+    automatically-collected historical data, thesis, UPC, 2014, section 3.2, Tables 3.1 and 3.2.
     """
     if name not in COUNTS:
         raise UsageError(f"the thesis has no workload {name!r}; it has {', '.join(COUNTS)}")

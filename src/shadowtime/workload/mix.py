@@ -45,7 +45,8 @@ def merge(first: Workload, second: Workload, *more: Workload, name: str = "") ->
 
     References
     ----------
-    The mixed LANL-CM5 and METACENTRUM load of Liu et al., IBB, 2016.
+    L. Liu, Z. Luan, H. Wang and D. Qian, IBB: improved K-resource aware backfill balanced
+    scheduling for HTCondor, NPC 2016: the mixed LANL-CM5 and METACENTRUM load.
     """
     parts = [from_zero(part) for part in (first, second, *more)]
     if any(len(part) == 0 for part in parts):

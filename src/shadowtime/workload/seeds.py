@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from shadowtime.errors import UsageError
 
-Seed: TypeAlias = int | np.random.Generator
-"""A whole number from 0, or a generator that the caller owns and that moves on with each use."""
+if TYPE_CHECKING:
+    Seed: TypeAlias = int | np.random.Generator
+    """A whole number from 0, or a generator of the caller's that moves on with each use."""
 
 
 def generator(seed: Seed) -> np.random.Generator:
