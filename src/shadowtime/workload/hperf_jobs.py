@@ -76,8 +76,8 @@ def hperf_workload(name: str, *, seed: Seed, cores: int = CORES, span: int = SPA
     >>> w = hperf_workload("high", seed=1)
     >>> len(w), int(w.limit.sum()), int(w.submit[-1])
     (100, 68760, 3000)
-    >>> TAGS[w.extra["tag"][0]] in TAGS
-    True
+    >>> TAGS[w.extra["tag"][0]], int(w.procs[0]), int(w.extra["bandwidth"][0])
+    ('cg.D.16', 16, 3000)
 
     References
     ----------

@@ -69,7 +69,7 @@ def lublin_workload(
 
     References
     ----------
-    U. Lublin and D. G. Feitelson, JPDC 63(11), 2003, sections 4 to 6.
+    U. Lublin and D. G. Feitelson, The workload on parallel supercomputers, JPDC 63(11), 2003.
     """
     if jobs < 0:
         raise UsageError(f"{jobs} jobs were asked for; give a number from 0")
