@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,3 +102,12 @@ def test_every_error_is_ours(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\x00\x01\x02")
     with pytest.raises(ShadowtimeError):
         read(tmp_path / "x")
+
+
+def test_the_compiler_is_loaded_only_when_parsing_starts() -> None:
+    code = (
+        "import sys, shadowtime.trace, shadowtime.trace.info, shadowtime.trace.fetch, "
+        "shadowtime.workload.clean, shadowtime.cluster.spec; print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
