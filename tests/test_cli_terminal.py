@@ -68,3 +68,20 @@ def test_no_line_ends_in_blanks(capsys: pytest.CaptureFixture[str]) -> None:
     """What goes to a file can be compared byte by byte."""
     show("a   ", "b")
     assert capsys.readouterr().out == "a\nb\n"
+
+
+def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones() -> None:
+    """No value is ever shortened: columns are left out until the rest fits."""
+    from rich.console import Console
+
+    from shadowtime.cli.tables import SIDE_BY_SIDE, side_by_side
+    from shadowtime.report import PolicyRun
+
+    metrics = dict.fromkeys(SIDE_BY_SIDE, 123456.0)
+    runs = [PolicyRun(name="conservative", schedule=None, metrics=metrics)]  # type: ignore[arg-type]
+    for width, columns in ((200, 8), (60, 4)):
+        console = Console(width=width)
+        with console.capture() as captured:
+            console.print(side_by_side(runs, console))
+        assert "…" not in captured.get() and len(captured.get().splitlines()) == 2
+        assert len(side_by_side(runs, console).columns) == columns

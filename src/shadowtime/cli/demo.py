@@ -65,7 +65,7 @@ def _show(result: ReportInput) -> None:
     from rich.text import Text
 
     from shadowtime.cli import tables
-    from shadowtime.cli.console import show
+    from shadowtime.cli.console import output, show
     from shadowtime.report.verdict import judge
 
     load = result.baseline.metrics["offered_load"]
@@ -77,7 +77,7 @@ def _show(result: ReportInput) -> None:
     winner = result.runs[verdict.winner or 0]
     show(
         Text(head),
-        tables.side_by_side(result.runs),
+        tables.side_by_side(result.runs, output()),
         Text(
             "* the best of its column; bsld is bounded slowdown, mwbs weighted by processors\n",
             "dim",
@@ -94,6 +94,7 @@ def _next(winner: str) -> Table:
     from rich.text import Text
 
     table = Table(box=None, show_header=False, padding=(0, 2))
+    table.add_column(no_wrap=True)
     for command_line, why in NEXT.items():
         table.add_row(command_line.format(winner), Text(why, "dim"))
     return table

@@ -25,8 +25,9 @@ def run_policies(
     from shadowtime.report import PolicyRun
 
     runs = []
+    steps = len(policies) if len(policies) > 1 else None
     with (
-        working("simulating", steps=len(policies)) as advance,
+        working("simulating", steps=steps) as advance,
         compile_notice("the engine", "up to half a minute for each kind of policy"),
     ):
         for policy in policies:

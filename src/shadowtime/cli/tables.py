@@ -14,6 +14,8 @@ from shadowtime.report.verdict import contest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rich.console import Console
+
     from shadowtime.cluster import Cluster
     from shadowtime.report import PolicyRun
     from shadowtime.workload import Workload
@@ -50,6 +52,9 @@ SIDE_BY_SIDE = {
     "utilisation": "in use",
 }
 """The columns of a comparison and their short headings."""
+
+SPARE = ("mwbs", "bsld_p95", "wait_max_s", "utilisation", "wait_p95_s")
+"""What a narrow terminal does without, first things first."""
 
 
 def plain_table(*columns: str) -> Table:
@@ -121,9 +126,23 @@ def facts(metrics: Mapping[str, float]) -> Table:
     return table
 
 
-def side_by_side(runs: Sequence[PolicyRun]) -> Table:
-    """A row per policy; the best value of a column is marked with a star."""
+def side_by_side(runs: Sequence[PolicyRun], console: Console) -> Table:
+    """A row per policy; the best value of a column is marked with a star.
+
+    On a narrow terminal columns are left out rather than cut.
+    """
     names = [name for name in SIDE_BY_SIDE if any(name in run.metrics for run in runs)]
+    table = _with_columns(runs, names)
+    endless = console.options.update(width=10_000)
+    for spare in SPARE:
+        if console.measure(table, options=endless).maximum <= console.width:
+            break
+        names = [name for name in names if name != spare]
+        table = _with_columns(runs, names)
+    return table
+
+
+def _with_columns(runs: Sequence[PolicyRun], names: Sequence[str]) -> Table:
     contests = {name: contest(runs, name) for name in names}
     table = numbers_table("policy", *(f"{SIDE_BY_SIDE[name]} " for name in names))
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True

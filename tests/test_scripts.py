@@ -1,0 +1,108 @@
+"""The scripts say clearly what they lack, and do nothing where there is nothing to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Enough of the project for scripts/install."""
+    for name in (
+        "pyproject.toml",
+        "constraints.txt",
+        "scripts/install",
+        "scripts/debian-packages.txt",
+    ):
+        target = tmp_path / "clone" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, target)
+    return tmp_path / "clone"
+
+
+def fake_python(folder: Path, *, when: str, then: str) -> str:
+    """A python3 that answers some calls differently."""
+    path = folder / "python3"
+    path.write_text(
+        f'#!/usr/bin/env bash\ncase "$*" in {when}) {then} ;; esac\nexec {sys.executable} "$@"\n'
+    )
+    path.chmod(0o755)
+    return str(path)
+
+
+def install(clone: Path, *arguments: str, python: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(clone / "scripts" / "install"), *arguments],
+        env={"PATH": os.environ["PATH"], "PYTHON": python},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_a_python_without_venv_is_explained(clone: Path, tmp_path: Path) -> None:
+    """Debian's python3 comes without venv: say what to install, leave nothing behind."""
+    done = install(clone, python=fake_python(tmp_path, when="*ensurepip*", then="exit 1"))
+    assert done.returncode == 1
+    assert "apt-get install python3-venv" in done.stderr
+    assert not (clone / ".venv").exists()
+
+
+def test_an_unknown_option_is_refused(clone: Path) -> None:
+    """A slip does not start an installation."""
+    done = install(clone, "--sytem", python=sys.executable)
+    assert done.returncode == 1 and "--sytem" in done.stderr
+
+
+def test_an_old_python_is_passed_over(clone: Path, tmp_path: Path) -> None:
+    """Where no Python is new enough the message names the version."""
+    old = fake_python(tmp_path, when="*version_info*", then="exit 1")
+    for name in ("python3.14", "python3.13", "python3.12", "python3.11"):
+        (tmp_path / name).symlink_to(old)
+    done = subprocess.run(
+        ["bash", str(clone / "scripts" / "install")],
+        env={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1 and "Python 3.11 or newer is needed" in done.stderr
+
+
+def test_nothing_is_done_twice(clone: Path, tmp_path: Path) -> None:
+    """A finished installation is known by its digest; a change of what it depends on undoes it."""
+    python = fake_python(tmp_path, when='*"-m venv"*', then='echo "made a venv" >&2; exit 1')
+    assert "made a venv" in install(clone, python=python).stderr
+    digest = subprocess.run(
+        [sys.executable, "-", str(clone), "pyproject.toml", "constraints.txt", "scripts/install"],
+        input=(clone / "scripts" / "install").read_text().split("<<'PY'\n")[1].split("\nPY\n")[0],
+        cwd=clone,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    (clone / ".venv" / "bin" / "shadowtime").touch(mode=0o755)
+    (clone / ".venv" / "installed").write_text(f"full {digest}\n")
+    for arguments in ([], ["--minimal"]):
+        done = install(clone, *arguments, python=python)
+        assert (done.returncode, done.stderr) == (0, "")
+    with (clone / "constraints.txt").open("a") as file:
+        file.write("click==9\n")
+    assert "made a venv" in install(clone, python=python).stderr
+
+
+def test_every_pinned_version_is_exact_and_without_an_address() -> None:
+    """constraints.txt holds name==version lines and comments, nothing else."""
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            name, equals, version = line.partition("==")
+            assert name and equals and version and not set(line) & set("/@: ;"), line
