@@ -161,7 +161,7 @@ def test_resources_by_name() -> None:
         ("[[hosts]]\nprocs=1\nname='a'\n[[hosts]]\nprocs=1\nname='a'", "a name of its own"),
         ("[[hosts]]\nprocs=1\nname=4", "a name of its own"),
         ("[[hosts]]\nprocs=2000000000\ncount=2", "processors in all"),
-        ("[[hosts]]\nprocs=1\ncount=999999\n[[hosts]]\nprocs=1\ncount=9", "hosts in all"),
+        ("[[hosts]]\nprocs=1\ncount=99999\n[[hosts]]\nprocs=1\ncount=9", "hosts in all"),
     ],
 )
 def test_bad_files_say_where(text: str, said: str) -> None:

@@ -16,8 +16,8 @@ from shadowtime.trace.catalogue import FOLDERS, JOBS, find
 from shadowtime.trace.fetch import SUMS, fetch, jobs_digest
 
 LINE = b"1 0 5 60 4 30 -1 4 100 -1 1 7 8 9 2 3 -1 -1\n"
-LOG = gzip.compress(b"; MaxProcs: 8\n" + LINE)
-OTHER = gzip.compress(LINE.replace(b"60", b"61"))
+LOG = gzip.compress(b"; MaxProcs: 8\n" + LINE, mtime=0)
+OTHER = gzip.compress(LINE.replace(b"60", b"61"), mtime=0)
 NAME = "l_new/NEW-2030-1.swf.gz"
 
 
@@ -51,7 +51,7 @@ def archive() -> Iterator[Archive]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     shelf.url = f"http://127.0.0.1:{server.server_address[1]}"
     yield shelf
@@ -132,7 +132,15 @@ def test_a_download_that_breaks_off_leaves_nothing(archive: Archive, tmp_path: P
     assert fetch(NAME, into=tmp_path, base_url=archive.url).downloaded
 
 
-@pytest.mark.parametrize("data", [b"", b"<html>moved</html>", LOG[:-9], gzip.compress(b"; none")])
+NO_LOGS = {
+    "empty": b"",
+    "page": b"<html>moved</html>",
+    "cut": LOG[:-9],
+    "no-jobs": gzip.compress(b"; none", mtime=0),
+}
+
+
+@pytest.mark.parametrize("data", NO_LOGS.values(), ids=NO_LOGS)
 def test_what_is_not_a_log_is_refused(archive: Archive, tmp_path: Path, data: bytes) -> None:
     archive.files[NAME] = data
     with pytest.raises(InputError, match=r"NEW-2030-1\.swf\.gz: this is not a log"):

@@ -31,7 +31,7 @@ from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
 
 SHAPES = ("pool", "hosts", "nodes")
-MAX_HOSTS = 1_000_000
+MAX_HOSTS = 100_000
 MAX_PROCS = (1 << 31) - 2
 MAX_AMOUNT = 1 << 53
 _USUAL = ("procs", "memory", "gpus")
