@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import naive
 import pytest
-from engine.worlds import assert_same, noisy_predictions, simulated, worlds
 from hypothesis import given, settings
+
+import naive
+from engine.worlds import assert_same, noisy_predictions, simulated, worlds
 
 CLASSIC = {
     "fcfs": naive.fcfs,
@@ -30,8 +31,8 @@ CLASSIC = {
     "lpf(reserve=2, backfill=sjbf)": lambda jobs, cap: naive.reservations(
         jobs, cap, depth=2, key="lpf", backfill="sjbf"
     ),
-    "easy(order=weighted(expansion=0.5, wait=2, procs=-0.3))": lambda jobs, cap: (
-        naive.reservations(jobs, cap, depth=1, key=naive.weighted(0.5, 2, -0.3))
+    "easy(order=weighted(expansion=0.5, wait=2, procs=-0.3))": lambda jobs, cap: naive.reservations(
+        jobs, cap, depth=1, key=naive.weighted(0.5, 2, -0.3)
     ),
 }
 

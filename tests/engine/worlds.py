@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from naive import Job, Result
 
+from naive import Job, Result
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
@@ -20,9 +20,7 @@ def worlds(
     draw: st.DrawFn, *, resources: int = 1, overruns: bool = False, most: int = 14
 ) -> tuple[list[Job], tuple[int, ...]]:
     """Jobs and a machine: ties, equal submits, one processor, machine-wide jobs, overload."""
-    capacity = tuple(
-        draw(st.sampled_from([1, 2, 3, 5, 8, 16])) for _ in range(resources)
-    )
+    capacity = tuple(draw(st.sampled_from([1, 2, 3, 5, 8, 16])) for _ in range(resources))
     spread = draw(st.sampled_from([0, 3, 20, 60]))
     lengths = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 10, 16, 25, 40])
     count = draw(st.integers(1, most))

@@ -4,35 +4,83 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.policy import backfill, estimate, order, preempt, reserve
+from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
+from shadowtime.schedule.check.claims import (
+    ARRIVAL_ORDER,
+    HEAD_NEVER_IDLE,
+    NO_RESERVATION_VIOLATION,
+    PROMISES_KEPT,
+    QUEUE_BY_ARRIVAL,
+    STRICTLY_FAIR,
+    SUNNY_ABSORBING,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
 
-PROMISES_KEPT = "promises-kept"
-STRICTLY_FAIR = "strictly-fair"
-ARRIVAL_ORDER = "arrival-order"
-"""Nobody starts before a job submitted earlier."""
-
 
 def claims_of(policy: Policy, workload: Workload) -> tuple[str, ...]:
-    """The claims of a policy.
+    """The claims of a policy: no more than what holds on every workload like this one.
 
-    A promise is kept if nobody outlives its estimate and nobody is let in at the promise's
-    expense: a reservation for the head in submission order, or promises for good.
+    Rules
+    -----
+    Every claim is about the order of submission, so a policy with another order makes none, and
+    neither does one that restricts where jobs may go.
+
+    Examples
+    --------
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0], run=[5], procs=[1], request=[9])
+    >>> claims_of(parse_policy("pv-easy"), jobs)[2:]
+    ('strictly-fair', 'sunny-absorbing', 'no-reservation-violation')
+    >>> claims_of(parse_policy("sjf"), jobs)
+    ()
     """
-    claims = []
+    in_arrival_order = (
+        isinstance(policy.order, order.Fcfs)
+        and isinstance(policy.place, place.BestFit)
+        and isinstance(policy.partition, partition.Anywhere)
+    )
+    return tuple(_claims(policy, workload)) if in_arrival_order else ()
+
+
+def _claims(policy: Policy, workload: Workload) -> Iterator[str]:
+    yield QUEUE_BY_ARRIVAL
+    # Promises to later jobs may keep the first waiting one from what is free.
+    if not isinstance(policy.reserve, reserve.Kept):
+        yield HEAD_NEVER_IDLE
+    if isinstance(policy.backfill, backfill.Never):
+        yield ARRIVAL_ORDER
+    kept = keeps_promises(policy, workload)
+    if kept:
+        yield PROMISES_KEPT
+    fair = isinstance(policy.preempt, preempt.ShadowLoad)
+    if fair:
+        yield STRICTLY_FAIR
+        yield SUNNY_ABSORBING
+    # A broken promise is needed for a violation; and whoever may stop all later jobs is not
+    # kept by any of them, whatever had been predicted.
+    if kept or fair:
+        yield NO_RESERVATION_VIOLATION
+
+
+def keeps_promises(policy: Policy, workload: Workload) -> bool:
+    """A promise holds if nobody outlives its estimate and nobody is let in at its expense.
+
+    That is so for a reservation that backfilling respects exactly, for promises made for good,
+    and for one that counts on stopping whoever stands in the way.
+    """
     careful = isinstance(policy.estimate, estimate.Requested | estimate.Actual) and bool(
         (workload.effective_run <= workload.request).all()
     )
-    in_arrival_order = isinstance(policy.order, order.Fcfs)
-    promising = isinstance(policy.reserve, reserve.Depth | reserve.Kept)
+    if isinstance(policy.reserve, reserve.Sunny):
+        return careful and isinstance(policy.preempt, preempt.ShadowLoad)
     exact = getattr(policy.backfill, "extra_update", True)
-    if careful and in_arrival_order and promising and exact:
-        claims.append(PROMISES_KEPT)
-    if isinstance(policy.preempt, preempt.ShadowLoad) and in_arrival_order:
-        claims.append(STRICTLY_FAIR)
-    if in_arrival_order and isinstance(policy.backfill, backfill.Never):
-        claims.append(ARRIVAL_ORDER)
-    return tuple(claims)
+    respected = not isinstance(policy.backfill, backfill.Anybody)
+    return (
+        careful and exact and respected and isinstance(policy.reserve, reserve.Depth | reserve.Kept)
+    )

@@ -69,8 +69,11 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Loop:
     """The general pass."""
     from shadowtime.engine.custom import compile_order, no_order
     from shadowtime.engine.passes import frame
+    from shadowtime.kernel.balance import common_scale
 
     kind, weight = order_of(policy.order)
+    weighing = isinstance(policy.backfill, backfill.WEIGHING)
+    scale = common_scale(cluster.hosts[0].capacity) if weighing else None
     sunny = isinstance(policy.reserve, reserve.Sunny)
     depth = policy.reserve.jobs if isinstance(policy.reserve, reserve.Depth) else int(sunny)
     made = frame.make_frame(
@@ -83,11 +86,10 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Loop:
         preempt=isinstance(policy.preempt, preempt.ShadowLoad),
         prune=isinstance(policy.preempt, preempt.ShadowLoad) and policy.preempt.prune,
         phases=phases_of(policy.backfill),
+        scale=scale,
     )
     custom = (
-        compile_order(policy.order.function)
-        if isinstance(policy.order, order.Custom)
-        else no_order
+        compile_order(policy.order.function) if isinstance(policy.order, order.Custom) else no_order
     )
     return lambda state, world: int(frame.run(state, world, made, custom))
 
@@ -120,21 +122,28 @@ def order_of(part: order.Order) -> tuple[int, tuple[float, float, float]]:
     return table[type(part)], (0.0, 0.0, 0.0)
 
 
-def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int, int], ...]:
-    """The phases of a backfill part: (test, key, rescored after each start, at most)."""
-    from shadowtime.engine.passes.phases import AROUND, BY_SHADOW, FITS, ORDER, SHORTEST
+def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int], ...]:
+    """The phases of a backfill part: (test, key, at most)."""
+    from shadowtime.engine.passes import phases as p
 
     if isinstance(part, backfill.Never):
         return ()
     if isinstance(part, backfill.InOrder):
-        return ((AROUND, ORDER, 0, 0),)
+        return ((p.AROUND, p.ORDER, 0),)
     if isinstance(part, backfill.ShortestFirst):
-        return ((AROUND, SHORTEST, 0, 0),)
+        return ((p.AROUND, p.SHORTEST, 0),)
     if isinstance(part, backfill.Anybody):
-        return ((FITS, ORDER, 0, 0),)
+        return ((p.FITS, p.ORDER, 0),)
     if isinstance(part, backfill.Venture):
-        safe = (BY_SHADOW, SHORTEST, 0, 0)
-        return (safe, (FITS, ORDER, 0, 0)) if part.venture else (safe,)
+        safe = (p.BY_SHADOW, p.SHORTEST, 0)
+        return (safe, (p.FITS, p.ORDER, 0)) if part.venture else (safe,)
+    if isinstance(part, backfill.Balanced):
+        return ((p.AROUND, p.BALANCE, int(part.per_pass == "one")),)
+    if isinstance(part, backfill.LeastUsed):
+        return ((p.AROUND, p.LEAST_USED, int(part.per_pass == "one")),)
+    if isinstance(part, backfill.NotWorse):
+        tests = {"live": p.NOT_WORSE, "frozen": p.NOT_WORSE_FROZEN, "literal": p.LITERAL}
+        return ((tests[part.threshold], p.ORDER, 0),)
     raise PolicyError(f"the engine does not know the backfill part {part}")
 
 
@@ -179,6 +188,13 @@ def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
         policy.reserve, reserve.Sunny
     ):
         raise PolicyError(f"{policy.name}: backfill=venture needs reserve=sunny")
+    if isinstance(policy.backfill, backfill.WEIGHING) and (
+        cluster.shape != "pool" or not isinstance(policy.reserve, reserve.Depth)
+    ):
+        raise PolicyError(
+            f"{policy.name}: backfill={policy.backfill} weighs the resources of a pool around a "
+            "reservation; use a pool and reserve=1"
+        )
     loose = not getattr(policy.backfill, "extra_update", True)
     fixed = getattr(policy.reserve, "fixed_reservation", False)
     if (loose or fixed) and not is_plain_easy(policy, cluster):

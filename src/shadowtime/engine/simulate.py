@@ -52,9 +52,7 @@ def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Sche
     loop = plan(policy, cluster, len(workload))
     while loop(state, world) == ROOM_NEEDED:
         state = with_more_room(state)
-    return as_schedule(
-        workload, state, world, name=policy.name, claims=claims_of(policy, workload)
-    )
+    return as_schedule(workload, state, world, name=policy.name, claims=claims_of(policy, workload))
 
 
 def refuse_unfit(workload: Workload, cluster: Cluster) -> None:

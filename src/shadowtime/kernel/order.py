@@ -57,9 +57,7 @@ def before(s: Any, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> bool:
 
 
 @kernel
-def sift_down(
-    s: Any, heap: Any, size: int, at: int, jobs: Any, key: Any, shortest: bool
-) -> None:
+def sift_down(s: Any, heap: Any, size: int, at: int, jobs: Any, key: Any, shortest: bool) -> None:
     """Let the entry at ``at`` sink to its place."""
     entry = heap[at]
     child = 2 * at + 1

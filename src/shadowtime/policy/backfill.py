@@ -61,7 +61,56 @@ class Venture(Backfill):
     venture: bool = parameter(True, "the second phase: whoever fits, whatever its prediction")
 
 
+@dataclass(frozen=True)
+class Balanced(Backfill):
+    """Backfill Balanced: who leaves the K resources most evenly used (spec 5.2)."""
+
+    name: ClassVar[str] = "balanced"
+    summary: ClassVar[str] = "who leaves the resources most evenly and fully used (BB)"
+    per_pass: str = parameter(
+        "one", "start one job per pass, or go on until none", choices=("one", "until-none")
+    )
+
+
+@dataclass(frozen=True)
+class LeastUsed(Backfill):
+    """Backfill Lowest: the largest request for the least used resource (spec 5.2, BL)."""
+
+    name: ClassVar[str] = "least-used"
+    summary: ClassVar[str] = "the largest request for the least used resource (BL)"
+    per_pass: str = parameter(
+        "until-none", "start one job per pass, or go on until none", choices=("one", "until-none")
+    )
+
+
+@dataclass(frozen=True)
+class NotWorse(Backfill):
+    """Improved Backfill Balanced: in queue order, who worsens no imbalance (spec 5.3)."""
+
+    name: ClassVar[str] = "not-worse"
+    summary: ClassVar[str] = "in queue order, who does not worsen the imbalance (IBB)"
+    threshold: str = parameter(
+        "live",
+        "compare with the imbalance now, or at the beginning of the traversal; "
+        "literal is the paper's Algorithm 1, which never accepts anybody",
+        choices=("live", "frozen", "literal"),
+    )
+
+
+WEIGHING = (Balanced, LeastUsed, NotWorse)
+"""Parts that weigh the resources of a pool against each other."""
+
 NAMED: dict[str, Backfill] = {
-    part.name: part() for part in (Never, InOrder, ShortestFirst, Anybody, Venture)
+    part.name: part()
+    for part in (
+        Never,
+        InOrder,
+        ShortestFirst,
+        Anybody,
+        Venture,
+        Balanced,
+        LeastUsed,
+        NotWorse,
+    )
 }
 NAMED["sjbf"] = ShortestFirst()

@@ -87,7 +87,9 @@ def from_toml(path: Path) -> Policy:
     if not isinstance(base, str):
         raise PolicyError(f'{path}: a policy file needs base = "NAME" of a catalogue policy')
     name = str(table.pop("name", path.stem))
-    arguments = {key.replace("-", "_"): _toml_call(path, key, value) for key, value in table.items()}
+    arguments = {
+        key.replace("-", "_"): _toml_call(path, key, value) for key, value in table.items()
+    }
     try:
         return build(Call(base, arguments), name=name)
     except PolicyError as error:

@@ -27,8 +27,8 @@ from shadowtime.kernel.book import (
     change,
     find_start,
     forget_past,
-    last_step_before,
     holds_at,
+    last_step_before,
     make_book,
     peak_until,
 )

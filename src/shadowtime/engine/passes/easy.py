@@ -181,5 +181,7 @@ def backfill_shortest_first(s: Any, parameters: Any, found: Any, first: int) -> 
                 count += 1
     for i in range(count):
         job = found[i]
-        if s.job[job, NEED] <= s.host[FREE, 0, 0] and may_start(s, s.job[job, NEED], s.job[job, ESTIMATE]):
+        if s.job[job, NEED] <= s.host[FREE, 0, 0] and may_start(
+            s, s.job[job, NEED], s.job[job, ESTIMATE]
+        ):
             start_backfilled(s, parameters, job)

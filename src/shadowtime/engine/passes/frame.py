@@ -74,13 +74,14 @@ class Frame(NamedTuple):
 
     par: Any  # int64[8]
     weight: Any  # float64[3]
-    phase: Any  # int64[phases, 4]: test, key, rescored after each start?, at most (0: no bound)
+    phase: Any  # int64[phases, 3]: test, key, at most (0: no bound)
     profile: Any  # Profile
     jobs: Any  # int64[n]: candidates
     heap: Any  # int64[n]: candidates still to be tried, as a heap of places in jobs
     key: Any  # float64[n]
     column: Any  # int64[3, n]: submit, estimate and processors for a custom order
-    scale: Any  # int64[K]: what balanced phases multiply shares with
+    scale: Any  # int64[K + 1]: balance.py
+    frozen: Any  # int64[2]: fullest share and sum of shares at the beginning of a phase
 
 
 def make_frame(
@@ -93,24 +94,24 @@ def make_frame(
     sunny_only: bool = False,
     preempt: bool = False,
     prune: bool = False,
-    phases: Any = ((0, ORDER, 0, 0),),
+    phases: Any = ((0, ORDER, 0),),
+    scale: Any = None,
 ) -> Frame:
     """Parameters and room for a run of ``n`` jobs."""
     hosts, resources = capacity.shape
     depth = min(depth, n)
     steps = 2 * min(n, int(capacity[:, 0].max())) + 2 * depth + 8
     return Frame(
-        par=np.array(
-            [order, depth, sunny_only, preempt, prune, len(phases), 0, 0], dtype=np.int64
-        ),
+        par=np.array([order, depth, sunny_only, preempt, prune, len(phases), 0, 0], dtype=np.int64),
         weight=np.array(weight, np.float64),
-        phase=np.array(phases, np.int64).reshape(-1, 4),
+        phase=np.array(phases, np.int64).reshape(-1, 3),
         profile=make_profile(hosts, steps, resources),
         jobs=np.empty(n + 1, np.int64),
         heap=np.empty(n + 1, np.int64),
         key=np.zeros(n + 1, np.float64),
         column=np.empty((3, n + 1 if order == CUSTOM else 1), np.int64),
-        scale=np.ones(resources, np.int64),
+        scale=np.zeros(resources + 1, np.int64) if scale is None else scale,
+        frozen=np.zeros(2, np.int64),
     )
 
 
@@ -173,9 +174,7 @@ def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
             f.column[0, i] = s.job[job, SUBMIT]
             f.column[1, i] = s.job[job, ESTIMATE]
             f.column[2, i] = s.job[job, NEED]
-        custom(
-            now, f.column[0, :count], f.column[1, :count], f.column[2, :count], f.key[:count]
-        )
+        custom(now, f.column[0, :count], f.column[1, :count], f.column[2, :count], f.key[:count])
     else:
         fill_keys(s, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
     for i in range(count):

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.fields import ESTIMATE
+from shadowtime.kernel.balance import (
+    balances_better,
+    fullest_with,
+    least_used,
+    not_worse,
+    sum_with,
+)
+from shadowtime.kernel.fields import ESTIMATE, NEED
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.order import heapify, pop_first
 from shadowtime.kernel.place import host_around, host_now
@@ -19,12 +26,23 @@ BY_SHADOW = 1
 FITS = 2
 """Test: fits now, whatever its estimate (greedy; PV-EASY's second phase)."""
 
+NOT_WORSE = 3
+"""Test: AROUND, and the resources are used no less evenly than now (IBB)."""
+NOT_WORSE_FROZEN = 4
+"""Test: the same against the balance at the beginning of the phase."""
+LITERAL = 5
+"""Test: AROUND, and the average use does not grow: Algorithm 1 of the IBB paper to the letter."""
+
 ORDER = 0
 """Key: the queue's own order."""
 SHORTEST = 1
 """Key: estimate ascending, then the queue's order."""
+BALANCE = 2
+"""Key: BB's score, taken anew after each start."""
+LEAST_USED = 3
+"""Key: the largest request for the least used resource (BL), taken anew after each start."""
 
-TEST, KEY, RESCORE, AT_MOST = 0, 1, 2, 3
+TEST, KEY, AT_MOST = 0, 1, 2
 PHASES = 5
 
 
@@ -37,10 +55,12 @@ def run_phases(s: Any, f: Any, size: int) -> None:
         size = keep_narrow(s, f, size)
         if size == 0:
             return
-        if number < f.par[PHASES] - 1:
-            size = run_and_keep(s, f, size, test, shortest)
+        f.frozen[0] = fullest_with(s, f.scale, -1)
+        f.frozen[1] = sum_with(s, f.scale, -1)
+        if f.phase[number, KEY] >= BALANCE:
+            size = run_by_score(s, f, size, number)
         else:
-            run_last(s, f, size, test, shortest)
+            size = run_in_order(s, f, size, test, shortest)
 
 
 @kernel
@@ -60,35 +80,37 @@ def host_by_test(s: Any, f: Any, job: int, test: int) -> int:
     """Where the job may start now under a test, -1 if it may not."""
     if test == AROUND:
         return host_around(s, f.profile, job, s.job[job, ESTIMATE])
+    if test >= NOT_WORSE:
+        if not keeps_balance(s, f, job, test):
+            return -1
+        return host_around(s, f.profile, job, s.job[job, ESTIMATE])
     if test == BY_SHADOW and s.reg[NOW] + s.job[job, ESTIMATE] > s.reg[SHADOW]:
         return -1
     return host_now(s, job)
 
 
 @kernel
+def keeps_balance(s: Any, f: Any, job: int, test: int) -> bool:
+    """IBB's test in its three readings."""
+    if test == LITERAL:
+        return sum_with(s, f.scale, job) <= f.frozen[1]
+    if test == NOT_WORSE_FROZEN:
+        return not_worse(s, f.scale, job, f.frozen[0], f.frozen[1])
+    return not_worse(s, f.scale, job, fullest_with(s, f.scale, -1), sum_with(s, f.scale, -1))
+
+
+@kernel
 def start_backfilled(s: Any, f: Any, job: int, host: int, test: int) -> None:
     """Start a job ahead of the blocked ones."""
-    if test == AROUND:
+    if test == AROUND or test >= NOT_WORSE:
         now = s.reg[NOW]
         occupy(s, f.profile, job, host, now, now + s.job[job, ESTIMATE])
     begin(s, job, host, BACKFILLED)
 
 
 @kernel
-def run_last(s: Any, f: Any, size: int, test: int, shortest: bool) -> None:
-    """The last phase: each candidate once, in order."""
-    heapify(s, f.heap, size, f.jobs, f.key, shortest)
-    while size > 0:
-        job = f.jobs[f.heap[0]]
-        size = pop_first(s, f.heap, size, f.jobs, f.key, shortest)
-        host = host_by_test(s, f, job, test)
-        if host >= 0:
-            start_backfilled(s, f, job, host, test)
-
-
-@kernel
-def run_and_keep(s: Any, f: Any, size: int, test: int, shortest: bool) -> int:
-    """A phase with another one behind it: those who do not start are kept, at the array's end."""
+def run_in_order(s: Any, f: Any, size: int, test: int, shortest: bool) -> int:
+    """Each candidate once, in order; those who do not start are kept for the next phase."""
     heapify(s, f.heap, size, f.jobs, f.key, shortest)
     total, kept = size, 0
     while size > 0:
@@ -104,3 +126,51 @@ def run_and_keep(s: Any, f: Any, size: int, test: int, shortest: bool) -> int:
     for i in range(kept):
         f.heap[i] = f.heap[total - kept + i]
     return kept
+
+
+@kernel
+def run_by_score(s: Any, f: Any, size: int, number: int) -> int:
+    """The best candidate by a score that every start changes, again and again."""
+    test, key = f.phase[number, TEST], f.phase[number, KEY]
+    left = f.phase[number, AT_MOST]
+    while True:
+        size = keep_startable(s, f, size, test)
+        if size == 0:
+            return 0
+        best = 0
+        resource = least_used(s, f.scale)
+        for i in range(1, size):
+            if scores_better(s, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], key, resource):
+                best = i
+        job = f.jobs[f.heap[best]]
+        start_backfilled(s, f, job, host_by_test(s, f, job, test), test)
+        size -= 1
+        f.heap[best] = f.heap[size]
+        left -= 1
+        if left == 0:
+            return size
+
+
+@kernel
+def keep_startable(s: Any, f: Any, size: int, test: int) -> int:
+    """Drop the candidates that may not start; what is free only shrinks during a phase."""
+    kept = 0
+    for i in range(size):
+        place = f.heap[i]
+        if host_by_test(s, f, f.jobs[place], test) >= 0:
+            f.heap[kept] = place
+            kept += 1
+    return kept
+
+
+@kernel
+def scores_better(s: Any, f: Any, a: int, b: int, key: int, resource: int) -> bool:
+    """True if job ``a`` is to be taken before job ``b``; ties go to arrival."""
+    if key == BALANCE:
+        if balances_better(s, f.scale, a, b):
+            return True
+        if balances_better(s, f.scale, b, a):
+            return False
+    elif s.job[a, NEED + resource] != s.job[b, NEED + resource]:
+        return s.job[a, NEED + resource] > s.job[b, NEED + resource]
+    return a < b

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shadowtime.policy.catalogue import class_partitioning, classic, pv_easy
+from shadowtime.policy.catalogue import class_partitioning, classic, ibb, pv_easy
 from shadowtime.policy.policy import Policy
 
-MODULES = (classic, class_partitioning, pv_easy)
+MODULES = (classic, class_partitioning, pv_easy, ibb)
 
 
 def catalogue() -> list[Policy]:

@@ -1,0 +1,158 @@
+"""The easy door: a policy written in Python, run by the same event loop (slower, same results)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.engine.estimates import known_at_submission
+from shadowtime.errors import PolicyError
+from shadowtime.kernel import fields as f
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BIG,
+    BITS,
+    NEVER,
+    NOW,
+    RUNNING,
+    VOLATILE,
+    WAKE,
+)
+from shadowtime.kernel.state import State, build
+from shadowtime.policy.estimate import Requested
+from shadowtime.policy.view import Promise, RunningJob, Start, Stop, View, WaitingJob, Wake
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule import Schedule
+    from shadowtime.workload import Workload
+
+PASS_DUE, ROOM_NEEDED = 1, 2
+
+
+def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedule:
+    """Run a workload through an object with ``decide(view)``."""
+    from shadowtime.engine import steps
+    from shadowtime.engine.simulate import as_schedule, with_more_room
+
+    known = known_at_submission(getattr(policy, "estimate", Requested()), workload)
+    state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
+    state.reg[VOLATILE] = not known.safe
+    index = {int(job_id): place for place, job_id in enumerate(workload.job_id)}
+    name = str(getattr(policy, "name", type(policy).__name__))
+    while True:
+        code = steps.go_to_pass(state, world)
+        if code == ROOM_NEEDED:
+            state = with_more_room(state)
+            continue
+        if code != PASS_DUE:
+            break
+        if not known.safe:
+            steps.update_expected(state)
+        carry_out(state, policy.decide(view_of(state, workload)), index, name)
+        steps.finish_pass(state, world)
+    if (state.job[:, f.START] < 0).any():
+        stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
+        raise PolicyError(f"{name} never starts job {stuck}: nothing is left to wait for")
+    claims = tuple(getattr(policy, "claims", ()))
+    return as_schedule(workload, state, world, name=name, claims=claims)
+
+
+def view_of(state: State, workload: Workload) -> View:
+    """What the policy is shown."""
+    reg, job = state.reg, state.job
+    now = int(reg[NOW])
+
+    def common(place: int) -> tuple[Any, ...]:
+        row = job[place]
+        need = tuple(int(x) for x in row[f.NEED :])
+        return (
+            int(workload.job_id[place]),
+            int(row[f.SUBMIT]),
+            need,
+            int(row[f.REQUEST]),
+            int(row[f.ESTIMATE]),
+            int(workload.user[place]),
+        )
+
+    queue = np.flatnonzero(state.wait[f.PROCS, : reg[ARRIVED]] != BIG)
+    keys = state.running[: reg[RUNNING]]
+    mask = (1 << int(reg[BITS])) - 1
+    running = [
+        RunningJob(
+            *common(int(key & mask)),
+            int(job[int(key & mask), f.START]),
+            max(int(key >> reg[BITS]), now + 1),
+        )
+        for key in keys
+    ]
+    return View(
+        now=now,
+        waiting=tuple(WaitingJob(*common(int(place))) for place in queue),
+        running=tuple(running),
+        free=tuple(int(x) for x in state.host[f.FREE].sum(axis=0)),
+        capacity=tuple(int(x) for x in state.host[f.CAPACITY].sum(axis=0)),
+    )
+
+
+def carry_out(state: State, decisions: object, index: dict[int, int], name: str) -> None:
+    """Check and apply the decisions of one pass, then note reasons and who stays blocked."""
+    from shadowtime.engine import steps
+
+    if not isinstance(decisions, Iterable):
+        raise PolicyError(f"{name}: decide must return decisions, not {type(decisions).__name__}")
+    now = int(state.reg[NOW])
+    started: list[int] = []
+    preempted = False
+    for decision in decisions:
+        if isinstance(decision, Wake):
+            if decision.at > now:
+                state.reg[WAKE] = min(int(state.reg[WAKE]), decision.at, NEVER)
+            continue
+        place = index.get(getattr(decision, "job", None))  # type: ignore[arg-type]
+        if place is None:
+            raise PolicyError(f"{name} at {now}: no job for the decision {decision!r}")
+        waiting = state.wait[f.PROCS, place] != BIG and place < state.reg[ARRIVED]
+        if isinstance(decision, Promise):
+            if state.job[place, f.PROMISED] < 0:
+                state.job[place, f.PROMISED] = decision.start
+        elif isinstance(decision, Start):
+            host = steps.host_with_room(state, place) if waiting else -1
+            if host < 0:
+                why = "it does not fit now" if waiting else "it does not wait"
+                raise PolicyError(f"{name} at {now} starts job {decision.job}, but {why}")
+            reason = Reason.PREEMPTING if preempted else Reason.HEAD
+            steps.begin_job(state, place, host, int(reason))
+            started.append(place)
+            preempted = False
+        elif isinstance(decision, Stop):
+            if waiting or state.job[place, f.START] < 0 or not is_running(state, place):
+                raise PolicyError(f"{name} at {now} stops job {decision.job}, but it does not run")
+            steps.stop_job(state, place)
+            preempted = True
+        else:
+            raise PolicyError(f"{name} at {now}: {decision!r} is not a decision")
+    note_reasons(state, started, now)
+
+
+def is_running(state: State, place: int) -> bool:
+    """True if a job is in the running list."""
+    mask = (1 << int(state.reg[BITS])) - 1
+    return bool(((state.running[: state.reg[RUNNING]] & mask) == place).any())
+
+
+def note_reasons(state: State, started: list[int], now: int) -> None:
+    """Backfilled is who started while somebody submitted earlier still waits."""
+    queue = np.flatnonzero(state.wait[f.PROCS, : state.reg[ARRIVED]] != BIG)
+    first = int(queue[0]) if len(queue) else len(state.job)
+    for place in started:
+        row = state.job[place]
+        if place > first:
+            row[f.REASON] = Reason.BACKFILLED
+        elif row[f.REASON] == Reason.HEAD and row[f.BLOCKED_AT] >= 0:
+            row[f.REASON] = Reason.RESERVED
+    if first < len(state.job) and state.job[first, f.BLOCKED_AT] < 0:
+        state.job[first, f.BLOCKED_AT] = now

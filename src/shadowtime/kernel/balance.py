@@ -1,0 +1,88 @@
+"""How evenly a pool's resources are used: the scores of BB, BL and IBB (spec section 5).
+
+Shares of the K resources are whole numbers over one common denominator L: ``scale[k]`` is
+L / capacity[k], so that used[k] * scale[k] / L is the share of resource k.
+"""
+
+from __future__ import annotations
+
+from math import lcm
+from typing import Any
+
+import numpy as np
+
+from shadowtime.errors import PolicyError
+from shadowtime.kernel.exact import compare_products
+from shadowtime.kernel.fields import CAPACITY, FREE, NEED
+from shadowtime.kernel.jit import kernel
+
+MOST = 1 << 62
+
+
+def common_scale(capacity: Any) -> Any:
+    """Factors that bring the shares of all resources to one denominator, which comes last."""
+    amounts = [int(amount) for amount in capacity]
+    whole = lcm(*(amount for amount in amounts if amount > 0))
+    if whole * len(amounts) >= MOST:
+        raise PolicyError(
+            "the capacities have no common measure below 2^62, so shares cannot be compared "
+            "exactly; round the larger ones, e.g. memory to whole MB"
+        )
+    return np.array([whole // a if a else 0 for a in amounts] + [whole], np.int64)
+
+
+@kernel
+def used_share(s: Any, scale: Any, k: int) -> int:
+    """Share of a resource in use, times L."""
+    return (s.host[CAPACITY, 0, k] - s.host[FREE, 0, k]) * scale[k]
+
+
+@kernel
+def fullest_with(s: Any, scale: Any, job: int) -> int:
+    """The largest share if the job ran too, times L; ``job`` -1: as it is."""
+    most = 0
+    for k in range(s.host.shape[2]):
+        share = used_share(s, scale, k)
+        if job >= 0:
+            share += s.job[job, NEED + k] * scale[k]
+        most = max(most, share)
+    return most
+
+
+@kernel
+def sum_with(s: Any, scale: Any, job: int) -> int:
+    """The sum of the shares if the job ran too, times L; ``job`` -1: as it is."""
+    total = 0
+    for k in range(s.host.shape[2]):
+        total += used_share(s, scale, k)
+        if job >= 0:
+            total += s.job[job, NEED + k] * scale[k]
+    return total
+
+
+@kernel
+def balances_better(s: Any, scale: Any, a: int, b: int) -> bool:
+    """BB: True if job ``a`` has the smaller score max / avg * (1 - avg) (5.2)."""
+    whole = scale[scale.shape[0] - 1] * s.host.shape[2]
+    max_a, sum_a = fullest_with(s, scale, a), sum_with(s, scale, a)
+    max_b, sum_b = fullest_with(s, scale, b), sum_with(s, scale, b)
+    return compare_products(max_a, whole - sum_a, sum_b, max_b, whole - sum_b, sum_a) < 0
+
+
+@kernel
+def least_used(s: Any, scale: Any) -> int:
+    """BL: the resource with the smallest share in use, the lower index on a tie."""
+    least = 0
+    for k in range(1, s.host.shape[2]):
+        if used_share(s, scale, k) < used_share(s, scale, least):
+            least = k
+    return least
+
+
+@kernel
+def not_worse(s: Any, scale: Any, job: int, fullest: int, total: int) -> bool:
+    """IBB: max(S+R) / avg(S+R) <= fullest / (total / K) (eq. 2)."""
+    return (
+        compare_products(fullest_with(s, scale, job), total, 1, fullest, sum_with(s, scale, job), 1)
+        <= 0
+    )

@@ -1,0 +1,27 @@
+"""Backfilling for K resources (Leinberger et al. 1999, Liu et al. 2016, spec section 5)."""
+
+from __future__ import annotations
+
+from shadowtime.policy.backfill import Balanced, LeastUsed, NotWorse
+from shadowtime.policy.policy import Policy
+
+POLICIES = (
+    Policy(
+        name="bb",
+        backfill=Balanced(),
+        summary="EASY; of those who may overtake, the one that balances the resources best",
+        paper="Leinberger et al. 1999; Liu et al. 2016 (IBB), section 2",
+    ),
+    Policy(
+        name="bl",
+        backfill=LeastUsed(),
+        summary="EASY; of those who may overtake, the largest for the least used resource",
+        paper="Leinberger et al. 1999",
+    ),
+    Policy(
+        name="ibb",
+        backfill=NotWorse(),
+        summary="EASY; overtaking is for those who do not worsen the imbalance",
+        paper="Liu et al. 2016 (IBB), section 3",
+    ),
+)

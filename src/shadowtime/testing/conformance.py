@@ -1,0 +1,105 @@
+"""What every policy must satisfy, whatever it decides.
+
+Each check raises AssertionError with the world and the job that broke the rule. A test suite
+takes them one by one from CHECKS, or all at once with check_policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shadowtime.engine import simulate
+from shadowtime.schedule.check import check
+from shadowtime.testing.worlds import small_worlds
+
+Maker = Callable[[], Any]
+"""Makes a fresh policy; a Policy value may simply return itself."""
+
+
+def every_job_runs_once(make: Maker) -> None:
+    """Every job starts, not before its submission, and runs for its time."""
+    for name, workload, cluster in small_worlds():
+        schedule = simulate(workload, cluster, make())
+        early = np.flatnonzero(schedule.start < workload.submit)
+        assert not len(early), (
+            f"{name}: job {schedule.job_id[early[0]]} starts before its submission"
+        )
+        ran = schedule.end - schedule.start
+        wrong = np.flatnonzero(ran != workload.effective_run)
+        assert not len(wrong), f"{name}: job {schedule.job_id[wrong[0]]} ran for {ran[wrong[0]]} s"
+
+
+def schedule_can_be_proved(make: Maker) -> None:
+    """No proof fails: capacity, limits, attempts, reasons, and what the policy claims."""
+    for name, workload, cluster in small_worlds():
+        report = check(simulate(workload, cluster, make()), workload, cluster)
+        assert report.ok, f"{name}: {report.first_violation}"
+
+
+def same_input_same_schedule(make: Maker) -> None:
+    """Running twice gives the same schedule."""
+    for name, workload, cluster in small_worlds():
+        one, two = (simulate(workload, cluster, make()) for _ in range(2))
+        assert (one.start == two.start).all(), f"{name}: two runs differ"
+
+
+def future_is_unknown(make: Maker) -> None:
+    """Lengthening or shortening a job changes nothing before its end can be noticed.
+
+    Policies that are openly handed the true run times (estimate=actual or noisy) are exempt.
+    """
+    policy = make()
+    if getattr(getattr(policy, "estimate", None), "name", "") in ("actual", "noisy"):
+        return
+    for name, workload, cluster in small_worlds():
+        before = simulate(workload, cluster, make())
+        for job in range(0, len(workload), 3):
+            run = workload.run.copy()
+            run[job] = max(1, run[job] // 2) if run[job] > 1 else run[job] + 1
+            after = simulate(workload.replace(run=run), cluster, make())
+            notice = before.start[job] + min(
+                workload.effective_run[job], min(run[job], workload.limit[job])
+            )
+            if before.kills[job]:
+                notice = before.attempts.start[before.attempts.job_id == workload.job_id[job]].min()
+            earlier = (before.start < notice) & (before.kills == 0) & (after.kills == 0)
+            same = before.start[earlier] == after.start[earlier]
+            assert same.all(), (
+                f"{name}: job {workload.job_id[np.flatnonzero(earlier)[np.flatnonzero(~same)[0]]]} "
+                f"starts elsewhere although job {workload.job_id[job]}'s run time was not yet known"
+            )
+
+
+def lone_job_starts_at_once(make: Maker) -> None:
+    """A job that is alone starts at once on any machine it fits."""
+    for name, workload, cluster in small_worlds():
+        alone = workload.take([0])
+        schedule = simulate(alone, cluster, make())
+        assert schedule.start[0] == alone.submit[0], f"{name}: a lone job waits"
+
+
+CHECKS: dict[str, Callable[[Maker], None]] = {
+    check_.__name__: check_
+    for check_ in (
+        every_job_runs_once,
+        schedule_can_be_proved,
+        same_input_same_schedule,
+        future_is_unknown,
+        lone_job_starts_at_once,
+    )
+}
+
+
+def check_policy(make: Maker) -> None:
+    """Run all checks on a policy.
+
+    Examples
+    --------
+    >>> from shadowtime.policy import parse_policy
+    >>> check_policy(lambda: parse_policy("easy"))
+    """
+    for run in CHECKS.values():
+        run(make)

@@ -1,0 +1,148 @@
+"""A policy written in Python gives the same schedule as its compiled twin."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from engine.worlds import as_cluster, as_workload, worlds
+from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate
+from shadowtime.errors import PolicyError
+from shadowtime.policy import parse_policy
+from shadowtime.policy.order import Custom
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.view import Promise, Start, Stop
+from shadowtime.testing import CHECKS
+from shadowtime.workload import Workload
+
+
+class PythonEasy:
+    """EASY as the textbook has it."""
+
+    name = "python-easy"
+
+    def decide(self, view):
+        free = view.free[0]
+        queue = list(view.waiting)
+        ends = [(r.expected_end, r.procs) for r in view.running]
+        while queue and queue[0].procs <= free:
+            job = queue.pop(0)
+            free -= job.procs
+            ends.append((view.now + job.estimate, job.procs))
+            yield Start(job.id)
+        if not queue:
+            return
+        head = queue.pop(0)
+        available, shadow = free, view.now + 1
+        for end, procs in sorted(ends):
+            if available >= head.procs and end > shadow:
+                break
+            shadow = max(shadow, end)
+            available += procs
+        extra = available - head.procs
+        yield Promise(head.id, shadow)
+        for job in queue:
+            in_time = view.now + job.estimate <= shadow
+            if job.procs <= free and (in_time or job.procs <= extra):
+                free -= job.procs
+                extra -= 0 if in_time else job.procs
+                yield Start(job.id)
+
+
+COLUMNS = ("start", "end", "reason", "promised", "blocked_at")
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=worlds())
+def test_python_easy_equals_easy(world):
+    """Slower, same results, in every column."""
+    workload, cluster = as_workload(world[0]), as_cluster(world[1])
+    ours = simulate(workload, cluster, PythonEasy())
+    theirs = simulate(workload, cluster, parse_policy("easy"))
+    for column in COLUMNS:
+        assert getattr(ours, column).tolist() == getattr(theirs, column).tolist(), column
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=worlds())
+def test_compiled_order_equals_built_in(world):
+    """A user's priority function compiled into the engine."""
+    workload, cluster = as_workload(world[0]), as_cluster(world[1])
+    ours = simulate(workload, cluster, CUSTOM_LXF)
+    theirs = simulate(workload, cluster, parse_policy("lxf"))
+    assert ours.start.tolist() == theirs.start.tolist()
+
+
+def expansion(wait, estimate, procs):
+    return (wait + estimate) / estimate
+
+
+CUSTOM_LXF = Policy(name="mine", order=Custom(expansion))
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_python_policy_conforms(check):
+    """The shipped conformance checks serve a user's own policy."""
+    check(PythonEasy)
+
+
+class Wrong:
+    """Decides what it is told to."""
+
+    def __init__(self, *decisions):
+        self.decisions = decisions
+
+    def decide(self, view):
+        return self.decisions
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (Wrong(Start(9)), "no job"),
+        (Wrong(Start(2)), "does not fit"),
+        (Wrong(Stop(1)), "does not run"),
+        (Wrong("start"), "no job"),
+        (Wrong(), "never starts"),
+    ],
+)
+def test_wrong_decisions_are_refused(policy, message):
+    """One sentence: which policy, when, which job."""
+    jobs = Workload.build(submit=[0, 0], run=[5, 5], procs=[3, 4])
+    with pytest.raises(PolicyError, match=message):
+        simulate(jobs, Cluster.pool(4), Wrong(Start(1), Start(2)) if "fit" in message else policy)
+
+
+def test_conformance_catches_a_prophet():
+    """A policy that knows the future fails the check made for it."""
+
+    class Prophet:
+        name = "prophet"
+
+        def decide(self, view):
+            free = view.free[0]
+            for job in sorted(view.waiting, key=lambda j: TRUTH.get(j.id, 0)):
+                if job.procs <= free:
+                    free -= job.procs
+                    yield Start(job.id)
+
+    class Cheating(dict):
+        pass
+
+    TRUTH = Cheating()
+    import shadowtime.testing.conformance as conformance
+
+    original = conformance.simulate
+
+    def leaking(workload, cluster, policy):
+        TRUTH.clear()
+        TRUTH.update(zip(workload.job_id.tolist(), workload.run.tolist(), strict=True))
+        return original(workload, cluster, policy)
+
+    conformance.simulate = leaking
+    try:
+        with pytest.raises(AssertionError, match="not yet known"):
+            conformance.future_is_unknown(Prophet)
+    finally:
+        conformance.simulate = original
