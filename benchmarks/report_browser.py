@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,7 @@ def in_browser(path: Path, folder: Path) -> dict[str, float]:
         errors = browser.errors()
     if errors:
         sys.exit(f"the page complained: {errors[0]}")
-    frames = [1000 / max(b - a, 0.1) for a, b in zip(times, times[1:], strict=False)]
+    frames = [1000 / max(b - a, 0.1) for a, b in pairwise(times)]
     return {
         "paint": paint / 1000,
         "ready": ready / 1000,

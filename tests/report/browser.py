@@ -77,8 +77,12 @@ class Browser:
             self._stop()
 
     def _stop(self) -> None:
+        if hasattr(self, "connection"):
+            self.connection.close()
         self.process.terminate()
         self.process.wait(timeout=20)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
     def open(self, path: Path) -> None:
         """Open a file and wait until its script says that it is ready."""
@@ -128,10 +132,17 @@ class Browser:
         return [e["message"] for e in entries if e["level"] in ("SEVERE", "WARNING")]
 
     def screenshot(self, path: Path | None = None) -> bytes:
+        """What the window shows."""
         png = base64.b64decode(self._call("GET", f"{self.session}/screenshot"))
         if path is not None:
             path.write_bytes(png)
         return png
+
+    def thumbnail(self) -> bytes:
+        """What the window shows at a quarter of its size: quick to look at."""
+        x, y, width, height = self.run("return [scrollX, scrollY, innerWidth, innerHeight]")
+        clip = {"x": x, "y": y, "width": width, "height": height, "scale": 0.25}
+        return base64.b64decode(self.command("Page.captureScreenshot", clip=clip)["data"])
 
     def emulate(
         self, *, width: int, height: int, dark: bool = False, media: str = "screen"

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 
 from shadowtime.cluster import Cluster
-from shadowtime.report.classes import bounded_slowdown
+from shadowtime.metrics import measure
 from shadowtime.report.inputs import PolicyRun, ReportInput
 from shadowtime.schedule import Schedule
 from shadowtime.types import Reason
@@ -97,36 +97,13 @@ def easy(
     )
 
 
-def metrics(schedule: Schedule, procs: int) -> dict[str, float]:
-    """A handful of numbers under the names of the command line contract."""
-    done = schedule.start >= 0
-    if not done.any():
-        return {"jobs": 0.0}
-    wait, run = schedule.wait[done], (schedule.end - schedule.start)[done]
-    slow = bounded_slowdown(wait, run)
-    area = schedule.procs[done] * run
-    length = max(1, int(schedule.end[done].max() - schedule.submit[done].min()))
-    return {
-        "jobs": float(done.sum()),
-        "wait_mean_s": float(wait.mean()),
-        "wait_p95_s": float(np.sort(wait)[int(np.ceil(0.95 * len(wait))) - 1]),
-        "wait_max_s": float(wait.max()),
-        "bsld_mean": float(slow.mean()),
-        "bsld_p95": float(np.sort(slow)[int(np.ceil(0.95 * len(slow))) - 1]),
-        "mwbs": float((slow * area).sum() / max(1, area.sum())),
-        "utilisation": float(area.sum() / (procs * length)),
-        "backfilled": float((schedule.reason[done] == Reason.BACKFILLED).sum()),
-        "killed": float(schedule.killed.sum()),
-    }
-
-
 def policy_run(name: str, jobs: Workload, procs: int, **options) -> PolicyRun:
     schedule = easy(jobs, procs, **options).replace(policy=name)
     return PolicyRun(
         name=name,
         schedule=schedule,
         parameters={"order": "fcfs", "reserve": 1, **options},
-        metrics=metrics(schedule, procs),
+        metrics=measure(schedule, jobs, Cluster.pool(procs)),
     )
 
 

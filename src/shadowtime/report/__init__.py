@@ -1,5 +1,10 @@
 """Schedules for people: HTML, figures, tables, explanations, and files for other viewers."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shadowtime.report.inputs import (
     Claim,
     ClassRow,
@@ -9,4 +14,48 @@ from shadowtime.report.inputs import (
     ReportInput,
 )
 
-__all__ = ["Claim", "ClassRow", "PaperTable", "PaperValue", "PolicyRun", "ReportInput"]
+if TYPE_CHECKING:
+    from shadowtime.report.batsim import write_batsim
+    from shadowtime.report.explanation import Explanation, explain
+    from shadowtime.report.figures import write_figures
+    from shadowtime.report.page.html import write_html
+    from shadowtime.report.paraver import write_paraver
+    from shadowtime.report.perfetto import write_perfetto
+    from shadowtime.report.terminal import comparison_table, sparkline
+
+_LATER = {
+    "write_html": "page.html",
+    "write_figures": "figures",
+    "write_paraver": "paraver",
+    "write_perfetto": "perfetto",
+    "write_batsim": "batsim",
+    "Explanation": "explanation",
+    "explain": "explanation",
+    "comparison_table": "terminal",
+    "sparkline": "terminal",
+}
+"""Loaded when first asked for: a table in the terminal does not need the page, nor the reverse."""
+
+__all__ = [
+    "Claim",
+    "ClassRow",
+    "Explanation",
+    "PaperTable",
+    "PaperValue",
+    "PolicyRun",
+    "ReportInput",
+    "comparison_table",
+    "explain",
+    "sparkline",
+    "write_batsim",
+    "write_figures",
+    "write_html",
+    "write_paraver",
+    "write_perfetto",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

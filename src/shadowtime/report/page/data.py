@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.report.classes import size_classes, user_classes
+from shadowtime.report.clock import first_submit, unix_start
 from shadowtime.report.columns import pack
 from shadowtime.schedule.runs import started
 from shadowtime.types import MAX_SPAN, Reason
@@ -16,37 +16,14 @@ if TYPE_CHECKING:
     from shadowtime.report.inputs import PolicyRun, ReportInput
     from shadowtime.report.rows import Rows
     from shadowtime.types import AnyArray, Ints
-    from shadowtime.workload import Workload
 
 USERS = 7
 """Users with a colour of their own."""
 
 
-def origin(report: ReportInput) -> int:
-    """The page counts time from the first submission, which keeps its numbers short."""
-    return int(report.workload.submit.min(initial=0)) if len(report.workload) else 0
-
-
-def unix_start(workload: Workload) -> int | None:
-    """The log's own clock, where its header gives one.
-
-    Examples
-    --------
-    >>> from shadowtime.workload import Workload
-    >>> header = ("; UnixStartTime: 838188000",)
-    >>> unix_start(Workload.build(submit=[], run=[], procs=[], header=header))
-    838188000
-    """
-    for line in workload.header:
-        found = re.match(r"^;?\s*UnixStartTime\s*:\s*(\d+)", line)
-        if found and int(found.group(1)) > 0:
-            return int(found.group(1))
-    return None
-
-
 def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
     """What the command line prints with --json, and what the figures need besides."""
-    start = origin(report)
+    start = first_submit(report.workload)
     end = max((int(r.runs.end.max(initial=start)) for r in rows), default=start)
     end = max(end, int(report.workload.submit.max(initial=start)), start + 1)
     epoch = unix_start(report.workload)
@@ -97,7 +74,7 @@ def job_columns(report: ReportInput) -> dict[str, Any]:
     work = jobs.procs * jobs.effective_run
     columns: dict[str, AnyArray] = {
         "id": jobs.job_id,
-        "submit": jobs.submit - origin(report),
+        "submit": jobs.submit - first_submit(report.workload),
         "run": jobs.effective_run,
         "request": np.minimum(jobs.request, MAX_SPAN),
         "procs": jobs.procs,
@@ -117,7 +94,7 @@ def policy_columns(report: ReportInput, run: PolicyRun, rows: Rows) -> dict[str,
     ``promised`` and ``blocked`` count from the submission, plus one; 0 is 'never'. A run that
     is not split is as wide as its job, so only the pieces of split runs carry their width.
     """
-    schedule, jobs, start = run.schedule, report.workload, origin(report)
+    schedule, jobs, start = run.schedule, report.workload, first_submit(report.workload)
     done = started(schedule)
     last = int(done.sum())
     columns: dict[str, AnyArray] = {

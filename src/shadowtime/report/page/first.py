@@ -28,7 +28,7 @@ def first_screen(report: ReportInput, losers: str) -> str:
 
 def _title(report: ReportInput) -> str:
     jobs = report.workload
-    length = int(jobs.submit.max(initial=0) - jobs.submit.min(initial=0)) if len(jobs) else 0
+    length = int(jobs.submit[-1] - jobs.submit[0]) if len(jobs) else 0
     facts = [jobs.name, f"{number(len(jobs))} jobs"]
     if length:
         facts.append(f"submitted over {span(length)}")

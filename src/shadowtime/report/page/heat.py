@@ -25,7 +25,7 @@ def heat_maps(report: ReportInput) -> str:
     """The maps of all policies, the darkest cell being the longest mean wait of all."""
     size, sizes = size_classes(report.workload.procs)
     length, lengths = runtime_classes(report.workload.run)
-    maps = [_means(run, size, length, len(sizes), len(lengths)) for run in report.runs]
+    maps = [mean_waits(run, size, length, len(sizes), len(lengths)) for run in report.runs]
     filled = np.concatenate([means[jobs > 0] for means, jobs in maps])
     if not len(filled):
         return ""
@@ -52,7 +52,7 @@ def heat_maps(report: ReportInput) -> str:
     return section("heat", "Wait by size and run time", body, lead=lead)
 
 
-def _means(
+def mean_waits(
     run: PolicyRun, size: AnyArray, length: AnyArray, sizes: int, lengths: int
 ) -> tuple[AnyArray, AnyArray]:
     done = started(run.schedule)
@@ -92,7 +92,7 @@ def _map(
         cells = "".join(
             f'<td class="h{step(wait, *scale)}" '
             f'title="{number(count)} jobs, mean wait {span(wait)}">'
-            f"{_short(wait)}</td>"
+            f"{short_span(wait)}</td>"
             if count
             else "<td></td>"
             for wait, count in zip(waits, counts, strict=True)
@@ -105,12 +105,12 @@ def _map(
     )
 
 
-def _short(seconds: float) -> str:
+def short_span(seconds: float) -> str:
     """A span in one unit that fits a cell.
 
     Examples
     --------
-    >>> _short(0), _short(50), _short(4000), _short(200000)
+    >>> short_span(0), short_span(50), short_span(4000), short_span(200000)
     ('0', '50 s', '1.1 h', '2.3 d')
     """
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):

@@ -1,0 +1,153 @@
+"""Why a job started when it did, from the columns of the schedule alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+from shadowtime.report.explanation_words import Words
+from shadowtime.schedule.runs import runs, started, waits
+from shadowtime.types import UNKNOWN, Reason
+
+if TYPE_CHECKING:
+    from shadowtime.schedule import Schedule
+    from shadowtime.schedule.runs import Spans
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """A job that was first in the order and held up while ours waited."""
+
+    job: int
+    blocked_at: int
+    promised: int
+    start: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """What the schedule says of one job. Jobs are named by id; ahead means by (submit, id)."""
+
+    job: int
+    reason: Reason | None
+    submit: int
+    start: int
+    blocked_at: int
+    promised: int
+    ahead_on_arrival: tuple[int, ...]
+    running_on_arrival: tuple[int, ...]
+    still_ahead: tuple[int, ...]
+    """Ahead of it and still waiting when it started: those it overtook."""
+    overtaken_by: tuple[int, ...]
+    """Behind it and started while it waited."""
+    promises: tuple[Promise, ...]
+    """Promises to others that were open while it waited, by the moment they were given."""
+    ended_at_start: tuple[int, ...]
+    """Jobs whose end freed processors at the instant of its start."""
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def explain(workload: Workload, schedule: Schedule, job_id: int) -> Explanation:
+    """Who was ahead, which promise blocked it, when it was promised, why it started.
+
+    Rules
+    -----
+    The schedule's rows are those of the workload. A job waits from its submission (or from a
+    preemption) to its start; what ends at an instant is gone at that instant.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 1], run=[9, 9], procs=[2, 1], recorded_start=[0, 9])
+    >>> why = explain(w, Schedule.recorded(w), 2)
+    >>> why.running_on_arrival, why.ended_at_start
+    ((1,), (1,))
+    """
+    found = np.flatnonzero(workload.job_id == job_id)
+    if not len(found):
+        ids = workload.job_id
+        known = f"its ids go from {ids.min()} to {ids.max()}" if len(ids) else "it has no jobs"
+        raise UsageError(f"there is no job {job_id} in {workload.name}: {known}")
+    row = int(found[0])
+    submit, start = int(schedule.submit[row]), int(schedule.start[row])
+    every = runs(schedule)
+    waiting = waits(schedule, every)
+    ran = bool(started(schedule)[row])
+    until = start if ran else int(schedule.end.max(initial=submit))
+    facts = {
+        "ahead_on_arrival": _ids(schedule, [r for r in _alive(waiting, submit) if r < row]),
+        "running_on_arrival": _ids(schedule, [r for r in _alive(every, submit) if r != row]),
+        "still_ahead": _ids(schedule, [r for r in _alive(waiting, start) if r < row and ran]),
+        "overtaken_by": _ids(schedule, _overtakers(schedule, row, until)),
+        "ended_at_start": _ids(schedule, _ended(every, row, start) if ran else []),
+    }
+    bare = Explanation(
+        job=job_id,
+        reason=Reason(int(schedule.reason[row])) if ran else None,
+        submit=submit,
+        start=start,
+        blocked_at=_at(schedule.blocked_at, row),
+        promised=_at(schedule.promised, row),
+        promises=_promises(schedule, row, until),
+        lines=(),
+        **facts,
+    )
+    words = Words(workload=workload, schedule=schedule, row=row)
+    return Explanation(**{**vars(bare), "lines": words.lines(bare)})
+
+
+def _at(column: Ints | None, row: int) -> int:
+    return UNKNOWN if column is None else int(column[row])
+
+
+def _ids(schedule: Schedule, rows: list[int]) -> tuple[int, ...]:
+    return tuple(int(schedule.job_id[row]) for row in rows)
+
+
+def _alive(spans: Spans, moment: int) -> list[int]:
+    """Rows whose stretch covers the moment, in order."""
+    covering = (spans.since <= moment) & (moment < spans.until)
+    return [int(row) for row in np.unique(spans.row[covering])]
+
+
+def _overtakers(schedule: Schedule, row: int, until: int) -> list[int]:
+    behind = np.arange(row + 1, len(schedule))
+    early = (schedule.start[behind] >= 0) & (schedule.start[behind] < until)
+    return [int(row) for row in behind[early]]
+
+
+def _ended(spans: Spans, row: int, moment: int) -> list[int]:
+    return [int(r) for r in np.unique(spans.row[(spans.until == moment) & (spans.row != row)])]
+
+
+def _promises(schedule: Schedule, row: int, until: int) -> tuple[Promise, ...]:
+    """Jobs held up at the head at some time between our submission and our start."""
+    blocked = schedule.blocked_at
+    if blocked is None:
+        return ()
+    begun = np.where(schedule.start >= 0, schedule.start, np.iinfo(np.int64).max)
+    open_then = (blocked != UNKNOWN) & (blocked <= until) & (begun > schedule.submit[row])
+    open_then[row] = False
+    if schedule.reason[row] != Reason.BACKFILLED:
+        # a job behind ours that was held up in the very pass of our start came after it
+        open_then &= ~((blocked == until) & (np.arange(len(schedule)) > row))
+    rows = np.flatnonzero(open_then)
+    rows = rows[np.argsort(blocked[rows], kind="stable")]
+    return tuple(
+        Promise(
+            job=int(schedule.job_id[r]),
+            blocked_at=int(blocked[r]),
+            promised=_at(schedule.promised, r),
+            start=int(schedule.start[r]),
+        )
+        for r in rows.tolist()
+    )

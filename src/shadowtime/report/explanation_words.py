@@ -1,0 +1,187 @@
+"""The sentences of an explanation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shadowtime.report.clock import moment, unix_start
+from shadowtime.report.numbers import number, span
+from shadowtime.types import UNKNOWN, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.report.explanation import Explanation, Promise
+    from shadowtime.schedule import Schedule
+    from shadowtime.workload import Workload
+
+NAMED = 6
+"""Jobs named one by one before the rest is counted."""
+
+WHY = {
+    Reason.HEAD: "It was first in the order and fitted at once.",
+    Reason.RESERVED: "It was first in the order and started as soon as it fitted.",
+    Reason.BACKFILLED: "It was backfilled: let past a job that stayed blocked.",
+    Reason.PREEMPTING: "It was first in the order and started by stopping others.",
+    Reason.RECORDED: "The log records the start and does not say why.",
+}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Words:
+    """What is needed to write about one job."""
+
+    workload: Workload
+    schedule: Schedule
+    row: int
+
+    def lines(self, facts: Explanation) -> tuple[str, ...]:
+        """The explanation, a sentence or two per line, in the order of time."""
+        parts = [self._job(), self._arrival(facts), *self._others(facts)]
+        parts += [
+            self._held_up(facts),
+            self._start(facts),
+            self._overtook(facts),
+            self._overtaken(facts),
+        ]
+        parts += [self._end()]
+        return tuple(part for part in parts if part)
+
+    def _at(self, seconds: int) -> str:
+        return moment(seconds, unix_start(self.workload))
+
+    def _job(self) -> str:
+        jobs, row = self.workload, self.row
+        user = f" of user {jobs.user[row]}" if jobs.user[row] >= 0 else ""
+        return (
+            f"Job {jobs.job_id[row]}{user} asks for {_procs(int(jobs.procs[row]))} for "
+            f"{span(int(jobs.request[row]))}; submitted {self._at(int(jobs.submit[row]))}."
+        )
+
+    def _arrival(self, facts: Explanation) -> str:
+        used = self._width(facts.running_on_arrival)
+        running = f"{_jobs(len(facts.running_on_arrival))} ran on {_procs(used)}"
+        if not facts.ahead_on_arrival:
+            return f"On arrival nobody was ahead of it; {running}."
+        asked = self._width(facts.ahead_on_arrival)
+        return (
+            f"On arrival {_jobs(len(facts.ahead_on_arrival))} waited ahead of it "
+            f"({_named(facts.ahead_on_arrival)}), asking for {_procs(asked)}; {running}."
+        )
+
+    def _held_up(self, facts: Explanation) -> str:
+        if facts.blocked_at == UNKNOWN:
+            return ""
+        text = f"From {self._at(facts.blocked_at)} it was first in the order and did not fit"
+        if facts.promised == UNKNOWN:
+            return f"{text}; no start was promised."
+        return f"{text}; it was promised {self._at(facts.promised)}."
+
+    def _others(self, facts: Explanation) -> list[str]:
+        """The promises of others that stood in its way."""
+        if not facts.promises or facts.start == facts.submit:
+            return []
+        shown = facts.promises[-NAMED:]
+        left = len(facts.promises) - len(shown)
+        before = [f"While it waited {_jobs(left)} more were held up at the head before these."]
+        return (before if left else []) + [self._promise(promise) for promise in shown]
+
+    def _promise(self, promise: Promise) -> str:
+        given = (
+            "without a promise"
+            if promise.promised == UNKNOWN
+            else f"promised {self._at(promise.promised)}"
+        )
+        began = f"started {self._at(promise.start)}" if promise.start >= 0 else "never started"
+        return (
+            f"Job {promise.job} was held up at the head from {self._at(promise.blocked_at)}, "
+            f"{given}, {began}."
+        )
+
+    def _start(self, facts: Explanation) -> str:
+        if facts.reason is None:
+            return "It has no start in this schedule."
+        waited = facts.start - facts.submit
+        when = f"It started {self._at(facts.start)}, " + (
+            f"after {span(waited)}." if waited else "at once."
+        )
+        text = f"{when} {WHY[facts.reason]}"
+        if facts.ended_at_start and waited:
+            freed = self._width(facts.ended_at_start)
+            text += (
+                f" At that moment {_jobs(len(facts.ended_at_start))} ended "
+                f"({_named(facts.ended_at_start)}) and gave back {_procs(freed)}."
+            )
+        if facts.promised != UNKNOWN:
+            slip = facts.start - facts.promised
+            side = "before" if slip < 0 else "after"
+            text += f" That is {span(abs(slip))} {side} the promise." if slip else " As promised."
+        return text
+
+    def _overtook(self, facts: Explanation) -> str:
+        if not facts.still_ahead:
+            return ""
+        text = (
+            f"{_jobs(len(facts.still_ahead)).capitalize()} submitted before it still waited then "
+            f"({_named(facts.still_ahead)})."
+        )
+        held = [p for p in facts.promises if p.blocked_at <= facts.start < p.start]
+        promised = [p for p in held if p.promised != UNKNOWN]
+        if facts.reason is not Reason.BACKFILLED or not promised:
+            return text
+        end = facts.start + int(self.workload.request[self.row])
+        first = promised[0]
+        fits = end <= first.promised
+        return f"{text} By its request it would be gone {self._at(end)}, " + (
+            f"before job {first.job}'s promise of {self._at(first.promised)}."
+            if fits
+            else f"after job {first.job}'s first promise of {self._at(first.promised)}: "
+            "it took processors that were spare, or the promise had moved."
+        )
+
+    def _overtaken(self, facts: Explanation) -> str:
+        if not facts.overtaken_by:
+            return ""
+        return (
+            f"{_jobs(len(facts.overtaken_by)).capitalize()} submitted after it started before it "
+            f"({_named(facts.overtaken_by)})."
+        )
+
+    def _end(self) -> str:
+        row, schedule = self.row, self.schedule
+        parts = []
+        if schedule.kills[row]:
+            times = int(schedule.kills[row])
+            parts.append(f"It had been preempted {number(times)} time{'s' * (times > 1)} before.")
+        if schedule.end[row] >= schedule.start[row] >= 0:
+            ran = int(schedule.end[row] - schedule.start[row])
+            parts.append(f"It ran {span(ran)} and ended {self._at(int(schedule.end[row]))}.")
+        if schedule.killed[row]:
+            parts.append("It was killed at its limit.")
+        return " ".join(parts)
+
+    def _width(self, ids: Sequence[int]) -> int:
+        wanted = set(ids)
+        procs = zip(self.workload.job_id.tolist(), self.workload.procs.tolist(), strict=True)
+        return sum(width for job, width in procs if job in wanted)
+
+
+def _jobs(count: int) -> str:
+    return f"{number(count)} job{'' if count == 1 else 's'}"
+
+
+def _procs(count: int) -> str:
+    return f"{number(count)} processor{'' if count == 1 else 's'}"
+
+
+def _named(ids: Sequence[int]) -> str:
+    """The first few by id, the rest counted.
+
+    Examples
+    --------
+    >>> _named([3, 4]), _named(range(1, 9))
+    ('3, 4', '1, 2, 3, 4, 5, 6 and 2 more')
+    """
+    names = ", ".join(map(str, ids[:NAMED]))
+    return names + (f" and {number(len(ids) - NAMED)} more" if len(ids) > NAMED else "")

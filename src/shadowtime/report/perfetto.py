@@ -1,0 +1,139 @@
+"""Chrome's trace JSON, which Perfetto and chrome://tracing open (FORMATS 2.6)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+from shadowtime.report.clock import first_submit
+from shadowtime.report.levels import busy, queue
+from shadowtime.report.rows import lay_out
+from shadowtime.report.written import Written
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.report.levels import Level
+    from shadowtime.report.rows import Rows
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+
+CAP = 200_000
+"""Slices in a file: viewers slow down beyond."""
+
+POINTS = 5_000
+"""Points of a counter's curve."""
+
+MICRO = 1_000_000
+
+
+def write_perfetto(
+    workload: Workload, schedule: Schedule, cluster: Cluster, path: str | Path, *, cap: int = CAP
+) -> Written:
+    """Write a slice for every row that a run covers; a host is a process, a row a thread.
+
+    Rules
+    -----
+    Where that would be more than ``cap`` slices, a run shows on the first row of each of its
+    pieces only; where even that is too much, the runs that start last are left out. What was
+    done is said in the file (otherData) and in the result. A path that ends in .gz is packed.
+    """
+    if cap < 1:
+        raise UsageError(f"a trace of at most {cap} slices would be empty: give a cap of 1 or more")
+    path = Path(path)
+    rows = lay_out(schedule, cluster)
+    every = int(rows.width.sum()) <= cap
+    shown = _within(rows, cap, every=every)
+    left = len(schedule) - len(np.unique(rows.runs.job[np.unique(rows.owner[shown])]))
+    note = "" if every else "a slice per piece instead of one per row, to keep the file small"
+    if len(shown) < len(rows.row):
+        note += f"; cut at {cap:,} slices"
+    origin = first_submit(workload)
+    events = list(_named(rows))
+    slices = list(_slices(workload, schedule, rows, shown, origin, every=every))
+    events += slices
+    events += _counter("queue", "jobs", queue(schedule), origin)
+    events += _counter("busy processors", "processors", busy(schedule), origin)
+    body = {
+        "displayTimeUnit": "ms",
+        "otherData": {"policy": schedule.policy, "jobs left out": str(left), "note": note},
+        "traceEvents": events,
+    }
+    data = json.dumps(body, separators=(",", ":")).encode("utf-8")
+    path.write_bytes(gzip.compress(data, 6, mtime=0) if path.suffix == ".gz" else data)
+    return Written(paths=(path,), records=len(slices), left_out=left, note=note)
+
+
+def _within(rows: Rows, cap: int, *, every: bool) -> Ints:
+    """The pieces that are shown, by start."""
+    order = np.argsort(rows.runs.start[rows.owner], kind="stable")
+    return order if every else order[:cap]
+
+
+def _named(rows: Rows) -> Iterator[dict[str, Any]]:
+    """Names of the hosts; process 0 is the machine as a whole."""
+    yield {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "machine"}}
+    for number, band in enumerate(rows.bands, start=1):
+        yield {"ph": "M", "name": "process_name", "pid": number, "args": {"name": band.name}}
+
+
+def _slices(
+    workload: Workload,
+    schedule: Schedule,
+    rows: Rows,
+    shown: Ints,
+    origin: int,
+    *,
+    every: bool,
+) -> Iterator[dict[str, Any]]:
+    runs = rows.runs
+    bands = np.array([band.row for band in rows.bands])
+    host = np.searchsorted(bands, rows.row[shown], side="right")
+    run = rows.owner[shown]
+    job = runs.job[run]
+    columns = (
+        schedule.job_id[job],
+        np.where(runs.lost[run] == 1, len(Reason), schedule.reason[job]),
+        (runs.start[run] - origin) * MICRO,
+        (runs.end[run] - runs.start[run]) * MICRO,
+        host,
+        rows.row[shown] - bands[host - 1] + 1,
+        rows.width[shown] if every else np.ones(len(shown), np.int64),
+        schedule.procs[job],
+        workload.user[job],
+        schedule.wait[job],
+        workload.request[job],
+    )
+    kinds = [*(reason.label for reason in Reason), "lost"]
+    for number, kind, start, length, pid, tid, wide, procs, user, wait, request in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        args = {"processors": procs, "user": user, "wait_s": wait, "requested_s": request}
+        for extra in range(wide):
+            yield {
+                "name": f"job {number}",
+                "cat": kinds[kind],
+                "ph": "X",
+                "ts": start,
+                "dur": length,
+                "pid": pid,
+                "tid": tid + extra,
+                "args": args,
+            }
+
+
+def _counter(name: str, unit: str, level: Level, origin: int) -> list[dict[str, Any]]:
+    """A curve, thinned evenly where it has too many points."""
+    step = max(1, -(-len(level.at) // POINTS))
+    return [
+        {"ph": "C", "name": name, "pid": 0, "ts": (at - origin) * MICRO, "args": {unit: value}}
+        for at, value in zip(level.at[::step].tolist(), level.value[::step].tolist(), strict=True)
+    ]
