@@ -1,0 +1,26 @@
+"""The engine's event loop alone: tables built beforehand, no schedule made of the result."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.plan import plan
+from shadowtime.kernel.registers import VOLATILE
+from shadowtime.kernel.state import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.policy import Policy
+    from shadowtime.workload import Workload
+
+
+def event_loop(workload: Workload, cluster: Cluster, policy: Policy) -> Callable[[], int]:
+    """Fresh tables for one run; what is returned runs it."""
+    known = known_at_submission(policy.estimate, workload)
+    state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
+    state.reg[VOLATILE] = not known.safe
+    return partial(plan(policy, cluster, len(workload)), state, world)

@@ -1,0 +1,85 @@
+"""Measure speed, growth and memory against the bars set for them.
+
+    scripts/bench                 every row; also writes docs/benchmarks
+    scripts/bench easy lxfw       some rows, printed only
+    scripts/bench --list          the names of the rows
+
+Ends with code 1 if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import machine, report  # noqa: E402
+from benchmarks.bench_command import first, help_, second  # noqa: E402
+from benchmarks.bench_conservative import conservative  # noqa: E402
+from benchmarks.bench_growth import growth  # noqa: E402
+from benchmarks.bench_memory import memory  # noqa: E402
+from benchmarks.bench_reading import reading  # noqa: E402
+from benchmarks.bench_twins import easy, lxfw  # noqa: E402
+from benchmarks.inputs import LOGS, log_path  # noqa: E402
+from rich.console import Console  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from benchmarks.rows import Row
+
+BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
+    "easy": easy,
+    "lxfw": lxfw,
+    "conservative": conservative,
+    "growth": growth,
+    "reading": reading,
+    "help": help_,
+    "second": second,
+    "first": first,
+    "memory": memory,
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench", description="Measure speed, growth and memory."
+    )
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"some of: {', '.join(BENCHES)}")
+    parser.add_argument("--list", action="store_true", help="print the names of the rows")
+    chosen = parser.parse_args(words)
+    unknown = [name for name in chosen.rows if name not in BENCHES]
+    if unknown:
+        parser.error(f"there is no row {unknown[0]}; choose some of {', '.join(BENCHES)}")
+    if chosen.list:
+        print("\n".join(BENCHES))
+        return 0
+    console = Console() if sys.stdout.isatty() else Console(width=140)
+    for name in LOGS:
+        if log_path(name) is None:
+            console.print(f"no log of {name} (folder: SHADOWTIME_TRACES): generated jobs instead")
+    about, busy_before = machine.describe(), machine.busy()
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in chosen.rows or BENCHES:
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+            rows += BENCHES[name](Path(folder))
+    busy = f"{busy_before:.1f} processes wanted a core before, {machine.busy():.1f} at the end"
+    console.print(report.terminal_table(rows))
+    console.print(f"{about['processor']}, {about['cores']} cores; {busy}")
+    if not chosen.rows:
+        when = datetime.now(UTC).strftime("%Y-%m-%d")
+        report.write(ROOT / "docs" / "benchmarks", rows, about, when, busy)
+        console.print("written: docs/benchmarks/index.md, docs/benchmarks/latest.json")
+    return 1 if any(row.met is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
