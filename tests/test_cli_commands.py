@@ -196,5 +196,5 @@ def test_demo_compares_and_marks_the_best(
     out = printed(capsys)
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert {"easy", "easy-sjbf", "easy++", "conservative", "lxfw", "fcfs"} <= set(lines)
-    assert "*" in out and "wins" in out
+    assert "★" in out and "wins" in out
     assert len(list((tmp_path / "demo" / "schedules").glob("*.csv"))) == 6

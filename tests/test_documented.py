@@ -57,8 +57,8 @@ def examples(text: str) -> Iterator[Example]:
             if current:
                 yield current
             current = Example(number, line.removeprefix("$ "))
-        elif inside and current and not current.output and line.startswith("> "):
-            current.command += "\n" + line.removeprefix("> ")
+        elif inside and current and not current.output and f"{line} ".startswith("> "):
+            current.command += "\n" + line[2:]
         elif inside and current and not current.output and current.command.endswith("\\"):
             current.command += "\n" + line
         elif inside and current:
@@ -67,13 +67,12 @@ def examples(text: str) -> Iterator[Example]:
 
 def test_examples_are_found() -> None:
     """Prompted lines inside console fences only, continued lines joined, output beside them."""
-    text = (
-        "$ no\n```console\n$ one\nout\n$ two \\\n  more\n$ three\n> end\n```\n```bash\n$ no\n```\n"
-    )
+    block = "$ one\nout\n$ two \\\n  more\n$ three\n>\n> end\n"
+    text = f"$ no\n```console\n{block}```\n```bash\n$ no\n```\n"
     assert [(e.line, e.command, e.output) for e in examples(text)] == [
         (3, "one", ["out"]),
         (5, "two \\\n  more", []),
-        (7, "three\nend", []),
+        (7, "three\n\nend", []),
     ]
 
 
@@ -84,6 +83,18 @@ def test_a_wrong_output_is_noticed() -> None:
 
 
 WITH_EXAMPLES = [page for page in documents() if page.exists() and any(examples(page.read_text()))]
+
+
+def test_every_policy_has_its_place_in_the_docs() -> None:
+    """A policy of the catalogue is explained on a page of its own or with its family."""
+    from shadowtime.policy import catalogue
+
+    pages = (ROOT / "docs" / "policies").glob("[!_]*.md")
+    text = "\n".join(page.read_text() for page in pages)
+    missing = [
+        p.name for p in catalogue() if f"`{p.name}`" not in text and f"# {p.name}:" not in text
+    ]
+    assert not missing, f"docs/policies has no page about {', '.join(missing)}"
 
 
 def test_the_readme_has_examples() -> None:

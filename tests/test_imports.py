@@ -20,7 +20,7 @@ FLOORS = [
     ("kernel",),
     ("policy",),
     ("engine", "trace", "metrics", "hperf"),
-    ("study",),
+    ("study", "testing"),
     ("report", "live"),
     ("cli",),
 ]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 POLICIES = ("easy", "easy-sjbf", "easy++", "conservative", "lxfw", "fcfs")
 """What most clusters run first: the others are measured against it."""
 
+LEGEND = "best of its column; bsld: bounded slowdown, mwbs: the same weighted by processors"
+
 NEXT = {
     "shadowtime simulate YOUR.swf.gz --policy {}": "your own log",
     "shadowtime policies {}": "what it does",
@@ -78,10 +80,7 @@ def _show(result: ReportInput) -> None:
     show(
         Text(head),
         tables.side_by_side(result.runs, output()),
-        Text(
-            "* the best of its column; bsld is bounded slowdown, mwbs weighted by processors\n",
-            "dim",
-        ),
+        Text(f"{tables.STAR} {LEGEND}\n", "dim"),
         Text.assemble((verdict.headline, "bold"), f" {verdict.detail}"),
         _who_loses(result, winner),
         Text("\nNext:"),

@@ -53,6 +53,8 @@ SIDE_BY_SIDE = {
 }
 """The columns of a comparison and their short headings."""
 
+STAR = "\N{BLACK STAR}"
+
 SPARE = ("mwbs", "bsld_p95", "wait_max_s", "utilisation", "wait_p95_s")
 """What a narrow terminal does without, first things first."""
 
@@ -144,14 +146,14 @@ def side_by_side(runs: Sequence[PolicyRun], console: Console) -> Table:
 
 def _with_columns(runs: Sequence[PolicyRun], names: Sequence[str]) -> Table:
     contests = {name: contest(runs, name) for name in names}
-    table = numbers_table("policy", *(f"{SIDE_BY_SIDE[name]} " for name in names))
+    table = numbers_table("policy", *(SIDE_BY_SIDE[name] for name in names))
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True
     for place, run in enumerate(runs):
         cells = []
         for name in names:
             best = place in contests[name].winners
             value = with_unit(run.metrics.get(name), describe(name).unit)
-            cells.append(Text(f"{value}{'*' if best else ' '}", "bold green" if best else ""))
+            cells.append(Text(f"{STAR} {value}", "bold green") if best else Text(value))
         table.add_row(run.name, *cells)
     return table
 
