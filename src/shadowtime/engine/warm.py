@@ -1,0 +1,146 @@
+"""Compile the passes that a study needs before it begins: all of them at once, on all cores.
+
+Compiling holds Python's lock, so threads would take turns: each pass is compiled by a process of
+its own, which leaves it in the cache. That is an optimisation only: a pass that is not found there
+is compiled when it first runs.
+"""
+
+from __future__ import annotations
+
+import gc
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.engine.plan import is_plain_easy
+from shadowtime.policy import parse_policy, reserve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from shadowtime.cluster import Cluster
+
+PASSES = Path(__file__).resolve().parent / "passes"
+
+COST = {"frame": 25, "conservative": 20, "easy": 10}
+"""Seconds that compiling a pass takes, about: the longest goes first."""
+
+EXAMPLE = {"frame": "lxfw", "conservative": "conservative", "easy": "easy"}
+"""A policy that each pass carries out."""
+
+
+def pass_of(policy: Any, cluster: Cluster) -> str:
+    """The pass that carries out a policy; empty for one that brings code of its own.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> [pass_of(parse_policy(name), Cluster.pool(4)) for name in ("easy-sjbf", "lxfw", "fcfs")]
+    ['easy', 'frame', 'frame']
+    """
+    if hasattr(policy, "decide"):
+        return ""
+    if isinstance(policy.reserve, reserve.Kept):
+        return "conservative"
+    return "easy" if is_plain_easy(policy, cluster) else "frame"
+
+
+def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:
+    """The passes of these policies that are not in the cache, the longest to compile first."""
+    from numba.core import config
+
+    from shadowtime.kernel.jit import cache_folder
+
+    if config.DISABLE_JIT:
+        return []
+    needed = {pass_of(policy, cluster) for policy in policies} & set(COST)
+    missing = [
+        name
+        for name in needed
+        if not any(cache_folder(PASSES / f"{name}.py").glob(f"*/{name}.run-*.nbi"))
+    ]
+    return sorted(missing, key=lambda name: -COST[name])
+
+
+def warm(
+    policies: Sequence[Any],
+    cluster: Cluster,
+    *,
+    cores: int = 2,
+    announce: Callable[[Sequence[str]], None] = lambda passes: None,
+    finished: Callable[[str], None] = lambda name: None,
+) -> list[str]:
+    """See to it that every pass of these policies is compiled; returns those that were not.
+
+    ``announce`` is told beforehand what is missing, ``finished`` each pass as it is done.
+    """
+    missing = cold(policies, cluster)
+    if missing:
+        announce(missing)
+    if len(missing) < 2:  # nothing to share out: it is compiled where it is needed
+        return missing
+    jobs: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for name in missing:
+        jobs.put(name)
+    running: list[subprocess.Popen[bytes]] = []
+    stopped = threading.Event()
+
+    def work() -> None:
+        while not stopped.is_set():
+            try:
+                name = jobs.get_nowait()
+            except queue.Empty:
+                return
+            process = _compile_elsewhere(name)
+            running.append(process)
+            process.wait()
+            finished(name)
+
+    workers = [
+        threading.Thread(target=work, daemon=True) for _ in range(min(max(1, cores), len(missing)))
+    ]
+    try:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        stopped.set()
+        for process in running:
+            if process.poll() is None:
+                process.terminate()
+    return missing
+
+
+def _compile_elsewhere(name: str) -> subprocess.Popen[bytes]:
+    """A process that compiles one pass and says nothing."""
+    code = f"from shadowtime.engine.warm import compile_pass; compile_pass({name!r})"
+    return subprocess.Popen(
+        [sys.executable or "python3", "-P", "-c", code],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def compile_pass(name: str) -> None:
+    """Compile one pass by running three jobs through it.
+
+    The collector of reference cycles is off meanwhile: it finds nothing worth its time in what a
+    compiler keeps (a tenth of the time, measured).
+    """
+    from shadowtime.cluster import Cluster
+    from shadowtime.engine.simulate import simulate
+    from shadowtime.workload import Workload
+
+    jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        simulate(jobs, Cluster.pool(4), parse_policy(EXAMPLE[name]))
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,195 @@
+"""compare(): the same jobs under several policies, at several loads, on shaken inputs."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.engine import simulate
+from shadowtime.engine.warm import warm
+from shadowtime.errors import UsageError
+from shadowtime.metrics import Window, by_class, measure
+from shadowtime.study.comparison import Cell, Comparison, Setting
+from shadowtime.study.fan_out import cores, fan_out
+from shadowtime.study.loads import AS_RECORDED, Load
+from shadowtime.study.losers import KINDS
+from shadowtime.study.replicas import SEED, Replicas, Shared
+from shadowtime.types import UNKNOWN
+from shadowtime.workload.scale import offered_load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.metrics import ClassRow
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import Floats
+    from shadowtime.workload import Workload
+
+Progress = Callable[[str], None]
+"""Told each run as it is done, from any thread."""
+
+
+def compare(
+    workload: Workload,
+    cluster: Cluster,
+    policies: Sequence[Any],
+    *,
+    loads: Sequence[Load] = (AS_RECORDED,),
+    shake: int = 0,
+    resample: int = 0,
+    seed: int = SEED,
+    window: Window | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run every policy over every input and put the numbers side by side.
+
+    Rules
+    -----
+    ``shake`` (or ``resample``) copies of the log are made besides the log as it is, the same for
+    every policy, so that differences can be taken pair by pair. Runs share the log and use all
+    cores. Of the copies only the numbers are kept: memory does not grow with their number.
+    A policy that is an object with ``decide`` is copied for every run, so runs share no memory.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload.embedded import demo_workload
+    >>> from shadowtime.workload.slicing import first_jobs
+    >>> jobs = first_jobs(demo_workload(), 400)
+    >>> found = compare(jobs, Cluster.pool(256), [parse_policy("fcfs"), parse_policy("greedy")],
+    ...                 shake=3)
+    >>> setting = found.settings[0]
+    >>> setting.winners("wait_mean_s"), setting.ranking("wait_mean_s").stable
+    (('greedy',), True)
+    """
+    names = _names(policies)
+    replicas = Replicas.of(shake=shake, resample=resample, seed=seed)
+    scored = window or Window.all()
+    if len(workload) == 0:
+        raise UsageError(f"{workload.name} holds no job to compare policies on")
+    if len(set(map(str, loads))) != len(loads) or not loads:
+        raise UsageError("give each load once")
+    warm(policies, cluster, cores=threads or cores())
+    _load_passes(policies, workload, cluster)
+
+    run = partial(_run, cluster=cluster, window=scored, progress=progress)
+    tasks: list[Callable[[], _Run]] = []
+    for number in range(replicas.count + 1):
+        for load in loads:
+            shared = Shared(replicas, workload, cluster, load, number)
+            shared.users = len(policies)
+            tasks += [
+                partial(run, shared, policy, name, keep=number == 0)
+                for policy, name in zip(policies, names, strict=True)
+            ]
+    found = iter(fan_out(tasks, threads=threads))
+    table = [[[next(found) for _ in policies] for _ in loads] for _ in range(replicas.count + 1)]
+    settings = []
+    for at, load in enumerate(loads):
+        loaded = table[0][at][0].workload
+        assert loaded is not None
+        cells = [
+            _cell(policy, name, [table[k][at][place] for k in range(replicas.count + 1)])
+            for place, (policy, name) in enumerate(zip(policies, names, strict=True))
+        ]
+        settings.append(
+            Setting(
+                load=load,
+                workload=loaded,
+                offered_load=_offered(loaded, cluster),
+                cells=tuple(cells),
+            )
+        )
+    return Comparison(
+        workload=workload,
+        cluster=cluster,
+        window=scored,
+        replicas=replicas,
+        settings=tuple(settings),
+    )
+
+
+class _Run:
+    """One run's numbers; of the log as it is also the schedule, the classes and the input."""
+
+    __slots__ = ("classes", "metrics", "schedule", "workload")
+
+    def __init__(self, metrics: Mapping[str, float]) -> None:
+        self.metrics = metrics
+        self.schedule: Schedule | None = None
+        self.classes: tuple[ClassRow, ...] = ()
+        self.workload: Workload | None = None
+
+
+def _run(
+    shared: Shared,
+    policy: Any,
+    name: str,
+    *,
+    keep: bool,
+    cluster: Cluster,
+    window: Window,
+    progress: Progress | None,
+) -> _Run:
+    jobs = shared.get()
+    fresh = copy.deepcopy(policy) if hasattr(policy, "decide") else policy
+    schedule = simulate(jobs, cluster, fresh)
+    result = _Run(measure(schedule, jobs, cluster, window=window))
+    if keep:
+        known = bool((jobs.user != UNKNOWN).any())
+        kinds = [kind for kind in KINDS if kind != "user" or known]
+        rows = [row for kind in kinds for row in by_class(schedule, jobs, kind, window=window)]
+        result.schedule, result.workload, result.classes = schedule, jobs, tuple(rows)
+    shared.done()
+    if progress is not None:
+        progress(name)
+    return result
+
+
+def _names(policies: Sequence[Any]) -> list[str]:
+    if not policies:
+        raise UsageError("there is no policy to compare: name at least one")
+    names = [str(getattr(policy, "name", type(policy).__name__)) for policy in policies]
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise UsageError(f"the policy {twice[0]} is given twice: each needs a name of its own")
+    return names
+
+
+def _load_passes(policies: Sequence[Any], workload: Workload, cluster: Cluster) -> None:
+    """Load every pass here, before threads want it all at once; the first job is enough."""
+    one = workload.take(np.arange(1))
+    for policy in policies:
+        simulate(one, cluster, copy.deepcopy(policy) if hasattr(policy, "decide") else policy)
+
+
+def _cell(policy: Any, name: str, runs: Sequence[_Run]) -> Cell:
+    itself, copies = runs[0], runs[1:]
+    assert itself.schedule is not None
+    common = [key for key in itself.metrics if all(key in run.metrics for run in copies)]
+    columns: dict[str, Floats] = {
+        key: np.array([run.metrics[key] for run in copies], np.float64)
+        for key in (common if copies else ())
+    }
+    return Cell(
+        policy=name,
+        parameters=dict(getattr(policy, "parameters", {})),
+        schedule=itself.schedule,
+        metrics=itself.metrics,
+        classes=itself.classes,
+        replicas=columns,
+    )
+
+
+def _offered(workload: Workload, cluster: Cluster) -> float:
+    if workload.submit[0] == workload.submit[-1]:
+        return float("nan")
+    return offered_load(workload, cluster)["procs"]

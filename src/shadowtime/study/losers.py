@@ -1,0 +1,84 @@
+"""Who pays: the classes of jobs that fare worse under one policy than under another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.metrics import ClassRow
+
+KINDS = ("size", "runtime", "user")
+"""The classes that are looked at."""
+
+METRIC = "wait_mean_s"
+WORSE = 0.05
+"""A class that waits up to this share longer is not said to lose."""
+SECONDS = 60
+"""Nor is one that waits less than a minute longer."""
+SHARE = 0.005
+"""Nor one with fewer of the jobs: its mean is an accident."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """How one class of jobs fares under a policy against another; mean waits in seconds."""
+
+    kind: str
+    label: str
+    jobs: int
+    share_of_jobs: float
+    wait_s: float
+    before_s: float
+
+    @property
+    def change(self) -> float:
+        """Relative change of the mean wait; infinite where nobody waited before."""
+        if self.wait_s == self.before_s:
+            return 0.0
+        return (self.wait_s - self.before_s) / self.before_s if self.before_s else float("inf")
+
+    @property
+    def loses(self) -> bool:
+        """Worse by more than chance may make of it."""
+        return (
+            self.change > WORSE
+            and self.wait_s - self.before_s >= SECONDS
+            and self.share_of_jobs >= SHARE
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For results."""
+        return {
+            "kind": self.kind,
+            "class": self.label,
+            "jobs": self.jobs,
+            "wait_mean_s": self.wait_s,
+            "before_s": self.before_s,
+            "change": self.change,
+        }
+
+
+def changes(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change]:
+    """Every class that both have, in the classes' order."""
+    known = {(row.kind, row.label): row for row in before}
+    return [
+        Change(
+            kind=row.kind,
+            label=row.label,
+            jobs=row.jobs,
+            share_of_jobs=row.metrics["share_of_jobs"],
+            wait_s=row.metrics[METRIC],
+            before_s=known[row.kind, row.label].metrics[METRIC],
+        )
+        for row in rows
+        if (row.kind, row.label) in known
+    ]
+
+
+def losers(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change]:
+    """The classes that lose, the most harmed first."""
+    lost = [change for change in changes(rows, before) if change.loses]
+    return sorted(lost, key=lambda change: (-change.change, change.kind, change.label))

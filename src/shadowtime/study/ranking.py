@@ -1,0 +1,141 @@
+"""Who is first by a metric, and whether that hangs on chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.metrics import REGISTRY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.types import Floats
+
+SAME = 1e-9
+"""Relative difference below which two values count as equal."""
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Two policies whose order changes: in ``times`` inputs the second was better after all."""
+
+    ahead: str
+    behind: str
+    times: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """The policies by a metric, best first, by their means over the inputs."""
+
+    metric: str
+    order: tuple[str, ...]
+    first: Mapping[str, int]
+    """In how many inputs a policy was first; ties count for each."""
+    swaps: tuple[Swap, ...]
+    inputs: int
+
+    @property
+    def stable(self) -> bool:
+        """The order is the same in every input."""
+        return not self.swaps
+
+    @property
+    def first_is_stable(self) -> bool:
+        """Nobody beats the first one in any input."""
+        return not any(swap.ahead == self.order[0] for swap in self.swaps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For results."""
+        return {
+            "order": list(self.order),
+            "stable": self.stable,
+            "first_is_stable": self.first_is_stable,
+            "first_in": dict(self.first),
+            "inputs": self.inputs,
+            "swaps": [
+                {"ahead": swap.ahead, "behind": swap.behind, "times": swap.times}
+                for swap in self.swaps
+            ],
+        }
+
+
+def sign_of(metric: str) -> int:
+    """1 if less is better, -1 if more is, 0 if neither or nobody knows.
+
+    Examples
+    --------
+    >>> sign_of("wait_mean_s"), sign_of("utilisation"), sign_of("jobs")
+    (1, -1, 0)
+    """
+    known = REGISTRY.get(metric)
+    return {"lower": 1, "higher": -1}.get(known.better, 0) if known else 0
+
+
+def winners(values: Mapping[str, float | None], metric: str) -> tuple[str, ...]:
+    """The policies with the best value; several of them are a tie, nobody where none is better.
+
+    Examples
+    --------
+    >>> winners({"a": 3.0, "b": 2.0, "c": 2.0}, "bsld_mean")
+    ('b', 'c')
+    """
+    sign = sign_of(metric)
+    known = {
+        name: sign * value
+        for name, value in values.items()
+        if value is not None and np.isfinite(value)
+    }
+    if not sign or len(known) < 2:
+        return ()
+    best = min(known.values())
+    return tuple(name for name, value in known.items() if _equal(value, best))
+
+
+def rank(values: Mapping[str, Floats], metric: str) -> Ranking | None:
+    """The order of policies over common inputs; ``values`` hold a number per input each.
+
+    None for a metric that has no better side or is missing somewhere.
+
+    Examples
+    --------
+    >>> found = rank({"a": np.array([3.0, 3.0]), "b": np.array([2.0, 4.5])}, "bsld_mean")
+    >>> found.order, found.stable, found.swaps
+    (('a', 'b'), False, (Swap(ahead='a', behind='b', times=1),))
+    """
+    sign = sign_of(metric)
+    columns = {name: sign * np.asarray(column, np.float64) for name, column in values.items()}
+    inputs = {len(column) for column in columns.values()}
+    if not sign or len(columns) < 2 or len(inputs) != 1 or inputs == {0}:
+        return None
+    table = np.stack(list(columns.values()))
+    if not bool(np.isfinite(table).all()):
+        return None
+    order = sorted(columns, key=lambda name: float(columns[name].mean()))
+    best = table.min(axis=0)
+    first = {name: int((columns[name] <= best + SAME * np.abs(best)).sum()) for name in columns}
+    return Ranking(
+        metric=metric,
+        order=tuple(order),
+        first=first,
+        swaps=_swaps(order, columns),
+        inputs=table.shape[1],
+    )
+
+
+def _swaps(order: Sequence[str], columns: Mapping[str, Floats]) -> tuple[Swap, ...]:
+    found = []
+    for ahead, behind in combinations(order, 2):
+        a, b = columns[ahead], columns[behind]
+        times = int((b < a - SAME * np.maximum(np.abs(a), np.abs(b))).sum())
+        if times:
+            found.append(Swap(ahead, behind, times))
+    return tuple(found)
+
+
+def _equal(a: float, b: float) -> bool:
+    return abs(a - b) <= SAME * max(abs(a), abs(b))

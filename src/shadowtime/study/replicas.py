@@ -1,0 +1,99 @@
+"""The inputs of a study: the log as it is, and copies of it that chance might have made."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+from shadowtime.workload.resample import resample_users
+from shadowtime.workload.shake import shaken
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.study.loads import Load
+    from shadowtime.workload import Workload
+
+Kind = Literal["none", "shaken", "resampled"]
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """How many copies, of which kind, from which seed.
+
+    shaken: every submission and run time moved a little (``workload.shake``). resampled: the
+    users drawn anew, each with all that she did (``workload.resample``). Copy k of a seed is
+    always the same, whatever the policy and however many copies there are: policies are compared
+    on common random numbers.
+    """
+
+    kind: Kind = "none"
+    count: int = 0
+    seed: int = SEED
+
+    @staticmethod
+    def of(*, shake: int = 0, resample: int = 0, seed: int = SEED) -> Replicas:
+        """From what was asked for.
+
+        Examples
+        --------
+        >>> Replicas.of(shake=20, seed=3)
+        Replicas(kind='shaken', count=20, seed=3)
+        """
+        if min(shake, resample) < 0 or 1 in (shake, resample):
+            raise UsageError("one copy of the log has no spread: shake or resample 2 or more times")
+        if shake and resample:
+            raise UsageError("shake the log or resample its users: each answers its own question")
+        if seed < 0:
+            raise UsageError(f"the seed is {seed}; give a whole number from 0")
+        kind: Kind = "shaken" if shake else "resampled" if resample else "none"
+        return Replicas(kind, shake or resample, seed)
+
+    def make(self, workload: Workload, cluster: Cluster, load: Load, number: int) -> Workload:
+        """Copy ``number`` (from 1; 0 is the log as it is) at a load.
+
+        Users are drawn before the load is set, so an offered load is met by every draw; shaking
+        comes last, so that a shake is as many seconds at any load.
+        """
+        rng = np.random.default_rng([self.seed, number])
+        if number and self.kind == "resampled":
+            workload = resample_users(workload, seed=rng)
+        workload = load.apply(workload, cluster)
+        return shaken(workload, seed=rng) if number and self.kind == "shaken" else workload
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.kind} inputs" if self.count else "the log as it is"
+
+
+class Shared:
+    """An input that several runs need: made when the first asks, dropped when the last is done.
+
+    So there are never more of them in memory than threads at work.
+    """
+
+    def __init__(
+        self, replicas: Replicas, workload: Workload, cluster: Cluster, load: Load, number: int
+    ) -> None:
+        self._recipe = (workload, cluster, load, number)
+        self._replicas = replicas
+        self._made: Workload | None = None
+        self._lock = threading.Lock()
+        self.users = 0
+        """Runs that still need it."""
+
+    def get(self) -> Workload:
+        with self._lock:
+            if self._made is None:
+                self._made = self._replicas.make(*self._recipe)
+            return self._made
+
+    def done(self) -> None:
+        """One run less."""
+        with self._lock:
+            self.users -= 1
+            if self.users == 0:
+                self._made = None

@@ -1,0 +1,71 @@
+"""Who is first, and whether it hangs on chance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shadowtime.metrics import ClassRow
+from shadowtime.study.losers import losers
+from shadowtime.study.ranking import rank, winners
+
+
+def test_less_wait_and_more_utilisation_win() -> None:
+    """The metric's own better side counts; a metric without one has no winner."""
+    values = {"a": 2.0, "b": 1.0}
+    assert winners(values, "wait_mean_s") == ("b",)
+    assert winners(values, "utilisation") == ("a",)
+    assert winners(values, "backfilled") == ()
+    assert winners({"a": None, "b": 1.0}, "wait_mean_s") == ()
+
+
+def test_an_order_that_holds_everywhere_is_stable() -> None:
+    """The same order in every input, ties allowed."""
+    found = rank({"a": np.array([1.0, 5.0]), "b": np.array([2.0, 5.0])}, "wait_mean_s")
+    assert found is not None and found.stable and found.first_is_stable
+    assert found.order == ("a", "b") and found.first == {"a": 2, "b": 1}
+
+
+def test_an_order_that_changes_is_said_to() -> None:
+    """Every pair that swaps is named, with how often."""
+    columns = {
+        "a": np.array([1.0, 1.0, 4.0]),
+        "b": np.array([3.0, 3.0, 3.0]),
+        "c": np.array([9.0, 9.0, 9.0]),
+    }
+    found = rank(columns, "bsld_mean")
+    assert found is not None and found.order == ("a", "b", "c")
+    assert not found.stable and not found.first_is_stable
+    assert [(swap.ahead, swap.behind, swap.times) for swap in found.swaps] == [("a", "b", 1)]
+    assert found.first == {"a": 2, "b": 1, "c": 0}
+
+
+def test_a_swap_below_the_first_place_leaves_the_winner_alone() -> None:
+    """Unstable as a whole, stable at the top."""
+    columns = {"a": np.array([1.0, 1.0]), "b": np.array([2.0, 5.0]), "c": np.array([3.0, 3.0])}
+    found = rank(columns, "bsld_mean")
+    assert found is not None and not found.stable and found.first_is_stable
+
+
+def test_a_missing_number_has_no_rank() -> None:
+    """A metric that one input lacks is not ranked."""
+    assert rank({"a": np.array([1.0]), "b": np.array([np.nan])}, "bsld_mean") is None
+    assert rank({"a": np.empty(0), "b": np.empty(0)}, "bsld_mean") is None
+
+
+def row(label: str, wait: float, share: float = 0.5) -> ClassRow:
+    metrics = {"wait_mean_s": wait, "share_of_jobs": share}
+    return ClassRow(kind="size", label=label, jobs=10, metrics=metrics)
+
+
+def test_losers_are_worse_by_more_than_chance() -> None:
+    """A share, a minute and enough jobs; the most harmed first."""
+    before = [row("1", 1000), row("2-4", 1000), row("5-16", 10), row("17-64", 1000, 0.001)]
+    after = [row("1", 1200), row("2-4", 1500), row("5-16", 40), row("17-64", 9000, 0.001)]
+    assert [change.label for change in losers(after, before)] == ["2-4", "1"]
+    assert losers(before, after) == []
+
+
+def test_from_no_wait_to_some_is_a_loss() -> None:
+    """Relative to nothing the change is infinite, and still counts."""
+    [found] = losers([row("1", 600)], [row("1", 0)])
+    assert found.change == float("inf")
