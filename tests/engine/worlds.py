@@ -31,10 +31,7 @@ def worlds(
         rest = tuple(draw(st.integers(0, c)) for c in capacity[1:])
         request = draw(lengths)
         run = draw(st.one_of(st.just(request), lengths))
-        if overruns:
-            limit = draw(st.sampled_from([request, request + 7, 1 << 30]))
-        else:
-            limit = request
+        limit = draw(st.sampled_from([request, request + 7, 1 << 30])) if overruns else request
         jobs.append(
             Job(
                 id=number,

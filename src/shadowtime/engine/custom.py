@@ -5,14 +5,16 @@ One type for all of them: the event loop is compiled once, whatever the function
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import types
 
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.jit import cached_cfunc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SIGNATURE = types.void(
     types.int64, types.int64[::1], types.int64[::1], types.int64[::1], types.float64[::1]

@@ -13,7 +13,7 @@ from shadowtime.policy import estimate as parts
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
-    from shadowtime.types import Ints
+    from shadowtime.types import Floats, Ints
     from shadowtime.workload import Workload
 
 
@@ -40,10 +40,28 @@ def known_at_submission(part: parts.Estimate, workload: Workload) -> Known:
     if isinstance(part, parts.Noisy):
         draw = np.random.default_rng(part.seed).uniform(-part.x, part.x, len(workload))
         guess = np.rint(workload.effective_run * (1.0 + draw))
-        clean = np.clip(guess, 1, MAX_SPAN).astype(np.int64)
-        return Known(clean, FIXED, False, int((clean != guess).sum()))
+        clean, count = clamped(guess, most=np.full(len(workload), MAX_SPAN), otherwise=request)
+        return Known(clean, FIXED, False, count)
     if isinstance(part, parts.Last):
         return Known(request, LAST, safe=False)
     if isinstance(part, parts.LastTwo):
         return Known(request, LAST_TWO, safe=False)
     raise PolicyError(f"the engine does not know the estimate part {part}")
+
+
+def clamped(guess: Floats, *, most: Ints, otherwise: Ints) -> tuple[Ints, int]:
+    """Predictions in whole seconds within [1, most], and how many had to be changed for that.
+
+    What is no number says nothing: ``otherwise`` (the request) is taken instead.
+
+    Examples
+    --------
+    >>> found, count = clamped(
+    ...     np.array([0.0, -3.0, np.nan, 99.0, np.inf, 7.0]),
+    ...     most=np.full(6, 50), otherwise=np.full(6, 40))
+    >>> found.tolist(), count
+    ([1, 1, 40, 50, 50, 7], 5)
+    """
+    known = np.where(np.isnan(guess), otherwise, guess)
+    within: Ints = np.rint(np.clip(known, 1, most)).astype(np.int64)
+    return within, int((np.isnan(guess) | (np.rint(known) != within)).sum())

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.engine.partitions import tables_of
 from shadowtime.errors import PolicyError
 from shadowtime.policy import backfill, estimate, order, preempt, reserve
+from shadowtime.policy.partition import ByClass
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -76,6 +78,9 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Loop:
     scale = common_scale(cluster.hosts[0].capacity) if weighing else None
     sunny = isinstance(policy.reserve, reserve.Sunny)
     depth = policy.reserve.jobs if isinstance(policy.reserve, reserve.Depth) else int(sunny)
+    tables = tables_of(policy.partition, cluster) if isinstance(policy.partition, ByClass) else None
+    if tables is not None:
+        depth = n  # the caps bound the reservations
     made = frame.make_frame(
         n=n,
         capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
@@ -87,6 +92,7 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Loop:
         prune=isinstance(policy.preempt, preempt.ShadowLoad) and policy.preempt.prune,
         phases=phases_of(policy.backfill),
         scale=scale,
+        tables=tables,
     )
     custom = (
         compile_order(policy.order.function) if isinstance(policy.order, order.Custom) else no_order
@@ -194,6 +200,15 @@ def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
         raise PolicyError(
             f"{policy.name}: backfill={policy.backfill} weighs the resources of a pool around a "
             "reservation; use a pool and reserve=1"
+        )
+    if isinstance(policy.partition, ByClass) and (
+        cluster.shape != "hosts"
+        or not isinstance(policy.reserve, reserve.Depth)
+        or not isinstance(policy.backfill, backfill.InOrder)
+    ):
+        raise PolicyError(
+            f"{policy.name}: partition=by-class needs a cluster of hosts, reservations planned at "
+            "every pass (reserve=K) and backfill=in-order"
         )
     loose = not getattr(policy.backfill, "extra_update", True)
     fixed = getattr(policy.reserve, "fixed_reservation", False)

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster.dedicated import dedicated
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.partitions import classes_of, refuse_homeless
 from shadowtime.engine.plan import plan
 from shadowtime.errors import UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, EVENTS, KILLS, PASSES, SLIPPED, VOLATILE
 from shadowtime.kernel.state import State, World, build
+from shadowtime.policy.partition import ByClass
 from shadowtime.schedule import Attempts, Schedule
 
 if TYPE_CHECKING:
@@ -47,12 +50,30 @@ def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Sche
         return simulate_object(workload, cluster, policy)
     known = known_at_submission(policy.estimate, workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
+    mark_classes(state, workload, cluster, policy)
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
     loop = plan(policy, cluster, len(workload))
     while loop(state, world) == ROOM_NEEDED:
         state = with_more_room(state)
-    return as_schedule(workload, state, world, name=policy.name, claims=claims_of(policy, workload))
+    claims = claims_of(policy, workload)
+    made = as_schedule(workload, state, world, name=policy.name, claims=claims)
+    return made.replace(place=places_of(state, cluster)) if cluster.shape == "hosts" else made
+
+
+def places_of(state: State, cluster: Cluster) -> tuple[str, ...]:
+    """The host every job ran on, by name."""
+    names = [host.name for host in cluster.hosts]
+    return tuple(names[host] for host in state.job[:, f.HOST].tolist())
+
+
+def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Policy) -> None:
+    """Write down who takes a whole host, and the classes of the partition part."""
+    if cluster.shape == "hosts":
+        state.job[:, f.EXCLUSIVE] = dedicated(workload, cluster)
+    if isinstance(policy.partition, ByClass):
+        refuse_homeless(policy.partition, cluster, workload)
+        state.job[:, f.CLASS] = classes_of(policy.partition, workload)
 
 
 def refuse_unfit(workload: Workload, cluster: Cluster) -> None:

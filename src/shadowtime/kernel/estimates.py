@@ -25,7 +25,7 @@ from shadowtime.kernel.fields import (
 )
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.queue import reestimate
-from shadowtime.kernel.registers import ARRIVED, BIG, LEARNER, NOBODY, NOW
+from shadowtime.kernel.registers import ARRIVED, BIG, CLAMPED, LEARNER, NOBODY, NOW
 
 FIXED = 0
 LAST = 1
@@ -34,7 +34,10 @@ LAST_TWO = 2
 
 @kernel
 def predict(s: Any, job: int) -> int:
-    """Prediction for a job from its user's history as it stands: within [1, request]."""
+    """Prediction for a job from its user's history as it stands: within [1, request].
+
+    One that had to be brought within is counted, every time it is made.
+    """
     user = s.job[job, USER]
     request = s.job[job, REQUEST]
     if user == s.reg[NOBODY] or s.user[user, LAST_RUN] < 0:
@@ -47,7 +50,10 @@ def predict(s: Any, job: int) -> int:
         return max(1, request)
     else:
         guess = (s.user[user, LAST_RUN] + s.user[user, BEFORE_RUN]) // 2
-    return max(1, min(request, guess))
+    within = max(1, min(request, guess))
+    if within != guess:
+        s.reg[CLAMPED] += 1
+    return within
 
 
 @kernel

@@ -1,9 +1,10 @@
 """How kernels are compiled, and where the compiled code lies.
 
 Numba's disk cache looks at one file at a time: it does not see that a callee in another file
-changed. So the cache folder is keyed by a digest of every source file that holds a kernel, and by
-what changes the generated code: versions and the bounds-check flag, which Numba's own key ignores.
-The folder is ``$SHADOWTIME_CACHE``, else the user's cache folder.
+changed. So the cache folder of an entry is keyed by a digest of every source file of ours that its
+own file imports, directly or not, and by what changes the generated code: versions and the
+bounds-check flag, which Numba's own key ignores. The folder is ``$SHADOWTIME_CACHE``, else the
+user's cache folder.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -22,39 +24,60 @@ from numba.core import config as numba_config
 from numba.core import event as numba_event
 
 PACKAGE = Path(__file__).resolve().parent.parent
-MARKS = (b"@kernel", b"@routine", b"@entry", b"@allocating_entry", b"@cached_cfunc")
+IMPORT = re.compile(
+    rb"^\s*(?:from|import) (shadowtime[\w.]*)(?: import ([^#\n(]+|\([^)]*\)))?", re.MULTILINE
+)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 """No fastmath: results must not depend on the compiler's mood."""
 
 
-def source_digest(folder: Path = PACKAGE) -> str:
-    """Digest of every file below ``folder`` that holds a kernel.
+def imported_files(path: Path, root: Path = PACKAGE) -> set[Path]:
+    """Files of the package that a file imports, read from its text."""
+    found = set()
+    for module, names in IMPORT.findall(path.read_bytes()):
+        place = root.joinpath(*module.decode().split(".")[1:])
+        words = re.findall(rb"\w+", names)
+        for candidate in (place, *(place / word.decode() for word in words)):
+            if candidate.with_suffix(".py").is_file():
+                found.add(candidate.with_suffix(".py"))
+            elif (candidate / "__init__.py").is_file():
+                found.add(candidate / "__init__.py")
+    return found
+
+
+def source_digest(path: Path, root: Path = PACKAGE) -> str:
+    """Digest of a file and of every file of the package it imports, directly or not.
 
     Examples
     --------
-    >>> len(source_digest())
+    >>> len(source_digest(Path(__file__)))
     16
     """
+    seen: set[Path] = set()
+    todo = [path.resolve()]
+    while todo:
+        file = todo.pop()
+        if file not in seen:
+            seen.add(file)
+            todo.extend(imported_files(file, root))
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        text = path.read_bytes()
-        if any(mark in text for mark in MARKS):
-            digest.update(str(path.relative_to(folder)).encode() + b"\0" + text)
+    for file in sorted(seen):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
 @cache
-def cache_folder() -> Path:
-    """Where this build of the kernels is kept."""
+def cache_folder(path: Path) -> Path:
+    """Where the compiled entries of a source file are kept."""
     base = os.environ.get("SHADOWTIME_CACHE")
     if base is None:
         home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         base = os.path.join(home, "shadowtime")
     checked = "-checked" if numba_config.BOUNDSCHECK else ""
     build = f"py{platform.python_version()}-numba{numba.__version__}{checked}"
-    return Path(base) / "kernels" / f"{source_digest()}-{build}"
+    return Path(base) / "kernels" / f"{path.stem}-{source_digest(path)}-{build}"
 
 
 @contextlib.contextmanager
@@ -106,11 +129,17 @@ def allocating_entry(function: Function) -> Function:
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    with _cached_in(cache_folder()):
-        try:
-            return cast("Function", numba.njit(**(OPTIONS | options))(function))
-        except (KeyError, TypeError):  # a Numba without one of the private options
-            return cast("Function", numba.njit(**OPTIONS)(function))
+    if not options.get("cache", True):
+        return _jit(function, options)
+    with _cached_in(cache_folder(Path(function.__code__.co_filename))):
+        return _jit(function, options)
+
+
+def _jit(function: Function, options: dict[str, Any]) -> Function:
+    try:
+        return cast("Function", numba.njit(**(OPTIONS | options))(function))
+    except (KeyError, TypeError):  # a Numba without one of the private options
+        return cast("Function", numba.njit(**OPTIONS)(function))
 
 
 class _Once(numba_event.Listener):
@@ -128,7 +157,7 @@ class _Once(numba_event.Listener):
 
 @contextlib.contextmanager
 def before_first_compile(callback: Callable[[], None]) -> Iterator[None]:
-    """Call ``callback`` once if anything has to be compiled inside the block (not if all is cached)."""
+    """Call ``callback`` once if something has to be compiled inside the block."""
     with numba_event.install_listener("numba:compile", _Once(callback)):
         yield
 
@@ -137,7 +166,7 @@ def cached_cfunc(signature: Any) -> Callable[[Function], Any]:
     """Compile a function to a typed pointer that kernels can take as an argument."""
 
     def compiled(function: Function) -> Any:
-        with _cached_in(cache_folder()):
+        with _cached_in(cache_folder(Path(function.__code__.co_filename))):
             return numba.cfunc(signature, nopython=True, cache=True)(function)
 
     return compiled

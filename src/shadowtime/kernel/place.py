@@ -1,18 +1,24 @@
 """Where a job goes: best fit over the hosts (spec 3.3); on a pool there is one host to choose from.
 
 Best fit leaves the fewest processors, then the least of each further resource, then the lowest
-index.
+index. The partition part's tables come first (spec 3.4): ``tier`` says which hosts a class of jobs
+may use, and in which order of preference; ``group`` and ``cap`` bound the reservations.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.fields import FREE
+from shadowtime.kernel.fields import CAPACITY, CLASS, FREE, NEED
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.profile import earliest_on, holds_until
 from shadowtime.kernel.registers import NEVER, NOW
 from shadowtime.kernel.running import fits, need_on
+
+RUN, RESERVE = 0, 1
+"""Tables of tiers: -1 where a class may not go."""
+RESERVATIONS, TIMES = 0, 1
+"""Caps of a group of hosts: reservations in all; times each host's resources (0: no bound)."""
 
 
 @kernel
@@ -27,28 +33,65 @@ def leaves_less_now(s: Any, job: int, a: int, b: int) -> bool:
 
 
 @kernel
-def host_now(s: Any, job: int) -> int:
-    """The best host with room for the job now, -1 if none has."""
+def host_now(s: Any, f: Any, job: int) -> int:
+    """The best host with room for the job now, -1 if none has; a preferred one if any."""
     best = -1
+    kind = s.job[job, CLASS]
     for h in range(s.host.shape[1]):
-        if fits(s, job, h) and (best < 0 or leaves_less_now(s, job, h, best)):
+        tier = f.tier[RUN, kind, h]
+        if tier < 0 or not fits(s, job, h):
+            continue
+        if best < 0 or is_better_now(s, f, job, kind, h, best):
             best = h
     return best
 
 
 @kernel
-def host_around(s: Any, p: Any, job: int, length: int) -> int:
+def is_better_now(s: Any, f: Any, job: int, kind: int, a: int, b: int) -> bool:
+    """True if host ``a`` is preferred to host ``b``: by tier, then best fit."""
+    if f.tier[RUN, kind, a] != f.tier[RUN, kind, b]:
+        return f.tier[RUN, kind, a] < f.tier[RUN, kind, b]
+    return leaves_less_now(s, job, a, b)
+
+
+@kernel
+def host_around(s: Any, f: Any, job: int, length: int) -> int:
     """The best host that can hold the job from now on for ``length`` around all reservations."""
     best = -1
+    kind = s.job[job, CLASS]
     until = s.reg[NOW] + length
     for h in range(s.host.shape[1]):
         if (
-            fits(s, job, h)
-            and (best < 0 or leaves_less_now(s, job, h, best))
-            and holds_until(s, p, job, h, until)
+            f.tier[RUN, kind, h] >= 0
+            and fits(s, job, h)
+            and (best < 0 or is_better_now(s, f, job, kind, h, best))
+            and holds_until(s, f.profile, job, h, until)
         ):
             best = h
     return best
+
+
+@kernel
+def may_reserve(s: Any, f: Any, job: int, h: int) -> bool:
+    """True if the caps of the partition part leave room for a reservation on a host."""
+    group = f.group[h]
+    if f.cap[group, RESERVATIONS] <= f.booked[f.booked.shape[0] - 1 - group, 0]:
+        return False
+    times = f.cap[group, TIMES]
+    for k in range(s.host.shape[2]):
+        if s.job[job, NEED + k] > s.host[CAPACITY, h, k]:
+            return False
+        if times > 0 and (f.booked[h, k] + need_on(s, job, h, k) > times * s.host[CAPACITY, h, k]):
+            return False
+    return True
+
+
+@kernel
+def note_reservation(s: Any, f: Any, job: int, h: int) -> None:
+    """Count a reservation against the caps."""
+    f.booked[f.booked.shape[0] - 1 - f.group[h], 0] += 1
+    for k in range(s.host.shape[2]):
+        f.booked[h, k] += need_on(s, job, h, k)
 
 
 @kernel
@@ -77,13 +120,29 @@ def leaves_less_at(s: Any, p: Any, job: int, a: int, b: int, when: int) -> bool:
 
 
 @kernel
-def earliest_host(s: Any, p: Any, job: int, length: int) -> tuple[int, int]:
-    """(start, host) of the earliest place for the job; ties by best fit at that instant."""
+def earliest_host(s: Any, f: Any, job: int, length: int) -> tuple[int, int]:
+    """(start, host) of the earliest place for a reservation, host -1 if none is allowed.
+
+    Ties go to the host that is left with the least at that instant. Hosts of a later tier are
+    taken only if they are strictly earlier.
+    """
     best, when = -1, NEVER
+    kind = s.job[job, CLASS]
+    p = f.profile
     for h in range(s.host.shape[1]):
-        start = earliest_on(s, p, job, h, length)
-        if start >= NEVER:
+        tier = f.tier[RESERVE, kind, h]
+        if tier < 0 or not may_reserve(s, f, job, h):
             continue
-        if start < when or (start == when and leaves_less_at(s, p, job, h, best, when)):
-            best, when = h, start
+        start = earliest_on(s, p, job, h, length)
+        if best >= 0:
+            if start > when:
+                continue
+            if start == when:
+                if tier > f.tier[RESERVE, kind, best]:
+                    continue
+                if tier == f.tier[RESERVE, kind, best] and not leaves_less_at(
+                    s, p, job, h, best, when
+                ):
+                    continue
+        best, when = h, start
     return when, best

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.policy.part import Part, parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Order(Part):

@@ -1,11 +1,18 @@
-"""Slot ``partition``: where may it run, where may it reserve?"""
+"""Slot ``partition``: where may it run, where may it reserve?
+
+A partition part is a set of tables: which classes of jobs there are, on which hosts each may run
+and reserve, in which order of preference, and how many reservations a group of hosts takes.
+Another definition of classes is another part, not another engine.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shadowtime.policy.part import Part
+from shadowtime.policy.part import Part, parameter
+
+HOUR = 3600
 
 
 class Partition(Part):
@@ -22,4 +29,33 @@ class Anywhere(Partition):
     summary: ClassVar[str] = "every job may run on every host"
 
 
-NAMED: dict[str, Partition] = {part.name: part() for part in (Anywhere,)}
+@dataclass(frozen=True)
+class ByClass(Partition):
+    """Class partitioning (spec 3.4): some hosts for large jobs, the rest for the others.
+
+    Class one is the first ``hosts`` of the widest hosts, those with the most memory first. Large
+    jobs run there; short ones (request up to ``hours``) may too; ``large`` says whether large jobs
+    may also run in class two. Only large jobs reserve in class one, up to ``times`` the resources
+    of each host; class two takes ``reservations`` in all.
+    """
+
+    name: ClassVar[str] = "by-class"
+    summary: ClassVar[str] = "hosts for large jobs, which short jobs may use; the rest for others"
+    hosts: int = parameter(3, "hosts of class one (n)", low=1)
+    hours: float = parameter(50.0, "longest request of a short job in hours (r)", low=0)
+    large: str = parameter(
+        "class-one",
+        "where large jobs run: class-one (L/SM) or anywhere (L/A)",
+        choices=("class-one", "anywhere"),
+    )
+    by: str = parameter(
+        "procs",
+        "what makes a job large: procs, memory, or the number of its queue, group or user",
+        choices=("procs", "memory", "queue", "group", "user"),
+    )
+    above: int = parameter(64, "large means more than this", low=0)
+    reservations: int = parameter(2, "reservations in class two", low=0)
+    times: int = parameter(2, "reservations in class one: times each host's resources", low=1)
+
+
+NAMED: dict[str, Partition] = {part.name: part() for part in (Anywhere, ByClass)}

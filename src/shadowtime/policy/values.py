@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable
 from dataclasses import Field, fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime.errors import PolicyError
 from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
-from shadowtime.policy.grammar import Call
 from shadowtime.policy.part import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shadowtime.policy.grammar import Call
 
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 SomePart = TypeVar("SomePart", bound=Part)

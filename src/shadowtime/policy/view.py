@@ -71,7 +71,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Promise:
-    """Tell when a blocked job is expected to start; the first promise of a job is kept on record."""
+    """Tell when a blocked job is expected to start; its first promise is kept on record."""
 
     job: int
     start: int

@@ -37,7 +37,7 @@ from shadowtime.kernel.fields import (
 )
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
-from shadowtime.kernel.place import earliest_host, host_around, host_now
+from shadowtime.kernel.place import earliest_host, host_around, host_now, note_reservation
 from shadowtime.kernel.profile import Profile, build_profile, make_profile, occupy
 from shadowtime.kernel.queue import first_waiting, gather
 from shadowtime.kernel.registers import (
@@ -81,6 +81,10 @@ class Frame(NamedTuple):
     key: Any  # float64[n]
     column: Any  # int64[3, n]: submit, estimate and processors for a custom order
     scale: Any  # int64[K + 1]: balance.py
+    tier: Any  # int64[2, classes, H]: place.py
+    group: Any  # int64[H]: partition of a host
+    cap: Any  # int64[groups, 2]: bounds of its reservations
+    booked: Any  # int64[H + groups, K]: reserved in this pass on each host; then by group, counted
     frozen: Any  # int64[2]: fullest share and sum of shares at the beginning of a phase
 
 
@@ -96,6 +100,7 @@ def make_frame(
     prune: bool = False,
     phases: Any = ((0, ORDER, 0),),
     scale: Any = None,
+    tables: Any = None,
 ) -> Frame:
     """Parameters and room for a run of ``n`` jobs."""
     hosts, resources = capacity.shape
@@ -111,6 +116,10 @@ def make_frame(
         key=np.zeros(n + 1, np.float64),
         column=np.empty((3, n + 1 if order == CUSTOM else 1), np.int64),
         scale=np.zeros(resources + 1, np.int64) if scale is None else scale,
+        tier=np.zeros((2, 1, hosts), np.int64) if tables is None else tables.tier,
+        group=np.zeros(hosts, np.int64) if tables is None else tables.group,
+        cap=np.array([[depth, 0]], np.int64) if tables is None else tables.cap,
+        booked=np.zeros((hosts + (1 if tables is None else len(tables.cap)), resources), np.int64),
         frozen=np.zeros(2, np.int64),
     )
 
@@ -147,7 +156,7 @@ def start_in_arrival_order(s: Any, f: Any) -> int:
     """Steps 1 and the first reservation of 2; returns how many candidates are left in the heap."""
     head = first_waiting(s)
     while head >= 0:
-        host = host_now(s, head)
+        host = host_now(s, f, head)
         if host >= 0:
             begin_first(s, head, host)
         elif f.par[PREEMPT] != 0 and make_room(s, head, f.par[PRUNE] != 0):
@@ -183,7 +192,7 @@ def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
     size = count
     while size > 0:
         job = f.jobs[f.heap[0]]
-        host = host_now(s, job)
+        host = host_now(s, f, job)
         if host < 0:
             break
         size = pop_first(s, f.heap, size, f.jobs, f.key, False)
@@ -212,6 +221,7 @@ def block_head(s: Any, f: Any, head: int) -> bool:
         reg[SHADOW] = sunny_shadow(s, head)
     else:
         build_profile(s, f.profile)
+        f.booked[:] = 0
         reg[SHADOW] = reserve(s, f, head)
     if first_time:
         s.job[head, PROMISED] = reg[SHADOW]
@@ -232,9 +242,12 @@ def nobody_narrow(s: Any) -> bool:
 
 @kernel
 def reserve(s: Any, f: Any, job: int) -> int:
-    """Put the job into the profile at its earliest start; return that."""
+    """Put the job into the profile at its earliest start; -1 if it may reserve nowhere."""
     length = s.job[job, ESTIMATE]
-    start, host = earliest_host(s, f.profile, job, length)
+    start, host = earliest_host(s, f, job, length)
+    if host < 0:
+        return -1
+    note_reservation(s, f, job, host)
     occupy(s, f.profile, job, host, start, start + length)
     return start
 
@@ -247,14 +260,13 @@ def reserve_more(s: Any, f: Any, size: int) -> int:
         job = f.jobs[f.heap[0]]
         size = pop_first(s, f.heap, size, f.jobs, f.key, False)
         length = s.job[job, ESTIMATE]
-        host = host_around(s, f.profile, job, length)
+        host = host_around(s, f, job, length)
         if host >= 0:
             now = s.reg[NOW]
             occupy(s, f.profile, job, host, now, now + length)
             begin(s, job, host, BACKFILLED)
         else:
-            reserve(s, f, job)
-            made += 1
+            made += reserve(s, f, job) >= 0
     return size
 
 

@@ -69,7 +69,7 @@ def keep_narrow(s: Any, f: Any, size: int) -> int:
     kept = 0
     for i in range(size):
         place = f.heap[i]
-        if host_now(s, f.jobs[place]) >= 0:
+        if host_now(s, f, f.jobs[place]) >= 0:
             f.heap[kept] = place
             kept += 1
     return kept
@@ -79,14 +79,14 @@ def keep_narrow(s: Any, f: Any, size: int) -> int:
 def host_by_test(s: Any, f: Any, job: int, test: int) -> int:
     """Where the job may start now under a test, -1 if it may not."""
     if test == AROUND:
-        return host_around(s, f.profile, job, s.job[job, ESTIMATE])
+        return host_around(s, f, job, s.job[job, ESTIMATE])
     if test >= NOT_WORSE:
         if not keeps_balance(s, f, job, test):
             return -1
-        return host_around(s, f.profile, job, s.job[job, ESTIMATE])
+        return host_around(s, f, job, s.job[job, ESTIMATE])
     if test == BY_SHADOW and s.reg[NOW] + s.job[job, ESTIMATE] > s.reg[SHADOW]:
         return -1
-    return host_now(s, job)
+    return host_now(s, f, job)
 
 
 @kernel

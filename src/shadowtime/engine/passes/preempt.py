@@ -16,7 +16,7 @@ from shadowtime.kernel.running import fits, job_at, stop
 
 @routine
 def make_room(s: Any, head: int, prune: bool) -> bool:
-    """Kill shadow jobs so that the head fits on the pool; False, and nothing, if that is in vain."""
+    """Kill shadow jobs so that the head fits on the pool; nobody, and False, if in vain."""
     if not enough_above(s, head, head):
         return False
     if prune:

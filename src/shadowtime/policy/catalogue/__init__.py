@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from shadowtime.policy.catalogue import class_partitioning, classic, ibb, pv_easy
-from shadowtime.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from shadowtime.policy.policy import Policy
 
 MODULES = (classic, class_partitioning, pv_easy, ibb)
 

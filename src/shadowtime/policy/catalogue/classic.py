@@ -18,7 +18,7 @@ POLICIES = (
         name="greedy",
         reserve=Nobody(),
         backfill=Anybody(),
-        summary="skip what does not fit, no reservation (HTCondor's best-fit); wide jobs may starve",
+        summary="skip what does not fit, no reservation; wide jobs may starve",
         paper="Liu et al. 2016 (IBB), section 2",
     ),
     Policy(
