@@ -18,9 +18,8 @@ release = version = shadowtime.__version__
 extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "**/_*.md"]
+exclude_patterns = ["_*", "**/_*.md"]
 html_theme = "furo"
 html_title = "Shadowtime"
-suppress_warnings = ["toc.empty_glob"]  # docs/benchmarks appears with the first scripts/bench
 
 write_pages()

@@ -92,7 +92,15 @@ def command_line() -> str:
     return "".join(pages(app, top, 2))
 
 
+def speed() -> str:
+    """The way to the benchmarks, once scripts/bench has been run."""
+    if not (HERE / "benchmarks" / "index.md").exists():
+        return ""
+    return "```{toctree}\n:caption: Speed\n:maxdepth: 1\n\nbenchmarks/index\n```\n"
+
+
 PAGES = {
+    "_speed.md": speed,
     "reference/_metrics.md": metrics,
     "reference/_cleaning.md": cleaning,
     "reference/_claims.md": claims,
