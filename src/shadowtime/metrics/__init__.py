@@ -1,5 +1,6 @@
 """From a schedule, simulated or recorded, to numbers."""
 
+from shadowtime.metrics.accuracy import AccuracyRow, accuracy, accuracy_by
 from shadowtime.metrics.by_class import ClassRow, by_class
 from shadowtime.metrics.classes import KINDS, Classes, classify
 from shadowtime.metrics.delayed_by import Delays, delayed_by
@@ -16,6 +17,7 @@ from shadowtime.metrics.window import Window
 __all__ = [
     "KINDS",
     "REGISTRY",
+    "AccuracyRow",
     "ClassRow",
     "Classes",
     "Delays",
@@ -24,6 +26,8 @@ __all__ = [
     "Metric",
     "Violations",
     "Window",
+    "accuracy",
+    "accuracy_by",
     "by_class",
     "classify",
     "delayed_by",

@@ -124,6 +124,22 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
      "mean of (start - first promise) / max(run, 10 s) over violations"),
     ("violation_si_max", "Largest slowdown increment", "", "lower", "fairness",
      "largest (start - first promise) / max(run, 10 s)"),
+    ("prediction_error_mean", "Mean relative prediction error", "share", "lower", "prediction",
+     "mean of |prediction - run| / run"),
+    ("prediction_error_median", "Median relative prediction error", "share", "lower", "prediction",
+     "nearest-rank median of |prediction - run| / run"),
+    ("prediction_error_mean_s", "Mean prediction error", "s", "lower", "prediction",
+     "mean of |prediction - run|"),
+    ("prediction_accuracy_mean", "Mean accuracy of predictions", "", "higher", "prediction",
+     "mean of the smaller of prediction and run over the larger: 1 if all are exact"),
+    ("prediction_under", "Under-predicted", "share", "lower", "prediction",
+     "jobs that ran longer than predicted over all jobs"),
+    ("prediction_over", "Over-predicted", "share", "neither", "prediction",
+     "jobs that ran shorter than predicted over all jobs"),
+    ("prediction_under_mean_s", "Mean under-prediction", "s", "lower", "prediction",
+     "mean of run - prediction over the under-predicted jobs"),
+    ("prediction_over_mean_s", "Mean over-prediction", "s", "lower", "prediction",
+     "mean of prediction - run over the over-predicted jobs"),
 )  # fmt: skip
 
 

@@ -1,0 +1,155 @@
+"""What a policy's predictor said of each job, and how far it was off.
+
+A schedule holds no predictions, but it holds all that they were made from: which jobs of a user
+had ended by when. So they are worked out again, exactly as the engine made them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.engine.estimates import known_at_submission
+from shadowtime.metrics.accuracy import AccuracyRow, accuracy, accuracy_by
+from shadowtime.metrics.measure import matched
+from shadowtime.policy import estimate as parts
+from shadowtime.schedule.runs import started
+from shadowtime.types import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload import Workload
+
+
+def predictions(schedule: Schedule, workload: Workload, part: parts.Estimate) -> Ints:
+    """The run time that an estimate part predicted for every job when it (last) started.
+
+    Rules
+    -----
+    ``last`` looks at its user's jobs that had ended when the job started, ``last-two`` at those
+    that had ended when it was submitted (its corrections are left out); the other parts do not
+    learn. Jobs that end at an instant count there, the one with the largest id last. A job
+    without a user, or whose user has no history, is predicted its request.
+
+    Examples
+    --------
+    >>> from shadowtime.policy.estimate import Last
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(
+    ...     submit=[0, 5, 20], run=[10, 9, 9], request=[20, 50, 50], procs=[1, 1, 1],
+    ...     user=[7, 7, 7], recorded_start=[0, 5, 20])
+    >>> predictions(Schedule.recorded(w), w, Last()).tolist()
+    [20, 50, 9]
+    """
+    schedule = matched(schedule, workload)
+    if isinstance(part, parts.Last):
+        return _last(schedule, workload)
+    if isinstance(part, parts.LastTwo):
+        return _last_two(schedule, workload)
+    return known_at_submission(part, workload).estimate
+
+
+@dataclass(frozen=True, eq=False)
+class _History:
+    """The finished jobs of every user in the order of their ends, to be asked about moments."""
+
+    of: Ints
+    user: Ints
+    """Every job's user, numbered from 0; the unknown one too."""
+    known: AnyArray
+    key: Ints
+    width: int
+
+    @staticmethod
+    def build(schedule: Schedule, workload: Workload) -> _History:
+        user = np.unique(workload.user, return_inverse=True)[1].astype(np.int64)
+        known = workload.user > UNKNOWN
+        done = np.flatnonzero(started(schedule))
+        of = done[np.lexsort((workload.job_id[done], schedule.end[done], user[done]))]
+        latest = max(int(schedule.end.max(initial=0)), int(workload.submit.max(initial=0)))
+        width = max(latest, int(schedule.start.max(initial=0))) + 2
+        return _History(of, user, known, user[of] * width + schedule.end[of], width)
+
+    def ended_by(self, moment: Ints, *, back: int) -> Ints:
+        """For each job the ``back``-th last job of its user that had ended by then, -1 if none."""
+        if len(self.of) == 0:
+            return np.full(len(moment), UNKNOWN, np.int64)
+        asked = self.user * self.width + np.maximum(moment, 0)
+        place = np.searchsorted(self.key, asked, side="right") - 1 - back
+        found = self.of[np.maximum(place, 0)]
+        there = (place >= 0) & (self.user[found] == self.user) & self.known
+        return np.where(there, found, UNKNOWN)
+
+
+def _last(schedule: Schedule, workload: Workload) -> Ints:
+    before = _History.build(schedule, workload).ended_by(schedule.start, back=0)
+    request = workload.request
+    asked = np.maximum(request[before], 1)
+    # The engine's whole numbers: run / request of the last job times this request, rounded.
+    guess = ((schedule.end - schedule.start)[before] * request + asked // 2) // asked
+    found: Ints = np.where(before == UNKNOWN, request, np.minimum(guess, request))
+    return np.maximum(found, 1)
+
+
+def _last_two(schedule: Schedule, workload: Workload) -> Ints:
+    history = _History.build(schedule, workload)
+    last = history.ended_by(workload.submit, back=0)
+    second = history.ended_by(workload.submit, back=1)
+    run, request = schedule.end - schedule.start, workload.request
+    guess = np.minimum((run[last] + run[second]) // 2, request)
+    found: Ints = np.where((last == UNKNOWN) | (second == UNKNOWN), request, guess)
+    return np.maximum(found, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """A predictor's errors on one schedule: over all jobs, by size and by user."""
+
+    predictor: str
+    policy: str
+    jobs: int
+    overall: Mapping[str, float]
+    by_size: tuple[AccuracyRow, ...]
+    by_user: tuple[AccuracyRow, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "predictor": self.predictor,
+            "policy": self.policy,
+            "jobs": self.jobs,
+            "overall": dict(self.overall),
+            "by_size": [row.as_dict() for row in self.by_size],
+            "by_user": [row.as_dict() for row in self.by_user],
+        }
+
+
+def accuracy_report(schedule: Schedule, workload: Workload, part: parts.Estimate) -> Accuracy:
+    """How far a predictor was off on a schedule, whichever policy made it.
+
+    Examples
+    --------
+    >>> from shadowtime.policy.estimate import Requested
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(
+    ...     submit=[0, 5], run=[10, 10], request=[20, 30], procs=[1, 1], recorded_start=[0, 5])
+    >>> accuracy_report(Schedule.recorded(w), w, Requested()).overall["prediction_error_mean"]
+    1.5
+    """
+    guess = predictions(schedule, workload, part)
+    ran = started(matched(schedule, workload))
+    return Accuracy(
+        predictor=str(part),
+        policy=schedule.policy,
+        jobs=int(ran.sum()),
+        overall=accuracy(guess[ran], workload.effective_run[ran]),
+        by_size=tuple(accuracy_by(guess, workload, "size", only=ran)),
+        by_user=tuple(accuracy_by(guess, workload, "user", only=ran)),
+    )
