@@ -119,6 +119,20 @@ schedule = click.option(
     help="Write the schedule, a row per job (.csv or .parquet).",
 )
 
+report = click.option(
+    "--report",
+    metavar="OUT.html",
+    type=click.Path(dir_okay=False),
+    help="Write one self-contained page: the verdict, the schedules, where each number is from.",
+)
+
+figures = click.option(
+    "--figures",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Draw figures for papers and slides (SVG and PDF).",
+)
+
 
 def print_json(value: object) -> None:
     """One JSON object on standard output."""

@@ -26,12 +26,13 @@ class Advance(Protocol):
 
 @contextlib.contextmanager
 def working(
-    what: str, *, steps: int | None = None, patience: float = PATIENCE
+    what: str, *, steps: int | None = None, patience: float = PATIENCE, quiet: bool = False
 ) -> Iterator[Advance]:
     """Show ``what`` while the block runs, with a bar where the number of steps is known.
 
     Nothing is shown before ``patience`` seconds. On a terminal the line moves and vanishes at the
-    end; elsewhere it is printed once, so that a log says what took so long.
+    end; elsewhere it is printed once, so that a log says what took so long (not if ``quiet``: the
+    caller has said it).
     """
     console = errors()
     columns = [SpinnerColumn(), TextColumn("{task.description}")]
@@ -45,7 +46,7 @@ def working(
     def announce() -> None:
         if console.is_terminal:
             progress.start()
-        else:
+        elif not quiet:
             note(f"{what} ...")
 
     timer = threading.Timer(patience, announce)

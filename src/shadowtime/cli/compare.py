@@ -1,0 +1,193 @@
+"""shadowtime compare: one log, one machine, several policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from shadowtime.report import ReportInput
+    from shadowtime.study import Comparison, Setting
+
+LEGEND = "best of its column; bsld: bounded slowdown, mwbs: the same weighted by processors"
+PAIRED = (
+    "mean difference with its 95 % interval, each copy against the same copy; "
+    "? the sign is not certain"
+)
+
+
+@click.command("compare")
+@options.trace
+@options.cluster
+@options.policies
+@click.option(
+    "--load",
+    "loads",
+    multiple=True,
+    metavar="L",
+    help="Jobs arriving 1.2 times as fast (1.2), or so that they offer a load (offered=0.9); "
+    "repeatable. [default: as recorded]",
+)
+@click.option(
+    "--shake",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also run N copies of the log with every submission and run time moved a little: a rank "
+    "that changes with them is an accident.",
+)
+@click.option(
+    "--resample",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also run N logs made of the same users drawn anew: what another year might bring.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="S",
+    help="Where the copies come from; the same for every policy.",
+)
+@options.cleaning
+@options.window
+@options.folder
+@options.as_json
+@options.report
+@options.figures
+def command(
+    trace: str,
+    cluster: str | None,
+    policies: tuple[str, ...],
+    loads: tuple[str, ...],
+    shake: int,
+    resample: int,
+    seed: int,
+    window: str | None,
+    folder: str | None,
+    as_json: bool,
+    report: str | None,
+    figures: str | None,
+    **cleaning: Any,
+) -> None:
+    """Run the job log TRACE under several policies: who wins, by how much, who pays.
+
+    The first policy is the one that the others are measured against.
+
+    \b
+    shadowtime compare log.swf.gz -p easy -p easy-sjbf -p conservative
+    shadowtime compare log.swf.gz -p easy -p lxfw --shake 20
+    shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
+    """
+    from shadowtime.cli import comparing
+    from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.results import as_object
+    from shadowtime.metrics import Window
+    from shadowtime.policy import parse_policy
+    from shadowtime.study import Load
+
+    scored = Window.parse(window or "all")
+    chosen = [parse_policy(policy) for policy in policies]
+    wanted = [Load.parse(text) for text in loads] or [Load()]
+    workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    found = comparing.run_comparison(
+        workload,
+        machine,
+        chosen,
+        loads=wanted,
+        shake=shake,
+        resample=resample,
+        seed=seed,
+        window=scored,
+    )
+    results = [
+        comparing.as_report(found, setting, title=_title(setting), command=options.command_line())
+        for setting in found.settings
+    ]
+    content = as_object(results[0], scored, **found.as_dict())
+    if folder:
+        comparing.write_comparison(content, found, results, folder)
+    if report:
+        comparing.write_pages(found, results, report)
+    if figures:
+        comparing.draw_figures(found, results, figures)
+    if as_json:
+        options.print_json(content)
+    else:
+        show_comparison(found, results)
+
+
+def _title(setting: Setting) -> str:
+    name = setting.workload.name
+    return f"{name} at load {setting.load}" if str(setting.load) != "as recorded" else name
+
+
+def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
+    """Everything about every load, then which policy wins at which."""
+    from rich.text import Text
+
+    from shadowtime.cli.console import show
+
+    parts: list[RenderableType] = []
+    for setting, result in zip(found.settings, results, strict=True):
+        parts += [*_heading(found, setting), *setting_parts(found, setting, result), Text()]
+    if len(found.settings) > 1:
+        parts += [_by_load(found), Text()]
+    show(*parts[:-1])
+
+
+def _heading(found: Comparison, setting: Setting) -> list[RenderableType]:
+    from rich.text import Text
+
+    from shadowtime.cli import findings, tables
+
+    jobs = tables.count(len(setting.workload), "job")
+    head = Text.assemble((_title(setting), "bold"), f": {jobs} on {tables.machine(found.cluster)}")
+    head.append(f"\noffered load {setting.offered_load:.2f}; scored: {found.window}")
+    warning = findings.load_warning(setting)
+    return [head, *([warning] if warning else []), Text()]
+
+
+def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> list[RenderableType]:
+    """The table of one load and what it says."""
+    from rich.text import Text
+
+    from shadowtime.cli import findings, tables
+    from shadowtime.cli.comparing import copies_in_words
+    from shadowtime.cli.console import output
+
+    winner, sentence = findings.winner_line(result.runs)
+    parts: list[RenderableType] = [
+        tables.side_by_side(result.runs, output()),
+        Text(f"{tables.STAR} {LEGEND}\n", "dim"),
+        sentence,
+    ]
+    if len(result.runs) > 1:
+        parts.append(findings.who_pays(setting, winner))
+    differences = findings.differences(setting)
+    if differences is not None:
+        copies = copies_in_words(found)
+        parts += [Text(f"\nOver {copies}:"), differences, Text(PAIRED, "dim"), Text()]
+        parts += findings.stability(setting, copies)
+    return parts
+
+
+def _by_load(found: Comparison) -> RenderableType:
+    """The winner of a few metrics at each load."""
+    from shadowtime.cli.tables import SIDE_BY_SIDE, plain_table
+
+    names = ("wait_mean_s", "wait_p95_s", "bsld_mean", "utilisation")
+    table = plain_table("load", "offered", *(f"best {SIDE_BY_SIDE[name]}" for name in names))
+    for setting in found.settings:
+        best = [", ".join(setting.winners(name)) for name in names]
+        table.add_row(str(setting.load), f"{setting.offered_load:.2f}", *best)
+    return table
