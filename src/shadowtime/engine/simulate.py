@@ -77,7 +77,12 @@ def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Pol
 
 
 def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
-    """Refuse jobs that could never start; the caller decides what to drop."""
+    """Refuse jobs that could never start or that the engine cannot simulate faithfully."""
+    if (workload.extra.get("cancel_at", np.empty(0)) >= 0).any():
+        raise UsageError(
+            "the workload holds jobs that leave the queue unstarted (cancelled="
+            "queue-until-cancel), which no policy here can simulate; use cancelled=drop"
+        )
     have = {name: column for column, name in enumerate(workload.resources)}
     largest = np.array([host.capacity for host in cluster.hosts], np.int64)
     fits_somewhere = np.zeros(len(workload), bool)

@@ -1,0 +1,77 @@
+"""The same source, the same answers: jit off, bounds checked, and after an edited callee."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from engine.modes_worker import digests
+
+import shadowtime
+
+HERE = Path(__file__).parent
+PACKAGE = Path(shadowtime.__file__).parent
+
+
+def in_a_process(**environment: str) -> dict[str, str]:
+    """The digests from a process of its own."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "modes_worker.py")],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+def test_without_the_compiler():
+    """The kernels are plain Python too, for debugging and coverage."""
+    assert in_a_process(NUMBA_DISABLE_JIT="1") == digests()
+
+
+def test_with_bounds_checks(tmp_path):
+    """No kernel reads or writes beyond its arrays; checked code has a cache of its own."""
+    checked = in_a_process(NUMBA_BOUNDSCHECK="1", SHADOWTIME_CACHE=str(tmp_path))
+    assert checked == digests()
+    folders = [path.name for path in (tmp_path / "kernels").iterdir()]
+    assert folders
+    assert all(name.endswith("-checked") for name in folders)
+
+
+def test_an_edited_callee_is_seen(tmp_path):
+    """The cache rule: Numba's own key would miss a change in another file."""
+    copy = tmp_path / "shadowtime"
+    for name in ("__init__.py", "types.py", "errors.py"):
+        copy.mkdir(exist_ok=True)
+        shutil.copy(PACKAGE / name, copy / name)
+    shutil.copytree(PACKAGE / "kernel", copy / "kernel")
+    callee, caller = copy / "kernel" / "callee.py", copy / "kernel" / "caller.py"
+    head = "from shadowtime.kernel.jit import entry, kernel\n"
+    caller.write_text(
+        head + "from shadowtime.kernel.callee import answer\n\n"
+        "@entry\ndef ask(x):\n    return answer(x)\n"
+    )
+
+    def ask(text: str) -> str:
+        callee.write_text(head + f"\n@kernel\ndef answer(x):\n    return x + {text}\n")
+        code = (
+            "from shadowtime.kernel.caller import ask; "
+            "print(ask(1), sum(ask.stats.cache_hits.values()))"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONPATH": str(tmp_path), "SHADOWTIME_CACHE": str(tmp_path / "c")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    assert ask("1") == "2 0"
+    assert ask("1") == "2 1", "the second process must load what the first one compiled"
+    assert ask("41") == "42 0"
