@@ -12,6 +12,7 @@ from report.browser import colours
 from report.test_page import PLANT
 from report.worlds import easy, policy_run, report_input, workload
 from shadowtime.cluster import Cluster, Host
+from shadowtime.metrics import measure
 from shadowtime.report import Claim, PaperTable, PaperValue, PolicyRun, ReportInput
 from shadowtime.report.levels import busy, queue
 from shadowtime.report.numbers import cell
@@ -262,8 +263,11 @@ def test_the_fallback_inflates_the_same_bytes(opened):
 def nothing_finished() -> ReportInput:
     report = report_input(12, policies=("easy",))
     none = np.full(12, -1)
+    waiting = report.runs[0].schedule.replace(start=none, end=none)
     runs = tuple(
-        PolicyRun(name=name, schedule=report.runs[0].schedule.replace(start=none, end=none))
+        PolicyRun(
+            name=name, schedule=waiting, metrics=measure(waiting, report.workload, report.cluster)
+        )
         for name in ("a", "b")
     )
     return report.replace(runs=runs)

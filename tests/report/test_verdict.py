@@ -58,7 +58,8 @@ def test_the_verdict_names_the_policy_with_most_wins():
 
 def test_one_policy_and_no_jobs_still_have_a_sentence():
     assert judge([run("a", {"bsld_mean": 4.0})]).headline == "a on its own."
-    assert "no job has finished" in judge([run("a", {}), run("b", {})]).headline
+    assert judge([run("a", {"jobs": 0}), run("b", {"jobs": 0})]).headline == "No job has finished."
+    assert judge([run("a", {}), run("b", {})]).detail == "No metrics given."
 
 
 def test_who_loses_is_measured_by_class():

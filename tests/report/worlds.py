@@ -114,13 +114,14 @@ def report_input(jobs: int = 300, *, procs: int = 64, policies=tuple(POLICIES), 
     """A report of some policies over random jobs."""
     work = changes.pop("workload", None)
     work = workload(jobs, procs=procs) if work is None else work
+    runs = changes.pop("runs", None)
+    if runs is None:
+        runs = tuple(policy_run(name, work, procs, **POLICIES[name]) for name in policies)
     return ReportInput(
         title=changes.pop("title", "Three policies over random jobs"),
         workload=work,
         cluster=changes.pop("cluster", Cluster.pool(procs)),
-        runs=changes.pop(
-            "runs", tuple(policy_run(name, work, procs, **POLICIES[name]) for name in policies)
-        ),
+        runs=runs,
         versions={"shadowtime": "0.1.0", "python": "3.11"},
         command="shadowtime compare random.swf --policy fcfs --policy easy",
         **changes,

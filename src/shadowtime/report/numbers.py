@@ -92,6 +92,17 @@ def with_unit(value: float | None, unit: str) -> str:
     return f"{number(value)} {unit}" if unit and value is not None else number(value)
 
 
+def short(name: str, most: int = 36) -> str:
+    """A name that fits a sentence.
+
+    Examples
+    --------
+    >>> short("easy"), short("x" * 50, 6)
+    ('easy', 'xxxxx…')
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
 def cell(value: float | None, unit: str) -> str:
     """A metric's value in a table whose row names the unit."""
     return percent(value) if unit == "share" else number(value)

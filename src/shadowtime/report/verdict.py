@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.report.metadata import HEADLINE, MetricInfo, describe, ordered
-from shadowtime.report.numbers import percent, with_unit
+from shadowtime.report.numbers import percent, short, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,27 +119,32 @@ def judge(runs: Sequence[PolicyRun]) -> Verdict:
     if not names:
         names = metric_names(runs)[:SHOWN]
     contests = tuple(contest(runs, name) for name in names)
-    finished = [c for c in contests if any(value is not None for value in c.values)]
+    known = [c for c in contests if any(value is not None for value in c.values)]
+    if _nothing_ran(runs):
+        return Verdict((), None, "No job has finished.", "There is nothing to compare yet.")
     if len(runs) == 1:
-        return Verdict(contests, None, *_alone(runs[0], finished))
-    decided = [c for c in finished if c.winner is not None]
+        return Verdict(contests, None, *_alone(runs[0], known))
+    decided = [c for c in known if c.winner is not None]
     if not decided:
-        headline = "No policy wins." if finished else "Nothing to compare: no job has finished."
-        detail = "All metrics that have a better side are equal." if finished else ""
-        return Verdict(contests, None, headline, detail)
+        detail = "All metrics that have a better side are equal." if known else "No metrics given."
+        return Verdict(contests, None, "No policy wins.", detail)
     wins = Counter(c.winner for c in decided if c.winner is not None)
     most = max(wins.values())
     winner = next(c.winner for c in decided if c.winner is not None and wins[c.winner] == most)
-    name = runs[winner].name
+    name = short(runs[winner].name)
     headline = f"{name} wins {most} of {len(decided)} metrics."
     return Verdict(contests, winner, headline, _detail(runs, decided, winner))
 
 
+def _nothing_ran(runs: Sequence[PolicyRun]) -> bool:
+    """No run has scored a job; runs whose metrics do not say count as if they had."""
+    return all(run.metrics.get("jobs", 1) == 0 for run in runs)
+
+
 def _alone(run: PolicyRun, contests: Sequence[Contest]) -> tuple[str, str]:
-    if not contests:
-        return f"{run.name}: no job has finished.", ""
     facts = [f"{_lower(c.info.label)} {with_unit(c.values[0], c.info.unit)}" for c in contests[:3]]
-    return f"{run.name} on its own.", f"{_capital(', '.join(facts))}."
+    detail = f"{_capital(', '.join(facts))}." if facts else "No metrics given."
+    return f"{short(run.name)} on its own.", detail
 
 
 def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) -> str:
@@ -147,7 +152,7 @@ def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) 
     first = next(c for c in decided if c.winner == winner)
     rivals = dict.fromkeys([runner_up(first, winner), *([0] if winner else [])])
     against = [
-        f"{percent(abs(change))} {_side(change)} {runs[rival].name} "
+        f"{percent(abs(change))} {_side(change)} {short(runs[rival].name)} "
         f"({with_unit(first.values[rival], first.info.unit)})"
         for rival in rivals
         if (change := first.change(winner, rival)) is not None
@@ -155,7 +160,7 @@ def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) 
     value = f"{first.info.label} {with_unit(first.values[winner], first.info.unit)}"
     parts = [f"{value}: {', '.join(against)}" if against else value]
     parts += [
-        f"{runs[c.winner].name} wins {_lower(c.info.label)}"
+        f"{short(runs[c.winner].name)} wins {_lower(c.info.label)}"
         for c in decided
         if c.winner is not None and c.winner != winner
     ][:3]

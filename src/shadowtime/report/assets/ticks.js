@@ -9,7 +9,8 @@ function timeTicks(from, to, room, epoch) {
   const step = STEPS.find((candidate) => candidate >= least) || STEPS[STEPS.length - 1];
   const shift = epoch === null ? 0 : epoch % step;
   const ticks = [];
-  for (let at = Math.ceil((from + shift) / step) * step - shift; at <= to; at += step) {
+  for (let k = Math.ceil((from + shift) / step); k * step - shift <= to; k += 1) {
+    const at = k * step - shift + 0; // plus 0: no minus zero
     ticks.push({ at, label: tickLabel(at, step, epoch) });
   }
   return ticks;

@@ -13,47 +13,45 @@ if TYPE_CHECKING:
     from shadowtime.report.inputs import ClassRow, ReportInput
 
 
-def class_tables(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
-    """One table per kind: a row per class, a block of columns per metric."""
+def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
+    """A row per class, a block of columns per metric."""
     rows = [row for found in classes.values() for row in found]
     metrics = ordered(list(dict.fromkeys(name for row in rows for name in row.metrics)))[:2]
     if not rows or not metrics:
         return ""
-    parts = "".join(
-        _table(report, classes, kind, title, metrics)
-        for kind, title in TITLES.items()
-        if any(row.kind == kind for row in rows)
+    groups = "".join(
+        f'<th scope="colgroup" colspan="{len(report.runs)}">{text(describe(name).heading)}</th>'
+        for name in metrics
     )
+    names = "".join(
+        f'<th scope="col" title="{text(run.name)}">{swatch(i)}<span class="name">{text(run.name)}'
+        "</span></th>"
+        for i, run in enumerate(report.runs)
+    )
+    body = "".join(_group(report, classes, kind, metrics) for kind in TITLES)
     lead = "The same jobs in each class under every policy; the best value of each row is marked."
-    return section("classes", "Classes", parts, lead=lead)
+    return section(
+        "classes",
+        "Classes",
+        '<div class="scroll"><table class="numbers classes"><thead><tr><th scope="col" rowspan="2">'
+        f'Class</th><th scope="col" rowspan="2">Jobs</th>{groups}</tr>'
+        f"<tr>{names * len(metrics)}</tr></thead>{body}</table></div>",
+        lead=lead,
+    )
 
 
-def _table(
-    report: ReportInput,
-    classes: dict[str, tuple[ClassRow, ...]],
-    kind: str,
-    title: str,
-    metrics: list[str],
+def _group(
+    report: ReportInput, classes: dict[str, tuple[ClassRow, ...]], kind: str, metrics: list[str]
 ) -> str:
     by_run = [
         {row.label: row for row in classes[run.name] if row.kind == kind} for run in report.runs
     ]
     labels = list(dict.fromkeys(label for found in by_run for label in found))
-    groups = "".join(
-        f'<th scope="colgroup" colspan="{len(by_run)}">{text(describe(name).heading)}</th>'
-        for name in metrics
-    )
-    runs = "".join(
-        f'<th scope="col" title="{text(run.name)}">{swatch(i)}<span class="name">{text(run.name)}'
-        "</span></th>"
-        for i, run in enumerate(report.runs)
-    )
-    body = "".join(_row(label, by_run, metrics) for label in labels)
-    return (
-        f'<div class="scroll"><table class="numbers"><thead><tr><th scope="col" rowspan="2">{title}'
-        f'</th><th scope="col" rowspan="2">Jobs</th>{groups}</tr><tr>{runs * len(metrics)}</tr>'
-        f"</thead><tbody>{body}</tbody></table></div>"
-    )
+    if not labels:
+        return ""
+    wide = 2 + len(by_run) * len(metrics)
+    rows = "".join(_row(label, by_run, metrics) for label in labels)
+    return f'<tbody><tr class="group"><th colspan="{wide}">{TITLES[kind]}</th></tr>{rows}</tbody>'
 
 
 def _row(label: str, by_run: list[dict[str, ClassRow]], metrics: list[str]) -> str:

@@ -53,6 +53,8 @@ def _mark(verdict: Verdict) -> str:
 
 def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> str:
     """Metrics down, policies across; the best value of each row is marked."""
+    if not contests:
+        return ""
     runs = report.runs
     head = '<th scope="col">Metric</th>' + "".join(
         f'<th scope="col" title="{text(run.name)}">{swatch(i)}<span class="name">{text(run.name)}'

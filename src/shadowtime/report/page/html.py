@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.report.classes import class_rows
 from shadowtime.report.numbers import number
-from shadowtime.report.page.classes_table import class_tables
+from shadowtime.report.page.classes_table import class_table
 from shadowtime.report.page.data import job_columns, policy_columns, summary
 from shadowtime.report.page.distributions import distributions
 from shadowtime.report.page.extra import extra_sections
@@ -77,7 +77,7 @@ def render(report: ReportInput) -> str:
         ),
         distributions(report),
         heat_maps(report),
-        class_tables(report, classes),
+        class_table(report, classes),
         extra_sections(report),
         inputs(report),
     ]
