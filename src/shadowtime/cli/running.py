@@ -20,15 +20,17 @@ def run_policies(
     workload: Workload, cluster: Cluster, policies: Sequence[Any], window: Window
 ) -> tuple[PolicyRun, ...]:
     """Simulate and measure each policy in turn."""
+    from shadowtime.cli.comparing import prepare
     from shadowtime.engine import simulate
     from shadowtime.metrics import measure
     from shadowtime.report import PolicyRun
 
+    prepare(policies, cluster)
     runs = []
     steps = len(policies) if len(policies) > 1 else None
     with (
         working("simulating", steps=steps) as advance,
-        compile_notice("the engine", "up to half a minute for each kind of policy"),
+        compile_notice("the engine", "up to half a minute"),
     ):
         for policy in policies:
             name = str(getattr(policy, "name", type(policy).__name__))
