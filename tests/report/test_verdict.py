@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from report.worlds import report_input
 from shadowtime.errors import UsageError
+from shadowtime.metrics import by_class
 from shadowtime.report import ClassRow, PolicyRun
+from shadowtime.report.classes import TOP_USERS, class_rows
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import MINUS, number, percent, span
 from shadowtime.report.verdict import class_changes, contest, judge
@@ -87,3 +90,26 @@ def test_numbers_as_people_read_them():
 def test_unknown_metrics_are_described_by_their_names():
     info = describe("queue_p99_s")
     assert (info.heading, info.better) == ("99th percentile queue, s", "lower")
+
+
+def test_classes_agree_with_the_metrics_room():
+    """The report's quick means are those that metrics defines."""
+    report = report_input(200)
+    run = report.runs[1]
+    ours = class_rows(report.workload, run.schedule)
+    theirs = [
+        row
+        for kind in ("size", "runtime", "user")
+        for row in by_class(run.schedule, report.workload, kind, top=TOP_USERS)
+    ]
+    assert [(row.kind, row.jobs) for row in ours] == [(row.kind, row.jobs) for row in theirs]
+    for mine, other in zip(ours, theirs, strict=True):
+        for name, value in mine.metrics.items():
+            assert value == pytest.approx(other.metrics[name])
+
+
+def test_only_scored_jobs_count_in_the_classes():
+    report = report_input(50)
+    only = np.arange(50) < 20
+    rows = class_rows(report.workload, report.runs[0].schedule, only=only)
+    assert sum(row.jobs for row in rows if row.kind == "size") == 20

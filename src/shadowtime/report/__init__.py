@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.metrics import ClassRow
 from shadowtime.report.inputs import (
     Claim,
-    ClassRow,
     PaperTable,
     PaperValue,
     PolicyRun,

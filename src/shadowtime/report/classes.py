@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.report.inputs import ClassRow
+from shadowtime.metrics import ClassRow
 from shadowtime.report.numbers import DASH, number
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import Kind
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Floats, Ints
     from shadowtime.workload import Workload
@@ -106,7 +105,7 @@ def class_rows(
     done = started(schedule) if only is None else started(schedule) & only
     wait = schedule.wait[done]
     slow = bounded_slowdown(wait, (schedule.end - schedule.start)[done])
-    kinds: tuple[tuple[Kind, tuple[Ints, tuple[str, ...]]], ...] = (
+    kinds: tuple[tuple[str, tuple[Ints, tuple[str, ...]]], ...] = (
         ("size", size_classes(workload.procs)),
         ("runtime", runtime_classes(workload.run)),
         ("user", user_classes(workload.user, workload.procs * workload.effective_run)),

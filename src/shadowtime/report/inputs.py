@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
 
@@ -11,21 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
+    from shadowtime.metrics import ClassRow
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
-Kind = Literal["size", "runtime", "user"]
 Interval = tuple[float, float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassRow:
-    """The metrics of one class of jobs: all jobs of a size, of a run time or of a user."""
-
-    kind: Kind
-    label: str
-    jobs: int
-    metrics: Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

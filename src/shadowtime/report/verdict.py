@@ -13,7 +13,8 @@ from shadowtime.report.numbers import percent, short, with_unit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.report.inputs import ClassRow, PolicyRun
+    from shadowtime.metrics import ClassRow
+    from shadowtime.report.inputs import PolicyRun
 
 SAME = 1e-9
 """Relative difference below which two values count as equal."""

@@ -10,7 +10,8 @@ from shadowtime.report.page.losers import TITLES
 from shadowtime.report.page.markup import section, swatch, text
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import ClassRow, ReportInput
+    from shadowtime.metrics import ClassRow
+    from shadowtime.report.inputs import ReportInput
 
 
 def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:

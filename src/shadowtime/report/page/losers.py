@@ -10,7 +10,8 @@ from shadowtime.report.page.markup import swatch, text
 from shadowtime.report.verdict import ClassChange, class_changes, class_metric, judge, runner_up
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import ClassRow, ReportInput
+    from shadowtime.metrics import ClassRow
+    from shadowtime.report.inputs import ReportInput
 
 TITLES = {"size": "By size, processors", "runtime": "By run time", "user": "By user"}
 HALF = 100.0
