@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import naive  # noqa: E402
-
 from shadowtime.cluster import Cluster  # noqa: E402
 from shadowtime.engine import simulate  # noqa: E402
 from shadowtime.policy import parse_policy  # noqa: E402

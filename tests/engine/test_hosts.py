@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import naive_hosts
 import pytest
-from engine.worlds import assert_same, as_workload, simulated, worlds
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import naive_hosts
+from engine.worlds import as_workload, assert_same, simulated, worlds
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.errors import PolicyError

@@ -9,9 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from engine.modes_worker import digests
-
 import shadowtime
+from engine.modes_worker import digests
 
 HERE = Path(__file__).parent
 PACKAGE = Path(shadowtime.__file__).parent

@@ -5,11 +5,11 @@ The whole traces are held against it by benchmarks/equal_naive.py.
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
-from conftest import trace_path
 
+import naive
+from conftest import trace_path
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy

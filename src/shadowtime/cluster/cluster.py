@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Shape = Literal["pool", "hosts", "nodes"]
 
@@ -58,7 +60,7 @@ class Cluster:
             if len(host.capacity) != len(self.resources):
                 raise ClusterError(f"host {host.name} must give {', '.join(self.resources)}")
             if host.capacity[0] < 1 or min(host.capacity) < 0:
-                raise ClusterError(f"host {host.name} needs at least one processor, nothing below zero")
+                raise ClusterError(f"host {host.name} needs a processor and nothing below zero")
 
     @staticmethod
     def pool(procs: int, /, *, name: str = "", **others: int) -> Cluster:

@@ -66,7 +66,7 @@ def view_of(state: State, workload: Workload) -> View:
     reg, job = state.reg, state.job
     now = int(reg[NOW])
 
-    def common(place: int) -> tuple[Any, ...]:
+    def common(place: int) -> tuple[int, int, tuple[int, ...], int, int, int]:
         row = job[place]
         need = tuple(int(x) for x in row[f.NEED :])
         return (
@@ -81,14 +81,11 @@ def view_of(state: State, workload: Workload) -> View:
     queue = np.flatnonzero(state.wait[f.PROCS, : reg[ARRIVED]] != BIG)
     keys = state.running[: reg[RUNNING]]
     mask = (1 << int(reg[BITS])) - 1
-    running = [
-        RunningJob(
-            *common(int(key & mask)),
-            int(job[int(key & mask), f.START]),
-            max(int(key >> reg[BITS]), now + 1),
-        )
-        for key in keys
-    ]
+    running = []
+    for key in keys:
+        place = int(key & mask)
+        start, end = int(job[place, f.START]), max(int(key >> reg[BITS]), now + 1)
+        running.append(RunningJob(*common(place), start=start, expected_end=end))
     return View(
         now=now,
         waiting=tuple(WaitingJob(*common(int(place))) for place in queue),

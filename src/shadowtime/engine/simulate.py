@@ -43,6 +43,10 @@ def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Sche
     >>> simulate(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
+    if cluster.shape == "nodes":
+        from shadowtime.engine.nodes import simulate_nodes
+
+        return simulate_nodes(workload, cluster, policy)
     refuse_unfit(workload, cluster)
     if hasattr(policy, "decide"):
         from shadowtime.engine.door import simulate_object
@@ -92,7 +96,7 @@ def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
             if name in have:
                 fits_here &= workload.demand[:, have[name]] <= capacity[k]
         fits_somewhere |= fits_here
-    if cluster.shape != "nodes" and not fits_somewhere.all():
+    if not fits_somewhere.all():
         job = int(workload.job_id[~fits_somewhere][0])
         count = int((~fits_somewhere).sum())
         raise UsageError(
@@ -113,7 +117,10 @@ def as_schedule(
 ) -> Schedule:
     """The rows of a finished run."""
     job = state.job
-    column = lambda at: np.ascontiguousarray(job[:, at])  # noqa: E731
+
+    def column(at: int) -> Any:
+        return np.ascontiguousarray(job[:, at])
+
     start, kills = column(f.START), column(f.KILLS)
     run, limit = workload.run, column(f.LIMIT)
     end = start + np.minimum(run, limit)

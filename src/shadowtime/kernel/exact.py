@@ -7,6 +7,8 @@ agree to 14 digits, they are multiplied out in 192 bits.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from shadowtime.kernel.jit import kernel
@@ -17,7 +19,7 @@ NEARLY_ONE = 1.0 - 1e-14
 
 
 @kernel
-def high_word(a: int, b: int) -> int:
+def high_word(a: Any, b: Any) -> Any:
     """Upper 64 bits of the product of two unsigned 64-bit numbers."""
     a_low, a_high = a & LOW, a >> HALF
     b_low, b_high = b & LOW, b >> HALF
@@ -28,7 +30,7 @@ def high_word(a: int, b: int) -> int:
 
 
 @kernel
-def words_of_product(a: int, b: int, c: int) -> tuple[int, int, int]:
+def words_of_product(a: int, b: int, c: int) -> tuple[Any, Any, Any]:
     """The product of three numbers below 2^62 as three 64-bit words, highest first."""
     x, y, z = np.uint64(a), np.uint64(b), np.uint64(c)
     high, low = high_word(x, y), x * y

@@ -19,7 +19,7 @@ NONE = np.int32(BIG)
 
 
 @kernel
-def least_in_block(wait: Any, row: int, block: int) -> int:
+def least_in_block(wait: Any, row: int, block: int) -> Any:
     """The smallest value of a block in one row of the queue."""
     line = np.uint64(row)
     at = np.uint64(block) * WHOLE

@@ -97,6 +97,17 @@ class NotWorse(Backfill):
     )
 
 
+@dataclass(frozen=True)
+class LeastPenalty(ShortestFirst):
+    """RUA: the least penalised first, then the shortest, chosen anew after each start (spec 4.7).
+
+    Where nobody slows anybody down, on a pool, that is shortest first.
+    """
+
+    name: ClassVar[str] = "least-penalty"
+    summary: ClassVar[str] = "the least slowed down by others first, then the shortest (RUA)"
+
+
 WEIGHING = (Balanced, LeastUsed, NotWorse)
 """Parts that weigh the resources of a pool against each other."""
 
@@ -111,6 +122,7 @@ NAMED: dict[str, Backfill] = {
         Balanced,
         LeastUsed,
         NotWorse,
+        LeastPenalty,
     )
 }
 NAMED["sjbf"] = ShortestFirst()

@@ -1,11 +1,20 @@
-"""Slot ``place``: where? Every start goes through it."""
+"""Slot ``place``: where, and from when? Every start goes through it.
+
+The parts for nodes are those of Guim et al. 2009 (spec 4.6, 4.7). On a pool there is nothing to
+choose and nobody slows anybody down: there every part means the same.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
-from shadowtime.policy.part import Part
+from shadowtime.errors import PolicyError
+from shadowtime.policy.part import Part, parameter
+
+LIMIT = "a job's limit: its request, or the request times the planned penalty factor"
+RESV = "the reservation pins certain processors, or counts them as EASY does"
 
 
 class Place(Part):
@@ -16,10 +25,85 @@ class Place(Part):
 
 @dataclass(frozen=True)
 class BestFit(Place):
-    """The host that is left with the least; on a pool there is nothing to choose."""
+    """The host that is left with the least; on a pool there is nothing to choose.
+
+    On nodes the lowest free processors are taken and the reservation counts processors: EASY
+    that knows nothing of nodes.
+    """
 
     name: ClassVar[str] = "best-fit"
     summary: ClassVar[str] = "the host left with the least; on a pool nothing to choose"
 
 
-NAMED: dict[str, Place] = {part.name: part() for part in (BestFit,)}
+@dataclass(frozen=True)
+class NodePlace(Place):
+    """A part that plans on the Reservation Table of nodes."""
+
+    limit: str = parameter("req", LIMIT, choices=("req", "pf"))
+    resv: str = parameter("placed", RESV, choices=("placed", "counts"))
+
+
+@dataclass(frozen=True)
+class FirstFit(NodePlace):
+    """The earliest start with enough processors, on the lowest of them (FF)."""
+
+    name: ClassVar[str] = "first-fit"
+    summary: ClassVar[str] = "nodes: the earliest start, on the lowest processors"
+
+
+@dataclass(frozen=True)
+class LessConsume(NodePlace):
+    """The start and the nodes with the least penalty (LC, LCT).
+
+    Without a threshold: the least penalty among first fit's start and those up to ``horizon``
+    requests later. With one: the first start at all whose penalty factor is within it.
+    """
+
+    name: ClassVar[str] = "less-consume"
+    summary: ClassVar[str] = "nodes: where and when sharing costs least, or little enough"
+    horizon: float = parameter(1.0, "how many requests ahead to look", low=0.0, high=1e9)
+    threshold: float = parameter(0.0, "penalty factor that is good enough; 0: none", low=0.0)
+
+    def __post_init__(self) -> None:
+        if 0.0 < self.threshold < 1.0:
+            raise PolicyError(
+                f"less-consume: threshold={self.threshold:g} can never be met; a penalty factor "
+                "is 1 or more (0: no threshold)"
+            )
+
+
+@dataclass(frozen=True)
+class LeastSlowdown(NodePlace):
+    """RUA's allocation: of the thresholds' starts the one with the smallest slowdown."""
+
+    name: ClassVar[str] = "least-slowdown"
+    summary: ClassVar[str] = "nodes: of several thresholds' starts the least slowdown (RUA)"
+    limit: str = parameter("pf", LIMIT, choices=("req", "pf"))
+    thresholds: str = parameter("1.15/1.2/1.25/1.5", "penalty factors, between slashes")
+
+    def __post_init__(self) -> None:
+        self.factors()
+
+    def factors(self) -> tuple[Fraction, ...]:
+        """The thresholds as exact numbers, ascending.
+
+        Examples
+        --------
+        >>> LeastSlowdown(thresholds="1.5/1.15").factors()
+        (Fraction(23, 20), Fraction(3, 2))
+        """
+        try:
+            found = sorted(Fraction(text) for text in self.thresholds.split("/"))
+        except (ValueError, ZeroDivisionError):
+            found = [Fraction(0)]
+        if found[0] < 1:
+            raise PolicyError(
+                f"least-slowdown: thresholds={self.thresholds} must be penalty factors from 1 on, "
+                "as in 1.15/1.25"
+            )
+        return tuple(found)
+
+
+NAMED: dict[str, Place] = {
+    part.name: part() for part in (BestFit, FirstFit, LessConsume, LeastSlowdown)
+}

@@ -33,7 +33,7 @@ class Depth(Reserve):
     summary: ClassVar[str] = "the first K blocked jobs, planned anew at every pass"
     jobs: int = parameter(1, "how many blocked jobs hold a reservation", low=1, high=ALL)
     fixed_reservation: bool = parameter(
-        False, "keep shadow time and extra from the head's first reservation until it starts"
+        False, "keep the head's first shadow time until it starts; extra is what will be left then"
     )
 
     def __str__(self) -> str:

@@ -77,7 +77,8 @@ def with_settings(part: SomePart, arguments: dict[str, Call]) -> SomePart:
 
 def value_of(what: str, declared: Field[Any], call: Call) -> Any:
     """A parameter's value from its text, checked against its declared type, range and choices."""
-    text, kind = call.name, type(declared.default)
+    text = call.name
+    kind: Any = type(declared.default)
     if call.arguments:
         raise PolicyError(f"{what} takes a plain value, not {text}(...)")
     value: Any = text

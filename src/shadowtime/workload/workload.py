@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from shadowtime.errors import InputError
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.types import AnyArray, Ints
 
@@ -127,27 +126,29 @@ class Workload:
         ``demand`` adds resources by name; ``columns`` may hold any optional column or field.
         ``limit`` defaults to the request.
         """
-        as_ints = lambda values: np.asarray(values, dtype=np.int64)  # noqa: E731
         n = len(submit)
-        given = {key: as_ints(columns.pop(key)) for key in COLUMNS if key in columns}
-        missing = {key: np.full(n, UNKNOWN, np.int64) for key in COLUMNS if key not in given}
-        asked = as_ints(run if request is None else request)
+        unknown = np.full(n, UNKNOWN, np.int64)
+        optional: dict[str, Any] = {
+            key: _ints(columns.pop(key)) if key in columns else unknown for key in COLUMNS
+        }
+        asked = _ints(run if request is None else request)
         others = dict(demand or {})
         return Workload(
             name=name,
-            job_id=as_ints(range(1, n + 1)) if job_id is None else as_ints(job_id),
-            submit=as_ints(submit),
-            run=as_ints(run),
+            job_id=np.arange(1, n + 1) if job_id is None else _ints(job_id),
+            submit=_ints(submit),
+            run=_ints(run),
             request=asked,
-            limit=asked if limit is None else as_ints(limit),
-            demand=np.stack([as_ints(procs), *map(as_ints, others.values())], axis=1).reshape(
-                n, 1 + len(others)
-            ),
+            limit=asked if limit is None else _ints(limit),
+            demand=np.stack([_ints(procs), *map(_ints, others.values())], axis=1),
             resources=("procs", *others),
-            **given,
-            **missing,
+            **optional,
             **columns,
         ).sorted()
+
+
+def _ints(values: Sequence[int] | Ints) -> Ints:
+    return np.asarray(values, dtype=np.int64)
 
 
 def unlimited(workload: Workload) -> Workload:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.policy.catalogue import class_partitioning, classic, ibb, pv_easy
+from shadowtime.policy.catalogue import class_partitioning, classic, ibb, pv_easy, rua
 
 if TYPE_CHECKING:
     from shadowtime.policy.policy import Policy
 
-MODULES = (classic, class_partitioning, pv_easy, ibb)
+MODULES = (classic, class_partitioning, pv_easy, ibb, rua)
 
 
 def catalogue() -> list[Policy]:
