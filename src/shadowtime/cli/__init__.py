@@ -24,6 +24,7 @@ COMMANDS = {
     "demo": Entry("Try", "Compare policies on an embedded workload: no data needed."),
     "simulate": Entry("Study", "Replay a job log under one policy and measure it."),
     "compare": Entry("Study", "Run a job log under several policies: who wins, and who pays."),
+    "replay": Entry("Study", "The recorded starts beside the simulated ones: is a what-if true?"),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),

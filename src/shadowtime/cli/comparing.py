@@ -124,14 +124,20 @@ def write_comparison(
 
 def write_pages(comparison: Comparison, results: Sequence[ReportInput], path: str) -> list[Path]:
     """The HTML report; with several loads, one for each beside the first."""
-    from shadowtime.report.page.html import write_html
-
     first = Path(path)
     written = []
     for place, (setting, result) in enumerate(zip(comparison.settings, results, strict=True)):
         name = f"{first.stem}-{file_name(setting.load)}{first.suffix}" if place else first.name
-        written.append(Path(write_html(result, first.with_name(name))))
+        written.append(write_page(result, str(first.with_name(name))))
     return written
+
+
+def write_page(result: ReportInput, path: str) -> Path:
+    """One HTML report."""
+    from shadowtime.report.page.html import write_html
+
+    with working(f"writing {path}"):
+        return Path(write_html(result, path))
 
 
 def draw_figures(comparison: Comparison, results: Sequence[ReportInput], folder: str) -> list[Path]:

@@ -37,6 +37,7 @@ def policy_names(
 
 
 trace = click.argument("trace", type=click.Path(dir_okay=False))
+log = click.argument("log", type=click.Path(dir_okay=False))
 
 cluster = click.option(
     "--cluster",

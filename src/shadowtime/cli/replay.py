@@ -1,0 +1,224 @@
+"""shadowtime replay: the recorded starts beside the simulated ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli import options
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from shadowtime.report import ReportInput
+    from shadowtime.study.replay import Replay, ReplayRow
+    from shadowtime.study.trust import Finding
+
+STYLE = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}
+MARK = {"good": ("✓", "green"), "fair": ("~", "yellow"), "poor": ("✗", "red")}
+HEADINGS = {"size": "by processors", "runtime": "by run time"}
+
+
+@click.command("replay")
+@options.log
+@options.cluster
+@options.policy
+@click.option(
+    "--release",
+    type=click.Choice(["submit", "eligible"]),
+    default="submit",
+    show_default=True,
+    help="When jobs arrive: at submission, or when the log says that they became eligible.",
+)
+@options.cleaning
+@options.window
+@options.folder
+@options.as_json
+@options.report
+def command(
+    log: str,
+    cluster: str | None,
+    policy: str,
+    release: Any,
+    window: str | None,
+    folder: str | None,
+    as_json: bool,
+    report: str | None,
+    **cleaning: Any,
+) -> None:
+    """Simulate LOG under the policy its machine ran, beside the starts it records.
+
+    Says how far a what-if on this log can be trusted, and where not, why not.
+
+    \b
+    shadowtime replay log.swf.gz --policy easy
+    shadowtime replay jobs.psv --cluster pool:4096 --policy easy --release eligible
+    """
+    from shadowtime.cli.comparing import write_page
+    from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.results import as_object, write_folder
+    from shadowtime.metrics import Window
+    from shadowtime.policy import parse_policy
+
+    scored = Window.parse(window or "all")
+    chosen = parse_policy(policy)
+    workload, machine = load(log, cluster, Cleaning(**cleaning))
+    found = _run(workload, machine, chosen, window=scored, release=release)
+    result = _as_report(found)
+    content = as_object(result, scored, replay=found.as_dict())
+    if folder:
+        write_folder(content, result, folder)
+    if report:
+        write_page(result, report)
+    if as_json:
+        options.print_json(content)
+    else:
+        _show(found)
+
+
+def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
+    from shadowtime.cli.compiling import compile_notice
+    from shadowtime.cli.progress import working
+    from shadowtime.study.replay import replay
+
+    notice = compile_notice("the engine", "up to half a minute for each kind of policy")
+    with working("simulating"), notice:
+        return replay(workload, machine, policy, **how)
+
+
+def _as_report(found: Replay) -> ReportInput:
+    from shadowtime.cli.results import versions
+    from shadowtime.report import PolicyRun, ReportInput
+
+    name = found.policy if found.policy != "recorded" else "simulated"
+    return ReportInput(
+        title=f"{found.workload.name}: recorded and {name}",
+        workload=found.workload,
+        cluster=found.cluster,
+        runs=(
+            PolicyRun(name="recorded", schedule=found.recorded, metrics=found.recorded_metrics),
+            PolicyRun(
+                name=name,
+                schedule=found.simulated,
+                parameters=found.parameters,
+                metrics=found.simulated_metrics,
+            ),
+        ),
+        window=str(found.window),
+        versions=versions(),
+        command=options.command_line(),
+    )
+
+
+def _show(found: Replay) -> None:
+    from rich.text import Text
+
+    from shadowtime.cli import tables
+    from shadowtime.cli.console import show
+
+    jobs = tables.count(len(found.workload), "job")
+    head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
+    head.append(f"{tables.machine(found.cluster)}\n")
+    head.append(f"recorded starts beside those of {found.policy}; scored: {found.window}")
+    grade = found.trust.grade
+    verdict = Text.assemble("How far to trust a what-if: ", (f"{grade}.", STYLE[grade]))
+    show(
+        head,
+        Text(),
+        _classes(found),
+        Text(),
+        *_hours(found),
+        Text(),
+        verdict.append(f" {found.trust.meaning}\n"),
+        _findings(found),
+    )
+
+
+def _classes(found: Replay) -> Table:
+    from rich.text import Text
+
+    from shadowtime.cli.tables import numbers_table
+
+    table = numbers_table(
+        "waits",
+        "jobs",
+        "recorded mean",
+        "simulated",
+        "recorded median",
+        "simulated",
+        "within 10 min",
+    )
+    table.columns[0].no_wrap = True
+    table.add_row(*_cells(found.whole, "all jobs"))
+    for kind, heading in HEADINGS.items():
+        table.add_row(Text(heading, "dim"))
+        for row in found.rows:
+            if row.kind == kind:
+                table.add_row(*_cells(row, f"  {row.label}"))
+    return table
+
+
+def _cells(row: ReplayRow, label: str) -> list[str]:
+    from shadowtime.report.numbers import number, percent, span
+
+    return [
+        label,
+        number(row.jobs),
+        span(row.recorded_mean_s),
+        span(row.simulated_mean_s),
+        span(row.recorded_median_s),
+        span(row.simulated_median_s),
+        percent(row.within),
+    ]
+
+
+def _hours(found: Replay) -> list[RenderableType]:
+    """Mean waits by the hour of submission, as two lines on one scale."""
+    from rich.text import Text
+
+    from shadowtime.report.numbers import span
+    from shadowtime.report.terminal import sparkline
+
+    by_hour = {row.label: row for row in found.rows if row.kind == "hour"}
+    columns: dict[str, list[float]] = {"recorded": [], "simulated": []}
+    for hour in range(24):
+        row = by_hour.get(f"{hour:02d}:00")
+        columns["recorded"].append(row.recorded_mean_s if row else float("nan"))
+        columns["simulated"].append(row.simulated_mean_s if row else float("nan"))
+    top = max((value for column in columns.values() for value in column if value >= 0), default=0)
+    lines: list[RenderableType] = [
+        Text("mean wait by hour of submission, 00:00 to 23:00", "dim"),
+    ]
+    for name, column in columns.items():
+        known = [value for value in column if value >= 0]
+        ends = f"{span(min(known))} to {span(max(known))}" if known else ""
+        lines.append(Text(f"  {name:<10} {sparkline(column, top=top)}  {ends}"))
+    return lines
+
+
+def _findings(found: Replay) -> Table:
+    """Every rule that is not good, the worst first, then the good ones in a line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column()
+    for finding in found.trust.reasons:
+        mark, style = MARK[finding.grade]
+        text = Text.assemble((finding.rule.measures, "bold"), f": {finding.rule.reason}.")
+        table.add_row(Text(mark, style), Text(_value(finding), style), text)
+    good = [finding.rule.topic for finding in found.trust.findings if finding.grade == "good"]
+    if good:
+        mark, style = MARK["good"]
+        table.add_row(Text(mark, style), "", Text(f"nothing wrong: {', '.join(good)}", "dim"))
+    return table
+
+
+def _value(finding: Finding) -> str:
+    if finding.rule.unit == "share":
+        return f"{100 * finding.value:.1f}%"
+    return f"{finding.value:.2f}{' x' if finding.rule.unit == 'factor' else ''}"

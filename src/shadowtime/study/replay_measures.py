@@ -1,0 +1,158 @@
+"""What the rules of trust look at: numbers of a recorded schedule beside a simulated one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.metrics import loss_of_capacity
+from shadowtime.schedule.runs import runs, waits
+from shadowtime.schedule.timeline import instants, totals
+from shadowtime.study.trust import WITHIN
+from shadowtime.types import UNKNOWN
+from shadowtime.workload.scale import offered_load
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.metrics import Window
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Floats, Ints
+    from shadowtime.workload import Workload
+
+MINUTE = 60
+PARTS = 12
+"""Parts of a log in which its machine is looked at."""
+BUSY_FOR = 86_400
+"""Seconds with a queue that a part needs before anything is said of its machine."""
+
+
+def agreement(recorded: Ints, simulated: Ints) -> dict[str, float]:
+    """How near two columns of waits are.
+
+    Examples
+    --------
+    >>> same = np.array([0, 60, 4000])
+    >>> agreement(same, same)
+    {'wait_correlation': 1.0, 'mean_wait_factor': 1.0, 'started_within': 1.0}
+    """
+    if len(recorded) == 0:
+        return {}
+    means = float(recorded.mean()) + MINUTE, float(simulated.mean()) + MINUTE
+    return {
+        "wait_correlation": spearman(recorded, simulated),
+        "mean_wait_factor": max(means) / min(means),
+        "started_within": float((np.abs(recorded - simulated) <= WITHIN).mean()),
+    }
+
+
+def spearman(a: AnyArray, b: AnyArray) -> float:
+    """Rank correlation, ties sharing their mean rank; nan where one column is constant.
+
+    Examples
+    --------
+    >>> spearman(np.array([1, 2, 3, 4]), np.array([1, 4, 9, 16]))
+    1.0
+    >>> spearman(np.array([1, 2, 3]), np.array([7, 7, 7]))
+    nan
+    """
+    x, y = _ranks(a), _ranks(b)
+    x, y = x - x.mean(), y - y.mean()
+    spread = math.sqrt(float(x @ x) * float(y @ y))
+    return round(float(x @ y) / spread, 12) if spread else float("nan")
+
+
+def _ranks(values: AnyArray) -> Floats:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    ranks: Floats = (last - (count - 1) / 2)[place]
+    return ranks
+
+
+def causes(
+    workload: Workload,
+    cluster: Cluster,
+    recorded: Schedule,
+    simulated: Schedule,
+    *,
+    window: Window,
+) -> dict[str, float]:
+    """The measures of every cause rule that this log allows."""
+    n = len(workload)
+    cleaning = workload.cleaning
+    scored = window.mask(workload.submit)
+    unknown = scored & (workload.recorded_start == UNKNOWN)
+    lines = n + sum(count for rule, count in cleaning.items() if rule.endswith("_dropped"))
+    overrun = sum(cleaning.get(f"overrun_{verb}", 0) for verb in ("cut", "extended", "kept"))
+    found = {
+        "no_start": float(unknown.sum()) / max(int(scored.sum()), 1),
+        "no_request": cleaning.get("request_from_run", 0) / n,
+        "overrun": overrun / n,
+        "dropped": (lines - n) / lines,
+        **_held(workload),
+        **_elsewhere(workload),
+        **_machine(workload, cluster, recorded),
+    }
+    if cluster.shape == "pool":
+        found["idle_while_waiting"] = loss_of_capacity(
+            recorded, workload, cluster, window=window
+        ) - loss_of_capacity(simulated, workload, cluster, window=window)
+    if workload.submit[-1] > workload.submit[0]:
+        found["offered_load"] = offered_load(workload, cluster)["procs"]
+    return found
+
+
+def _held(workload: Workload) -> dict[str, float]:
+    """Jobs that were not allowed to start at submission, where the log says so."""
+    held = np.zeros(len(workload), bool)
+    told = False
+    if "eligible" in workload.extra:
+        told = True
+        held |= workload.extra["eligible"] > workload.submit + MINUTE
+    before = workload.extra.get("preceding_job")
+    if before is not None and len(np.unique(before[before > 0])) > 1:  # else a filler
+        told = True
+        held |= np.isin(before, workload.job_id) & (before != workload.job_id)
+    return {"held": float(held.mean())} if told else {}
+
+
+def _elsewhere(workload: Workload) -> dict[str, float]:
+    known = workload.partition[workload.partition != UNKNOWN]
+    if len(known) == 0:
+        return {}
+    return {"elsewhere": 1 - float(np.unique(known, return_counts=True)[1].max()) / len(known)}
+
+
+def _machine(workload: Workload, cluster: Cluster, recorded: Schedule) -> dict[str, float]:
+    """What the log's own starts say of the size of its machine."""
+    going = runs(recorded)
+    if len(going) == 0:
+        return {}
+    queue = waits(recorded, going)
+    at = instants(going.since, going.until, queue.since)
+    used = totals(at, going.since, going.until, recorded.procs[going.row])
+    seconds = np.diff(at, append=at[-1])
+    work = float(used @ seconds)
+    beyond = float(np.maximum(used - cluster.procs, 0) @ seconds)
+    waiting = totals(at, queue.since, queue.until, np.ones(len(queue), np.int64)) > 0
+    return {
+        "beyond_machine": beyond / work if work else 0.0,
+        **_changed(at, used, seconds * waiting),
+    }
+
+
+def _changed(at: Ints, used: Ints, busy: Ints) -> dict[str, float]:
+    """The 95th percentile of processors in use while jobs wait, in equal parts of the log."""
+    edges = np.linspace(at[0], at[-1], PARTS + 1)
+    levels = []
+    for k in range(PARTS):
+        part = (at >= edges[k]) & (at < edges[k + 1]) & (busy > 0)
+        if int(busy[part].sum()) >= BUSY_FOR:
+            order = np.argsort(used[part], kind="stable")
+            until = np.cumsum(busy[part][order])
+            place = int(np.searchsorted(until, 0.95 * until[-1]))
+            levels.append(int(used[part][order][place]))
+    if len(levels) < 2:
+        return {}
+    return {"machine_changed": 1 - min(levels) / max(max(levels), 1)}

@@ -1,0 +1,270 @@
+"""How far a what-if on a log can be trusted: one table of rules, and the verdict they give.
+
+Every rule measures one thing of a replay and grades it by two bounds. *Agreement* rules ask how
+near the simulated starts are to the recorded ones. *Cause* rules ask for what a simulation cannot
+know: they say why the two differ, and what to do about it.
+
+The verdict is the worst grade of the agreement rules; a bad cause caps it at fair, because what it
+distorts may only show under another policy. The bounds are our choice.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Grade = Literal["good", "fair", "poor"]
+GRADES: tuple[Grade, ...] = ("good", "fair", "poor")
+WITHIN = 600
+"""Seconds: a job that starts this near to its recorded start counts as met."""
+
+MEANING: Mapping[str, str] = {
+    "good": "The simulation starts jobs when the machine did: waits of a what-if can be taken as "
+    "they are.",
+    "fair": "Take what a what-if says as a direction and compare policies with each other; "
+    "do not promise anybody its minutes.",
+    "poor": "The machine followed rules that this simulation does not know: a what-if here "
+    "compares policies on this log's jobs, it does not predict this machine's waits.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One line of the table. ``good`` and ``fair`` are the bounds of these grades."""
+
+    name: str
+    topic: str
+    kind: Literal["agreement", "cause"]
+    measures: str
+    good: float
+    fair: float
+    higher_is_better: bool = False
+    unit: Literal["share", "factor", ""] = "share"
+    reason: str = ""
+    """What it means where it is not good, and what to do."""
+
+    def grade(self, value: float) -> Grade:
+        """The grade of a value; one that could not be measured is no reproach.
+
+        Examples
+        --------
+        >>> [BY_NAME["started_within"].grade(share) for share in (0.9, 0.6, 0.1)]
+        ['good', 'fair', 'poor']
+        """
+        if math.isnan(value):
+            return "good"
+        if self.higher_is_better:
+            return "good" if value >= self.good else "fair" if value >= self.fair else "poor"
+        return "good" if value <= self.good else "fair" if value <= self.fair else "poor"
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        name="wait_correlation",
+        topic="who waits",
+        kind="agreement",
+        measures="rank correlation (Spearman) of recorded and simulated waits",
+        good=0.8,
+        fair=0.5,
+        higher_is_better=True,
+        unit="",
+        reason="long waits fall on other jobs than they did",
+    ),
+    Rule(
+        name="mean_wait_factor",
+        topic="how long",
+        kind="agreement",
+        measures="recorded over simulated mean wait, or the reverse, a minute added to both",
+        good=1.25,
+        fair=2.0,
+        unit="factor",
+        reason="waits as a whole are longer or shorter than they were",
+    ),
+    Rule(
+        name="started_within",
+        topic="starts met",
+        kind="agreement",
+        measures="jobs that start within 10 minutes of their recorded start",
+        good=0.75,
+        fair=0.5,
+        higher_is_better=True,
+        reason="few jobs start when they did",
+    ),
+    Rule(
+        name="no_start",
+        topic="recorded starts",
+        kind="cause",
+        measures="jobs without a recorded start",
+        good=0.01,
+        fair=0.1,
+        reason="they cannot be compared; the verdict is about the others",
+    ),
+    Rule(
+        name="beyond_machine",
+        topic="size of the machine",
+        kind="cause",
+        measures="recorded processor-time above the size of the machine",
+        good=0.001,
+        fair=0.02,
+        reason="the machine was larger then, or jobs shared processors: give --cluster its true "
+        "size, or slice the log where it changed",
+    ),
+    Rule(
+        name="machine_changed",
+        topic="changes of the machine",
+        kind="cause",
+        measures="how much smaller the machine looks in the leanest part of the log than in the "
+        "fullest (processors in use while jobs wait)",
+        good=0.1,
+        fair=0.3,
+        reason="processors came, went or were down during the log: slice it into the parts",
+    ),
+    Rule(
+        name="idle_while_waiting",
+        topic="hidden rules",
+        kind="cause",
+        measures="recorded share of the machine idle while a waiting job would have fitted, less "
+        "the simulated one",
+        good=0.05,
+        fair=0.15,
+        reason="the scheduler had reasons to hold jobs back that are not in the log: limits per "
+        "user or queue, reservations, kinds of nodes, nodes that were down",
+    ),
+    Rule(
+        name="held",
+        topic="holds and dependencies",
+        kind="cause",
+        measures="jobs that became eligible more than a minute after submission, or follow another",
+        good=0.01,
+        fair=0.1,
+        reason="dependencies and holds look like waits: let jobs arrive when they became eligible "
+        "(--release eligible)",
+    ),
+    Rule(
+        name="no_request",
+        topic="requested times",
+        kind="cause",
+        measures="jobs without a requested time, whose run time stands in",
+        good=0.01,
+        fair=0.1,
+        reason="backfilling sees the future for them: model their estimates",
+    ),
+    Rule(
+        name="overrun",
+        topic="kept limits",
+        kind="cause",
+        measures="jobs that ran longer than they had requested",
+        good=0.01,
+        fair=0.1,
+        reason="the request was no hard limit: choose what becomes of them (--overrun)",
+    ),
+    Rule(
+        name="dropped",
+        topic="lines left out",
+        kind="cause",
+        measures="lines of the log left out in cleaning",
+        good=0.01,
+        fair=0.1,
+        reason="they queued or ran, and the simulated machine does not have them",
+    ),
+    Rule(
+        name="elsewhere",
+        topic="one partition",
+        kind="cause",
+        measures="jobs outside the largest partition of the log",
+        good=0.01,
+        fair=0.1,
+        reason="each partition is a machine of its own: replay them one by one",
+    ),
+    Rule(
+        name="offered_load",
+        topic="load",
+        kind="cause",
+        measures="offered load",
+        good=0.95,
+        fair=1.1,
+        unit="",
+        reason="near and above 1 a small error grows as long as jobs arrive",
+    ),
+)
+"""The rules, agreement first."""
+
+BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule and what it found."""
+
+    rule: Rule
+    value: float
+    grade: Grade
+
+    def as_dict(self) -> dict[str, Any]:
+        """For results."""
+        return {
+            "rule": self.rule.name,
+            "kind": self.rule.kind,
+            "measures": self.rule.measures,
+            "value": self.value,
+            "grade": self.grade,
+            "reason": "" if self.grade == "good" else self.rule.reason,
+        }
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The verdict and everything it rests on."""
+
+    grade: Grade
+    findings: tuple[Finding, ...]
+
+    @property
+    def meaning(self) -> str:
+        """What the verdict allows one to say."""
+        return MEANING[self.grade]
+
+    @property
+    def reasons(self) -> tuple[Finding, ...]:
+        """Why not, the worst first, agreement before causes."""
+        wrong = [finding for finding in self.findings if finding.grade != "good"]
+        return tuple(sorted(wrong, key=lambda f: (f.rule.kind, -GRADES.index(f.grade))))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For results."""
+        return {
+            "verdict": self.grade,
+            "meaning": self.meaning,
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
+
+
+def judge(measured: Mapping[str, float]) -> Trust:
+    """The verdict over what was measured; a rule without a number is left out.
+
+    Examples
+    --------
+    >>> judge({"started_within": 0.9, "wait_correlation": 0.9}).grade
+    'good'
+    >>> judge({"started_within": 0.9, "no_request": 0.4}).grade
+    'fair'
+    >>> judge({"started_within": 0.2}).grade
+    'poor'
+    """
+    findings = tuple(
+        Finding(rule, measured[rule.name], rule.grade(measured[rule.name]))
+        for rule in RULES
+        if rule.name in measured
+    )
+    agreement = _worst([f.grade for f in findings if f.rule.kind == "agreement"])
+    causes = _worst([f.grade for f in findings if f.rule.kind == "cause"])
+    capped: Grade = "fair" if causes == "poor" and agreement == "good" else agreement
+    return Trust(capped, findings)
+
+
+def _worst(grades: Sequence[Grade]) -> Grade:
+    return max(grades, key=GRADES.index, default="good")

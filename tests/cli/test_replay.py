@@ -1,0 +1,67 @@
+"""shadowtime replay, from what is typed to what is printed and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shadowtime.cli import run
+from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate
+from shadowtime.policy import parse_policy
+from shadowtime.trace import write_swf
+from shadowtime.workload.embedded import demo_workload
+from shadowtime.workload.slicing import first_jobs
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A log of a machine that ran EASY, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    jobs = first_jobs(demo_workload(), 600)
+    starts = simulate(jobs, Cluster.pool(256), parse_policy("easy")).start
+    write_swf(jobs.replace(recorded_start=starts), "log.swf")
+    return "log.swf"
+
+
+def test_the_verdict_is_shown(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Classes, hours and the verdict, within the width of the terminal."""
+    assert run(["replay", log, "-p", "easy"]) == 0
+    out = capsys.readouterr().out
+    assert "How far to trust a what-if: good." in out and "mean wait by hour" in out
+    assert run(["replay", log, "-p", "fcfs"]) == 0
+    out = capsys.readouterr().out
+    assert "How far to trust a what-if: poor." in out and "✗" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_json_has_the_recorded_run_first(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The contract's object with both runs, and the verdict with its findings."""
+    assert run(["replay", log, "-p", "easy", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [policy["name"] for policy in found["policies"]] == ["recorded", "easy"]
+    assert found["replay"]["verdict"] == "good"
+    both = [policy["metrics"]["wait_mean_s"] for policy in found["policies"]]
+    assert both[0] == both[1]
+
+
+def test_a_folder_and_a_page(log: str) -> None:
+    """-o and --report know the recorded schedule like any other."""
+    assert run(["replay", log, "-p", "easy", "-o", "out", "--report", "page.html"]) == 0
+    assert sorted(path.name for path in Path("out/schedules").iterdir()) == [
+        "easy.csv",
+        "recorded.csv",
+    ]
+    assert "recorded" in Path("page.html").read_text()
+
+
+def test_a_log_without_starts_is_refused(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, and what to use instead."""
+    write_swf(first_jobs(demo_workload(), 10), "none.swf")
+    assert run(["replay", "none.swf", "-p", "easy"]) == 2
+    assert "records no start" in capsys.readouterr().err
+    assert run(["replay", log, "-p", "easy", "--release", "eligible"]) == 2
+    assert "only sacct exports do" in capsys.readouterr().err
