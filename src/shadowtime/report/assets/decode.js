@@ -15,23 +15,36 @@ async function decompressed(bytes, size, { native = typeof DecompressionStream =
 
 const HOLDERS = { 1: Int8Array, 2: Int16Array, 4: Int32Array };
 
+// Bytes lie plane by plane, the lowest first; eight of them become a number with a fraction's room.
 function joined(planes, at, length, width, delta) {
-  const wide = width === 8 || delta;
-  const values = wide ? new Float64Array(length) : new HOLDERS[width](length);
-  for (let i = 0; i < length; i += 1) {
-    let value = 0;
-    if (width === 8) {
-      let low = 0, high = 0;
-      for (let b = 3; b >= 0; b -= 1) {
-        low = low * 256 + planes[at + b * length + i];
-        high = (high << 8) | planes[at + (b + 4) * length + i];
-      }
-      value = high * 4294967296 + low;
-    } else {
-      for (let b = width - 1; b >= 0; b -= 1) value = (value << 8) | planes[at + b * length + i];
-      if (width < 4) value = (value << (32 - 8 * width)) >> (32 - 8 * width);
+  let values;
+  if (width === 8) values = wide(planes, at, length);
+  else {
+    values = new HOLDERS[width](length);
+    const bytes = new Uint8Array(values.buffer); // the page's machines are little-endian, all of them
+    for (let b = 0; b < width; b += 1) {
+      const plane = at + b * length;
+      for (let i = 0, to = b; i < length; i += 1, to += width) bytes[to] = planes[plane + i];
     }
-    values[i] = delta && i ? values[i - 1] + value : value;
+  }
+  if (!delta) return values;
+  const sums = new Float64Array(length);
+  for (let i = 0, sum = 0; i < length; i += 1) {
+    sum += values[i];
+    sums[i] = sum;
+  }
+  return sums;
+}
+
+function wide(planes, at, length) {
+  const values = new Float64Array(length);
+  for (let i = 0; i < length; i += 1) {
+    let low = 0, high = 0;
+    for (let b = 3; b >= 0; b -= 1) {
+      low = low * 256 + planes[at + b * length + i];
+      high = (high << 8) | planes[at + (b + 4) * length + i];
+    }
+    values[i] = high * 4294967296 + low;
   }
   return values;
 }

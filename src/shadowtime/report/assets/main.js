@@ -37,7 +37,10 @@ function drawAxis(world) {
   }
 }
 
-function drawFrame(world) {
+// A slow machine draws the strips in every fourth frame while things move, and all of them at rest.
+const SLOW = 22; // milliseconds between frames
+
+function drawFrame(world, { strips = true } = {}) {
   const started = performance.now();
   const room = Math.max(2, Math.floor(element('axis').clientWidth / 110));
   world.ticks = timeTicks(world.view.from, world.view.to, room, world.figure.epoch);
@@ -47,8 +50,28 @@ function drawFrame(world) {
   for (const panel of world.panels.filter(seen)) waiting = panel.draw(started) || waiting;
   drawAxis(world);
   world.overview.draw();
-  for (const strip of world.strips.filter(seen)) strip.draw();
+  if (strips) for (const strip of world.strips.filter(seen)) strip.draw();
   return waiting;
+}
+
+function frameLoop(world) {
+  let pending = false, moved = false, last = 0, pace = 16;
+  const frame = (now) => {
+    pending = false;
+    if (now - last < 300) pace += (now - last - pace) / 5;
+    last = now;
+    world.frames += 1;
+    const strips = !moved || pace < SLOW || world.frames % 4 === 0;
+    moved = false;
+    if (drawFrame(world, { strips }) || !strips) ask();
+  };
+  const ask = () => {
+    if (pending || !world.panels) return;
+    pending = true;
+    requestAnimationFrame(frame);
+  };
+  world.redraw = ask;
+  world.moved = () => { moved = true; ask(); };
 }
 
 // What is scrolled out of sight is not drawn until it comes back.
@@ -63,42 +86,47 @@ function watchVisible(world) {
   for (const { canvas } of [...world.panels, ...world.strips]) observer.observe(canvas);
 }
 
-async function load() {
-  const summary = JSON.parse(element('summary').textContent);
-  const jobs = await readColumns('jobs');
-  const models = [];
-  for (let i = 0; i < summary.policies.length; i += 1) {
-    models.push(buildModel(jobs, await readColumns(`policy-${i}`), summary.figure.rows[i]));
+async function loadModel(world, policy) {
+  if (world.models[policy]) return;
+  const columns = await readColumns(`policy-${policy}`);
+  world.models[policy] = buildModel(world.jobs, columns, world.figure.rows[policy]);
+}
+
+// The policies in sight come first; the others follow the first picture.
+async function load(world) {
+  world.summary = JSON.parse(element('summary').textContent);
+  world.figure = world.summary.figure;
+  world.jobs = await readColumns('jobs');
+  world.models = world.summary.policies.map(() => null);
+  for (const id of ['policy-a', 'policy-b']) {
+    const chosen = element(id) ? Number(element(id).value) : -1;
+    if (chosen >= 0) await loadModel(world, chosen);
   }
-  return { summary, figure: summary.figure, jobs, models };
 }
 
 async function start() {
   attachCopy();
   const world = { chosen: -1, pointer: null, muted: new Set(), hidden: new Set(), ticks: [], series: [], frames: 0 };
-  let pending = false;
-  world.redraw = () => {
-    if (pending || !world.panels) return;
-    pending = true;
-    requestAnimationFrame(() => {
-      pending = false;
-      world.frames += 1;
-      if (drawFrame(world)) world.redraw();
-    });
-  };
+  frameLoop(world);
   world.point = (time) => {
     if (time === world.pointer) return;
     world.pointer = time;
     for (const strip of world.strips) strip.draw();
   };
-  Object.assign(world, await load());
+  await load(world);
   attachDistributions(world.summary);
   world.theme = currentTheme();
-  world.view = makeView(world.figure.end, world.redraw);
+  world.view = makeView(world.figure.end, world.moved);
   const panels = [...document.querySelectorAll('[data-panel]')].map((holder) => makePanel(world, holder));
   world.strips = [...document.querySelectorAll('canvas.strip')].map((canvas) => makeStrip(world, canvas));
   world.overview = makeOverview(world, element('overview'));
-  world.show = () => {
+  world.show = async () => {
+    const second = element('policy-b');
+    await loadModel(world, Number(element('policy-a').value));
+    if (second && Number(second.value) >= 0) await loadModel(world, Number(second.value));
+    world.dress();
+  };
+  world.dress = () => {
     const second = element('policy-b');
     panels[0].show(Number(element('policy-a').value), element('colour').value, world.theme.name);
     panels[1].show(second ? Number(second.value) : -1, element('colour').value, world.theme.name);
@@ -109,20 +137,28 @@ async function start() {
   for (const id of ['policy-a', 'policy-b', 'colour']) {
     if (element(id)) element(id).addEventListener('change', world.show);
   }
-  world.show();
+  await world.show();
   attachHands(world);
   attachTheme((now) => {
     world.theme = currentTheme();
-    world.show();
-    if (now) drawFrame(world);
+    if (!now) { world.show(); return; }
+    world.dress(); // a printer does not wait
+    drawFrame(world);
   });
   new ResizeObserver(world.redraw).observe(element('figure'));
   watchVisible(world);
-  // the lines over time need two more sorts per policy: after the first picture
-  await new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); });
-  world.series = world.models.map((model) => buildSeries(world, model));
-  world.redraw();
+  await loadRest(world);
   return world;
+}
+
+// The lines over time need more sorting: after the first picture, policy by policy.
+async function loadRest(world) {
+  for (let i = 0; i < world.models.length; i += 1) {
+    await new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); });
+    await loadModel(world, i);
+    world.series[i] = buildSeries(world, world.models[i]);
+    world.redraw();
+  }
 }
 
 // What a test or a curious reader may use from the console.
@@ -133,4 +169,7 @@ api.ready = start().then((world) => {
   document.documentElement.dataset.ready = '1';
   performance.mark('ready');
   return true;
+}).catch((error) => {
+  element('found').textContent = `The figure cannot be drawn: ${error.message}`;
+  throw error;
 });

@@ -69,13 +69,15 @@ function boxesOf(jobs, columns, runs, layout) {
     latest: new Float64Array(Math.ceil(total / BLOCK)).fill(-Infinity),
   };
   let at = 0;
-  for (const r of sortedBy(runs.start)) {
+  runs.byStart = sortedBy(runs.start);
+  for (let k = 0; k < runs.count; k += 1) {
+    const r = runs.byStart[k];
     const pieces = columns.pieces[r];
-    for (let k = 0; k < pieces; k += 1, at += 1) {
+    for (let p = 0; p < pieces; p += 1, at += 1) {
       boxes.start[at] = runs.start[r];
       boxes.end[at] = runs.end[r];
-      boxes.row[at] = columns.row[first[r] + k];
-      boxes.rows[at] = pieces > 1 ? columns.width[widthAt[r] + k] : jobs.procs[runs.job[r]] / layout.unit;
+      boxes.row[at] = columns.row[first[r] + p];
+      boxes.rows[at] = pieces > 1 ? columns.width[widthAt[r] + p] : jobs.procs[runs.job[r]] / layout.unit;
       boxes.run[at] = r;
       const block = Math.floor(at / BLOCK);
       if (runs.end[r] > boxes.latest[block]) boxes.latest[block] = runs.end[r];

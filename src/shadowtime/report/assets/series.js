@@ -39,23 +39,27 @@ function means(came, went, from, to, count) {
   return result;
 }
 
+function picked(column, order) {
+  const values = new Float64Array(order.length);
+  for (let i = 0; i < order.length; i += 1) values[i] = column[order[i]];
+  return values;
+}
+
 function buildSeries(world, model) {
   const { runs } = model;
-  const pick = (column, order) => Float64Array.from(order, (r) => column[r]);
-  const byStart = sortedBy(runs.start), byEnd = sortedBy(runs.end);
-  const starts = pick(runs.start, byStart), ends = pick(runs.end, byEnd);
+  const byStart = runs.byStart, byEnd = sortedBy(runs.end);
+  const starts = picked(runs.start, byStart), ends = picked(runs.end, byEnd);
   const arrivals = new Float64Array(runs.count); // a lost attempt puts its job back into the queue
   for (let r = 0; r < runs.count; r += 1) {
     arrivals[r] = runs.lost[r] ? runs.end[r] : world.jobs.submit[runs.job[r]];
   }
   arrivals.sort();
-  const weigh = (of) => [
-    cumulative(starts, Float64Array.from(byStart, (r) => of(runs.job[r]))),
-    cumulative(ends, Float64Array.from(byEnd, (r) => of(runs.job[r]))),
-  ];
-  const made = { queue: [cumulative(arrivals), cumulative(starts)], busy: weigh((j) => world.jobs.procs[j]) };
+  const procs = picked(world.jobs.procs, runs.job);
+  const weigh = (weights) => [
+    cumulative(starts, picked(weights, byStart)), cumulative(ends, picked(weights, byEnd))];
+  const made = { queue: [cumulative(arrivals), cumulative(starts)], busy: weigh(procs) };
   if (world.jobs.bandwidth) {
-    made.bandwidth = weigh((j) => (world.jobs.procs[j] * world.jobs.bandwidth[j]) / 100);
+    made.bandwidth = weigh(picked(world.jobs.bandwidth, runs.job).map((each, r) => (each * procs[r]) / 100));
   }
   return made;
 }
