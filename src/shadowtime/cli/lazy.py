@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,6 +46,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.entries and not name.startswith("-"):
+            from difflib import get_close_matches  # a hundredth of a second that help can spare
+
             near = get_close_matches(name, self.entries, n=2, cutoff=0.5)
             guess = f", did you mean {' or '.join(near)}?" if near else "."
             ctx.fail(f"there is no command {name}{guess}")
