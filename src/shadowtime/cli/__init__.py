@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": Entry("Study", "Run a job log under several policies: who wins, and who pays."),
     "replay": Entry("Study", "The recorded starts beside the simulated ones: is a what-if true?"),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
+    "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
 }

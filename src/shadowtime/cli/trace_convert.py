@@ -1,0 +1,120 @@
+"""shadowtime trace convert: any log as SWF, whole or changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli import options
+from shadowtime.cli import trace_options as shared
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from shadowtime.workload import Workload
+
+DAY = 86400
+
+
+@click.command("convert")
+@options.log
+@click.argument("out", type=click.Path(dir_okay=False))
+@click.option("--clean", is_flag=True, help="Write the jobs as a simulation would take them.")
+@click.option("--jobs", type=shared.Range(), metavar="A:B", help="Only jobs A to B, from 0.")
+@click.option("--days", type=shared.Range(), metavar="A:B", help="Only days A to B, from 0.")
+@click.option("--load", metavar="L", help="Jobs arriving 1.2 times as fast (1.2), or offered=0.9.")
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    metavar="LOG",
+    help="Mix with another log, both from day 0; repeatable.",
+)
+@click.option("--drop-flurries", is_flag=True, help="Leave one-user bursts out.")
+@options.cluster
+@shared.slurm
+@options.as_json
+def command(
+    log: str,
+    out: str,
+    clean: bool,
+    jobs: tuple[int, int | None] | None,
+    days: tuple[int, int | None] | None,
+    load: str | None,
+    others: tuple[str, ...],
+    drop_flurries: bool,
+    cluster: str | None,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Write LOG (SWF, sacct export or Slurm CSV) as SWF to OUT, gzip if it ends in .gz.
+
+    Without any of the options every line is kept as it stands. With one of them the jobs are
+    cleaned first. The order: mix, flurries, jobs, days, load.
+
+    \b
+    shadowtime trace convert jobs.psv jobs.swf.gz --tz Europe/Zurich
+    shadowtime trace convert log.swf.gz month.swf.gz --days 30:60
+    shadowtime trace convert log.swf.gz busy.swf.gz --load 1.2
+    """
+    from shadowtime.cli.console import note
+    from shadowtime.cli.progress import working
+    from shadowtime.trace import read, read_raw, write_swf
+
+    if not out.lower().removesuffix(".gz").endswith(".swf"):
+        raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
+    how = shared.how_to_read(**reading)
+    changed = any((clean, jobs, days, load, others, drop_flurries))
+    with working(f"reading {log}"):
+        if not changed:
+            raw = read_raw(log, **how)
+            write_swf(raw, out)
+            content: dict[str, Any] = {"out": out, "lines": len(raw), "cleaning": {}}
+            line = f"{out}: {len(raw):,} lines"
+        else:
+            workload = read(log, **how)
+            mixed = [read(other, **how) for other in others]
+            workload = _changed(workload, mixed, drop_flurries, jobs, days, load, cluster)
+            write_swf(workload, out)
+            cleaning = {rule: n for rule, n in workload.cleaning.items() if n}
+            content = {"out": out, "jobs": len(workload), "cleaning": cleaning}
+            line = f"{out}: {shared.summary(workload)}"
+            if warning := shared.load_warning(workload):
+                note(warning)
+    if as_json:
+        options.print_json(content)
+    else:
+        click.echo(line)
+
+
+def _changed(
+    workload: Workload,
+    mixed: list[Workload],
+    drop_flurries: bool,
+    jobs: tuple[int, int | None] | None,
+    days: tuple[int, int | None] | None,
+    load: str | None,
+    cluster: str | None,
+) -> Workload:
+    """The jobs after all that was asked for, in the documented order."""
+    from shadowtime.cluster.spec import parse_cluster
+    from shadowtime.study.loads import Load
+    from shadowtime.trace.flurries import flurry_mask
+    from shadowtime.workload import job_range, merge, time_window
+
+    if mixed:
+        workload = merge(workload, *mixed)
+    if drop_flurries:
+        workload = workload.take(~flurry_mask(workload))
+    if jobs:
+        workload = job_range(workload, jobs[0], len(workload) if jobs[1] is None else jobs[1])
+    if days and len(workload):
+        first = int(workload.submit[0])
+        end = int(workload.submit[-1]) + 1 if days[1] is None else first + days[1] * DAY
+        workload = time_window(workload, first + days[0] * DAY, max(end, first + days[0] * DAY))
+    if len(workload) == 0:
+        raise UsageError("no job is left: widen the range")
+    if load:
+        machine = parse_cluster(cluster, machine=workload.machine)
+        workload = Load.parse(load).apply(workload, machine)
+    return workload
