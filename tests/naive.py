@@ -425,7 +425,7 @@ def easy_world(
     fixed_reservation: bool = False,
 ) -> World:
     assert backfill in ("order", "sjbf")
-    kept: dict[int, tuple[int, Vector]] = {}  # fixed_reservation: head -> (shadow, extra)
+    kept: dict[int, int] = {}  # fixed_reservation: head -> shadow
 
     def one_pass(world: World) -> None:
         # 1. while the first queued job fits: start it
@@ -436,7 +436,8 @@ def easy_world(
         head, rest = world.waiting[0], world.waiting[1:]
         # 2. shadow time and extra
         if fixed_reservation and head.id in kept:
-            shadow, extra = kept[head.id]
+            shadow = kept[head.id]
+            extra = minus(world.free_at(shadow), head.need)
         else:
             shadow, extra = shadow_and_extra(world, head)
         world.block(head, promised=shadow)
@@ -451,8 +452,8 @@ def easy_world(
                 world.start(job, BACKFILLED)
                 if not ends_in_time and extra_update:
                     extra = minus(extra, job.need)
-        # 4. recomputed at every pass, unless the first one is kept
-        kept[head.id] = (shadow, extra)
+        # 4. recomputed at every pass, unless the first shadow time is kept
+        kept[head.id] = shadow
 
     return replay(make_world(jobs, capacity, estimate), one_pass)
 

@@ -67,7 +67,12 @@ def run(s: Any, w: Any, parameters: Any, found: Any) -> int:
 def decide(s: Any, parameters: Any, found: Any) -> None:
     """One pass."""
     reg = s.reg
-    if reg[CHANGED] == 0 and reg[HEAD] >= 0 and reg[VOLATILE] == 0:
+    if (
+        reg[CHANGED] == 0
+        and reg[HEAD] >= 0
+        and reg[VOLATILE] == 0
+        and parameters[KEEP_EXTRA] == 0  # else extra is not what is left beside the last starts
+    ):
         # Nothing ended: the head stays blocked, and who did not fit before does not fit now.
         backfill(s, parameters, found, reg[FRESH])
         return
@@ -83,6 +88,8 @@ def decide(s: Any, parameters: Any, found: Any) -> None:
         return
     if parameters[FIXED_RESERVATION] == 0 or known != head:
         find_shadow(s, head)
+    else:
+        count_extra(s, head)
     if s.job[head, BLOCKED_AT] < 0:
         s.job[head, BLOCKED_AT] = reg[NOW]
         s.job[head, PROMISED] = reg[SHADOW]
@@ -106,6 +113,18 @@ def find_shadow(s: Any, head: int) -> None:
         at += 1
     reg[SHADOW] = shadow
     reg[EXTRA] = available - need
+
+
+@kernel
+def count_extra(s: Any, head: int) -> None:
+    """Extra processors at a shadow time that stays as it was; below zero where it has passed."""
+    reg = s.reg
+    available = s.host[FREE, 0, 0]
+    at = 0
+    while reg[NOW] < reg[SHADOW] and at < reg[RUNNING] and end_at(s, at) <= reg[SHADOW]:
+        available += s.job[job_at(s, at), NEED]
+        at += 1
+    reg[EXTRA] = available - s.job[head, NEED]
 
 
 @kernel
