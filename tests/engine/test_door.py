@@ -146,3 +146,31 @@ def test_conformance_catches_a_prophet():
             conformance.future_is_unknown(Prophet)
     finally:
         conformance.simulate = original
+
+
+class Broken:
+    """A policy with a bug of its own."""
+
+    def decide(self, view):
+        raise KeyError("oops")
+
+
+def test_a_bug_in_a_policy_is_said_to_be_its_own():
+    """Neither a traceback nor a bug of ours."""
+    jobs = Workload.build(submit=[7], run=[5], procs=[3])
+    with pytest.raises(PolicyError, match=r"Broken.decide failed at 7: KeyError: 'oops'"):
+        simulate(jobs, Cluster.pool(4), Broken())
+
+
+def test_a_class_in_a_file_is_made_into_an_object(tmp_path):
+    """my.py:Name may be a class with decide as well as an object."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from shadowtime.policy.view import Start\n"
+        "class Mine:\n"
+        "    def decide(self, view):\n"
+        "        return [Start(job.id) for job in view.waiting]\n"
+    )
+    policy = parse_policy(f"{file}:Mine")
+    jobs = Workload.build(submit=[7], run=[5], procs=[3])
+    assert simulate(jobs, Cluster.pool(4), policy).start.tolist() == [7]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.errors import PolicyError
+from shadowtime.errors import PolicyError, ShadowtimeError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -52,13 +52,29 @@ def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedu
             break
         if not known.safe:
             steps.update_expected(state)
-        carry_out(state, policy.decide(view_of(state, workload)), index, name)
+        view = view_of(state, workload)
+        carry_out(state, decisions_of(policy, view, name), index, name)
         steps.finish_pass(state, world)
     if (state.job[:, f.START] < 0).any():
         stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
         raise PolicyError(f"{name} never starts job {stuck}: nothing is left to wait for")
     claims = tuple(getattr(policy, "claims", ()))
     return as_schedule(workload, state, world, name=name, claims=claims)
+
+
+def decisions_of(policy: Any, view: View, name: str) -> Iterable[object]:
+    """What the policy decides; whatever it raises is its own mistake, not ours."""
+    try:
+        decisions = policy.decide(view)
+        if isinstance(decisions, Iterable):
+            return list(decisions)
+    except ShadowtimeError:
+        raise
+    except Exception as error:
+        raise PolicyError(
+            f"{name}.decide failed at {view.now}: {type(error).__name__}: {error}"
+        ) from error
+    raise PolicyError(f"{name}: decide must return decisions, not {type(decisions).__name__}")
 
 
 def view_of(state: State, workload: Workload) -> View:
@@ -95,12 +111,10 @@ def view_of(state: State, workload: Workload) -> View:
     )
 
 
-def carry_out(state: State, decisions: object, index: dict[int, int], name: str) -> None:
+def carry_out(state: State, decisions: Iterable[object], index: dict[int, int], name: str) -> None:
     """Check and apply the decisions of one pass, then note reasons and who stays blocked."""
     from shadowtime.engine import steps
 
-    if not isinstance(decisions, Iterable):
-        raise PolicyError(f"{name}: decide must return decisions, not {type(decisions).__name__}")
     now = int(state.reg[NOW])
     started: list[int] = []
     preempted = False

@@ -129,10 +129,10 @@ def from_python(text: str) -> Any:
 
 def as_policy(thing: Any, *, name: str) -> Any:
     """A Policy or deciding object as it is; a function becomes the order of an EASY frame."""
-    if isinstance(thing, Policy) or hasattr(thing, "decide"):
-        return thing
     if isinstance(thing, type) and hasattr(thing, "decide"):
         return thing()
+    if isinstance(thing, Policy) or hasattr(thing, "decide"):
+        return thing
     if isinstance(thing, Callable):  # type: ignore[arg-type]
         return Policy(name=name, order=Custom(thing), summary="EASY with an order of your own")
     raise PolicyError(
