@@ -25,6 +25,8 @@ COMMANDS = {
     "simulate": Entry("Study", "Replay a job log under one policy and measure it."),
     "compare": Entry("Study", "Run a job log under several policies: who wins, and who pays."),
     "replay": Entry("Study", "The recorded starts beside the simulated ones: is a what-if true?"),
+    "report": Entry("See", "A result folder as one page, as figures, for other viewers."),
+    "explain": Entry("See", "Why a job of a result folder started when it did."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),

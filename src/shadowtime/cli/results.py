@@ -2,12 +2,13 @@
 
 .. code-block:: text
 
-    DIR/result.json            the JSON object, and the command line that made it
-    DIR/schedules/NAME.csv     a schedule per policy
-    DIR/inputs/trace.swf.gz    the jobs as they were scheduled, cleaned
-    DIR/inputs/cluster.json    the machine
+    DIR/result.json              the JSON object, the command line that made it, what a report says
+    DIR/schedules/NAME.csv       a schedule per policy
+    DIR/inputs/trace.swf.gz      the jobs as they were scheduled, cleaned
+    DIR/inputs/columns.csv.gz    what SWF has no place for, where there is any of it
+    DIR/inputs/cluster.json      the machine
 
-The same inputs give the same bytes: there is no date in it.
+The same inputs give the same bytes: there is no date in it. :mod:`shadowtime.cli.folder` reads it.
 """
 
 from __future__ import annotations
@@ -95,10 +96,11 @@ def _plain(value: Any) -> Any:
 def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> Path:
     """Write the result folder; an older one of the same name is overwritten file by file.
 
-    ``content`` is the JSON object; each policy's entry gets the place of its schedule.
+    ``content`` is the JSON object; each policy's entry gets the place of its schedule, and its
+    intervals where it has any.
     """
+    from shadowtime.cli.folder_inputs import CLUSTER, whole_cluster, write_jobs
     from shadowtime.schedule import write
-    from shadowtime.trace import write_swf
 
     root = Path(folder)
     try:
@@ -110,10 +112,12 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
     entries = []
     for run, entry, name in zip(result.runs, content["policies"], names, strict=True):
         write(run.schedule, root / "schedules" / f"{name}.csv")
-        entries.append({**entry, "schedule": f"schedules/{name}.csv"})
-    write_swf(result.workload, root / "inputs" / "trace.swf.gz")
-    (root / "inputs" / "cluster.json").write_text(to_json(_whole(result.cluster)) + "\n", "utf-8")
-    whole = {**content, "policies": entries, "command": result.command}
+        entry = {**entry, "schedule": f"schedules/{name}.csv"}
+        entries.append({**entry, "intervals": dict(run.intervals)} if run.intervals else entry)
+    write_jobs(result.workload, root / "inputs")
+    machine = to_json(whole_cluster(result.cluster))
+    (root / "inputs" / CLUSTER).write_text(machine + "\n", "utf-8")
+    whole = {**content, "policies": entries, "command": result.command, "report": _said(result)}
     (root / "result.json").write_text(to_json(whole) + "\n", "utf-8")
     return root
 
@@ -137,12 +141,15 @@ def file_names(policies: Sequence[str]) -> list[str]:
     return taken
 
 
-def _whole(cluster: Cluster) -> dict[str, Any]:
-    """The machine so that it can be read again."""
+def _said(result: ReportInput) -> dict[str, Any]:
+    """What a report shows besides the numbers and is not in the JSON object."""
+    from dataclasses import asdict
+
+    paper = [{"kind": type(item).__name__, **asdict(item)} for item in result.paper]
     return {
-        "name": cluster.name,
-        "shape": cluster.shape,
-        "resources": cluster.resources,
-        "hosts": [[host.name, *host.capacity] for host in cluster.hosts],
-        "options": dict(cluster.options),
+        "title": result.title,
+        "header_lines": len(result.workload.header),
+        "seeds": list(result.seeds),
+        "interval_note": result.interval_note,
+        **({"paper": paper} if paper else {}),
     }

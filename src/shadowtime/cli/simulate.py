@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 @options.schedule
 @options.folder
 @options.as_json
+@options.report
+@options.figures
 def command(
     trace: str,
     cluster: str | None,
@@ -31,6 +33,8 @@ def command(
     schedule: str | None,
     folder: str | None,
     as_json: bool,
+    report: str | None,
+    figures: str | None,
     **cleaning: Any,
 ) -> None:
     """Replay the job log TRACE under one policy and measure what becomes of it.
@@ -41,8 +45,10 @@ def command(
     shadowtime simulate log.swf.gz --policy easy
     shadowtime simulate log.swf.gz --cluster pool:430 --policy 'easy(reserve=4, order=lxfw)'
     shadowtime simulate log.swf.gz --policy conservative --schedule out.csv
+    shadowtime simulate log.swf.gz --policy easy --report easy.html
     """
     from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.reporting import write_results
     from shadowtime.cli.results import as_object, versions, write_folder
     from shadowtime.cli.running import run_policies
     from shadowtime.metrics import Window
@@ -68,6 +74,7 @@ def command(
         write(runs[0].schedule, schedule)
     if folder:
         write_folder(content, result, folder)
+    write_results(result, scored, report=report, figures=figures)
     if as_json:
         options.print_json(content)
     else:

@@ -131,7 +131,10 @@ def class_bars(figure: Any, report: ReportInput) -> bool:
     if len(report.runs) < 2:
         return False
     best = verdict.winner or len(report.runs) - 1
-    rows = [run.classes or class_rows(report.workload, run.schedule) for run in report.runs]
+    rows = [
+        class_rows(report.workload, run.schedule) if run.classes is None else run.classes
+        for run in report.runs
+    ]
     metric = class_metric(rows[0])
     changes = [] if metric is None else class_changes(rows[best], rows[0], metric)
     known = [change for change in changes if change.change is not None]

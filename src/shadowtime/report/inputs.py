@@ -22,16 +22,16 @@ Interval = tuple[float, float]
 class PolicyRun:
     """One policy's schedule and its numbers.
 
-    ``classes`` left empty are worked out by the report (mean wait and bounded slowdown of
-    every finished job); ``intervals`` hold (low, high) for the metrics that were measured over
-    several seeds.
+    ``classes`` left out are worked out by the report (mean wait and bounded slowdown of every
+    finished job); an empty tuple says that no job is scored. ``intervals`` hold (low, high) for
+    the metrics that were measured over several seeds.
     """
 
     name: str
     schedule: Schedule
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
-    classes: tuple[ClassRow, ...] = ()
+    classes: tuple[ClassRow, ...] | None = None
     intervals: Mapping[str, Interval] = field(default_factory=dict)
 
 

@@ -65,7 +65,8 @@ def render(report: ReportInput) -> str:
     """The report as text. The same input gives the same bytes."""
     rows = [lay_out(run.schedule, report.cluster) for run in report.runs]
     classes = {
-        run.name: run.classes or class_rows(report.workload, run.schedule) for run in report.runs
+        run.name: class_rows(report.workload, run.schedule) if run.classes is None else run.classes
+        for run in report.runs
     }
     sections = [
         first_screen(report, who_loses(report, classes)),

@@ -1,0 +1,164 @@
+"""A result folder read again: everything that a report or an explanation needs."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.cli.compiling import compile_notice
+from shadowtime.cli.folder_inputs import TRACE, read_cluster, read_jobs
+from shadowtime.cli.progress import working
+from shadowtime.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.metrics import Window
+    from shadowtime.report import Claim, PaperTable, PolicyRun, ReportInput
+    from shadowtime.schedule import Schedule
+    from shadowtime.workload import Workload
+
+AGAIN = "Write it again with -o, as in: shadowtime compare LOG -p easy -p easy-sjbf -o DIR"
+
+
+@dataclass(frozen=True, eq=False)
+class Folder:
+    """What was in a result folder."""
+
+    root: Path
+    content: Mapping[str, Any]
+    result: ReportInput
+    window: Window
+
+
+def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
+    """Read a result folder, all of its policies or those named, in the order of the folder.
+
+    Rules
+    -----
+    The schedules must hold the folder's own jobs. A folder of several results (a comparison over
+    loads) is refused with the names of the folders inside it.
+    """
+    from shadowtime.report import ReportInput
+
+    root = Path(folder)
+    content = _content(root)
+    entries = _chosen(content["policies"], policies, root)
+    said = content.get("report", {})
+    window = _window(content.get("window", {}))
+    with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
+        workload = read_jobs(
+            root / "inputs",
+            header_lines=said.get("header_lines"),
+            name=str(content["trace"]["name"]),
+            cleaning=dict(content["trace"].get("cleaning", {})),
+        )
+        runs = tuple(_run(entry, workload, root) for entry in entries)
+    result = ReportInput(
+        title=said.get("title") or workload.name,
+        workload=workload,
+        cluster=read_cluster(root / "inputs"),
+        runs=runs,
+        window=str(window),
+        versions=dict(content.get("versions", {})),
+        command=str(content.get("command", "")),
+        seeds=tuple(said.get("seeds", ())),
+        interval_note=said.get("interval_note", ""),
+        paper=tuple(_paper(item) for item in said.get("paper", ())),
+    )
+    return Folder(root, content, result, window)
+
+
+def _content(root: Path) -> dict[str, Any]:
+    """result.json, if it is one of a single result with schedules."""
+    path = root / "result.json"
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(_no_result(root)) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({error})", path=str(path), hint=AGAIN) from None
+    try:
+        entries, _ = content["policies"], content["trace"]["name"]
+        there = bool(entries) and all("schedule" in entry for entry in entries)
+    except (KeyError, TypeError):
+        raise InputError("is not a result of Shadowtime", path=str(path), hint=AGAIN) from None
+    if not there:
+        raise UsageError(_no_result(root, "its result.json names no schedules"))
+    return dict(content)
+
+
+def _no_result(root: Path, why: str = "no result.json in it") -> str:
+    inner = sorted(found.parent.name for found in root.glob("*/result.json"))
+    if not inner:
+        return f"{root} is not a folder that can be reported: {why}. {AGAIN}"
+    return (
+        f"{root} holds several results ({', '.join(inner)}): name one of them, as {root / inner[0]}"
+    )
+
+
+def _chosen(
+    entries: Sequence[dict[str, Any]], wanted: Sequence[str], root: Path
+) -> list[dict[str, Any]]:
+    names = [entry["name"] for entry in entries]
+    for name in wanted:
+        if name not in names:
+            raise UsageError(f"{root} has no policy {name}: it has {', '.join(names)}")
+    return [entry for entry in entries if not wanted or entry["name"] in wanted]
+
+
+def _run(entry: Mapping[str, Any], workload: Workload, root: Path) -> PolicyRun:
+    from shadowtime.report import PolicyRun
+
+    intervals = entry.get("intervals", {})
+    return PolicyRun(
+        name=entry["name"],
+        schedule=_schedule(root / entry["schedule"], workload).replace(policy=entry["name"]),
+        parameters=entry.get("parameters", {}),
+        metrics={name: _number(value) for name, value in entry.get("metrics", {}).items()},
+        intervals={name: (_number(low), _number(high)) for name, (low, high) in intervals.items()},
+    )
+
+
+def _schedule(path: Path, workload: Workload) -> Schedule:
+    from shadowtime.schedule import read
+
+    if not path.exists():
+        raise InputError("the schedule is missing", path=str(path), hint=AGAIN)
+    schedule = read(path)
+    same = all(
+        np.array_equal(getattr(schedule, name), getattr(workload, name))
+        for name in ("job_id", "submit", "procs")
+    )
+    if not same:
+        raise InputError(
+            f"these are not the jobs of inputs/{TRACE} beside it", path=str(path), hint=AGAIN
+        )
+    return schedule
+
+
+def _number(value: float | None) -> float:
+    """JSON has no word for 'not a number': there it is null."""
+    return math.nan if value is None else value
+
+
+def _window(said: Mapping[str, Any]) -> Window:
+    from shadowtime.metrics import Window
+
+    known = {field.name for field in fields(Window)}
+    return Window(**{name: value for name, value in said.items() if name in known})
+
+
+def _paper(item: Mapping[str, Any]) -> PaperTable | Claim:
+    from shadowtime.report import Claim, PaperTable, PaperValue
+
+    facts = dict(item)
+    if facts.pop("kind") == "Claim":
+        return Claim(**facts)
+    values = tuple(PaperValue(**value) for value in facts.pop("values"))
+    return PaperTable(**facts, values=values)

@@ -1,0 +1,162 @@
+"""The jobs and the machine of a result folder: written so that they can be read again.
+
+SWF has a place for most of what a job has. What it has no place for (kill limits that are not the
+request, resources other than processors, columns from elsewhere) goes to ``columns.csv.gz``, which
+is there only where it is needed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.errors import InputError
+from shadowtime.types import NO_LIMIT, UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.types import AnyArray
+    from shadowtime.workload import Workload
+
+TRACE, COLUMNS, CLUSTER = "trace.swf.gz", "columns.csv.gz", "cluster.json"
+SAME = ("user", "group", "executable", "queue", "partition", "status")
+"""Columns that SWF has under the same name."""
+
+DEMAND = "demand."
+"""Stands before the name of a resource in a heading of ``columns.csv.gz``."""
+
+
+def write_jobs(workload: Workload, folder: Path) -> None:
+    """The workload as SWF, and beside it what SWF has no place for."""
+    from shadowtime.trace import write_swf
+    from shadowtime.trace._bytes import save
+
+    write_swf(workload, folder / TRACE)
+    columns = _not_in_swf(workload)
+    if not columns:
+        (folder / COLUMNS).unlink(missing_ok=True)  # of an older result in the same folder
+        return
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(columns)
+    table.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    save(out.getvalue().encode("utf-8"), folder / COLUMNS)
+
+
+def _not_in_swf(workload: Workload) -> dict[str, AnyArray]:
+    from shadowtime.workload.raw import KEPT
+
+    columns: dict[str, AnyArray] = {}
+    if not np.array_equal(workload.limit, workload.request):
+        columns["limit"] = np.where(workload.limit >= NO_LIMIT, UNKNOWN, workload.limit)
+    for place, resource in enumerate(workload.resources[1:], 1):
+        columns[DEMAND + resource] = workload.demand[:, place]
+    others = workload.extra.items()
+    return columns | {n: column for n, column in others if n not in KEPT and column.ndim == 1}
+
+
+def read_jobs(folder: Path, *, header_lines: int | None = None, **known: Any) -> Workload:
+    """The workload of a folder; ``known`` are its name and its cleaning.
+
+    ``header_lines`` are those of the log itself: the writer adds some of its own below.
+    """
+    from shadowtime.trace import read_swf
+    from shadowtime.workload import Workload
+    from shadowtime.workload.raw import KEPT
+
+    raw = read_swf(folder / TRACE)
+    more = _read_columns(folder / COLUMNS, len(raw))
+    demand = {
+        name.removeprefix(DEMAND): more.pop(name) for name in list(more) if name.startswith(DEMAND)
+    }
+    limit = more.pop("limit", raw["request"])
+    start = np.where(raw["wait"] >= 0, raw["submit"] + raw["wait"], UNKNOWN)
+    kept = {name: raw[name] for name in KEPT if bool((raw[name] != UNKNOWN).any())}
+    same: dict[str, Any] = {name: raw[name] for name in SAME}
+    return Workload.build(
+        submit=raw["submit"],
+        run=raw["run"],
+        procs=raw["procs"],
+        request=raw["request"],
+        limit=np.where(limit == UNKNOWN, NO_LIMIT, limit),
+        job_id=raw["job_id"],
+        demand=demand,
+        recorded_start=start,
+        **same,
+        extra={**kept, **more},
+        header=raw.header[:header_lines],
+        machine=raw.machine,
+        **known,
+    )
+
+
+def _read_columns(path: Path, jobs: int) -> dict[str, AnyArray]:
+    """Each column as whole numbers, else as numbers, else as text."""
+    if not path.exists():
+        return {}
+    from shadowtime.trace._bytes import load
+
+    names, *rows = csv.reader(io.StringIO(load(path).decode("utf-8")))
+    if len(rows) != jobs or any(len(row) != len(names) for row in rows):
+        raise InputError(
+            f"does not have {jobs:,} rows of {len(names)} columns, as {TRACE} beside it",
+            path=str(path),
+            hint="Write the folder again.",
+        )
+    return {name: _numbers([row[i] for row in rows]) for i, name in enumerate(names)}
+
+
+def _numbers(cells: list[str]) -> AnyArray:
+    """A column of text as the narrowest kind that holds it.
+
+    Examples
+    --------
+    >>> [_numbers(cells).dtype.kind for cells in (["1", "2"], ["1", "2.5"], ["1", "a"])]
+    ['i', 'f', 'U']
+    """
+    for kind in (np.int64, np.float64):
+        try:
+            return np.array([kind(cell) for cell in cells])
+        except ValueError:
+            continue
+    return np.array(cells)
+
+
+def whole_cluster(cluster: Cluster) -> dict[str, Any]:
+    """The machine so that it can be read again."""
+    return {
+        "name": cluster.name,
+        "shape": cluster.shape,
+        "resources": cluster.resources,
+        "hosts": [[host.name, *host.capacity] for host in cluster.hosts],
+        "options": dict(cluster.options),
+    }
+
+
+def read_cluster(folder: Path) -> Cluster:
+    """The machine of a folder."""
+    from shadowtime.cluster import Cluster, Host
+
+    path = folder / CLUSTER
+    try:
+        said: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+        return Cluster(
+            name=said["name"],
+            shape=said["shape"],
+            resources=tuple(said["resources"]),
+            hosts=tuple(Host(str(name), tuple(capacity)) for name, *capacity in said["hosts"]),
+            options=said["options"],
+        )
+    except FileNotFoundError:
+        raise InputError("no such file", path=str(path), hint="Write the folder again.") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"does not describe a machine ({error})", path=str(path), hint="Write the folder again."
+        ) from None

@@ -1,0 +1,88 @@
+"""explain: why a job of a result folder started when it did."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from report.worlds import POLICIES, policy_run, report_input
+from shadowtime.cli import run
+from shadowtime.cli.results import as_object, write_folder
+from shadowtime.metrics import Window
+from shadowtime.workload import Workload
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Six jobs A to F on five processors under EASY and FCFS, worked out by hand (see below)."""
+    monkeypatch.chdir(tmp_path)
+    jobs = Workload.build(
+        job_id=[11, 12, 13, 14, 15, 16],
+        submit=[0, 60, 120, 180, 240, 300],
+        run=[360, 540, 60, 300, 240, 480],
+        procs=[4, 2, 3, 2, 2, 1],
+        name="six",
+    )
+    runs = tuple(policy_run(name, jobs, 5, **POLICIES[name]) for name in ("easy", "fcfs"))
+    result = report_input(workload=jobs, procs=5, runs=runs)
+    return write_folder(as_object(result, Window.all()), result, "out")
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    """What was printed, however it was wrapped."""
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_backfilled_job(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """D overtakes C: who was ahead, what C was promised, why D fits, and what others would do."""
+    assert run(["explain", "out", "14"]) == 0
+    text = said(capsys)
+    assert "easy on six" in text
+    assert "2 jobs waited ahead of it (12, 13)" in text
+    assert "Job 12 was held up at the head from day 0, 00:01:00, promised day 0, 00:06:00" in text
+    assert "It was backfilled" in text
+    assert "before job 13's promise of day 0, 00:13:00" in text
+    assert "easy 3 min backfilled fcfs 4 min reserved" in text
+
+
+def test_another_policy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--policy chooses; the same job waits for C under FCFS."""
+    assert run(["explain", "out", "14", "--policy", "fcfs"]) == 0
+    text = said(capsys)
+    assert "fcfs on six" in text and "backfilled" not in text.split("policy")[0]
+
+
+def test_for_a_program(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--json holds the facts behind the sentences."""
+    assert run(["explain", "out", "14", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["policy"] == "easy" and found["job"] == 14 and found["reason"] == "backfilled"
+    assert found["submit"] == 180 and found["start"] == 360
+    assert found["ahead_on_arrival"] == [12, 13] and found["still_ahead"] == [13]
+    assert [promise["job"] for promise in found["promises"]] == [12, 13]
+
+
+@pytest.mark.parametrize(
+    ("job", "sentence"),
+    [
+        ("20", "there is no job 20 in out: near it are 12, 13, 14, 15, 16 (they go from 11 to 16"),
+        ("1", "near it are 11, 12, 13, 14, 15"),
+        ("A", "'A' is not a job number: those of out go from 11 to 16"),
+        ("1.5", "'1.5' is not a job number"),
+    ],
+)
+def test_an_unknown_job_names_near_ones(
+    folder: Path, job: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", "out", job]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and sentence in err and len(err.splitlines()) == 1
+
+
+def test_an_unknown_policy_names_those_there(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", "out", "14", "-p", "lxf"]) == 2
+    assert "out has no policy lxf: it has easy, fcfs" in capsys.readouterr().err
