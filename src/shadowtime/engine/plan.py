@@ -33,18 +33,39 @@ def plan(policy: Policy, cluster: Cluster, n: int) -> Loop:
         return plan_conservative(policy, cluster, n)
     if is_plain_easy(policy, cluster):
         return plan_easy(policy, n)
+    if is_pool_of_resources(policy, cluster):
+        return plan_pool(policy, cluster, n)
     return plan_frame(policy, cluster, n)
 
 
 def is_plain_easy(policy: Policy, cluster: Cluster) -> bool:
     """True where EASY's fast pass makes the same decisions as the general one."""
+    if isinstance(policy.reserve, reserve.Depth) and policy.reserve.jobs == 1:
+        known = isinstance(policy.backfill, backfill.InOrder | backfill.ShortestFirst)
+    else:
+        known = isinstance(policy.reserve, reserve.Nobody)
     return (
-        cluster.shape == "pool"
+        known
+        and cluster.shape == "pool"
         and len(cluster.resources) == 1
         and isinstance(policy.order, order.Fcfs)
-        and isinstance(policy.reserve, reserve.Depth)
-        and policy.reserve.jobs == 1
-        and isinstance(policy.backfill, backfill.InOrder | backfill.ShortestFirst)
+        and isinstance(policy.preempt, preempt.NoPreemption)
+    )
+
+
+def is_pool_of_resources(policy: Policy, cluster: Cluster) -> bool:
+    """True where the pass for one reservation on K resources decides as the general one does."""
+    weighing = isinstance(policy.backfill, backfill.WEIGHING)
+    if isinstance(policy.reserve, reserve.Depth) and policy.reserve.jobs == 1:
+        careful = backfill.Never | backfill.InOrder | backfill.ShortestFirst
+        known = weighing or isinstance(policy.backfill, careful)
+    else:
+        known = isinstance(policy.reserve, reserve.Nobody)
+    return (
+        known
+        and cluster.shape == "pool"
+        and (weighing or len(cluster.resources) > 1)
+        and isinstance(policy.order, order.Fcfs)
         and isinstance(policy.preempt, preempt.NoPreemption)
     )
 
@@ -53,18 +74,53 @@ def plan_easy(policy: Policy, n: int) -> Loop:
     """EASY on a pool of processors."""
     from shadowtime.engine.passes import easy
 
-    assert isinstance(policy.reserve, reserve.Depth)
-    assert isinstance(policy.backfill, backfill.InOrder | backfill.ShortestFirst)
+    rules = {backfill.Never: easy.NOBODY, backfill.Anybody: easy.ANYBODY}
     parameters = np.array(
         [
             isinstance(policy.backfill, backfill.ShortestFirst),
-            not policy.backfill.extra_update,
-            policy.reserve.fixed_reservation,
+            not getattr(policy.backfill, "extra_update", True),
+            getattr(policy.reserve, "fixed_reservation", False),
+            rules.get(type(policy.backfill), easy.CAREFUL),
         ],
         dtype=np.int64,
     )
     found = np.empty(n + 1, np.int64)
     return lambda state, world: int(easy.run(state, world, parameters, found))
+
+
+def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Loop:
+    """One reservation, or none, on a pool of K resources."""
+    from shadowtime.engine.passes import pool
+    from shadowtime.kernel.balance import common_scale
+
+    weighing = isinstance(policy.backfill, backfill.WEIGHING)
+    made = pool.make_pool(
+        n=n,
+        resources=len(cluster.resources),
+        rule=rule_of(policy.backfill),
+        reserves=isinstance(policy.reserve, reserve.Depth),
+        at_most=int(getattr(policy.backfill, "per_pass", "") == "one"),
+        scale=common_scale(cluster.hosts[0].capacity) if weighing else None,
+    )
+    return lambda state, world: int(pool.run(state, world, made))
+
+
+def rule_of(part: backfill.Backfill) -> int:
+    """The rule of a backfill part in the pass for K resources."""
+    from shadowtime.engine.passes import pool as p
+
+    if isinstance(part, backfill.NotWorse):
+        readings = {"live": p.NOT_WORSE, "frozen": p.NOT_WORSE_FROZEN, "literal": p.LITERAL}
+        return readings[part.threshold]
+    table: dict[type[backfill.Backfill], int] = {
+        backfill.Never: p.NOBODY,
+        backfill.Anybody: p.IN_ORDER,
+        backfill.InOrder: p.IN_ORDER,
+        backfill.ShortestFirst: p.SHORTEST,
+        backfill.Balanced: p.BALANCE,
+        backfill.LeastUsed: p.LEAST_USED,
+    }
+    return table[type(part)]
 
 
 def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Loop:

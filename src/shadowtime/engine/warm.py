@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.engine.plan import is_plain_easy
+from shadowtime.engine.plan import is_plain_easy, is_pool_of_resources
 from shadowtime.policy import parse_policy, reserve
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 PASSES = Path(__file__).resolve().parent / "passes"
 
-COST = {"frame": 25, "conservative": 20, "easy": 10}
+COST = {"frame": 25, "conservative": 20, "pool": 12, "easy": 10}
 """Seconds that compiling a pass takes, about: the longest goes first."""
 
-EXAMPLE = {"frame": "lxfw", "conservative": "conservative", "easy": "easy"}
+EXAMPLE = {"frame": "lxfw", "conservative": "conservative", "pool": "ibb", "easy": "easy"}
 """A policy that each pass carries out."""
 
 
@@ -45,7 +45,9 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
         return ""
     if isinstance(policy.reserve, reserve.Kept):
         return "conservative"
-    return "easy" if is_plain_easy(policy, cluster) else "frame"
+    if is_plain_easy(policy, cluster):
+        return "easy"
+    return "pool" if is_pool_of_resources(policy, cluster) else "frame"
 
 
 def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:

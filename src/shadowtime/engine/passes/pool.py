@@ -1,0 +1,349 @@
+"""One reservation on a pool of K resources: the fast pass (spec 5.1 to 5.3).
+
+The same decisions as the general pass in order of arrival with at most one reservation, proved
+equal in the tests. The plan of a single head needs no profile: what is free grows until the shadow
+time, and beyond it whoever stays must leave the head its share. So two vectors decide, what is free
+now and what will be left over at the shadow time. Blocks of the queue are skipped by their minima,
+and where nothing ended since the last pass only newcomers are looked at, unless a start has moved
+the balance that others were refused for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shadowtime.engine.events import (
+    DONE,
+    PASS_DUE,
+    ROOM_NEEDED,
+    advance,
+    carry_out_decisions,
+    lacks_room,
+)
+from shadowtime.kernel.balance import fullest_with, least_used, sum_with
+from shadowtime.kernel.exact import compare_products
+from shadowtime.kernel.fields import (
+    BLOCKED_AT,
+    ESTIMATE,
+    FREE,
+    LENGTH,
+    NEED,
+    PROCS,
+    PROMISED,
+)
+from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.queue import first_waiting
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BLOCK,
+    CHANGED,
+    FRESH,
+    HEAD,
+    NEVER,
+    NOW,
+    RUNNING,
+    SHADOW,
+    SHIFT,
+    VOLATILE,
+    WAITING,
+)
+from shadowtime.kernel.running import (
+    BACKFILLED,
+    begin,
+    begin_first,
+    end_at,
+    fits,
+    forget_overdue,
+    job_at,
+)
+from shadowtime.kernel.vector import any_fits
+
+NOBODY = 0
+"""Rule: nobody overtakes (FCFS)."""
+IN_ORDER = 1
+"""Rule: everybody who may, in order of arrival (EASY; greedy without a reservation)."""
+SHORTEST = 2
+"""Rule: the same, shortest first."""
+BALANCE = 3
+"""Rule: the best by BB's score, taken anew after each start."""
+LEAST_USED = 4
+"""Rule: the largest request for the least used resource (BL), taken anew after each start."""
+NOT_WORSE = 5
+"""Rule: in order of arrival, who leaves the resources no less evenly used (IBB)."""
+NOT_WORSE_FROZEN = 6
+"""Rule: the same against the balance at the beginning of the traversal."""
+LITERAL = 7
+"""Rule: who does not raise the average use: Algorithm 1 of the IBB paper to the letter."""
+
+RULE = 0
+RESERVES = 1
+AT_MOST = 2
+"""Starts in a pass by BALANCE and LEAST_USED, 0: no bound."""
+SETTLED = 3
+"""1 if everybody who waits was refused as things stand: only newcomers are of interest."""
+
+
+class Pool(NamedTuple):
+    """The pass's parameters and scratch."""
+
+    par: Any  # int64[4]
+    scale: Any  # int64[K + 1]: balance.py
+    extra: Any  # int64[K]: left over at the shadow time beside the head
+    mark: Any  # int64[2]: fullest share and sum of shares that IBB compares with
+    found: Any  # int64[n]: candidates
+
+
+def make_pool(
+    *, n: int, resources: int, rule: int, reserves: bool, at_most: int = 0, scale: Any = None
+) -> Pool:
+    """Parameters and room for a run of ``n`` jobs."""
+    return Pool(
+        par=np.array([rule, reserves, at_most, 0], np.int64),
+        scale=np.zeros(resources + 1, np.int64) if scale is None else scale,
+        extra=np.zeros(resources, np.int64),
+        mark=np.zeros(2, np.int64),
+        found=np.empty(n + 1, np.int64),
+    )
+
+
+@entry
+def run(s: Any, w: Any, f: Any) -> int:
+    """The event loop with this pass."""
+    while not lacks_room(s):
+        if advance(s, w) != PASS_DUE:
+            return DONE
+        decide(s, f)
+        carry_out_decisions(s, w)
+    return ROOM_NEEDED
+
+
+@kernel
+def decide(s: Any, f: Any) -> None:
+    """One pass."""
+    reg = s.reg
+    if reg[CHANGED] == 0 and reg[HEAD] >= 0 and reg[VOLATILE] == 0:
+        # Nothing ended: the head stays blocked, and who did not fit before does not fit now.
+        first = reg[FRESH] if f.par[SETTLED] != 0 else reg[HEAD] + 1
+        f.par[SETTLED] = 1
+        backfill(s, f, first)
+        return
+    if reg[VOLATILE] != 0:
+        forget_overdue(s)
+    head = first_waiting(s)
+    while head >= 0 and fits(s, head, 0):
+        begin_first(s, head, 0)
+        head = first_waiting(s)
+    reg[HEAD] = head
+    if head < 0:
+        return
+    if f.par[RESERVES] != 0:
+        find_shadow(s, f, head)
+    else:
+        reg[SHADOW] = NEVER
+    if s.job[head, BLOCKED_AT] < 0:
+        s.job[head, BLOCKED_AT] = reg[NOW]
+        if f.par[RESERVES] != 0:
+            s.job[head, PROMISED] = reg[SHADOW]
+    f.par[SETTLED] = 1
+    if reg[WAITING] > 1:
+        backfill(s, f, head + 1)
+
+
+@kernel
+def find_shadow(s: Any, f: Any, head: int) -> None:
+    """When the head will fit in every resource, and what will be left over then.
+
+    All jobs expected to end together are released together.
+    """
+    reg = s.reg
+    resources = f.extra.shape[0]
+    for k in range(resources):
+        f.extra[k] = s.host[FREE, 0, k] - s.job[head, NEED + k]
+    running = reg[RUNNING]
+    shadow = reg[NOW] + 1
+    at = 0
+    while at < running and (lacking(f) or end_at(s, at) <= shadow):
+        shadow = max(shadow, end_at(s, at))
+        job = job_at(s, at)
+        for k in range(resources):
+            f.extra[k] += s.job[job, NEED + k]
+        at += 1
+    reg[SHADOW] = shadow
+
+
+@kernel
+def lacking(f: Any) -> bool:
+    """True while some resource does not suffice for the head."""
+    for k in range(f.extra.shape[0]):
+        if f.extra[k] < 0:
+            return True
+    return False
+
+
+@kernel
+def may_start(s: Any, f: Any, job: int, left: int) -> bool:
+    """Fits now, and is gone by the shadow time or content with what is left over then."""
+    short = s.job[job, ESTIMATE] <= left
+    for k in range(f.extra.shape[0]):
+        need = s.job[job, NEED + k]
+        if need > s.host[FREE, 0, k] or (not short and need > f.extra[k]):
+            return False
+    return True
+
+
+@kernel
+def start_backfilled(s: Any, f: Any, job: int, left: int) -> None:
+    """Start a job that may; who stays beyond the shadow time uses up what is left over."""
+    if s.job[job, ESTIMATE] > left:
+        for k in range(f.extra.shape[0]):
+            f.extra[k] -= s.job[job, NEED + k]
+    begin(s, job, 0, BACKFILLED)
+
+
+@kernel
+def block_may_hold(s: Any, f: Any, block: int, left: int) -> bool:
+    """False if no job of the block can start, by its processors: minima first, then all 64."""
+    free, extra = s.host[FREE, 0, 0], f.extra[0]
+    least = s.least[PROCS, block]
+    if least > free or (s.least[LENGTH, block] > left and least > extra):
+        return False
+    return any_fits(s.wait, block, free, extra, left)
+
+
+@kernel
+def backfill(s: Any, f: Any, first: int) -> None:
+    """Start jobs from index ``first`` on by the policy's rule."""
+    rule = f.par[RULE]
+    left = s.reg[SHADOW] - s.reg[NOW]
+    if rule == NOBODY:
+        return
+    if rule == IN_ORDER or rule >= NOT_WORSE:
+        walk(s, f, first, left, rule)
+        return
+    count = collect(s, f, first, left)
+    if rule == SHORTEST:
+        shortest_first(s, f, count, left)
+    elif count > 0:
+        best_first(s, f, count, left, rule)
+
+
+@kernel
+def walk(s: Any, f: Any, first: int, left: int, rule: int) -> None:
+    """Each job once, in order of arrival; IBB's readings look at the balance as well."""
+    reg = s.reg
+    arrived = reg[ARRIVED]
+    if rule >= NOT_WORSE:
+        note_balance(s, f)
+    for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
+        if s.host[FREE, 0, 0] == 0:
+            return
+        if not block_may_hold(s, f, block, left):
+            continue
+        for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
+            if s.wait[PROCS, job] > s.host[FREE, 0, 0] or not may_start(s, f, job, left):
+                continue
+            if rule >= NOT_WORSE and not keeps_balance(s, f, job, rule):
+                continue
+            start_backfilled(s, f, job, left)
+            if rule >= NOT_WORSE:
+                f.par[SETTLED] = 0  # the balance has moved: who was refused may be welcome now
+                if rule == NOT_WORSE:
+                    note_balance(s, f)
+
+
+@kernel
+def note_balance(s: Any, f: Any) -> None:
+    """The balance as it is now, for others to be compared with."""
+    f.mark[0] = fullest_with(s, f.scale, -1)
+    f.mark[1] = sum_with(s, f.scale, -1)
+
+
+@kernel
+def keeps_balance(s: Any, f: Any, job: int, rule: int) -> bool:
+    """IBB: max(S+R) / avg(S+R) <= max(S) / avg(S) (eq. 2), or the paper's Algorithm 1."""
+    total = sum_with(s, f.scale, job)
+    if rule == LITERAL:
+        return total <= f.mark[1]
+    return compare_products(fullest_with(s, f.scale, job), f.mark[1], 1, f.mark[0], total, 1) <= 0
+
+
+@kernel
+def collect(s: Any, f: Any, first: int, left: int) -> int:
+    """Everybody from index ``first`` on who may start, in order of arrival."""
+    arrived = s.reg[ARRIVED]
+    count = 0
+    if s.host[FREE, 0, 0] == 0:
+        return 0
+    for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
+        if block_may_hold(s, f, block, left):
+            for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
+                if s.wait[PROCS, job] <= s.host[FREE, 0, 0] and may_start(s, f, job, left):
+                    f.found[count] = job
+                    count += 1
+    return count
+
+
+@kernel
+def shortest_first(s: Any, f: Any, count: int, left: int) -> None:
+    """Candidates in order of (estimate, arrival); the list gets sorted by insertion."""
+    for i in range(1, count):
+        job = f.found[i]
+        estimate = s.job[job, ESTIMATE]
+        at = i
+        while at > 0 and s.job[f.found[at - 1], ESTIMATE] > estimate:
+            f.found[at] = f.found[at - 1]
+            at -= 1
+        f.found[at] = job
+    for i in range(count):
+        if may_start(s, f, f.found[i], left):
+            start_backfilled(s, f, f.found[i], left)
+
+
+@kernel
+def best_first(s: Any, f: Any, count: int, left: int, rule: int) -> None:
+    """The best candidate by a score that every start changes, again and again."""
+    remaining = f.par[AT_MOST]
+    while count > 0:
+        best = best_balance(s, f, count) if rule == BALANCE else largest_request(s, f, count)
+        start_backfilled(s, f, f.found[best], left)
+        remaining -= 1
+        if remaining == 0:
+            f.par[SETTLED] = 0  # others may be startable still: they wait for the next pass
+            return
+        kept = 0
+        for i in range(count):
+            job = f.found[i]
+            if i != best and may_start(s, f, job, left):
+                f.found[kept] = job
+                kept += 1
+        count = kept
+
+
+@kernel
+def best_balance(s: Any, f: Any, count: int) -> int:
+    """BB: the candidate with the smallest max / avg * (1 - avg), the earliest on a tie (5.2)."""
+    whole = f.scale[f.scale.shape[0] - 1] * f.extra.shape[0]
+    best = 0
+    most = fullest_with(s, f.scale, f.found[0])
+    total = sum_with(s, f.scale, f.found[0])
+    for i in range(1, count):
+        other = fullest_with(s, f.scale, f.found[i])
+        together = sum_with(s, f.scale, f.found[i])
+        if other == most and together == total:
+            continue  # alike, as many are: no need to multiply out
+        if compare_products(other, whole - together, total, most, whole - total, together) < 0:
+            best, most, total = i, other, together
+    return best
+
+
+@kernel
+def largest_request(s: Any, f: Any, count: int) -> int:
+    """BL: the candidate with the largest request for the least used resource."""
+    k = NEED + least_used(s, f.scale)
+    best = 0
+    for i in range(1, count):
+        if s.job[f.found[i], k] > s.job[f.found[best], k]:
+            best = i
+    return best
