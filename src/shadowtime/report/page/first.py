@@ -84,7 +84,10 @@ def _row(runs: tuple[PolicyRun, ...], result: Contest) -> str:
     rivals = [0] if len(runs) > 1 else []
     if len(runs) > 2:
         rivals.insert(0, 0 if result.winner is None else runner_up(result, result.winner))
-    last = "".join(f'<td class="versus">{_versus(result, rival)}</td>' for rival in rivals)
+    last = "".join(
+        f'<td class="versus">{_versus(result, rival, first=not place)}</td>'
+        for place, rival in enumerate(rivals)
+    )
     return (
         f'<tr><th scope="row" title="{text(f"{about} ({side})" if side else about)}">'
         f"{text(info.heading)}</th>{cells}{last}</tr>"
@@ -112,15 +115,15 @@ def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> str:
     )
 
 
-def _versus(result: Contest, rival: int) -> str:
+def _versus(result: Contest, rival: int, *, first: bool) -> str:
+    """The winner against a rival; whether the win is clear is said in the first such column."""
     if len(result.winners) > 1:
         everybody = len(result.winners) == sum(value is not None for value in result.values)
         return f'<span class="muted">{"equal" if everybody else "tied"}</span>'
     if result.winner is None:
         return '<span class="muted">&ndash;</span>'
-    unclear = (
-        ' <small class="interval">within the intervals</small>' if result.clear is False else ""
-    )
+    doubt = first and result.clear is False
+    unclear = ' <small class="interval">within intervals</small>' if doubt else ""
     if result.winner == rival:
         return f'<span class="muted">is best</span>{unclear}'
     return f"<b>{percent(result.change(result.winner, rival), signed=True)}</b>{unclear}"
