@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.cli.compiling import compile_notice
 from shadowtime.cli.console import note
 from shadowtime.cli.progress import working
+from shadowtime.cli.reporting import write_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,40 +17,63 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.report import ReportInput
     from shadowtime.study import Comparison, Load, Setting
+    from shadowtime.study.compare import Engine
     from shadowtime.workload import Workload
+
+SMALL = 1000
+"""Jobs that are sooner done in plain Python than a pass is compiled, however long their queue."""
 
 KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with users drawn anew"}
 
 
-def prepare(policies: Sequence[Any], cluster: Cluster) -> None:
-    """Compile what these policies need, on all cores, and say so; nothing where it is cached."""
+def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int = SMALL) -> Engine:
+    """What to simulate ``jobs`` jobs with, compiled on all cores where it is not yet, saying so.
+
+    Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
+    quicker, and the schedules are the same.
+    """
+    from shadowtime.engine import simulate
+    from shadowtime.engine.uncompiled import simulate_uncompiled
     from shadowtime.engine.warm import COST, cold, warm
     from shadowtime.study.fan_out import cores
 
     missing = cold(policies, cluster)
-    if len(missing) < 2:
-        return
-    seconds = max(max(COST[name] for name in missing), sum(COST[n] for n in missing) // cores())
-    note(f"compiling the engine for this machine: once, about {round(seconds, -1)} seconds ...")
-    with working("compiling", steps=len(missing), patience=0.2, quiet=True) as advance:
-        warm(policies, cluster, cores=cores(), finished=lambda name: advance())
+    if missing and jobs <= small:
+        return simulate_uncompiled
+    if len(missing) > 1:
+        spent = [COST[name] for name in missing]
+        seconds = max(*spent, sum(spent) // cores())
+        note(f"compiling the engine for this machine: once, about {seconds} seconds ...")
+        with working("compiling", steps=len(missing), patience=0.2, quiet=True) as advance:
+            warm(policies, cluster, cores=cores(), finished=lambda name: advance())
+    return simulate
 
 
 def run_comparison(
-    workload: Workload, cluster: Cluster, policies: Sequence[Any], **options: Any
+    workload: Workload,
+    cluster: Cluster,
+    policies: Sequence[Any],
+    *,
+    small: int = SMALL,
+    **options: Any,
 ) -> Comparison:
     """study.compare with a sign of life; ``options`` are its own."""
     from shadowtime.study import compare
 
-    prepare(policies, cluster)
     loads = len(options.get("loads", (None,)))
-    runs = len(policies) * loads * (1 + options.get("shake", 0) + options.get("resample", 0))
+    inputs = loads * (1 + options.get("shake", 0) + options.get("resample", 0))
+    engine = prepare(policies, cluster, jobs=inputs * len(workload), small=small)
     with (
-        working("simulating", steps=runs) as advance,
-        compile_notice("the engine", "up to half a minute for each kind of policy"),
+        working("simulating", steps=inputs * len(policies)) as advance,
+        compile_notice("the engine", "up to half a minute"),
     ):
         return compare(
-            workload, cluster, policies, progress=lambda name: advance("simulating"), **options
+            workload,
+            cluster,
+            policies,
+            progress=lambda name: advance("simulating"),
+            engine=engine,
+            **options,
         )
 
 
@@ -125,10 +149,11 @@ def write_comparison(
 def write_pages(comparison: Comparison, results: Sequence[ReportInput], path: str) -> list[Path]:
     """The HTML report; with several loads, one for each beside the first."""
     first = Path(path)
-    written = []
+    written: list[Path] = []
     for place, (setting, result) in enumerate(zip(comparison.settings, results, strict=True)):
         name = f"{first.stem}-{file_name(setting.load)}{first.suffix}" if place else first.name
-        written.append(write_page(result, str(first.with_name(name))))
+        target = first.with_name(name)
+        written += write_results(result, comparison.window, report=target)
     return written
 
 
@@ -142,12 +167,12 @@ def write_page(result: ReportInput, path: str) -> Path:
 
 def draw_figures(comparison: Comparison, results: Sequence[ReportInput], folder: str) -> list[Path]:
     """The figures; with several loads, a folder for each."""
-    from shadowtime.report.figures import write_figures
-
     if len(results) == 1:
-        return write_figures(results[0], folder)
+        return write_results(results[0], comparison.window, figures=folder)
     return [
         path
         for setting, result in zip(comparison.settings, results, strict=True)
-        for path in write_figures(result, Path(folder) / file_name(setting.load))
+        for path in write_results(
+            result, comparison.window, figures=Path(folder) / file_name(setting.load)
+        )
     ]

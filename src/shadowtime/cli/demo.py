@@ -2,129 +2,124 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from shadowtime.cli import options
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from rich.text import Text
 
-    from shadowtime.report import PolicyRun, ReportInput
+    from shadowtime.report import ReportInput
+    from shadowtime.study import Comparison
 
-POLICIES = ("easy", "easy-sjbf", "easy++", "conservative", "lxfw", "fcfs")
+POLICIES = ("easy", "easy-sjbf", "conservative", "lxfw", "greedy", "fcfs")
 """What most clusters run first: the others are measured against it."""
 
-LEGEND = "best of its column; bsld: bounded slowdown, mwbs: the same weighted by processors"
+SMALL = 3000
+"""The demo is small enough to be run without compiling anything (see comparing.prepare)."""
 
 NEXT = {
-    "shadowtime simulate YOUR.swf.gz --policy {}": "your own log",
-    "shadowtime policies {}": "what it does",
-    "shadowtime demo -o results": "the schedules behind this table",
+    "shadowtime demo --step": "watch a scheduler decide",
+    "shadowtime demo --report demo.html": "see these schedules",
+    "shadowtime policies {}": "what the winner does",
+    "shadowtime trace sacct": "how to get your own cluster's log",
+    "shadowtime compare YOUR.swf.gz -p easy -p {} --shake 20": "the same for your log",
 }
 
 
 @click.command("demo")
+@click.option("--step", is_flag=True, help="Watch ten jobs being scheduled, event by event.")
+@click.option("--auto", is_flag=True, help="With --step: do not wait for Enter.")
+@click.option(
+    "--policy",
+    "-p",
+    metavar="P",
+    default="easy",
+    help="With --step: fcfs, greedy, easy, easy-sjbf or conservative. [default: easy]",
+)
 @options.folder
 @options.as_json
-def command(folder: str | None, as_json: bool) -> None:
+@options.report
+def command(
+    step: bool,
+    auto: bool,
+    policy: str,
+    folder: str | None,
+    as_json: bool,
+    report: str | None,
+) -> None:
     """Compare six policies on an embedded workload. No data and no network needed.
 
     The workload is generated (Lublin and Feitelson's model, with estimates as users give
-    them) and always the same.
+    them) and always the same. With --step: ten jobs on eight processors, for teaching.
+
+    \b
+    shadowtime demo
+    shadowtime demo --step
+    shadowtime demo --step --policy conservative --auto | less -R
     """
-    from shadowtime.cli.results import as_object, versions, write_folder
-    from shadowtime.cli.running import run_policies
+    if step:
+        if folder or report or as_json:
+            raise UsageError("--step shows and writes nothing: leave -o, --json and --report out")
+        from shadowtime.cli.step import walk
+
+        walk(policy, auto=auto)
+        return
+    if auto or policy != "easy":
+        raise UsageError("--auto and --policy belong to --step: the demo compares six policies")
+    _compare(folder, as_json, report)
+
+
+def _compare(folder: str | None, as_json: bool, report: str | None) -> None:
+    from shadowtime.cli import comparing
+    from shadowtime.cli.results import as_object, write_folder
     from shadowtime.cluster.spec import parse_cluster
-    from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
-    from shadowtime.report import ReportInput
     from shadowtime.workload.embedded import demo_workload
 
     workload = demo_workload()
     cluster = parse_cluster(None, machine=workload.machine).replace(name="demo")
     policies = [parse_policy(name) for name in POLICIES]
-    result = ReportInput(
-        title="Demo",
-        workload=workload,
-        cluster=cluster,
-        runs=run_policies(workload, cluster, policies, Window.all()),
-        versions=versions(),
-        command=options.command_line(),
-    )
-    content = as_object(result, Window.all())
+    found = comparing.run_comparison(workload, cluster, policies, small=SMALL)
+    [setting] = found.settings
+    result = comparing.as_report(found, setting, title="Demo", command=options.command_line())
+    content = as_object(result, found.window, **found.as_dict())
     if folder:
         write_folder(content, result, folder)
+    if report:
+        comparing.write_page(result, report)
     if as_json:
         options.print_json(content)
     else:
-        _show(result)
+        _show(found, result)
 
 
-def _show(result: ReportInput) -> None:
+def _show(found: Comparison, result: ReportInput) -> None:
     from rich.text import Text
 
-    from shadowtime.cli import tables
-    from shadowtime.cli.console import output, show
-    from shadowtime.report.verdict import judge
+    from shadowtime.cli import findings, tables
+    from shadowtime.cli.compare import setting_parts
+    from shadowtime.cli.console import show
 
-    load = result.baseline.metrics["offered_load"]
-    head = (
-        f"{len(result.workload):,} generated jobs on {tables.machine(result.cluster)}, "
-        f"offered load {load:.2f}\n"
+    [setting] = found.settings
+    winner, _ = findings.winner_line(result.runs)
+    head = Text.assemble(
+        (f"{len(result.workload):,} generated jobs", "bold"),
+        f" on {tables.machine(result.cluster)}, offered load {setting.offered_load:.2f}\n",
     )
-    verdict = judge(result.runs)
-    winner = result.runs[verdict.winner or 0]
-    show(
-        Text(head),
-        tables.side_by_side(result.runs, output()),
-        Text(f"{tables.STAR} {LEGEND}\n", "dim"),
-        Text.assemble((verdict.headline, "bold"), f" {verdict.detail}"),
-        _who_loses(result, winner),
-        Text("\nNext:"),
-        _next(winner.name),
-    )
+    show(head, *setting_parts(found, setting, result), Text("\nNext:"), _next(winner))
 
 
 def _next(winner: str) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, show_header=False, padding=(0, 2))
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
     table.add_column(no_wrap=True)
-    for command_line, why in NEXT.items():
-        table.add_row(command_line.format(winner), Text(why, "dim"))
+    lines: dict[str, Any] = {line.format(winner): why for line, why in NEXT.items()}
+    for line, why in lines.items():
+        table.add_row(line, Text(why, "dim"))
     return table
-
-
-def _who_loses(result: ReportInput, winner: PolicyRun) -> Text:
-    """The price of winning: the classes of jobs that wait longer than under the first policy."""
-    from rich.text import Text
-
-    from shadowtime.report.classes import class_rows
-    from shadowtime.report.numbers import percent
-    from shadowtime.report.verdict import class_changes
-
-    base = result.baseline
-    if winner is base:
-        return Text()
-    jobs = result.workload
-    rows, before = class_rows(jobs, winner.schedule), class_rows(jobs, base.schedule)
-    kinds = {"size": "procs", "runtime": "of run time"}
-    worse = [
-        change
-        for change in class_changes(rows, before, "wait_mean_s")
-        if change.row.kind in kinds and (change.change or 0) > 0.05
-    ]
-    if not worse:
-        return Text(
-            f"Nobody pays: no class by size or run time waits longer than under {base.name}."
-        )
-    worse.sort(key=lambda change: -(change.change or 0))
-    named = ", ".join(
-        f"{change.row.label} {kinds[change.row.kind]} ({percent(change.change, signed=True)})"
-        for change in worse[:3]
-    )
-    return Text(f"Who pays: mean wait against {base.name} of the jobs with {named}.")

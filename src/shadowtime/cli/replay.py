@@ -79,13 +79,14 @@ def command(
 
 
 def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
+    from shadowtime.cli.comparing import prepare
     from shadowtime.cli.compiling import compile_notice
     from shadowtime.cli.progress import working
     from shadowtime.study.replay import replay
 
-    notice = compile_notice("the engine", "up to half a minute for each kind of policy")
-    with working("simulating"), notice:
-        return replay(workload, machine, policy, **how)
+    engine = prepare([policy], machine, jobs=len(workload))
+    with working("simulating"), compile_notice("the engine", "up to half a minute"):
+        return replay(workload, machine, policy, engine=engine, **how)
 
 
 def _as_report(found: Replay) -> ReportInput:

@@ -21,11 +21,10 @@ def run_policies(
 ) -> tuple[PolicyRun, ...]:
     """Simulate and measure each policy in turn."""
     from shadowtime.cli.comparing import prepare
-    from shadowtime.engine import simulate
     from shadowtime.metrics import measure
     from shadowtime.report import PolicyRun
 
-    prepare(policies, cluster)
+    engine = prepare(policies, cluster, jobs=len(workload))
     runs = []
     steps = len(policies) if len(policies) > 1 else None
     with (
@@ -34,7 +33,7 @@ def run_policies(
     ):
         for policy in policies:
             name = str(getattr(policy, "name", type(policy).__name__))
-            schedule = simulate(workload, cluster, policy)
+            schedule = engine(workload, cluster, policy)
             metrics = measure(schedule, workload, cluster, window=window)
             runs.append(
                 PolicyRun(

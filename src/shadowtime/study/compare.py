@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 """Told each run as it is done, from any thread."""
 
+Engine = Callable[["Workload", "Cluster", Any], "Schedule"]
+"""What carries out a run."""
+
 
 def compare(
     workload: Workload,
@@ -47,6 +50,7 @@ def compare(
     window: Window | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    engine: Engine = simulate,
 ) -> Comparison:
     """Run every policy over every input and put the numbers side by side.
 
@@ -56,6 +60,7 @@ def compare(
     every policy, so that differences can be taken pair by pair. Runs share the log and use all
     cores. Of the copies only the numbers are kept: memory does not grow with their number.
     A policy that is an object with ``decide`` is copied for every run, so runs share no memory.
+    ``engine`` carries out a run; another one must give the same schedules.
 
     Examples
     --------
@@ -77,10 +82,11 @@ def compare(
         raise UsageError(f"{workload.name} holds no job to compare policies on")
     if len(set(map(str, loads))) != len(loads) or not loads:
         raise UsageError("give each load once")
-    warm(policies, cluster, cores=threads or cores())
-    _load_passes(policies, workload, cluster)
+    if engine is simulate:
+        warm(policies, cluster, cores=threads or cores())
+        _load_passes(policies, workload, cluster)
 
-    run = partial(_run, cluster=cluster, window=scored, progress=progress)
+    run = partial(_run, cluster=cluster, window=scored, progress=progress, engine=engine)
     tasks: list[Callable[[], _Run]] = []
     for number in range(replicas.count + 1):
         for load in loads:
@@ -138,10 +144,11 @@ def _run(
     cluster: Cluster,
     window: Window,
     progress: Progress | None,
+    engine: Engine,
 ) -> _Run:
     jobs = shared.get()
     fresh = copy.deepcopy(policy) if hasattr(policy, "decide") else policy
-    schedule = simulate(jobs, cluster, fresh)
+    schedule = engine(jobs, cluster, fresh)
     result = _Run(measure(schedule, jobs, cluster, window=window))
     if keep:
         known = bool((jobs.user != UNKNOWN).any())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
+    from shadowtime.study.compare import Engine
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
@@ -83,6 +84,7 @@ def replay(
     *,
     window: Window | None = None,
     release: Release = "submit",
+    engine: Engine = simulate,
 ) -> Replay:
     """Simulate a log under the policy its machine is said to have run, and compare the starts.
 
@@ -111,7 +113,7 @@ def replay(
             "use simulate or compare"
         )
     scored = window or Window.all()
-    recorded, simulated = Schedule.recorded(jobs), simulate(jobs, cluster, policy)
+    recorded, simulated = Schedule.recorded(jobs), engine(jobs, cluster, policy)
     which = known & scored.mask(jobs.submit)
     if not bool(which.any()):
         raise UsageError(f"no job with a recorded start is scored ({scored}): widen the window")

@@ -1,0 +1,78 @@
+"""A run without compiling anything: the same kernels as plain Python, in a process of its own.
+
+Compiling a pass takes longer than a small run takes in plain Python. So the first small run on a
+machine need not wait for the compiler; the result is the same, job by job.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import ShadowtimeError
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.policy import Policy
+    from shadowtime.schedule import Schedule
+    from shadowtime.workload import Workload
+
+CODE = "from shadowtime.engine.uncompiled import serve; serve()"
+
+
+def simulate_uncompiled(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Schedule:
+    """Like :func:`shadowtime.engine.simulate`, hundreds of times slower, ready at once.
+
+    A policy that cannot be handed to another process (a function of a user's own file) is run
+    here, compiled.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    >>> simulate_uncompiled(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
+    [0, 9, 2]
+    """
+    try:
+        task = pickle.dumps((workload, cluster, policy))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return _here(workload, cluster, policy)
+    done = subprocess.run(
+        [sys.executable or "python3", "-P", "-c", CODE],
+        input=task,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        check=False,
+    )
+    if done.returncode != 0:
+        return _here(workload, cluster, policy)
+    kind, content = pickle.loads(done.stdout)
+    if kind == "refused":
+        raise content
+    schedule: Schedule = content
+    return schedule
+
+
+def _here(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Schedule:
+    from shadowtime.engine.simulate import simulate
+
+    return simulate(workload, cluster, policy)
+
+
+def serve() -> None:
+    """The other process: a pickled task on standard input, the schedule on standard output."""
+    from shadowtime.engine.simulate import simulate
+
+    workload, cluster, policy = pickle.load(sys.stdin.buffer)
+    answer: tuple[str, Any]
+    try:
+        answer = "done", simulate(workload, cluster, policy)
+    except ShadowtimeError as error:
+        answer = "refused", error
+    sys.stdout.buffer.write(pickle.dumps(answer))

@@ -1,0 +1,168 @@
+"""shadowtime demo: the comparison, and the teacher's view."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shadowtime.cli import comparing, run
+from shadowtime.cli.demo import POLICIES
+from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate, warm
+from shadowtime.engine.uncompiled import simulate_uncompiled
+from shadowtime.errors import PolicyError
+from shadowtime.policy import parse_policy
+from shadowtime.study.lesson_rules import TEACHERS
+from shadowtime.workload import demo_workload, first_jobs
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def test_six_policies_a_winner_and_who_pays(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table with a star, the verdict, the losers and where to go next; in 100 columns."""
+    assert run(["demo"]) == 0
+    out = capsys.readouterr().out
+    rows = {line.split()[0] for line in out.splitlines() if line.strip()}
+    assert set(POLICIES) <= rows and len(POLICIES) == 6
+    assert "★" in out and "wins" in out and "Who pays:" in out and "Next:" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_json_folder_and_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same object as compare prints; the folder and the page where asked."""
+    assert run(["demo", "--json", "-o", "out", "--report", "page.html"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [policy["name"] for policy in found["policies"]] == list(POLICIES)
+    assert found["loads"][0]["winners"]["bsld_mean"]
+    assert len(list(Path("out/schedules").glob("*.csv"))) == 6
+    assert "easy-sjbf" in Path("page.html").read_text()
+
+
+def test_on_a_new_machine_nothing_is_compiled(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the cache is cold small runs are done without the compiler, large ones are not."""
+    pool, policies = Cluster.pool(8), [parse_policy("easy"), parse_policy("lxfw")]
+    monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["frame", "easy"])
+    assert comparing.prepare(policies, pool, jobs=10) is simulate_uncompiled
+    shared: list[str] = []
+    monkeypatch.setattr(warm, "warm", lambda *a, **k: shared.append("all cores"))
+    assert comparing.prepare(policies, pool, jobs=100_000) is simulate
+    assert shared == ["all cores"]
+    assert "compiling the engine for this machine: once, about" in capsys.readouterr().err
+    monkeypatch.setattr(warm, "cold", lambda policies, cluster: [])
+    assert comparing.prepare(policies, pool, jobs=10) is simulate
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_uncompiled_runs_give_the_same_schedule(policy: str) -> None:
+    """The kernels as plain Python, in a process of their own, decide the same."""
+    jobs = first_jobs(demo_workload(), 120)
+    pool, chosen = Cluster.pool(128), parse_policy(policy)
+    plain, compiled = simulate_uncompiled(jobs, pool, chosen), simulate(jobs, pool, chosen)
+    for column in ("start", "end", "reason", "promised", "blocked_at"):
+        assert np.array_equal(getattr(plain, column), getattr(compiled, column))
+    assert (plain.counters, plain.claims) == (compiled.counters, compiled.claims)
+
+
+def test_uncompiled_runs_refuse_as_compiled_ones_do() -> None:
+    """The error of the other process is raised here."""
+    jobs = first_jobs(demo_workload(), 5)
+    with pytest.raises(PolicyError, match="kept"):
+        simulate_uncompiled(jobs, Cluster.pool(256), parse_policy("conservative(order=sjf)"))
+
+
+def test_a_policy_that_cannot_travel_runs_here() -> None:
+    """A function of one's own file exists in this process only."""
+    jobs = first_jobs(demo_workload(), 20)
+    mine = parse_policy("easy").replace(name="mine", summary=(lambda: "no pickle"))  # type: ignore[arg-type]
+    found = simulate_uncompiled(jobs, Cluster.pool(256), mine)
+    assert np.array_equal(
+        found.start, simulate(jobs, Cluster.pool(256), parse_policy("easy")).start
+    )
+
+
+@pytest.mark.parametrize("policy", TEACHERS)
+def test_every_step_is_shown_when_piped(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """No terminal, no waiting: the lesson runs through, with queue, chart, reasons and the end."""
+    assert run(["demo", "--step", "--policy", policy]) == 0
+    out = capsys.readouterr().out
+    assert out.count("minute 0") >= 1 and "free 3 of 8" in out and "the end" in out
+    assert "Mean wait under" in out and "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 100
+    if policy == "easy":
+        assert "shadow time of B: 10, 2 extra" in out and "it overtakes" in out
+
+
+def test_the_chart_gives_every_job_its_area(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the last chart each job covers processors x minutes, and nothing overlaps."""
+    assert run(["demo", "--step"]) == 0
+    last = capsys.readouterr().out.split("minute ")[-1].split("the end")[0]
+    chart = [line for line in last.splitlines() if line.startswith("  ") and "·" in line]
+    cells = "".join(chart)
+    for name, procs, minutes in (("A", 5, 6), ("B", 6, 4), ("G", 8, 2), ("J", 3, 5)):
+        assert cells.count(name) == 2 * procs * minutes
+
+
+def test_a_person_steps_with_enter_and_stops_with_q() -> None:
+    """On a terminal it waits: one moment per Enter, and q leaves."""
+    master, slave = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "shadowtime", "demo", "--step"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=os.environ | {"COLUMNS": "100", "TERM": "xterm"},
+        close_fds=True,
+    )
+    os.close(slave)
+    seen = _until(master, "q: stop")
+    assert "minute 0" not in seen
+    os.write(master, b"\n")
+    assert "minute 0" in _until(master, "q: stop")
+    os.write(master, b"q\n")
+    assert child.wait(timeout=60) == 0
+    os.close(master)
+
+
+def _until(terminal: int, text: str) -> str:
+    """What the terminal shows until a text appears."""
+    seen, patience = "", time.monotonic() + 60
+    while text not in seen and time.monotonic() < patience:
+        if select.select([terminal], [], [], 1.0)[0]:
+            seen += os.read(terminal, 65536).decode("utf-8", "replace")
+    assert text in seen, seen
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--step", "--policy", "lxfw"], "the lesson knows fcfs"),
+        (["--step", "-o", "out"], "--step shows"),
+        (["--auto"], "belong to --step"),
+        (["--policy", "fcfs"], "belong to --step"),
+    ],
+    ids=["unknown", "folder", "auto", "policy"],
+)
+def test_wrong_input_is_one_line(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence on standard error, exit code 2."""
+    assert run(["demo", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and said in err
