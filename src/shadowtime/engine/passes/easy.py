@@ -1,4 +1,4 @@
-"""EASY on a pool of one resource: the fast pass (spec 1.2, 1.4).
+"""EASY on a pool of one resource: the fast pass (spec 1.2, 1.4); fcfs and greedy are its limits.
 
 The same decisions as the general pass with one reservation, proved equal in the tests, made fast
 by four things: a submission while the head is blocked tests only the newcomers against the cached
@@ -36,6 +36,7 @@ from shadowtime.kernel.registers import (
     EXTRA,
     FRESH,
     HEAD,
+    NEVER,
     NOW,
     RUNNING,
     SHADOW,
@@ -49,7 +50,15 @@ from shadowtime.kernel.vector import any_fits
 SHORTEST_FIRST = 0
 KEEP_EXTRA = 1
 FIXED_RESERVATION = 2
+RULE = 3
 """Places in the pass's parameters."""
+
+CAREFUL = 0
+"""Rule: whoever does not delay the head."""
+NOBODY = 1
+"""Rule: nobody overtakes (fcfs); the same as a shadow time that has always passed."""
+ANYBODY = 2
+"""Rule: whoever fits (greedy); the same as a shadow time that never comes."""
 
 
 @entry
@@ -86,13 +95,17 @@ def decide(s: Any, parameters: Any, found: Any) -> None:
     reg[HEAD] = head
     if head < 0:
         return
-    if parameters[FIXED_RESERVATION] == 0 or known != head:
+    if parameters[RULE] != CAREFUL:
+        reg[SHADOW] = NEVER if parameters[RULE] == ANYBODY else -1
+        reg[EXTRA] = -1
+    elif parameters[FIXED_RESERVATION] == 0 or known != head:
         find_shadow(s, head)
     else:
         count_extra(s, head)
     if s.job[head, BLOCKED_AT] < 0:
         s.job[head, BLOCKED_AT] = reg[NOW]
-        s.job[head, PROMISED] = reg[SHADOW]
+        if parameters[RULE] == CAREFUL:
+            s.job[head, PROMISED] = reg[SHADOW]
     if reg[WAITING] > 1:
         backfill(s, parameters, found, head)
 
