@@ -116,10 +116,7 @@ def command(
     content = as_object(results[0], scored, **found.as_dict())
     if folder:
         comparing.write_comparison(content, found, results, folder)
-    if report:
-        comparing.write_pages(found, results, report)
-    if figures:
-        comparing.draw_figures(found, results, figures)
+    comparing.write_pages(found, results, report=report, figures=figures)
     if as_json:
         options.print_json(content)
     else:

@@ -146,33 +146,19 @@ def write_comparison(
     (Path(folder) / "result.json").write_text(to_json(whole) + "\n", "utf-8")
 
 
-def write_pages(comparison: Comparison, results: Sequence[ReportInput], path: str) -> list[Path]:
-    """The HTML report; with several loads, one for each beside the first."""
-    first = Path(path)
-    written: list[Path] = []
+def write_pages(
+    comparison: Comparison,
+    results: Sequence[ReportInput],
+    *,
+    report: str | None,
+    figures: str | None,
+) -> None:
+    """Page and figures; with several loads, further pages beside it and a folder for each."""
+    several = len(results) > 1
     for place, (setting, result) in enumerate(zip(comparison.settings, results, strict=True)):
-        name = f"{first.stem}-{file_name(setting.load)}{first.suffix}" if place else first.name
-        target = first.with_name(name)
-        written += write_results(result, comparison.window, report=target)
-    return written
-
-
-def write_page(result: ReportInput, path: str) -> Path:
-    """One HTML report."""
-    from shadowtime.report.page.html import write_html
-
-    with working(f"writing {path}"):
-        return Path(write_html(result, path))
-
-
-def draw_figures(comparison: Comparison, results: Sequence[ReportInput], folder: str) -> list[Path]:
-    """The figures; with several loads, a folder for each."""
-    if len(results) == 1:
-        return write_results(results[0], comparison.window, figures=folder)
-    return [
-        path
-        for setting, result in zip(comparison.settings, results, strict=True)
-        for path in write_results(
-            result, comparison.window, figures=Path(folder) / file_name(setting.load)
-        )
-    ]
+        page, folder = report and Path(report), figures and Path(figures)
+        if page and place:
+            page = page.with_name(f"{page.stem}-{file_name(setting.load)}{page.suffix}")
+        if folder and several:
+            folder = folder / file_name(setting.load)
+        write_results(result, comparison.window, report=page, figures=folder)

@@ -75,6 +75,7 @@ def command(
 
 def _compare(folder: str | None, as_json: bool, report: str | None) -> None:
     from shadowtime.cli import comparing
+    from shadowtime.cli.reporting import write_results
     from shadowtime.cli.results import as_object, write_folder
     from shadowtime.cluster.spec import parse_cluster
     from shadowtime.policy import parse_policy
@@ -89,8 +90,7 @@ def _compare(folder: str | None, as_json: bool, report: str | None) -> None:
     content = as_object(result, found.window, **found.as_dict())
     if folder:
         write_folder(content, result, folder)
-    if report:
-        comparing.write_page(result, report)
+    write_results(result, found.window, report=report)
     if as_json:
         options.print_json(content)
     else:

@@ -37,6 +37,7 @@ HEADINGS = {"size": "by processors", "runtime": "by run time"}
 @options.folder
 @options.as_json
 @options.report
+@options.figures
 def command(
     log: str,
     cluster: str | None,
@@ -46,6 +47,7 @@ def command(
     folder: str | None,
     as_json: bool,
     report: str | None,
+    figures: str | None,
     **cleaning: Any,
 ) -> None:
     """Simulate LOG under the policy its machine ran, beside the starts it records.
@@ -56,8 +58,8 @@ def command(
     shadowtime replay log.swf.gz --policy easy
     shadowtime replay jobs.psv --cluster pool:4096 --policy easy --release eligible
     """
-    from shadowtime.cli.comparing import write_page
     from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.reporting import write_results
     from shadowtime.cli.results import as_object, write_folder
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
@@ -70,8 +72,7 @@ def command(
     content = as_object(result, scored, replay=found.as_dict())
     if folder:
         write_folder(content, result, folder)
-    if report:
-        write_page(result, report)
+    write_results(result, scored, report=report, figures=figures)
     if as_json:
         options.print_json(content)
     else:
