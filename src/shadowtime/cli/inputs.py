@@ -25,17 +25,17 @@ class Cleaning:
 def load(trace: str, cluster: str | None, cleaning: Cleaning) -> tuple[Workload, Cluster]:
     """Read a log and its machine, and keep the jobs that fit.
 
-    A machine that counts memory or GPUs makes the reader look for them in the log; without a
-    machine the log's own header gives one.
+    What a machine counts besides processors (memory, GPUs, ``license/matlab`` ...) the reader looks
+    for in the log; without a machine the log's own header gives one.
     """
     from shadowtime.cluster.spec import parse_cluster
     from shadowtime.trace import read
     from shadowtime.workload.clean import fit
 
     machine = None if cluster is None else parse_cluster(cluster)
-    counted: dict[str, Any] = {
-        name: True for name in ("memory", "gpus") if machine and name in machine.resources
-    }
+    named = machine.resources[1:] if machine else ()
+    counted: dict[str, Any] = {name: True for name in ("memory", "gpus") if name in named}
+    counted["others"] = [name for name in named if name not in counted]
     with working(f"reading {trace}"), compile_notice("the log reader", "a few seconds"):
         workload = read(trace, overrun=cleaning.overrun, cancelled=cleaning.cancelled, **counted)
     if machine is None:

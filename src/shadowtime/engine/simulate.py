@@ -88,6 +88,12 @@ def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
             "queue-until-cancel), which no policy here can simulate; use cancelled=drop"
         )
     have = {name: column for column, name in enumerate(workload.resources)}
+    for name in workload.resources:
+        if name not in cluster.resources and bool(workload.demand[:, have[name]].any()):
+            raise UsageError(
+                f"jobs of {workload.name} demand {name}, which the cluster does not count: add it "
+                "to the cluster, or leave it out with workload.clean.fit(uncounted='ignore')"
+            )
     largest = np.array([host.capacity for host in cluster.hosts], np.int64)
     fits_somewhere = np.zeros(len(workload), bool)
     for capacity in np.unique(largest, axis=0):

@@ -10,6 +10,7 @@ import numpy as np
 from shadowtime.errors import InputError
 from shadowtime.trace import slurm_fields as fields
 from shadowtime.trace.slurm_job_id import parse_job_id
+from shadowtime.trace.tres_demands import TresDemands
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import (
     FIELDS,
@@ -94,6 +95,7 @@ class SacctJobs:
         self.rows: list[tuple[int, ...]] = []
         self.lines: list[int] = []
         self.raw_ids: list[str] = []
+        self.tres: list[Mapping[str, int]] = []
         self.used: dict[str, int] = {}
         self.clusters: dict[str, int] = {}
         self.names = {kind: _Numbers() for kind in ("user", "group", "queue", "partition")}
@@ -127,6 +129,8 @@ class SacctJobs:
                 number = shown.number + max(shown.component, 0)
             found = self._ended(number, state, get)  # every check is behind us after this line
             self.rows.append(found)
+            tres = fields.parse_tres(get("alloctres")) or fields.parse_tres(get("reqtres"))
+            self.tres.append(tres)
             self.lines.append(line)
             self.raw_ids.append(raw_id or shown_id)
             self.clusters.setdefault(site, line)
@@ -244,7 +248,7 @@ class SacctJobs:
             path=path,
             header=self._header(origin),
             counts=self.counts,
-            demands={"memory": beside["memory"], "gpus": beside["gpus"]},
+            demands=TresDemands(self.tres, memory=beside["memory"], gpus=beside["gpus"]),
             extra={
                 "eligible": np.where(eligible >= origin, eligible - origin, UNKNOWN),
                 "nodes": beside["nodes"],

@@ -27,6 +27,8 @@ from shadowtime.workload.sieve import Sieve
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shadowtime.types import AnyArray, Ints
 
 __all__ = ["RULES", "clean", "explain", "fit"]
@@ -60,6 +62,7 @@ def clean(
     memory: bool = False,
     mem_field: MemField = "requested",
     gpus: bool = False,
+    others: Sequence[str] = (),
 ) -> Workload:
     """The jobs of a log that can be scheduled.
 
@@ -84,6 +87,9 @@ def clean(
     memory : adds the resource ``memory``, KB of the whole job: the requested memory per processor
         (else the used one; ``mem_field`` turns that round) times the processors.
     gpus : adds the resource ``gpus``; SWF does not know them, Slurm's formats do.
+    others : adds these resources (a licence, a burst buffer) under the log's own names for them,
+        ``license/matlab`` in Slurm's records. Who names none demands 0; where the log says nothing
+        about a job's resources at all, that is counted as ``NAME_unknown``.
 
     ``refuse`` turns a rule into an error that names the first line it would have touched.
 
@@ -169,8 +175,8 @@ def clean(
     demands: dict[str, Ints] = {}
     if memory:
         demands["memory"] = _memory(raw, at, procs, mem_field, counts)
-    if gpus:
-        demands["gpus"] = _gpus(raw, at, counts)
+    named = (*(["gpus"] if gpus else []), *others)
+    demands |= {name: _amounts(raw, name, at, counts) for name in named}
     if procs_per_node > 1:
         whole = -(-procs // procs_per_node) * procs_per_node
         counts["procs_rounded_to_nodes"] = int((whole != procs).sum())
@@ -238,10 +244,11 @@ def _memory(
     return each * procs
 
 
-def _gpus(raw: RawTrace, at: Ints, counts: dict[str, int]) -> Ints:
-    gpus = raw.demands["gpus"][at] if "gpus" in raw.demands else np.full(len(at), UNKNOWN)
-    counts["gpus_unknown"] = int((gpus < 0).sum())
-    return np.maximum(gpus, 0)
+def _amounts(raw: RawTrace, name: str, at: Ints, counts: dict[str, int]) -> Ints:
+    """Whole jobs' amounts of a resource that only some formats know."""
+    known = raw.demands[name][at] if name in raw.demands else np.full(len(at), UNKNOWN)
+    counts[f"{name}_unknown"] = int((known < 0).sum())
+    return np.maximum(known, 0)
 
 
 def _allowed(name: str, value: str, kind: object) -> None:

@@ -33,8 +33,9 @@ def fit(
     processes can be spread over them, each with its share of the other resources.
     ``too_wide="drop"`` drops and counts such jobs up to 1 % of all and refuses the run beyond
     that, with the likely cause; ``refuse`` refuses at the first.
-    A resource of the machine that the jobs do not name is demand 0. One that the jobs demand but
-    the machine does not count is refused, or left out and counted with ``uncounted="ignore"``.
+    A resource of the machine that the jobs do not name is demand 0, counted as ``NAME_unknown``.
+    One that the jobs demand but the machine does not count is refused, or left out and counted as
+    ``NAME_ignored`` with ``uncounted="ignore"``.
 
     Examples
     --------
@@ -85,7 +86,9 @@ def _align(workload: Workload, cluster: Cluster, uncounted: str) -> Workload:
         return workload
     column = {name: workload.demand[:, k] for k, name in enumerate(workload.resources)}
     cleaning = dict(workload.cleaning)
-    for name in set(workload.resources) - set(cluster.resources):
+    for name in workload.resources:
+        if name in cluster.resources:
+            continue
         asking = int((column[name] > 0).sum())
         if asking and uncounted == "refuse":
             raise UsageError(
@@ -93,6 +96,9 @@ def _align(workload: Workload, cluster: Cluster, uncounted: str) -> Workload:
                 f"count: add it (as in pool:{cluster.procs},{name}=AMOUNT), or leave {name} out"
             )
         cleaning[f"{name}_ignored"] = asking
+    for name in cluster.resources:
+        if name not in column:
+            cleaning[f"{name}_unknown"] = len(workload)
     zero = np.zeros(len(workload), np.int64)
     demand = np.stack([column.get(name, zero) for name in cluster.resources], axis=1)
     return workload.replace(demand=demand, resources=cluster.resources, cleaning=cleaning)

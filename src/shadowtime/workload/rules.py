@@ -46,7 +46,24 @@ RULES: dict[str, str] = {
 }
 """What each count in ``Workload.cleaning`` means."""
 
+_ANY_RESOURCE = {
+    "_unknown": "jobs without a figure for {}: demand 0",
+    "_ignored": "jobs whose demand for {} was left out: the machine does not count it",
+}
+"""The same for resources of any other name."""
+
 
 def explain(rule: str) -> str:
-    """One line on what a count in ``Workload.cleaning`` means."""
-    return RULES.get(rule, rule.replace("_", " "))
+    """One line on what a count in ``Workload.cleaning`` means.
+
+    Examples
+    --------
+    >>> explain("license/matlab_unknown")
+    'jobs without a figure for license/matlab: demand 0'
+    """
+    if rule in RULES:
+        return RULES[rule]
+    for ending, meaning in _ANY_RESOURCE.items():
+        if rule.endswith(ending):
+            return meaning.format(rule.removesuffix(ending))
+    return rule.replace("_", " ")

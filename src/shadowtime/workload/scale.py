@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shadowtime.errors import UsageError
 from shadowtime.workload.moved import resubmitted
 
@@ -29,14 +31,13 @@ def offered_load(workload: Workload, cluster: Cluster) -> dict[str, float]:
     {'procs': 0.75}
     """
     span = _span(workload)
-    run = workload.effective_run
+    run = workload.effective_run.astype(np.float64)  # KB-seconds of a year may pass 63 bits
     total = cluster.total
-    area = {
-        name: int((workload.demand[:, column] * run).sum())
+    return {
+        name: float(workload.demand[:, column].astype(np.float64) @ run) / (total[name] * span)
         for column, name in enumerate(workload.resources)
         if total.get(name, 0) > 0
     }
-    return {name: amount / (total[name] * span) for name, amount in area.items()}
 
 
 def scale_load(workload: Workload, factor: float) -> Workload:

@@ -29,7 +29,8 @@ class Workload:
     ``request`` is the user's estimate, ``limit`` the wall time at which the job is killed
     (usually the request, NO_LIMIT where nothing kills), ``run`` what it would need left alone.
     ``demand`` has a column per resource and processors are the first one; memory counts KB
-    of the whole job. Times are whole seconds.
+    of the whole job; nobody demands less than one processor or less than nothing of the others.
+    Times are whole seconds.
 
     Examples
     --------
@@ -75,6 +76,21 @@ class Workload:
             )
         if self.resources[:1] != ("procs",):
             raise InputError("the first resource must be procs")
+        if len(set(self.resources)) != len(self.resources):
+            raise InputError(f"a resource is named twice: {', '.join(self.resources)}")
+        least = self.demand.min(axis=0, initial=1)
+        if least[0] < 1 or least.min() < 0:
+            raise self._impossible_demand()
+
+    def _impossible_demand(self) -> InputError:
+        """No kernel may meet such a job: it would give back what it never took."""
+        lowest = np.array([1] + [0] * (len(self.resources) - 1))
+        row, k = np.argwhere(self.demand < lowest)[0]
+        what = "processors" if k == 0 else self.resources[k]
+        return InputError(
+            f"job {self.job_id[row]} of {self.name} demands {self.demand[row, k]} {what}",
+            hint=f"Give a whole number from {lowest[k]}, or leave the job out.",
+        )
 
     def __len__(self) -> int:
         return len(self.job_id)
