@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,8 @@ import numpy as np
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from shadowtime.types import Ints, SmallInts
     from shadowtime.workload import Workload
 
@@ -23,7 +24,7 @@ class Attempts:
     start: Ints
     end: Ints
     killed: SmallInts
-    """1 where the attempt was preempted and its work lost, 0 for the attempt that ended by itself."""
+    """1 where the attempt was preempted and its work lost, 0 for the one that ended by itself."""
 
     def __len__(self) -> int:
         return len(self.job_id)
@@ -57,8 +58,11 @@ class Schedule:
     promised: Ints | None = None
     blocked_at: Ints | None = None
     limit: Ints | None = None
-    place: tuple[str, ...] | None = None
+    place: Sequence[str] | None = None
     penalised: Ints | None = None
+    """Seconds a job lost to others that share its nodes, rounded up."""
+    penalised_exact: Ints | None = None
+    """The same exactly, a numerator and a denominator per job; not in files."""
     attempts: Attempts = field(default_factory=Attempts.none)
     missing: tuple[str, ...] = ()
     """Columns the source did not have and that hold neutral values: reason, kills, killed."""

@@ -15,10 +15,12 @@ from shadowtime.kernel.nodes.fields import (
     CORES,
     DEMAND,
     EDGE,
+    ENDS,
     HINGES,
     HOLD_FROM,
     HOLD_JOB,
     HOLD_UNTIL,
+    LAW,
     PINNED,
     RESERVED,
     UNTIL,
@@ -31,17 +33,17 @@ def running_at(t: Any, node: int, when: int) -> int:
     """Place in the node's line of the first process that still runs at an instant."""
     busy = t.node[node, BUSY]
     at = 0
-    while at < busy and t.ends[node, at] <= when:
+    while at < busy and t.node[node, ENDS + at] <= when:
         at += 1
     return at
 
 
 @kernel
-def room_on(t: Any, node: int, first: int, begin: int, without: bool) -> int:
+def room_on(t: Any, node: int, first: int, begin: int, without: int) -> int:
     """Processors of a node that are free from ``begin`` on; ``first`` as found by running_at."""
     cores = t.par[CORES]
     room = cores - t.node[node, BUSY] + first
-    if without and t.node[node, RESERVED] != 0:
+    if without != 0 and t.node[node, RESERVED] != 0:
         for p in range(node * cores, node * cores + cores):
             if t.proc[p, PINNED] != 0 and t.proc[p, UNTIL] <= begin:
                 room -= 1
@@ -49,24 +51,25 @@ def room_on(t: Any, node: int, first: int, begin: int, without: bool) -> int:
 
 
 @kernel
-def demand_at(t: Any, hinge: int, node: int, when: int) -> int:
-    """Demand of the running jobs on a node at an instant."""
-    first = running_at(t, node, when)
-    return t.load[hinge, node, first] if first < t.node[node, BUSY] else 0
-
-
-@kernel
-def clear_of_cost(
-    t: Any, node: int, first: int, room: int, job: int, begin: int, hold: bool
-) -> int:
+def clear_of_cost(t: Any, node: int, first: int, room: int, job: int, begin: int, hold: int) -> int:
     """How many processes of a job cost nothing on a node, of the ``room`` there is."""
+    line = t.node
     clear = room
+    busy = line[node, BUSY]
     for h in range(t.par[HINGES]):
-        demand = t.load[h, node, first] if first < t.node[node, BUSY] else 0
-        if hold and t.node[node, RESERVED] != 0:
-            held = t.node[node, RESERVED] * t.job[t.par[HOLD_JOB], DEMAND + h]
-            demand = max(demand, held + demand_at(t, h, node, max(begin, t.par[HOLD_FROM])))
-        below = t.law[h, EDGE] - demand
+        load = ENDS + (3 + h) * t.par[CORES]
+        demand = line[node, load + first] if first < busy else 0
+        if hold != 0 and line[node, RESERVED] != 0:
+            # Demand peaks where the job begins, or where the reservation does.
+            at = first
+            when = max(begin, t.par[HOLD_FROM])
+            while at < busy and line[node, ENDS + at] <= when:
+                at += 1
+            held = line[node, RESERVED] * t.job[t.par[HOLD_JOB], DEMAND + h]
+            if at < busy:
+                held += line[node, load + at]
+            demand = max(demand, held)
+        below = t.par[LAW + 2 * h + EDGE] - demand
         each = t.job[job, DEMAND + h]
         if below < 0:
             return 0
@@ -77,47 +80,40 @@ def clear_of_cost(
 
 @kernel
 def cost_on(
-    t: Any, node: int, first: int, count: int, job: int, begin: int, end: int, hold: bool
+    t: Any, node: int, first: int, count: int, job: int, begin: int, end: int, hold: int
 ) -> int:
     """Cost of ``count`` processes of a job on a node during [begin, end)."""
+    line = t.node
     total = 0
-    busy = t.node[node, BUSY]
+    busy = line[node, BUSY]
     for h in range(t.par[HINGES]):
-        edge = t.law[h, EDGE] - count * t.job[job, DEMAND + h]
+        load = ENDS + (3 + h) * t.par[CORES]
+        edge = t.par[LAW + 2 * h + EDGE] - count * t.job[job, DEMAND + h]
         some = 0
         at = begin
         i = first
         while i < busy and at < end:
-            over = t.load[h, node, i] - edge
+            over = line[node, load + i] - edge
             if over <= 0:
                 break
-            until = min(t.ends[node, i], end)
+            until = min(line[node, ENDS + i], end)
             some += (until - at) * over
             at = until
             i += 1
         if i == busy and at < end and edge < 0:
             some += (at - end) * edge
-        if hold and t.node[node, RESERVED] != 0:
-            some += held_cost(t, h, node, first, edge, begin, end)
-        total += t.law[h, WEIGHT] * some
+        if hold != 0 and line[node, RESERVED] != 0:
+            # What the reservation adds while it lasts.
+            held = line[node, RESERVED] * t.job[t.par[HOLD_JOB], DEMAND + h]
+            at = max(begin, t.par[HOLD_FROM])
+            close = min(end, t.par[HOLD_UNTIL])
+            i = first
+            while at < close:
+                while i < busy and line[node, ENDS + i] <= at:
+                    i += 1
+                demand = line[node, load + i] - edge if i < busy else -edge
+                until = min(line[node, ENDS + i], close) if i < busy else close
+                some += (until - at) * (max(0, demand + held) - max(0, demand))
+                at = until
+        total += t.par[LAW + 2 * h + WEIGHT] * some
     return total
-
-
-@kernel
-def held_cost(t: Any, h: int, node: int, first: int, edge: int, begin: int, end: int) -> int:
-    """What the reservation adds to the cost on one of its nodes."""
-    begin = max(begin, t.par[HOLD_FROM])
-    end = min(end, t.par[HOLD_UNTIL])
-    held = t.node[node, RESERVED] * t.job[t.par[HOLD_JOB], DEMAND + h]
-    busy = t.node[node, BUSY]
-    some = 0
-    at = begin
-    i = first
-    while at < end:
-        while i < busy and t.ends[node, i] <= at:
-            i += 1
-        demand = t.load[h, node, i] if i < busy else 0
-        until = min(t.ends[node, i], end) if i < busy else end
-        some += (until - at) * (max(0, demand + held - edge) - max(0, demand - edge))
-        at = until
-    return some

@@ -1,4 +1,7 @@
-"""Names of the columns and registers of the node tables (table.py, rates.py)."""
+"""Names of the columns and registers of the node tables (table.py, rates.py).
+
+Few, wide tables: every array handed to a compiled function costs compile time at every call.
+"""
 
 from __future__ import annotations
 
@@ -21,34 +24,40 @@ BACKFILL = 8
 """Who may overtake, in which order: one of the kinds below."""
 THETAS = 9
 """Number of thresholds."""
+BITS = 10
+"""Bits of a job in a packed (end, job) key."""
 
 # Registers that change.
-FREE = 10
+NOW = 11
+RUNNING = 12
+FREE = 13
 """Free processors."""
-SPARE = 11
+SPARE = 14
 """Free processors that the reservation leaves to jobs which run into it."""
-HEAD = 12
+HEAD = 15
 """The blocked head that the plan below belongs to, -1 if none."""
-PROMISE = 13
+PROMISE = 16
 """The start it was last promised: no later one is considered."""
-STALE = 14
+STALE = 17
 """1 if the table has changed since the plan was made."""
-PLAN_START = 15
-PLAN_COST = 16
-HOLD = 17
+PLAN_START = 18
+PLAN_COST = 19
+HOLD = 20
 """1 while the reservation is in the table."""
-HOLD_FROM = 18
-HOLD_UNTIL = 19
-HOLD_JOB = 20
-PINS = 21
+HOLD_FROM = 21
+HOLD_UNTIL = 22
+HOLD_JOB = 23
+PINS = 24
 """Processors pinned by it."""
-PLACES = 22
-"""Entries in the log of places."""
-READY = 23
+READY = 25
 """1 if the nodes' columns hold the plan of the candidate at hand."""
-WITHOUT = 24
+WITHOUT = 26
 """1 if that plan leaves out the pinned processors."""
-PARAMETERS = 32
+LAW = 32
+"""Two registers per hinge: its edge, up to which demand costs nothing, and its weight."""
+EDGE, WEIGHT = 0, 1
+"""Behind the hinges two per threshold: a cost is within if cost <= request * FACTOR // SHARE."""
+FACTOR, SHARE = 0, 1
 
 FIRST_FIT = 0
 CHEAPEST = 1
@@ -71,18 +80,21 @@ NEXT = 2
 PINNED = 3
 """1 if the reservation holds it."""
 
-# Nodes. The last four belong to the evaluation at hand.
+# Nodes: a row holds counts, then C columns each of its line's ends, their owners, what one more
+# process would cost, and for every hinge the demand from that place of the line on.
 BUSY = 0
 RESERVED = 1
 """Processors pinned by the reservation."""
 ROOM = 2
-"""Processors an allocation could use."""
+"""Processors an allocation could use (this and the next three: the evaluation at hand)."""
 CLEAR = 3
 """How many processes of the job cost nothing."""
 TAKE = 4
 """How many processes the allocation puts here."""
 MOST = 5
 """How many cost no more than the allocation's worst."""
+ENDS = 8
+"""First column of the ends; owners, costs and loads follow, C columns each."""
 
 # Jobs.
 FIRST = 0
@@ -92,25 +104,28 @@ REACH = 2
 """How far LessConsume looks ahead, in seconds after the first fit."""
 COST = 3
 """Planned cost of the allocation: the penalty of its worst node is COST / BASE seconds."""
-LOGGED = 4
-"""Where the job's places begin in the log, -1 before its start."""
-DEMAND = 5
+PROCS = 4
+LENGTH = 5
+"""The request: how long the job is planned to run."""
+LIMIT = 6
+START = 7
+DEMAND = 8
 """First of the columns of demand per process, one a hinge."""
 
-# Hinges of the law.
-EDGE = 0
-"""Demand up to here costs nothing."""
-WEIGHT = 1
-
-# Thresholds: a cost is within if cost <= request * FACTOR // SHARE.
-FACTOR = 0
-SHARE = 1
+# Rows of the table's lists.
+VALUES = 0
+FOUND = 1
+"""Candidates for backfilling."""
+PINNED_ONES = 2
+KEYS = 3
+"""Running jobs as (end in the table, job), ascending."""
+LISTS = 4
 
 # Running parts of jobs: one a (job, node), at its first processor there.
 COUNT = 0
 """Processes; 0 where no part begins."""
 LEFT = 1
-"""Work still to be done at SINCE, in units; in the world of windows: penalty gathered until then."""
+"""Work left at SINCE, in units; in the world of windows the penalty gathered until then."""
 SINCE = 2
 
 # Nodes in the world of rates.
@@ -120,23 +135,30 @@ RATE = 1
 """Units of work per second."""
 
 # Jobs in the world of rates.
-DONE = 0
+RUN = 0
+DONE = 1
 """First whole second at which all parts are done, as things stand."""
-PIN = 1
+PIN = 2
 """The part that is done last."""
-WHOLE = 2
+WHOLE = 3
 """Exact moment of the last part that is done: WHOLE + REST / PARTS seconds."""
-REST = 3
-PARTS = 4
-ENDED_AT = 5
-CUT = 6
+REST = 4
+PARTS = 5
+ENDED_AT = 6
+CUT = 7
 """1 if killed at the limit."""
+LOGGED = 8
+"""Where the job's places begin in the log, -1 before its start."""
 
 # Registers of the world of rates.
 UNIT = 0
 """Units of work in a second of work (L)."""
 WINDOWS = 1
 """1 for stretch=window."""
+PLACES = 2
+"""Entries in the log of places."""
+MOVED = 3
+"""Entries in the list of jobs whose end moved."""
 
 PLACE_BITS = 32
 """A logged place is node << 32 | processes."""

@@ -13,22 +13,32 @@ from typing import Any
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.nodes.cost import clear_of_cost, cost_on, room_on, running_at
 from shadowtime.kernel.nodes.fields import (
+    BACKFILL,
     BUSY,
     CLEAR,
     CORES,
     DEMAND,
     EDGE,
+    ENDS,
+    FIRST_FIT,
     HINGES,
     HOLD,
     HOLD_FROM,
     HOLD_UNTIL,
+    LAW,
+    LEAST_PENALTY,
+    LENGTH,
     MOST,
     NODES,
     PINNED,
+    PROCS,
     RESERVED,
     ROOM,
+    SEARCH,
+    STRETCHED,
     TAKE,
     UNTIL,
+    VALUES,
     WEIGHT,
 )
 
@@ -36,30 +46,38 @@ NO_ROOM = -1
 
 
 @kernel
-def within_hold(t: Any, begin: int, end: int) -> bool:
-    """True if [begin, end) overlaps the time of the reservation."""
-    return t.par[HOLD] != 0 and begin < t.par[HOLD_UNTIL] and t.par[HOLD_FROM] < end
+def within_hold(t: Any, begin: int, end: int) -> int:
+    """1 if [begin, end) overlaps the time of the reservation."""
+    if t.par[HOLD] != 0 and begin < t.par[HOLD_UNTIL] and t.par[HOLD_FROM] < end:
+        return 1
+    return 0
 
 
 @kernel
-def empty_cost(t: Any, job: int, procs: int, length: int) -> int:
+def empty_cost(t: Any, job: int) -> int:
     """The least cost on an empty machine: no allocation anywhere costs less."""
     nodes = t.par[NODES]
-    most = (procs + nodes - 1) // nodes
+    most = (t.job[job, PROCS] + nodes - 1) // nodes
     cost = 0
     for h in range(t.par[HINGES]):
-        cost += t.law[h, WEIGHT] * max(0, most * t.job[job, DEMAND + h] - t.law[h, EDGE])
-    return cost * length
+        over = most * t.job[job, DEMAND + h] - t.par[LAW + 2 * h + EDGE]
+        cost += t.par[LAW + 2 * h + WEIGHT] * max(0, over)
+    return cost * t.job[job, LENGTH]
 
 
 @routine
-def minimax(t: Any, job: int, procs: int, begin: int, end: int, without: bool) -> int:
-    """The smallest possible cost of the worst node for a job at a start, NO_ROOM if none.
+def evaluate(t: Any, job: int, begin: int, without: int) -> int:
+    """Cost of a job's allocation at a start, NO_ROOM if none; pinned processors left out if asked.
 
-    ``without`` leaves out the pinned processors. Fills ROOM, CLEAR and ``cost`` for share_out.
+    By first fit, TAKE is filled at once (and the cost only worked out where somebody asks).
+    By minimax, ROOM, CLEAR and the costs are filled, for allot to make TAKE of them.
     """
-    nodes = t.par[NODES]
+    end = begin + t.job[job, LENGTH]
     hold = within_hold(t, begin, end)
+    if t.par[SEARCH] == FIRST_FIT:
+        return fill_lowest(t, job, begin, end, without, hold)
+    nodes = t.par[NODES]
+    procs = t.job[job, PROCS]
     places = 0
     clear = 0
     for node in range(nodes):
@@ -75,47 +93,63 @@ def minimax(t: Any, job: int, procs: int, begin: int, end: int, without: bool) -
     if clear >= procs:
         return 0
     cores = t.par[CORES]
+    column = ENDS + 2 * cores
     blank = -1
     count = 0
     for node in range(nodes):
         room = t.node[node, ROOM]
-        some = t.node[node, CLEAR]
-        if room == some:
-            continue
         first = running_at(t, node, begin)
-        if first == t.node[node, BUSY] and room == cores and t.node[node, RESERVED] == 0:
-            # Nobody runs there by then: one such node is like another.
-            if blank >= 0:
-                for k in range(some, room):
-                    t.cost[node, k] = t.cost[blank, k]
-                    t.scratch[count] = t.cost[blank, k]
-                    count += 1
-                continue
-            blank = node
-        for k in range(some, room):
-            cost = cost_on(t, node, first, k + 1, job, begin, end, hold)
-            t.cost[node, k] = cost
-            t.scratch[count] = cost
+        empty = first == t.node[node, BUSY] and room == cores and t.node[node, RESERVED] == 0
+        for k in range(t.node[node, CLEAR], room):
+            if empty and blank >= 0:  # one node that nobody is on by then is like another
+                cost = t.node[blank, column + k]
+            else:
+                cost = cost_on(t, node, first, k + 1, job, begin, end, hold)
+            t.node[node, column + k] = cost
+            t.list[VALUES, count] = cost
             count += 1
-    return kth(t.scratch, count, procs - clear - 1)
+        if empty and blank < 0:
+            blank = node
+    return kth(t, count, procs - clear - 1)
 
 
 @kernel
-def kth(values: Any, count: int, rank: int) -> int:
-    """The value that would stand at place ``rank`` if the values were sorted; reorders them."""
+def fill_lowest(t: Any, job: int, begin: int, end: int, without: int, hold: int) -> int:
+    """First fit: the lowest processors; the cost of the worst node."""
+    costly = t.par[STRETCHED] != 0 or t.par[BACKFILL] == LEAST_PENALTY
+    left = t.job[job, PROCS]
+    worst = 0
+    for node in range(t.par[NODES]):
+        take = 0
+        if left > 0:
+            first = running_at(t, node, begin)
+            take = min(left, room_on(t, node, first, begin, without))
+            left -= take
+            if costly and take > 0:
+                worst = max(worst, cost_on(t, node, first, take, job, begin, end, hold))
+        t.node[node, TAKE] = take
+    return worst if left == 0 else NO_ROOM
+
+
+@kernel
+def kth(t: Any, count: int, rank: int) -> int:
+    """The value that would stand at place ``rank`` if VALUES were sorted; reorders them."""
+    values = t.list
     low = 0
     high = count - 1
     while low < high:
-        pivot = values[(low + high) >> 1]
+        pivot = values[VALUES, (low + high) >> 1]
         i = low
         j = high
         while i <= j:
-            while values[i] < pivot:
+            while values[VALUES, i] < pivot:
                 i += 1
-            while values[j] > pivot:
+            while values[VALUES, j] > pivot:
                 j -= 1
             if i <= j:
-                values[i], values[j] = values[j], values[i]
+                swap = values[VALUES, i]
+                values[VALUES, i] = values[VALUES, j]
+                values[VALUES, j] = swap
                 i += 1
                 j -= 1
         if rank <= j:
@@ -124,63 +158,37 @@ def kth(values: Any, count: int, rank: int) -> int:
             low = i
         else:
             break
-    return values[rank]
+    return values[VALUES, rank]
 
 
 @routine
-def share_out(t: Any, procs: int, worst: int) -> None:
-    """How many processes go to each node (TAKE), given the worst cost that minimax found."""
+def allot(t: Any, job: int, worst: int) -> None:
+    """How many processes go to each node (TAKE), given the cost that evaluate found."""
+    if t.par[SEARCH] == FIRST_FIT:
+        return
     nodes = t.par[NODES]
-    left = procs
+    left = t.job[job, PROCS]
+    column = ENDS + 2 * t.par[CORES]
     for node in range(nodes):
         room = t.node[node, ROOM]
         k = t.node[node, CLEAR]
         below = 0
         if worst > 0:
-            while k < room and t.cost[node, k] < worst:
+            while k < room and t.node[node, column + k] < worst:
                 k += 1
             below = k
-            while k < room and t.cost[node, k] == worst:
+            while k < room and t.node[node, column + k] == worst:
                 k += 1
         t.node[node, TAKE] = below
         t.node[node, MOST] = k
         left -= below
     for used in range(2):
-        node = 0
-        while left > 0 and node < nodes:
+        for node in range(nodes):
             have = t.node[node, TAKE]
             if (have > 0) == (used == 0) and t.node[node, MOST] > have:
                 more = min(left, t.node[node, MOST] - have)
                 t.node[node, TAKE] = have + more
                 left -= more
-            node += 1
-
-
-@routine
-def first_fit(t: Any, procs: int, begin: int, without: bool) -> bool:
-    """Fill the lowest processors (TAKE); False if there is no room."""
-    left = procs
-    for node in range(t.par[NODES]):
-        take = 0
-        if left > 0:
-            room = room_on(t, node, running_at(t, node, begin), begin, without)
-            take = min(left, room)
-        t.node[node, TAKE] = take
-        left -= take
-    return left == 0
-
-
-@routine
-def worst_cost(t: Any, job: int, begin: int, end: int) -> int:
-    """The cost of the worst node of an allocation that stands in TAKE."""
-    hold = within_hold(t, begin, end)
-    worst = 0
-    for node in range(t.par[NODES]):
-        take = t.node[node, TAKE]
-        if take > 0:
-            first = running_at(t, node, begin)
-            worst = max(worst, cost_on(t, node, first, take, job, begin, end, hold))
-    return worst
 
 
 @kernel

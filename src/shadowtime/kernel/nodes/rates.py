@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.kernel.fields import LIMIT, RUN, START
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.nodes.fields import (
     BASE,
@@ -25,17 +24,26 @@ from shadowtime.kernel.nodes.fields import (
     DONE,
     EDGE,
     ENDED_AT,
+    ENDS,
     FIRST,
     HINGES,
+    LAW,
     LEFT,
+    LIMIT,
+    LOGGED,
+    MOVED,
     NEXT,
     OVER,
     OWNER,
     PARTS,
     PIN,
+    PLACE_BITS,
+    PLACES,
     RATE,
     REST,
+    RUN,
     SINCE,
+    START,
     UNIT,
     WEIGHT,
     WHOLE,
@@ -45,62 +53,47 @@ from shadowtime.kernel.registers import NEVER
 
 
 class Rates(NamedTuple):
-    """The truth behind the table: what is left to do."""
+    """The truth behind the table: what is left to do, and what became of everybody."""
 
     par: Any  # int64[4]
     part: Any  # int64[P, 3]: at the first processor of a job on a node
     node: Any  # int64[N, 2]
-    job: Any  # int64[n, 7]
-    dirty: Any  # int64[P + 1]: jobs whose end moved
+    job: Any  # int64[n, 9]
+    moved: Any  # int64[P + 1]: jobs whose end moved
+    places: Any  # int64[most nodes of all jobs]: log of places
 
 
-def make_rates(*, jobs: int, nodes: int, cores: int, unit: int, windows: bool) -> Rates:
+def make_rates(*, run: Any, procs: Any, nodes: int, cores: int, unit: int, windows: bool) -> Rates:
     """Nobody runs yet: every node works at full rate."""
-    par = np.array([unit, windows, 0, 0], np.int64)
     node = np.zeros((nodes, 2), np.int64)
     node[:, RATE] = unit
-    job = np.zeros((jobs, 7), np.int64)
+    job = np.zeros((len(run), 9), np.int64)
+    job[:, RUN] = run
     job[:, PARTS] = 1
+    job[:, LOGGED] = -1
     return Rates(
-        par=par,
+        par=np.array([unit, windows, 0, 0], np.int64),
         part=np.zeros((nodes * cores, 3), np.int64),
         node=node,
         job=job,
-        dirty=np.zeros(nodes * cores + 1, np.int64),
+        moved=np.zeros(nodes * cores + 1, np.int64),
+        places=np.empty(int(np.minimum(procs, nodes).sum()) + 1, np.int64),
     )
-
-
-@kernel
-def node_of(t: Any, processor: int) -> int:
-    """The node a processor belongs to."""
-    return processor // t.par[CORES]
 
 
 @kernel
 def over_on(t: Any, node: int) -> int:
     """Sum of the law's terms for what runs on a node now."""
-    if t.node[node, BUSY] == 0:
-        return 0
     over = 0
-    for h in range(t.par[HINGES]):
-        over += t.law[h, WEIGHT] * max(0, t.load[h, node, 0] - t.law[h, EDGE])
+    if t.node[node, BUSY] > 0:
+        for h in range(t.par[HINGES]):
+            demand = t.node[node, ENDS + (3 + h) * t.par[CORES]]
+            over += t.par[LAW + 2 * h + WEIGHT] * max(0, demand - t.par[LAW + 2 * h + EDGE])
     return over
 
 
 @kernel
-def note_done(r: Any, job: int, whole: int, rest: int, parts: int) -> None:
-    """A part was done at whole + rest / parts: keep the latest such moment of the job."""
-    row = r.job
-    if whole > row[job, WHOLE] or (
-        whole == row[job, WHOLE] and rest * row[job, PARTS] > row[job, REST] * parts
-    ):
-        row[job, WHOLE] = whole
-        row[job, REST] = rest
-        row[job, PARTS] = parts
-
-
-@kernel
-def settle(s: Any, w: Any, r: Any, p: int, job: int, over: int, rate: int, now: int) -> None:
+def settle(t: Any, r: Any, p: int, job: int, over: int, rate: int, now: int) -> None:
     """Work of a part until now, at the rate that was in force."""
     since = r.part[p, SINCE]
     if since == now:
@@ -108,44 +101,51 @@ def settle(s: Any, w: Any, r: Any, p: int, job: int, over: int, rate: int, now: 
     left = r.part[p, LEFT]
     r.part[p, SINCE] = now
     if r.par[WINDOWS] != 0:
-        counted = s.job[job, START] + w.truth[job, RUN]  # windows behind it are not its own
-        r.part[p, LEFT] = left + over * (min(now, counted) - min(since, counted))
+        own = t.job[job, START] + r.job[job, RUN]  # windows behind it are not its own
+        r.part[p, LEFT] = left + over * (min(now, own) - min(since, own))
     elif left > 0:
         whole = left // rate
         rest = left - whole * rate
-        if since + whole + (1 if rest > 0 else 0) <= now:
-            note_done(r, job, since + whole, rest, rate)
-            r.part[p, LEFT] = 0
-        else:
+        if since + whole + min(rest, 1) > now:
             r.part[p, LEFT] = left - rate * (now - since)
+            return
+        r.part[p, LEFT] = 0
+        # Done at since + whole + rest / rate: keep the latest such moment of the job.
+        row = r.job
+        whole += since
+        if whole > row[job, WHOLE] or (
+            whole == row[job, WHOLE] and rest * row[job, PARTS] > row[job, REST] * rate
+        ):
+            row[job, WHOLE] = whole
+            row[job, REST] = rest
+            row[job, PARTS] = rate
 
 
 @kernel
-def done_at(s: Any, w: Any, t: Any, r: Any, p: int, job: int, node: int, now: int) -> int:
+def done_at(t: Any, r: Any, p: int, job: int, node: int, now: int) -> int:
     """First whole second at which a part, settled now, is done if nothing changes."""
     left = r.part[p, LEFT]
     if r.par[WINDOWS] != 0:
         base = t.par[BASE]
-        bare = s.job[job, START] + w.truth[job, RUN]
+        bare = t.job[job, START] + r.job[job, RUN]
         penalty = left + r.node[node, OVER] * max(0, bare - now)
         return bare + (penalty + base - 1) // base
-    if left <= 0:
-        return now
     rate = r.node[node, RATE]
     return now + (left + rate - 1) // rate
 
 
 @routine
-def find_end(s: Any, w: Any, t: Any, r: Any, job: int, now: int) -> None:
+def find_end(t: Any, r: Any, job: int, now: int) -> None:
     """Look at all parts of a job: when is the last one done, and which is it?"""
+    cores = t.par[CORES]
     last = now
     pin = t.job[job, FIRST]
     p = pin
     while p >= 0:
         if r.part[p, COUNT] > 0:
-            node = node_of(t, p)
-            settle(s, w, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
-            end = done_at(s, w, t, r, p, job, node, now)
+            node = p // cores
+            settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
+            end = done_at(t, r, p, job, node, now)
             if end > last:
                 last = end
                 pin = p
@@ -155,21 +155,18 @@ def find_end(s: Any, w: Any, t: Any, r: Any, job: int, now: int) -> None:
 
 
 @kernel
-def will_end(s: Any, r: Any, job: int) -> int:
+def will_end(t: Any, r: Any, job: int) -> int:
     """When a job ends as things stand: done, or killed at its limit."""
-    return min(r.job[job, DONE], s.job[job, START] + s.job[job, LIMIT])
+    return min(r.job[job, DONE], t.job[job, START] + t.job[job, LIMIT])
 
 
-@kernel
-def refresh(s: Any, w: Any, t: Any, r: Any, node: int, now: int, moved: int) -> int:
-    """The processes of a node changed: a new rate, and the ends that move with it.
-
-    Jobs whose end moved are written to ``dirty`` from place ``moved`` on; returns the next place.
-    """
+@routine
+def refresh(t: Any, r: Any, node: int, now: int) -> None:
+    """The processes of a node changed: a new rate, and the ends that move with it."""
     over = over_on(t, node)
     before = r.node[node, OVER]
     if over == before:
-        return moved
+        return
     rate = r.node[node, RATE]
     r.node[node, OVER] = over
     r.node[node, RATE] = r.par[UNIT] * t.par[BASE] // (t.par[BASE] + over)
@@ -178,30 +175,33 @@ def refresh(s: Any, w: Any, t: Any, r: Any, node: int, now: int, moved: int) -> 
         job = t.proc[p, OWNER]
         if job < 0 or r.part[p, COUNT] == 0:
             continue
-        settle(s, w, r, p, job, before, rate, now)
+        settle(t, r, p, job, before, rate, now)
         known = r.job[job, DONE]
         if over > before:
-            end = done_at(s, w, t, r, p, job, node, now)
+            end = done_at(t, r, p, job, node, now)
             if end > known:
                 r.job[job, DONE] = end
                 r.job[job, PIN] = p
         elif r.job[job, PIN] == p:
-            find_end(s, w, t, r, job, now)
+            find_end(t, r, job, now)
         if r.job[job, DONE] != known:
-            r.dirty[moved] = job
-            moved += 1
-    return moved
+            r.moved[r.par[MOVED]] = job
+            r.par[MOVED] += 1
 
 
 @kernel
-def set_out(s: Any, w: Any, t: Any, r: Any, job: int, now: int) -> None:
-    """A job starts: write down its parts, all work still to be done."""
+def set_out(t: Any, r: Any, job: int, now: int) -> None:
+    """A job starts: write down its parts, all work still to be done, and where they lie."""
     cores = t.par[CORES]
-    work = 0 if r.par[WINDOWS] != 0 else w.truth[job, RUN] * r.par[UNIT]
+    work = 0 if r.par[WINDOWS] != 0 else r.job[job, RUN] * r.par[UNIT]
+    r.job[job, LOGGED] = r.par[PLACES]
+    r.job[job, WHOLE] = now
+    r.job[job, DONE] = NEVER  # until find_end has looked
     p = t.job[job, FIRST]
     while p >= 0:
         first = p
-        beyond = (node_of(t, p) + 1) * cores
+        node = p // cores
+        beyond = (node + 1) * cores
         count = 0
         while 0 <= p < beyond:
             count += 1
@@ -209,40 +209,41 @@ def set_out(s: Any, w: Any, t: Any, r: Any, job: int, now: int) -> None:
         r.part[first, COUNT] = count
         r.part[first, LEFT] = work
         r.part[first, SINCE] = now
-    r.job[job, WHOLE] = now
-    r.job[job, DONE] = NEVER  # until find_end has looked
+        r.places[r.par[PLACES]] = node << PLACE_BITS | count
+        r.par[PLACES] += 1
 
 
-@routine
-def conclude(s: Any, w: Any, t: Any, r: Any, job: int, now: int) -> None:
+@kernel
+def conclude(t: Any, r: Any, job: int, now: int) -> None:
     """A job ends now: was it done, and what did the others cost it, exactly?
 
     WHOLE + REST / PARTS becomes the penalised time: of a finished job the delay of its last part,
     of a killed one the time in which its slowest part did nothing.
     """
-    unit = r.par[UNIT]
-    start = s.job[job, START]
-    run = w.truth[job, RUN]
     killed = r.job[job, DONE] > now
+    cores = t.par[CORES]
     worst = 0
     p = t.job[job, FIRST]
     while p >= 0:
         if r.part[p, COUNT] > 0:
-            node = node_of(t, p)
-            settle(s, w, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
+            node = p // cores
+            settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
             worst = max(worst, r.part[p, LEFT])
             r.part[p, COUNT] = 0
         p = t.proc[p, NEXT]
     r.job[job, ENDED_AT] = now
     r.job[job, CUT] = 1 if killed else 0
+    bare = t.job[job, START] + r.job[job, RUN]
+    lost = -1
+    unit = r.par[UNIT]
     if r.par[WINDOWS] != 0:
-        r.job[job, WHOLE] = worst // t.par[BASE]
-        r.job[job, REST] = worst % t.par[BASE]
-        r.job[job, PARTS] = t.par[BASE]
+        lost = worst
+        unit = t.par[BASE]
     elif killed:
-        lost = (now - start - run) * unit + worst
+        lost = (now - bare) * unit + worst
+    if lost >= 0:
         r.job[job, WHOLE] = lost // unit
         r.job[job, REST] = lost % unit
         r.job[job, PARTS] = unit
     else:
-        r.job[job, WHOLE] -= start + run
+        r.job[job, WHOLE] -= bare

@@ -13,142 +13,189 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.nodes import fields as f
 from shadowtime.kernel.nodes.fields import (
+    BITS,
     BUSY,
     CORES,
     COUNTED,
     DEMAND,
+    ENDS,
     FIRST,
     FREE,
     HINGES,
+    KEYS,
     LAST,
-    LOGGED,
     NEXT,
     OWNER,
-    PARAMETERS,
     PINNED,
-    PLACE_BITS,
-    PLACES,
+    RUNNING,
     SPARE,
     UNTIL,
 )
 
 
 class Table(NamedTuple):
-    """What the scheduler knows of the nodes; columns are named in fields.py."""
+    """What the scheduler knows of the nodes; columns and rows are named in fields.py."""
 
-    par: Any  # int64[PARAMETERS]
+    par: Any  # int64[LAW + 2 H + 2 T]
     proc: Any  # int64[P, 4]
-    node: Any  # int64[N, 6]
-    ends: Any  # int64[N, C]: the line of each node, ascending
-    who: Any  # int64[N, C]: whose end it is
-    load: Any  # int64[H, N, C]: demand of the processes from that place of the line on
+    node: Any  # int64[N, ENDS + (3 + H) C]
     job: Any  # int64[n, DEMAND + H]
-    law: Any  # int64[H, 2]
-    theta: Any  # int64[T, 2]
-    cost: Any  # int64[N, C]: what one more process costs, in the evaluation at hand
-    scratch: Any  # int64[max(P, running) + 1]
-    found: Any  # int64[n + 1]: candidates
-    pins: Any  # int64[P]
-    places: Any  # int64[sum of the most nodes each job can lie on]: log of places
+    list: Any  # int64[LISTS, max(n, 2 P) + 2]
 
 
-def make_table(*, nodes: int, cores: int, procs: Any, demand: Any, law: Any, theta: Any) -> Table:
-    """An empty table; ``procs`` and ``demand`` (a column per hinge) are those of the jobs."""
-    n, hinges = demand.shape
-    processors = nodes * cores
-    par = np.zeros(PARAMETERS, np.int64)
-    proc = np.zeros((processors, 4), np.int64)
+def make_table(
+    *, nodes: int, cores: int, demand: Any, base: int, hinges: Any, thresholds: Any
+) -> Table:
+    """An empty table; ``demand`` has a row per job and a column per hinge."""
+    n = demand.shape[0]
+    par = np.zeros(f.LAW + 2 * len(hinges) + 2 * len(thresholds), np.int64)
+    par[f.LAW :] = np.concatenate([np.ravel(hinges), np.ravel(thresholds)])
+    for register, value in (
+        (f.NODES, nodes),
+        (CORES, cores),
+        (HINGES, len(hinges)),
+        (f.BASE, base),
+        (f.THETAS, len(thresholds)),
+        (BITS, max(1, n.bit_length())),
+        (FREE, nodes * cores),
+        (f.HEAD, -1),
+    ):
+        par[register] = value
+    proc = np.zeros((nodes * cores, 4), np.int64)
     proc[:, OWNER] = proc[:, NEXT] = -1
-    job = np.full((n, DEMAND + hinges), -1, np.int64)
+    job = np.full((n, DEMAND + len(hinges)), -1, np.int64)
     job[:, DEMAND:] = demand
     return Table(
         par=par,
         proc=proc,
-        node=np.zeros((nodes, 6), np.int64),
-        ends=np.zeros((nodes, cores), np.int64),
-        who=np.zeros((nodes, cores), np.int64),
-        load=np.zeros((hinges, nodes, cores), np.int64),
+        node=np.zeros((nodes, ENDS + (3 + len(hinges)) * cores), np.int64),
         job=job,
-        law=law,
-        theta=theta,
-        cost=np.zeros((nodes, cores), np.int64),
-        scratch=np.zeros(2 * processors + 2, np.int64),
-        found=np.zeros(n + 1, np.int64),
-        pins=np.zeros(processors, np.int64),
-        places=np.empty(int(np.minimum(procs, nodes).sum()) + 1, np.int64),
+        list=np.zeros((f.LISTS, max(n, 2 * nodes * cores) + 2), np.int64),
     )
 
 
+# ------------------------------------------------------------------------ the running jobs
+@kernel
+def end_at(t: Any, at: int) -> int:
+    """End in the table of the running job at a place in the list."""
+    return t.list[KEYS, at] >> t.par[BITS]
+
+
+@kernel
+def job_at(t: Any, at: int) -> int:
+    """The running job at a place in the list."""
+    return t.list[KEYS, at] & ((1 << t.par[BITS]) - 1)
+
+
+@kernel
+def enlist(t: Any, job: int, until: int) -> None:
+    """Add a job to the running list, by its end in the table."""
+    keys = t.list
+    key = until << t.par[BITS] | job
+    at = t.par[RUNNING]
+    while at > 0 and keys[KEYS, at - 1] > key:
+        keys[KEYS, at] = keys[KEYS, at - 1]
+        at -= 1
+    keys[KEYS, at] = key
+    t.par[RUNNING] += 1
+
+
+@kernel
+def delist(t: Any, job: int) -> None:
+    """Take a job off the running list."""
+    keys = t.list
+    key = t.proc[t.job[job, FIRST], UNTIL] << t.par[BITS] | job
+    low = 0
+    high = t.par[RUNNING]
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[KEYS, middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    last = t.par[RUNNING] - 1
+    for i in range(low, last):
+        keys[KEYS, i] = keys[KEYS, i + 1]
+    t.par[RUNNING] = last
+
+
+# ------------------------------------------------------------------------ the lines of nodes
 @kernel
 def join_line(t: Any, node: int, job: int, count: int, until: int) -> None:
     """Add processes of a job to the line of a node, behind all that end no later."""
-    busy = t.node[node, BUSY]
+    line = t.node
+    cores = t.par[CORES]
+    busy = line[node, BUSY]
     at = busy
-    while at > 0 and t.ends[node, at - 1] > until:
+    while at > 0 and line[node, ENDS + at - 1] > until:
         at -= 1
-        t.ends[node, at + count] = t.ends[node, at]
-        t.who[node, at + count] = t.who[node, at]
-    for i in range(at, at + count):
-        t.ends[node, i] = until
-        t.who[node, i] = job
+        line[node, ENDS + at + count] = line[node, ENDS + at]
+        line[node, ENDS + cores + at + count] = line[node, ENDS + cores + at]
+    for i in range(ENDS + at, ENDS + at + count):
+        line[node, i] = until
+        line[node, i + cores] = job
     for h in range(t.par[HINGES]):
         each = t.job[job, DEMAND + h]
-        for i in range(busy - 1, at - 1, -1):
-            t.load[h, node, i + count] = t.load[h, node, i]
-        behind = t.load[h, node, at + count] if at < busy else 0
+        load = ENDS + (3 + h) * cores
+        for i in range(load + busy - 1, load + at - 1, -1):
+            line[node, i + count] = line[node, i]
+        behind = line[node, load + at + count] if at < busy else 0
         for i in range(count):
-            t.load[h, node, at + i] = behind + (count - i) * each
-        for i in range(at):
-            t.load[h, node, i] += count * each
-    t.node[node, BUSY] = busy + count
+            line[node, load + at + i] = behind + (count - i) * each
+        for i in range(load, load + at):
+            line[node, i] += count * each
+    line[node, BUSY] = busy + count
 
 
 @kernel
 def leave_line(t: Any, node: int, job: int) -> None:
     """Take the processes of a job out of the line of a node: they stand side by side."""
-    busy = t.node[node, BUSY]
+    line = t.node
+    cores = t.par[CORES]
+    busy = line[node, BUSY]
+    who = ENDS + cores
     at = 0
-    while t.who[node, at] != job:
+    while line[node, who + at] != job:
         at += 1
     beyond = at
-    while beyond < busy and t.who[node, beyond] == job:
+    while beyond < busy and line[node, who + beyond] == job:
         beyond += 1
     count = beyond - at
-    for i in range(beyond, busy):
-        t.ends[node, i - count] = t.ends[node, i]
-        t.who[node, i - count] = t.who[node, i]
+    for i in range(ENDS + beyond, ENDS + busy):
+        line[node, i - count] = line[node, i]
+        line[node, i + cores - count] = line[node, i + cores]
     for h in range(t.par[HINGES]):
         gone = count * t.job[job, DEMAND + h]
-        for i in range(at):
-            t.load[h, node, i] -= gone
-        for i in range(beyond, busy):
-            t.load[h, node, i - count] = t.load[h, node, i]
-    t.node[node, BUSY] = busy - count
+        load = ENDS + (3 + h) * cores
+        for i in range(load, load + at):
+            line[node, i] -= gone
+        for i in range(load + beyond, load + busy):
+            line[node, i - count] = line[node, i]
+    line[node, BUSY] = busy - count
 
 
+# ------------------------------------------------------------------------ processors
 @kernel
-def claim(t: Any, job: int, node: int, count: int, until: int, without: bool) -> None:
+def claim(t: Any, job: int, node: int, count: int, until: int, without: int) -> None:
     """Give a job the lowest free processors of a node (not the pinned ones if ``without``)."""
-    if t.job[job, LOGGED] < 0:
-        t.job[job, LOGGED] = t.par[PLACES]
-    t.places[t.par[PLACES]] = node << PLACE_BITS | count
-    t.par[PLACES] += 1
+    proc = t.proc
     join_line(t, node, job, count, until)
-    counts_spare = t.par[COUNTED] == 0
+    pinning = t.par[COUNTED] == 0
     left = count
     p = node * t.par[CORES]
     while left > 0:
-        if t.proc[p, OWNER] < 0 and not (without and t.proc[p, PINNED] != 0):
-            t.proc[p, OWNER] = job
-            t.proc[p, UNTIL] = until
-            t.proc[p, NEXT] = -1
+        if proc[p, OWNER] < 0 and not (without != 0 and proc[p, PINNED] != 0):
+            proc[p, OWNER] = job
+            proc[p, UNTIL] = until
+            proc[p, NEXT] = -1
             if t.job[job, FIRST] < 0:
                 t.job[job, FIRST] = p
             else:
-                t.proc[t.job[job, LAST], NEXT] = p
+                proc[t.job[job, LAST], NEXT] = p
             t.job[job, LAST] = p
-            if counts_spare and t.proc[p, PINNED] == 0:
+            if pinning and proc[p, PINNED] == 0:
                 t.par[SPARE] -= 1
             left -= 1
         p += 1
@@ -158,6 +205,7 @@ def claim(t: Any, job: int, node: int, count: int, until: int, without: bool) ->
 @kernel
 def vacate(t: Any, job: int) -> None:
     """A job is gone: free its processors. The chain of its processors can still be walked."""
+    delist(t, job)
     cores = t.par[CORES]
     p = t.job[job, FIRST]
     beyond = 0
@@ -168,13 +216,14 @@ def vacate(t: Any, job: int) -> None:
             leave_line(t, node, job)
         t.proc[p, OWNER] = -1
         t.proc[p, UNTIL] = 0
-        t.par[FREE] += 1
         p = t.proc[p, NEXT]
+    t.par[FREE] += t.job[job, f.PROCS]
 
 
 @kernel
 def postpone(t: Any, job: int, until: int) -> None:
     """A running job has outlived its end in the table: write a later one."""
+    delist(t, job)
     cores = t.par[CORES]
     p = t.job[job, FIRST]
     while p >= 0:
@@ -187,3 +236,4 @@ def postpone(t: Any, job: int, until: int) -> None:
             p = t.proc[p, NEXT]
         leave_line(t, node, job)
         join_line(t, node, job, count, until)
+    enlist(t, job, until)

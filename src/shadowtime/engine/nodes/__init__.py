@@ -1,0 +1,5 @@
+"""Nodes: jobs that share bandwidth, placements that mind it, ends that move."""
+
+from shadowtime.engine.nodes.simulate import simulate_nodes
+
+__all__ = ["simulate_nodes"]

@@ -1,0 +1,119 @@
+"""The pass on nodes: the head by its policy's start, one reservation, backfilling (spec 4.7).
+
+(a) While the head's allocation starts now, start it. (b) Otherwise it is the reservation: its start
+never moves later than it was promised at the pass before. (c) The others start where their own
+allocation, made around the reservation, begins now: one scan, or RUA's repeated choice of the
+least penalised.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.events import DONE, PASS_DUE
+from shadowtime.engine.nodes.backfill import backfill
+from shadowtime.engine.nodes.begin import begin, hold, let_go
+from shadowtime.engine.nodes.events import advance, carry_out_starts
+from shadowtime.engine.nodes.search import plan_head
+from shadowtime.kernel import fields
+from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.nodes.fields import (
+    BACKFILL,
+    COST,
+    FREE,
+    HEAD,
+    HOLD,
+    NEVER_BACKFILL,
+    NOW,
+    PLAN_COST,
+    PLAN_START,
+    PROCS,
+    PROMISE,
+    RESERVES,
+    RUNNING,
+    STALE,
+    WITHOUT,
+)
+from shadowtime.kernel.nodes.table import end_at, job_at, postpone
+from shadowtime.kernel.queue import first_waiting
+from shadowtime.kernel.registers import ARRIVED, BLOCK, NEVER, QUEUE_FROM, SHIFT, VOLATILE, WAITING
+from shadowtime.kernel.registers import NOW as CLOCK
+from shadowtime.kernel.running import HEAD as AS_HEAD
+from shadowtime.kernel.running import RESERVED
+
+BLOCKED_AT, PROMISED, WIDTH = fields.BLOCKED_AT, fields.PROMISED, fields.PROCS
+
+
+@entry
+def run(s: Any, w: Any, t: Any, r: Any) -> int:
+    """The event loop with this pass."""
+    while advance(s, w, t, r) == PASS_DUE:
+        t.par[NOW] = s.reg[CLOCK]
+        if s.reg[WAITING] > 0:
+            decide(s, t)
+            carry_out_starts(s, w, t, r)
+    return DONE
+
+
+@kernel
+def decide(s: Any, t: Any) -> None:
+    """One pass."""
+    if s.reg[VOLATILE] != 0:
+        move_overdue(t)
+    if not start_heads(s, t):
+        return
+    if t.par[BACKFILL] == NEVER_BACKFILL or s.reg[WAITING] == 1 or nobody_narrow(s, t):
+        return
+    if t.par[RESERVES] != 0 and t.par[HOLD] == 0:
+        hold(t)
+    backfill(s, t)
+
+
+@kernel
+def start_heads(s: Any, t: Any) -> bool:
+    """Start jobs in arrival order; True if one stays blocked, its plan in the registers."""
+    par = t.par
+    now = par[NOW]
+    while True:
+        head = first_waiting(s)
+        if head < 0:
+            par[HEAD] = -1
+            return False
+        if head != par[HEAD]:
+            par[HEAD] = head
+            par[PROMISE] = NEVER
+            par[STALE] = 1
+        # Who lacks processors is not helped by time alone: the plan holds until the table changes.
+        if par[STALE] != 0 or t.job[head, PROCS] <= par[FREE]:
+            let_go(t)
+            par[STALE] = 0
+            par[WITHOUT] = 0
+            plan_head(t, head)
+        if par[PLAN_START] > now:
+            break
+        t.job[head, COST] = par[PLAN_COST]
+        begin(s, t, head, AS_HEAD if s.job[head, BLOCKED_AT] < 0 else RESERVED)
+    par[PROMISE] = par[PLAN_START]
+    if s.job[head, BLOCKED_AT] < 0:
+        s.job[head, BLOCKED_AT] = now
+        s.job[head, PROMISED] = par[PLAN_START]
+    return True
+
+
+@kernel
+def nobody_narrow(s: Any, t: Any) -> bool:
+    """True if every waiting job is wider than what is free."""
+    free = t.par[FREE]
+    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (s.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
+        if s.least[WIDTH, block] <= free:
+            return False
+    return True
+
+
+@kernel
+def move_overdue(t: Any) -> None:
+    """Jobs past their end in the table are taken to end in the next second (spec 1.2)."""
+    now = t.par[NOW]
+    while t.par[RUNNING] > 0 and end_at(t, 0) <= now:
+        postpone(t, job_at(t, 0), now + 1)
+        t.par[STALE] = 1

@@ -1,0 +1,86 @@
+"""From a policy's parts to the parameters of the pass on nodes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import PolicyError
+from shadowtime.kernel.nodes import fields as f
+from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
+
+if TYPE_CHECKING:
+    from shadowtime.policy import Policy
+
+
+def parameters(policy: Policy) -> dict[int, int]:
+    """Values of the table's registers for a policy; what has no meaning on nodes is refused.
+
+    Examples
+    --------
+    >>> from shadowtime.policy import parse_policy
+    >>> parameters(parse_policy("rua"))[f.SEARCH] == f.THRESHOLD
+    True
+    """
+    refuse_nonsense(policy)
+    part = policy.place
+    kind = f.FIRST_FIT
+    if isinstance(part, place.LeastSlowdown) or (
+        isinstance(part, place.LessConsume) and part.threshold > 0
+    ):
+        kind = f.THRESHOLD
+    elif isinstance(part, place.LessConsume):
+        kind = f.CHEAPEST
+    return {
+        f.SEARCH: kind,
+        f.STRETCHED: int(isinstance(part, place.NodePlace) and part.limit == "pf"),
+        f.COUNTED: int(not isinstance(part, place.NodePlace) or part.resv == "counts"),
+        f.RESERVES: int(isinstance(policy.reserve, reserve.Depth)),
+        f.BACKFILL: backfill_of(policy),
+    }
+
+
+def backfill_of(policy: Policy) -> int:
+    """Who may overtake, as the kernels call it."""
+    part = policy.backfill
+    if isinstance(part, backfill.Never):
+        return f.NEVER_BACKFILL
+    if isinstance(part, backfill.LeastPenalty):
+        return f.LEAST_PENALTY
+    return f.SHORTEST if isinstance(part, backfill.ShortestFirst) else f.IN_ORDER
+
+
+def thresholds(part: place.Place) -> tuple[Fraction, ...]:
+    """The penalty factors a place part accepts, ascending."""
+    if isinstance(part, place.LeastSlowdown):
+        return part.factors()
+    if isinstance(part, place.LessConsume) and part.threshold > 0:
+        return (Fraction(str(part.threshold)),)  # 1.15 as it was written
+    return ()
+
+
+def refuse_nonsense(policy: Policy) -> None:
+    """Refuse parts that have no meaning on nodes."""
+    name = policy.name
+    if not isinstance(policy.order, order.Fcfs):
+        raise PolicyError(f"{name}: on nodes the queue is in arrival order: use order=fcfs")
+    if not isinstance(policy.estimate, estimate.Requested):
+        raise PolicyError(
+            f"{name}: on nodes allocations are planned for the request: use estimate=requested"
+        )
+    if not isinstance(policy.preempt, preempt.NoPreemption):
+        raise PolicyError(f"{name}: nobody is preempted on nodes: use preempt=never")
+    if not isinstance(policy.partition, partition.Anywhere):
+        raise PolicyError(f"{name}: nodes have no partitions: use partition=anywhere")
+    one = isinstance(policy.reserve, reserve.Depth) and policy.reserve == reserve.Depth()
+    if not one and not isinstance(policy.reserve, reserve.Nobody):
+        raise PolicyError(
+            f"{name}: reserve={policy.reserve} is not defined on nodes: use reserve=1 or none"
+        )
+    parts = (backfill.Never, backfill.InOrder, backfill.ShortestFirst, backfill.Anybody)
+    if not isinstance(policy.backfill, parts) or not getattr(policy.backfill, "extra_update", True):
+        raise PolicyError(f"{name}: backfill={policy.backfill} is not defined on nodes")
+    if one == isinstance(policy.backfill, backfill.Anybody):
+        raise PolicyError(
+            f"{name}: backfill={policy.backfill} and reserve={policy.reserve} do not go together"
+        )

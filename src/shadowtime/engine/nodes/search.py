@@ -1,0 +1,265 @@
+"""When a job starts and what that costs: first fit, LessConsume, thresholds (spec 4.6, 4.7).
+
+Two questions are asked. Of the head, alone with the running jobs: which start? Its costs never
+rise with the start, so thresholds are found by bisection. Of a candidate for backfilling, around
+the reservation: is its start now? For that few later starts need a look, and often none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.nodes.fields import (
+    BASE,
+    CHEAPEST,
+    COUNTED,
+    FACTOR,
+    FIRST_FIT,
+    FREE,
+    HINGES,
+    HOLD,
+    HOLD_FROM,
+    HOLD_JOB,
+    HOLD_UNTIL,
+    LAW,
+    LENGTH,
+    NOW,
+    PLAN_COST,
+    PLAN_START,
+    PROCS,
+    PROMISE,
+    REACH,
+    READY,
+    RUNNING,
+    SEARCH,
+    SHARE,
+    SPARE,
+    STRETCHED,
+    THETAS,
+    WITHOUT,
+)
+from shadowtime.kernel.nodes.placing import (
+    NO_ROOM,
+    allot,
+    empty_cost,
+    evaluate,
+    touches_pins,
+    within_hold,
+)
+from shadowtime.kernel.nodes.table import end_at, job_at
+
+
+@kernel
+def stretch(t: Any, cost: int) -> int:
+    """Seconds that a planned cost adds to the limit (limit=pf), rounded up."""
+    if t.par[STRETCHED] == 0:
+        return 0
+    return (cost + t.par[BASE] - 1) // t.par[BASE]
+
+
+@kernel
+def allowed(t: Any, theta: int, job: int) -> int:
+    """The largest cost within a threshold."""
+    at = LAW + 2 * (t.par[HINGES] + theta)
+    return t.job[job, LENGTH] * t.par[at + FACTOR] // t.par[at + SHARE]
+
+
+@kernel
+def start_of(t: Any, at: int) -> int:
+    """The start at a place in the running list; -1 is now."""
+    return t.par[NOW] if at < 0 else end_at(t, at)
+
+
+@kernel
+def last_until(t: Any, at: int, bound: int) -> int:
+    """Place of the last end up to an instant, at least ``at``."""
+    low = at + 1
+    high = t.par[RUNNING]
+    while low < high:
+        middle = (low + high) >> 1
+        if end_at(t, middle) <= bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+# ------------------------------------------------------------------------------- the head
+@routine
+def plan_head(t: Any, job: int) -> None:
+    """Choose the head's start (PLAN_START) and its cost; the table holds no reservation."""
+    par = t.par
+    now = par[NOW]
+    zero = par[HOLD]
+    # First fit: the first end by which enough is free.
+    free = par[FREE]
+    at = -1
+    while free < t.job[job, PROCS]:
+        at += 1
+        free += t.job[job_at(t, at), PROCS]
+    start = start_of(t, at)
+    cost = evaluate(t, job, start, zero)
+    par[PLAN_START] = start
+    par[PLAN_COST] = cost
+    par[READY] = 1
+    if cost == 0 or par[SEARCH] == FIRST_FIT:
+        return
+    bound = par[PROMISE]
+    if par[SEARCH] == CHEAPEST:
+        bound = min(bound, start + t.job[job, REACH])
+    last = last_until(t, at, bound)
+    if last == at:
+        return
+    par[READY] = 0
+    least = evaluate(t, job, end_at(t, last), zero)
+    best = -1
+    place = last
+    known = least
+    # Smaller thresholds first: each larger one is met no later. LessConsume is one of penalty 0.
+    for theta in range(max(1, par[THETAS])):
+        most = least
+        if par[SEARCH] != CHEAPEST:
+            most = max(allowed(t, theta, job), least)
+        if cost <= most:
+            place = at
+            known = cost
+        low = at + 1
+        while low < place:
+            middle = (low + place) >> 1
+            found = evaluate(t, job, end_at(t, middle), zero)
+            if found <= most:
+                place = middle
+                known = found
+            else:
+                low = middle + 1
+        slowness = par[BASE] * (start_of(t, place) - now) + known
+        if best < 0 or slowness < best:
+            best = slowness
+            par[PLAN_START] = start_of(t, place)
+            par[PLAN_COST] = known
+
+
+# ------------------------------------------------------------------------------- candidates
+@kernel
+def free_at(t: Any, when: int) -> int:
+    """Processors that the running jobs leave free at an instant."""
+    free = t.par[FREE]
+    at = 0
+    while at < t.par[RUNNING] and end_at(t, at) <= when:
+        free += t.job[job_at(t, at), PROCS]
+        at += 1
+    return free
+
+
+@kernel
+def room_by_count(t: Any, procs: int, begin: int, overlap: int) -> bool:
+    """resv=counts: is there room, the reservation's number of processors left aside?"""
+    if begin == t.par[NOW]:
+        return procs <= t.par[FREE] and (overlap == 0 or procs <= t.par[SPARE])
+    if procs > free_at(t, begin):
+        return False
+    if overlap == 0:
+        return True
+    later = max(begin, t.par[HOLD_FROM])
+    return procs <= free_at(t, later) - t.job[t.par[HOLD_JOB], PROCS]
+
+
+@routine
+def plan_at(t: Any, job: int, begin: int) -> int:
+    """Cost of a candidate's allocation at a start, around the reservation; NO_ROOM if none.
+
+    A limit stretched into the reservation must do without its processors.
+    """
+    procs = t.job[job, PROCS]
+    end = begin + t.job[job, LENGTH]
+    overlap = within_hold(t, begin, end)
+    counted = t.par[COUNTED] != 0
+    without = 0 if counted else overlap
+    if counted and not room_by_count(t, procs, begin, overlap):
+        return NO_ROOM
+    cost = evaluate(t, job, begin, without)
+    if cost > 0 and overlap == 0 and within_hold(t, begin, end + stretch(t, cost)) != 0:
+        overlap = 1
+        if counted:
+            if not room_by_count(t, procs, begin, overlap):
+                return NO_ROOM
+        else:
+            allot(t, job, cost)
+            if touches_pins(t, begin):
+                without = overlap
+                cost = evaluate(t, job, begin, without)
+    t.par[WITHOUT] = without
+    return cost
+
+
+@routine
+def prefers_later(t: Any, job: int, cost: int) -> bool:
+    """True if the policy would rather have a later start than now, at this cost above 0.
+
+    LessConsume: a start within the horizon costs less. Thresholds: none is met now, or a smaller
+    one has a start that is as quick. The least cost of all is that of the empty machine, which
+    the last start of the table has; so a threshold below it is met by the starts that have just
+    that.
+    """
+    par = t.par
+    now = par[NOW]
+    least = empty_cost(t, job)
+    met = 0
+    if par[SEARCH] == CHEAPEST:
+        if cost == least:
+            return False
+        most = cost - 1
+        bound = now + t.job[job, REACH]
+    else:
+        while met < par[THETAS] and cost > max(allowed(t, met, job), least):
+            met += 1
+        if met == par[THETAS]:
+            return True
+        if met == 0:
+            return False
+        most = max(allowed(t, met - 1, job), least)
+        bound = now + (cost - least) // par[BASE]  # later ones are slower whatever they cost
+    last = last_until(t, -1, bound)
+    held = par[HOLD] != 0 and par[HOLD_UNTIL] <= bound
+    latest = start_of(t, last)
+    if held:
+        latest = max(latest, par[HOLD_UNTIL])
+    if latest == now:
+        return False
+    # The reservation can only make a start dearer: without it the last one is a bound.
+    par[READY] = 0
+    zero = par[WITHOUT] - par[WITHOUT]
+    hold = par[HOLD]
+    par[HOLD] = 0
+    bound_on_cost = evaluate(t, job, latest, zero)
+    par[HOLD] = hold
+    if bound_on_cost > most:
+        return False
+    # Starts in ascending order; a threshold is settled by the first that meets it, so those
+    # from ``met`` on are settled.
+    at = 0
+    before = now
+    while at <= last or held:
+        if held and (at > last or par[HOLD_UNTIL] <= end_at(t, at)):
+            start = par[HOLD_UNTIL]
+            held = False
+        else:
+            start = end_at(t, at)
+            at += 1
+        if start == before:
+            continue
+        before = start
+        found = plan_at(t, job, start)
+        if found == NO_ROOM or found > most:
+            continue
+        if par[SEARCH] == CHEAPEST:
+            return True
+        while met > 0 and found <= max(allowed(t, met - 1, job), least):
+            if par[BASE] * (start - now) + found <= cost:
+                return True
+            met -= 1
+        if met == 0:
+            return False
+        most = max(allowed(t, met - 1, job), least)
+    return False

@@ -1,0 +1,108 @@
+"""Random small worlds of nodes, and the comparison of the engine with the slow reference."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from naive_nodes import Machine, NodeJob, NodeResult
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.contention import node_cluster
+from shadowtime.engine import simulate
+from shadowtime.policy import parse_policy
+from shadowtime.schedule import Schedule
+from shadowtime.workload import Workload
+
+BANDWIDTHS = {
+    6000: (0, 500, 1000, 1750, 2000, 3001),
+    1000: (0, 100, 300, 400, 700, 997),
+    10**9: (1, 2000),
+}
+
+
+@st.composite
+def node_worlds(
+    draw: st.DrawFn, *, most: int = 12, caps: tuple[int, ...] = (6000, 1000)
+) -> tuple[list[NodeJob], Machine]:
+    """Jobs and a machine: ties, saturation, jobs that fill a node or the machine, kills."""
+    cap = draw(st.sampled_from(caps))
+    machine = Machine(draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 3, 4])), cap)
+    procs = machine.nodes * machine.cores
+    spread = draw(st.sampled_from([0, 3, 20, 60]))
+    lengths = st.sampled_from([1, 2, 3, 4, 5, 7, 10, 16, 25, 40])
+    kinds = draw(st.lists(st.sampled_from(BANDWIDTHS[cap]), min_size=1, max_size=3))
+    jobs = []
+    for number in draw(st.permutations(range(1, draw(st.integers(1, most)) + 1))):
+        request = draw(lengths)
+        run = draw(st.one_of(st.just(request), lengths, st.just(max(1, request * 4 // 5))))
+        width = draw(st.one_of(st.integers(1, min(procs, 4)), st.integers(1, procs)))
+        b = draw(st.sampled_from(kinds))
+        submit = draw(st.integers(0, spread))
+        jobs.append(NodeJob(number, submit, (width,), request, run, request, bandwidth=b))
+    return jobs, machine
+
+
+def as_cluster(machine: Machine, **contention: Any) -> Cluster:
+    """The machine as the package sees it."""
+    cluster = node_cluster(machine.nodes, procs=machine.cores, bandwidth=machine.cap)
+    told = {"shared": ["bandwidth"], **contention}
+    return cluster.replace(options={"contention": told})
+
+
+def as_workload(jobs: list[NodeJob]) -> Workload:
+    """The same jobs as the package sees them."""
+    jobs = sorted(jobs, key=lambda job: job.priority)
+    return Workload.build(
+        submit=[j.submit for j in jobs],
+        run=[j.run for j in jobs],
+        procs=[j.procs for j in jobs],
+        request=[j.request for j in jobs],
+        job_id=[j.id for j in jobs],
+        extra={"bandwidth": np.array([j.bandwidth for j in jobs])},
+    )
+
+
+def simulated(jobs: list[NodeJob], machine: Machine, policy: str, **contention: Any) -> Schedule:
+    """Run the engine on a naive world."""
+    return simulate(as_workload(jobs), as_cluster(machine, **contention), parse_policy(policy))
+
+
+COLUMNS = ("start", "end", "reason", "kills", "killed", "promised", "blocked_at")
+
+
+def rows_of(schedule: Schedule) -> list[tuple[int, ...]]:
+    """What became of each job, as plain numbers."""
+    return [
+        (int(schedule.job_id[i]), *(int(getattr(schedule, c)[i]) for c in COLUMNS))
+        for i in range(len(schedule))
+    ]
+
+
+def penalised_of(schedule: Schedule) -> dict[int, Fraction]:
+    """Exact delay of the jobs that finished."""
+    assert schedule.penalised_exact is not None
+    return {
+        int(schedule.job_id[i]): Fraction(*schedule.penalised_exact[i].tolist())
+        for i in range(len(schedule))
+        if not schedule.killed[i]
+    }
+
+
+def places_of(schedule: Schedule) -> dict[int, dict[int, int]]:
+    """Processes by node of each job."""
+    places = schedule.place
+    return {int(schedule.job_id[i]): dict(places.nodes_of(i)) for i in range(len(schedule))}  # type: ignore[union-attr]
+
+
+def assert_same(schedule: Schedule, result: NodeResult) -> None:
+    """Equal job by job: times, reasons, kills, limits, places, exact delays, passes."""
+    theirs = [(row.id, *(int(getattr(row, c)) for c in COLUMNS)) for row in result.result.rows]
+    assert rows_of(schedule) == theirs
+    assert schedule.limit is not None
+    assert dict(zip(schedule.job_id.tolist(), schedule.limit.tolist(), strict=True)) == result.limit
+    assert places_of(schedule) == result.place
+    assert penalised_of(schedule) == result.penalised
+    assert schedule.counters["passes"] == result.result.passes
