@@ -1,0 +1,150 @@
+"""The data of Figures 2 to 6."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from shadowtime.study.papers.figures import Panel, PaperFigure, Series
+from shadowtime.study.papers.pv_easy import policies as p
+from shadowtime.study.papers.pv_easy.runs import ERRORS
+from shadowtime.study.papers.pv_easy.sizes import LABELS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.study.papers.pv_easy.runs import Findings
+    from shadowtime.study.papers.subjects import Subject
+
+METRICS = {"mbs": "MBS", "mwbs": "MWBS"}
+
+BLOCKED = {"EASY": p.easy(), "EASY, loose and fixed": p.easy(p.NEAREST), "PV-EASY": p.PV}
+"""Whose blocked jobs Figures 2 and 3 show."""
+
+
+def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
+    """All five."""
+    return (
+        _blocked(found, "Figure 2", "mbs"),
+        _blocked(found, "Figure 3", "mwbs"),
+        _figure4(found),
+        _overall(found, "Figure 5", "mbs"),
+        _overall(found, "Figure 6", "mwbs"),
+    )
+
+
+def _blocked(found: Findings, name: str, metric: str) -> PaperFigure:
+    def panel(subject: Subject) -> Panel:
+        series = []
+        for label, policy in BLOCKED.items():
+            sizes = found.of(subject, policy).sizes
+            assert sizes is not None
+            series.append(
+                Series(name=label, y=tuple(getattr(group, metric) for group in sizes.groups))
+            )
+        return Panel(
+            title=subject.label,
+            kind="bars",
+            x_label="share of the processors",
+            y_label=METRICS[metric],
+            x=LABELS,
+            series=tuple(series),
+        )
+
+    return PaperFigure(
+        name=name,
+        title=f"{METRICS[metric]} of the blocked jobs by size",
+        panels=tuple(panel(subject) for subject in found.subjects),
+        says="Big blocked jobs (more than 1/4 of the processors) mostly fare better in PV-EASY "
+        "than in EASY, small ones do not (section 5.2.1).",
+        note="Each scheduler's own blocked jobs. The paper's groups are not given: these are ours.",
+    )
+
+
+def _figure4(found: Findings) -> PaperFigure:
+    def panel(subject: Subject, at: int, metric: str) -> Panel:
+        series = []
+        for line in p.FIGURE_4:
+            points = [[pair[at] for pair in found.sweep[subject.label, line, x]] for x in ERRORS]
+            series.append(
+                Series(
+                    name=line,
+                    y=tuple(mean(values) for values in points),
+                    error=tuple(standard_error(values) for values in points),
+                )
+            )
+        return Panel(
+            title=f"{subject.label}, {METRICS[metric]}",
+            kind="line",
+            x_label="maximum prediction error, %",
+            y_label=METRICS[metric],
+            x=tuple(round(100 * x, 6) for x in ERRORS),
+            series=tuple(series),
+        )
+
+    return PaperFigure(
+        name="Figure 4",
+        title="A virtual predictor with a bounded error in PV-EASY, FCFS-EASY and SJF-EASY",
+        panels=tuple(
+            panel(subject, at, metric)
+            for subject in found.subjects
+            for at, metric in enumerate(METRICS)
+        ),
+        says="PV-EASY outperforms FCFS-EASY and SJF-EASY on MBS and MWBS: when the error is "
+        "bounded within 10 % (section 5.2.2), or as long as it is not smaller than 10 % "
+        "(section 7).",
+        note=f"Means over {len(found.seeds)} seeds (one where the error is 0); the grid of errors "
+        "is ours.",
+    )
+
+
+def mean(values: Sequence[float]) -> float:
+    """Arithmetic mean."""
+    return sum(values) / len(values)
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """Standard error of a mean, None for a single value.
+
+    Examples
+    --------
+    >>> standard_error([1.0, 3.0]), standard_error([1.0])
+    (1.0, None)
+    """
+    n = len(values)
+    if n < 2:
+        return None
+    middle = mean(values)
+    return math.sqrt(sum((value - middle) ** 2 for value in values) / (n - 1) / n)
+
+
+def _overall(found: Findings, name: str, metric: str) -> PaperFigure:
+    bars = {"PV-EASY": p.PV}
+    bars |= {f"EASY {reading}": p.easy(reading) for reading in p.READINGS}
+    bars |= {f"EASY-Last {reading}": p.easy_last(reading) for reading in p.READINGS}
+    series = tuple(
+        Series(
+            name=label,
+            y=tuple(found.metric(subject, policy, metric) for subject in found.subjects),
+        )
+        for label, policy in bars.items()
+    )
+    says = (
+        "PV-EASY achieves smaller (SDSC-BLUE) or similar (CTC, SDSC-DS) values as EASY (section "
+        "5.2.3)"
+    )
+    worst = "; EASY-Last performs worst in the three workloads" if metric == "mwbs" else ""
+    panel = Panel(
+        title="all jobs",
+        kind="bars",
+        x_label="workload",
+        y_label=METRICS[metric],
+        x=tuple(subject.label for subject in found.subjects),
+        series=series,
+    )
+    return PaperFigure(
+        name=name,
+        title=f"{METRICS[metric]} of PV-EASY, EASY and EASY-Last",
+        panels=(panel,),
+        says=f"{says}{worst}.",
+    )

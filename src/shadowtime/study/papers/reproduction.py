@@ -1,0 +1,124 @@
+"""A paper as something that can be carried out: its tasks, and what they are put together to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.study.fan_out import fan_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from shadowtime.schedule import Schedule
+    from shadowtime.study.papers.claims import Claim
+    from shadowtime.study.papers.figures import PaperFigure
+    from shadowtime.study.papers.subjects import Log, Subject
+    from shadowtime.study.papers.tables import PaperTable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SubjectRun:
+    """A schedule of one subject that is worth keeping, with its metrics."""
+
+    policy: str
+    schedule: Schedule
+    parameters: Mapping[str, str]
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reproduction:
+    """What came of it: the paper's tables, figures and claims with our numbers, and what to know.
+
+    ``notes`` say what does not reproduce and the evidence, ``choices`` what the text left open.
+    ``runs`` are the schedules to look at, by the label of their subject; ``more`` is further data
+    for JSON.
+    """
+
+    paper: str
+    title: str
+    reference: str
+    subjects: tuple[Subject, ...]
+    tables: tuple[PaperTable, ...]
+    figures: tuple[PaperFigure, ...]
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...]
+    choices: tuple[str, ...]
+    seeds: tuple[int, ...] = ()
+    runs: Mapping[str, tuple[SubjectRun, ...]] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def generated(self) -> bool:
+        """No real log was there."""
+        return all(subject.generated for subject in self.subjects)
+
+    def table(self, name: str) -> PaperTable:
+        """A table by its name, as Table 4."""
+        return next(table for table in self.tables if table.name == name)
+
+    def figure(self, name: str) -> PaperFigure:
+        """A figure by its name."""
+        return next(figure for figure in self.figures if figure.name == name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "paper": {"name": self.paper, "title": self.title, "reference": self.reference},
+            "generated": self.generated,
+            "traces": [subject.as_dict() for subject in self.subjects],
+            "seeds": list(self.seeds),
+            "tables": [table.as_dict() for table in self.tables],
+            "figures": [figure.as_dict() for figure in self.figures],
+            "claims": [claim.as_dict() for claim in self.claims],
+            "notes": list(self.notes),
+            "choices": list(self.choices),
+            **self.more,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One run and what is measured of it, under a name for the progress line."""
+
+    name: str
+    work: Callable[[], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Tasks that do not depend on each other, and how their results make a reproduction."""
+
+    tasks: tuple[Task, ...]
+    put_together: Callable[[list[Any]], Reproduction]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A paper that can be reproduced. Its module holds it under the name PAPER."""
+
+    name: str
+    title: str
+    reference: str
+    logs: tuple[Log, ...]
+    policies: tuple[str, ...]
+    """One policy for each kind of pass, so that they can be compiled beforehand."""
+    plan: Callable[[Sequence[Subject], int], Plan]
+    """From the subjects and the number of seeds."""
+
+
+def carry_out(
+    plan: Plan, *, threads: int | None = None, progress: Callable[[str], None] = lambda name: None
+) -> Reproduction:
+    """Run a plan's tasks on all cores; ``progress`` hears the name of each that is done."""
+
+    def told(task: Task) -> Callable[[], Any]:
+        def work() -> Any:
+            found = task.work()
+            progress(task.name)
+            return found
+
+        return work
+
+    return plan.put_together(fan_out([told(task) for task in plan.tasks], threads=threads))
