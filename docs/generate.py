@@ -74,6 +74,27 @@ def claims() -> str:
     return table(("claim", "what it says"), ((f"`{name}`", text) for name, text in CLAIMS.items()))
 
 
+def trust() -> str:
+    """The rules of replay's verdict."""
+    from shadowtime.study.trust import RULES
+
+    def bound(value: float, unit: str) -> str:
+        return f"{100 * value:g} %" if unit == "share" else f"{value:g}"
+
+    rows = (
+        (
+            f"`{rule.name}`",
+            rule.kind,
+            rule.measures,
+            f"{'from' if rule.higher_is_better else 'up to'} {bound(rule.good, rule.unit)}",
+            f"{'from' if rule.higher_is_better else 'up to'} {bound(rule.fair, rule.unit)}",
+            rule.reason,
+        )
+        for rule in RULES
+    )
+    return table(("rule", "kind", "measures", "good", "fair", "where not"), rows)
+
+
 def command_line() -> str:
     """The help of every command."""
     from shadowtime.cli import app
@@ -104,6 +125,7 @@ PAGES = {
     "reference/_metrics.md": metrics,
     "reference/_cleaning.md": cleaning,
     "reference/_claims.md": claims,
+    "reference/_trust.md": trust,
     "reference/_command-line.md": command_line,
     "policies/_parts.md": parts,
     "policies/_policies.md": policies,

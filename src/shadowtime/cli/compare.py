@@ -168,7 +168,7 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
         Text(f"{tables.STAR} {LEGEND}\n", "dim"),
         sentence,
     ]
-    if len(result.runs) > 1:
+    if winner is not None:
         parts.append(findings.who_pays(setting, winner))
     differences = findings.differences(setting)
     if differences is not None:

@@ -110,7 +110,9 @@ def _show(found: Comparison, result: ReportInput) -> None:
         (f"{len(result.workload):,} generated jobs", "bold"),
         f" on {tables.machine(result.cluster)}, offered load {setting.offered_load:.2f}\n",
     )
-    show(head, *setting_parts(found, setting, result), Text("\nNext:"), _next(winner))
+    show(
+        head, *setting_parts(found, setting, result), Text("\nNext:"), _next(winner or POLICIES[0])
+    )
 
 
 def _next(winner: str) -> Table:

@@ -29,11 +29,12 @@ MANY = 3
 """So many of a kind are named in a sentence."""
 
 
-def winner_line(runs: Sequence[PolicyRun]) -> tuple[str, Text]:
-    """The winner's name (the first policy where nobody wins) and the sentences about it."""
+def winner_line(runs: Sequence[PolicyRun]) -> tuple[str | None, Text]:
+    """The winner's name, None where nobody wins, and the sentences about it."""
     verdict = judge(runs)
     said = Text.assemble((verdict.headline, "bold green" if verdict.winner is not None else "bold"))
-    return runs[verdict.winner or 0].name, said.append(f" {unbroken(verdict.detail)}")
+    name = None if verdict.winner is None else runs[verdict.winner].name
+    return name, said.append(f" {unbroken(verdict.detail)}")
 
 
 def load_warning(setting: Setting) -> Text | None:

@@ -205,9 +205,7 @@ class Conservative:
 
     def _started(self, job: Job, ahead: list[str]) -> Decision:
         if ahead:
-            why = (
-                f"its promise is now, ahead of {', '.join(ahead)}, whose promises it does not touch"
-            )
+            why = f"its promise is now, ahead of {', '.join(ahead)}; no other promise is touched"
             return Decision(job, "backfilled", why)
         if job.name in self.blocked:
             return Decision(job, "reserved", "its promise falls due")
