@@ -30,6 +30,10 @@ DISTRIBUTIONS = {
 FACTS = (
     "utilisation",
     "utilisation_memory",
+    "utilisation_gpus",
+    "imbalance_mean",
+    "stranded_procs",
+    "stranded_memory",
     "loss_of_capacity",
     "offered_load",
     "makespan_s",

@@ -11,6 +11,7 @@ from shadowtime.metrics.measure import measure
 from shadowtime.metrics.preemption import lost_work
 from shadowtime.metrics.pyss import pyss_filter
 from shadowtime.metrics.registry import REGISTRY, Metric
+from shadowtime.metrics.resources import Shares, resource_metrics, shares_over_time
 from shadowtime.metrics.violations import Violations, reservation_violations
 from shadowtime.metrics.window import Window
 
@@ -24,6 +25,7 @@ __all__ = [
     "FairStarts",
     "Jobs",
     "Metric",
+    "Shares",
     "Violations",
     "Window",
     "accuracy",
@@ -38,5 +40,7 @@ __all__ = [
     "measure",
     "pyss_filter",
     "reservation_violations",
+    "resource_metrics",
+    "shares_over_time",
     "utilisation",
 ]

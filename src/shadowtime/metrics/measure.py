@@ -10,6 +10,7 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
 from shadowtime.metrics.preemption import attempts_missing, preemption
+from shadowtime.metrics.resources import resource_metrics
 from shadowtime.metrics.statistics import summary
 from shadowtime.metrics.users import evenness
 from shadowtime.metrics.window import ALL
@@ -40,7 +41,8 @@ def measure(
     Jobs submitted in the window (and in the mask ``only``, where given) are scored; jobs without
     a known start are left out and counted as ``unknown_start``. Utilisation and loss of capacity
     are those of the whole machine over the window; makespan and loads are of the whole run. What
-    a schedule has no column for is left out. Names and definitions: ``REGISTRY``.
+    a schedule has no column for is left out, and so are balance and stranded capacity where there
+    is one resource. Names and definitions: ``REGISTRY``.
 
     Examples
     --------
@@ -58,7 +60,7 @@ def measure(
     result: dict[str, float] = {"jobs": len(jobs), "unknown_start": unknown}
     result |= distributions(jobs) | weighted(jobs)
     result |= evenness(jobs, workload.user[which])
-    result |= _machine(schedule, workload, cluster, window=window)
+    result |= _machine(schedule, workload, cluster, which, window=window)
     return result | counts(schedule, which)
 
 
@@ -134,7 +136,7 @@ def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:
 
 
 def _machine(
-    schedule: Schedule, workload: Workload, cluster: Cluster, *, window: Window
+    schedule: Schedule, workload: Workload, cluster: Cluster, which: AnyArray, *, window: Window
 ) -> dict[str, float]:
     """What the machine did. Nothing where preempted runs are not known: it would be too little."""
     if attempts_missing(schedule) or not bool(np.any(started(schedule))):
@@ -147,4 +149,5 @@ def _machine(
     if cluster.shape == "pool":
         lost = loss_of_capacity(schedule, workload, cluster, window=window, known=known)
         result["loss_of_capacity"] = lost
-    return result | whole_run(schedule, workload, cluster, known=known)
+    result |= whole_run(schedule, workload, cluster, known=known)
+    return result | resource_metrics(schedule, workload, cluster, which, window=window, known=known)

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from shadowtime.metrics.metric import Better, Metric
+from shadowtime.metrics.per_resource import described, usual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-Better = Literal["lower", "higher", "neither"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metric:
-    """A metric's description. The unit ``share`` is a part of 1, shown in per cent."""
-
-    name: str
-    label: str
-    unit: str
-    better: Better
-    group: str
-    definition: str
-
+__all__ = ["REGISTRY", "Better", "Metric"]
 
 _DISTRIBUTIONS = (
     ("wait", "wait", "s", "last start - submit"),
@@ -65,8 +54,6 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
     ("utilisation", "Utilisation", "share", "higher", "",
      "processor-seconds in use (lost runs too) over processors x the window, from its first to "
      "its last submission"),
-    ("utilisation_memory", "Memory in use", "share", "higher", "",
-     "as utilisation, of memory"),
     ("loss_of_capacity", "Loss of capacity", "share", "lower", "",
      "processor-seconds idle while a waiting job fits in them, over processors x time"),
     ("makespan_s", "Makespan", "s", "lower", "",
@@ -124,6 +111,15 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
      "mean of (start - first promise) / max(run, 10 s) over violations"),
     ("violation_si_max", "Largest slowdown increment", "", "lower", "fairness",
      "largest (start - first promise) / max(run, 10 s)"),
+    ("imbalance_mean", "Mean imbalance of the resources", "", "lower", "resources",
+     "mean over the window, while anything is in use, of the part in use of the fullest resource "
+     "over the average of all"),
+    ("fullest_mean", "Fullest resource in use", "share", "higher", "resources",
+     "mean over the window of the part in use of the resource that is used most"),
+    ("dominant_share_mean", "Mean dominant share", "share", "neither", "resources",
+     "mean over the scored jobs of the largest part of any resource they ask for"),
+    ("throughput_per_h", "Jobs ended per hour", "", "higher", "resources",
+     "jobs that end in the window over its hours (told where there are several resources)"),
     ("prediction_error_mean", "Mean relative prediction error", "share", "lower", "prediction",
      "mean of |prediction - run| / run"),
     ("prediction_error_median", "Median relative prediction error", "share", "lower", "prediction",
@@ -161,9 +157,27 @@ def _metrics() -> Iterator[Metric]:
         )
 
 
-REGISTRY: Mapping[str, Metric] = {metric.name: metric for metric in _metrics()}
+class _Registry(dict[str, Metric]):
+    """Metrics by name; those of resources it has never heard of are described when asked for."""
+
+    def __missing__(self, name: str) -> Metric:
+        found = described(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def get(self, name: str, default: Metric | None = None) -> Metric | None:  # type: ignore[override]
+        return super().get(name) or described(name) or default
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and described(name) is not None)
+
+
+REGISTRY = _Registry({metric.name: metric for metric in (*_metrics(), *usual())})
 """Every metric by name.
 
 >>> REGISTRY["wait_p95_s"].definition
 'last start - submit; nearest rank: sorted x[ceil(0.95 n) - 1]'
+>>> REGISTRY["stranded_licences"].definition[:14]
+'free licences '
 """
