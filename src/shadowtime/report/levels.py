@@ -20,7 +20,7 @@ class Level:
     """A value that holds from each instant to the next; 0 before the first."""
 
     at: Ints
-    value: Ints
+    value: Ints | Floats
 
     def means(self, edges: Floats) -> Floats:
         """The mean between each edge and the next.

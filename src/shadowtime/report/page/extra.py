@@ -1,4 +1,4 @@
-"""Sections that appear where the data is there: fairness, preemption, bandwidth."""
+"""Sections that appear where the data is there: resources, fairness, preemption, bandwidth."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from shadowtime.report.numbers import DASH, number, percent, span
 from shadowtime.report.page.first import scoreboard
 from shadowtime.report.page.markup import section, swatch, table, text
+from shadowtime.report.page.resources import resources
 from shadowtime.report.verdict import contest, metric_names
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 def extra_sections(report: ReportInput) -> str:
     """The sections that have something to show."""
-    return _fairness(report) + _preemption(report) + _bandwidth(report)
+    several = resources(report, _group(report, "resources"))
+    return several + _fairness(report) + _preemption(report) + _bandwidth(report)
 
 
 def _group(report: ReportInput, group: str) -> str:

@@ -156,6 +156,7 @@ def _bar(report: ReportInput, sections: list[str]) -> str:
         "distributions": "Distributions",
         "heat": "Heat map",
         "classes": "Classes",
+        "resources": "Resources",
         "fairness": "Fairness",
         "preemption": "Preemption",
         "bandwidth": "Bandwidth",
