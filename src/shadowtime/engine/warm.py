@@ -33,7 +33,7 @@ EXAMPLE = {"frame": "lxfw", "conservative": "conservative", "pool": "ibb", "easy
 
 
 def pass_of(policy: Any, cluster: Cluster) -> str:
-    """The pass that carries out a policy; empty for one that brings code of its own.
+    """The pass that carries out a policy; empty where none of these does (own code, nodes).
 
     Examples
     --------
@@ -41,7 +41,7 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     >>> [pass_of(parse_policy(name), Cluster.pool(4)) for name in ("easy-sjbf", "lxfw", "fcfs")]
     ['easy', 'frame', 'frame']
     """
-    if hasattr(policy, "decide"):
+    if hasattr(policy, "decide") or cluster.shape == "nodes":
         return ""
     if isinstance(policy.reserve, reserve.Kept):
         return "conservative"
