@@ -38,8 +38,8 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     Examples
     --------
     >>> from shadowtime.cluster import Cluster
-    >>> [pass_of(parse_policy(name), Cluster.pool(4)) for name in ("easy-sjbf", "lxfw", "fcfs")]
-    ['easy', 'frame', 'frame']
+    >>> [pass_of(parse_policy(name), Cluster.pool(4)) for name in ("easy-sjbf", "lxfw")]
+    ['easy', 'frame']
     """
     if hasattr(policy, "decide") or cluster.shape == "nodes":
         return ""
