@@ -16,7 +16,6 @@ from shadowtime.kernel.nodes.fields import (
     FIRST_FIT,
     FOUND,
     FREE,
-    HEAD,
     HOLD,
     HOLD_FROM,
     IN_ORDER,
@@ -27,6 +26,8 @@ from shadowtime.kernel.nodes.fields import (
     READY,
     SEARCH,
     SPARE,
+    STRETCHED,
+    TRIED,
 )
 from shadowtime.kernel.nodes.placing import NO_ROOM
 from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, NEVER, SHIFT
@@ -85,13 +86,16 @@ def may_fit(t: Any, job: int) -> bool:
 @kernel
 def gather_fitting(s: Any, t: Any) -> int:
     """Waiting jobs behind the head that may fit, in the order in which they are tried."""
-    first = t.par[HEAD] + 1
+    first = t.par[TRIED]
     arrived = s.reg[ARRIVED]
     free = t.par[FREE]
     left = t.par[HOLD_FROM] - t.par[NOW] if t.par[HOLD] != 0 else NEVER
     spare = t.par[SPARE] if t.par[HOLD] != 0 else free
     by_length = t.par[BACKFILL] != IN_ORDER
     count = 0
+    if t.par[SEARCH] == FIRST_FIT and t.par[STRETCHED] == 0:
+        # Time alone makes nobody fit who did not: until the table changes, only newcomers may.
+        t.par[TRIED] = arrived
     for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
         least = s.least[HEIGHT, block]
         if least > free or (s.least[WIDTH, block] > left and least > spare):

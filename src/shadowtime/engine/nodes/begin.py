@@ -19,7 +19,6 @@ from shadowtime.kernel.nodes.fields import (
     HOLD_UNTIL,
     LENGTH,
     LIMIT,
-    NODES,
     NOW,
     OWNER,
     PINNED,
@@ -33,7 +32,9 @@ from shadowtime.kernel.nodes.fields import (
     SPARE,
     STALE,
     START,
+    STRETCHED,
     TAKE,
+    TOP,
     UNTIL,
     WITHOUT,
 )
@@ -59,7 +60,7 @@ def begin(s: Any, t: Any, job: int, reason: int) -> None:
     allot(t, job, t.job[job, COST])
     more = stretch(t, t.job[job, COST])
     until = now + t.job[job, LENGTH] + more
-    for node in range(par[NODES]):
+    for node in range(par[TOP]):
         if t.node[node, TAKE] > 0:
             claim(t, job, node, t.node[node, TAKE], until, par[WITHOUT])
     if par[COUNTED] != 0 and par[HOLD] != 0 and until > par[HOLD_FROM]:
@@ -80,13 +81,14 @@ def hold(t: Any) -> None:
     par = t.par
     head = par[HEAD]
     start = par[PLAN_START]
-    zero = par[HOLD]
+    if par[READY] == 0 and (par[COUNTED] == 0 or par[STRETCHED] != 0):
+        par[PLAN_COST] = evaluate(t, head, start, par[HOLD])
     par[READY] = 0
     par[SPARE] = par[FREE]
     if par[COUNTED] != 0:
         par[SPARE] = free_at(t, start) - t.job[head, PROCS]
     else:
-        allot(t, head, evaluate(t, head, start, zero))
+        allot(t, head, par[PLAN_COST])
         pin(t, start)
     par[HOLD] = 1
     par[HOLD_JOB] = head
@@ -99,7 +101,7 @@ def pin(t: Any, start: int) -> None:
     """Mark the processors of the allocation in TAKE: the lowest that are free at its start."""
     cores = t.par[CORES]
     pins = 0
-    for node in range(t.par[NODES]):
+    for node in range(t.par[TOP]):
         left = t.node[node, TAKE]
         t.node[node, RESERVED] = left
         p = node * cores

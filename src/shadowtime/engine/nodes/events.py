@@ -8,7 +8,7 @@ from shadowtime.engine.events import DONE, PASS_DUE, admit, compact, drop_stale_
 from shadowtime.kernel.fields import ENDS_AT, RANK, WHICH
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.nodes.fields import CORES, COUNT, FIRST, MOVED, NEXT, STALE
+from shadowtime.kernel.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE
 from shadowtime.kernel.nodes.rates import conclude, find_end, refresh, set_out, will_end
 from shadowtime.kernel.nodes.table import vacate
 from shadowtime.kernel.registers import BITS, DECISIONS, ENDS, EVENTS, NEVER, NOW, PASSES
@@ -44,13 +44,9 @@ def carry_out_ends(s: Any, w: Any, t: Any, r: Any, now: int) -> None:
         w.truth[job, ENDS_AT] = -1
         conclude(t, r, job, now)
         vacate(t, job)
-        beyond = 0
         p = t.job[job, FIRST]
         while p >= 0:
-            if p >= beyond:
-                node = p // cores
-                beyond = (node + 1) * cores
-                refresh(t, r, node, now)
+            refresh(t, r, p // cores, now)
             p = t.proc[p, NEXT]
         queue_ends(s, w, t, r)
         reg[EVENTS] += 1
@@ -84,8 +80,7 @@ def carry_out_starts(s: Any, w: Any, t: Any, r: Any) -> None:
         job = s.did[WHICH, i]
         p = t.job[job, FIRST]
         while p >= 0:
-            if r.part[p, COUNT] > 0:
-                refresh(t, r, p // cores, now)
+            refresh(t, r, p // cores, now)
             p = t.proc[p, NEXT]
         queue_ends(s, w, t, r)
     for i in range(count):

@@ -29,9 +29,11 @@ from shadowtime.kernel.nodes.fields import (
     PLAN_START,
     PROCS,
     PROMISE,
+    READY,
     RESERVES,
     RUNNING,
     STALE,
+    TRIED,
     WITHOUT,
 )
 from shadowtime.kernel.nodes.table import end_at, job_at, postpone
@@ -74,6 +76,7 @@ def start_heads(s: Any, t: Any) -> bool:
     """Start jobs in arrival order; True if one stays blocked, its plan in the registers."""
     par = t.par
     now = par[NOW]
+    par[READY] = 0
     while True:
         head = first_waiting(s)
         if head < 0:
@@ -87,11 +90,12 @@ def start_heads(s: Any, t: Any) -> bool:
         if par[STALE] != 0 or t.job[head, PROCS] <= par[FREE]:
             let_go(t)
             par[STALE] = 0
-            par[WITHOUT] = 0
+            par[TRIED] = head + 1
             plan_head(t, head)
         if par[PLAN_START] > now:
             break
         t.job[head, COST] = par[PLAN_COST]
+        par[WITHOUT] = 0
         begin(s, t, head, AS_HEAD if s.job[head, BLOCKED_AT] < 0 else RESERVED)
     par[PROMISE] = par[PLAN_START]
     if s.job[head, BLOCKED_AT] < 0:

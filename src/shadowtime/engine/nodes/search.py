@@ -88,10 +88,14 @@ def last_until(t: Any, at: int, bound: int) -> int:
 # ------------------------------------------------------------------------------- the head
 @routine
 def plan_head(t: Any, job: int) -> None:
-    """Choose the head's start (PLAN_START) and its cost; the table holds no reservation."""
+    """Choose the head's start (PLAN_START); the table holds no reservation.
+
+    Its cost is known and the evaluation at hand is of that start only if READY is 1.
+    """
     par = t.par
     now = par[NOW]
     zero = par[HOLD]
+    par[READY] = 0
     # First fit: the first end by which enough is free.
     free = par[FREE]
     at = -1
@@ -99,17 +103,19 @@ def plan_head(t: Any, job: int) -> None:
         at += 1
         free += t.job[job_at(t, at), PROCS]
     start = start_of(t, at)
-    cost = evaluate(t, job, start, zero)
     par[PLAN_START] = start
-    par[PLAN_COST] = cost
-    par[READY] = 1
-    if cost == 0 or par[SEARCH] == FIRST_FIT:
+    if par[SEARCH] == FIRST_FIT:
         return
     bound = par[PROMISE]
     if par[SEARCH] == CHEAPEST:
         bound = min(bound, start + t.job[job, REACH])
     last = last_until(t, at, bound)
     if last == at:
+        return
+    cost = evaluate(t, job, start, zero)
+    par[PLAN_COST] = cost
+    par[READY] = 1
+    if cost == 0:
         return
     par[READY] = 0
     least = evaluate(t, job, end_at(t, last), zero)

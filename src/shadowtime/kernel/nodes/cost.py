@@ -57,7 +57,7 @@ def clear_of_cost(t: Any, node: int, first: int, room: int, job: int, begin: int
     clear = room
     busy = line[node, BUSY]
     for h in range(t.par[HINGES]):
-        load = ENDS + (3 + h) * t.par[CORES]
+        load = ENDS + (1 + h) * t.par[CORES]
         demand = line[node, load + first] if first < busy else 0
         if hold != 0 and line[node, RESERVED] != 0:
             # Demand peaks where the job begins, or where the reservation does.
@@ -87,7 +87,7 @@ def cost_on(
     total = 0
     busy = line[node, BUSY]
     for h in range(t.par[HINGES]):
-        load = ENDS + (3 + h) * t.par[CORES]
+        load = ENDS + (1 + h) * t.par[CORES]
         edge = t.par[LAW + 2 * h + EDGE] - count * t.job[job, DEMAND + h]
         some = 0
         at = begin

@@ -53,6 +53,10 @@ READY = 25
 """1 if the nodes' columns hold the plan of the candidate at hand."""
 WITHOUT = 26
 """1 if that plan leaves out the pinned processors."""
+TOP = 27
+"""Nodes from here on have no part in it."""
+TRIED = 28
+"""Jobs below this index cannot start before the table changes."""
 LAW = 32
 """Two registers per hinge: its edge, up to which demand costs nothing, and its weight."""
 EDGE, WEIGHT = 0, 1
@@ -75,13 +79,15 @@ OWNER = 0
 """The job that runs on it, -1 if free."""
 UNTIL = 1
 """When the table frees it: start + limit of the owner, 0 if free."""
-NEXT = 2
-"""The owner's next processor, -1 behind the last."""
-PINNED = 3
+PINNED = 2
 """1 if the reservation holds it."""
+PROCESSES = 3
+"""Where the owner's part of a node begins: its processes there; 0 elsewhere."""
+NEXT = 4
+"""There too: the first processor of the owner's next part, -1 behind the last."""
 
-# Nodes: a row holds counts, then C columns each of its line's ends, their owners, what one more
-# process would cost, and for every hinge the demand from that place of the line on.
+# Nodes: a row holds counts, then C columns each: the ends of its line, for every hinge the demand
+# from that place of the line on, the owners of the line, and what one more process would cost.
 BUSY = 0
 RESERVED = 1
 """Processors pinned by the reservation."""
@@ -94,12 +100,13 @@ TAKE = 4
 MOST = 5
 """How many cost no more than the allocation's worst."""
 ENDS = 8
-"""First column of the ends; owners, costs and loads follow, C columns each."""
+"""First column of the ends; LOADS = ENDS + C, owners and costs behind them."""
 
 # Jobs.
 FIRST = 0
-"""First processor of a running job."""
+"""First processor of a running job: where its first part begins."""
 LAST = 1
+"""Where its last part begins."""
 REACH = 2
 """How far LessConsume looks ahead, in seconds after the first fit."""
 COST = 3
@@ -122,11 +129,9 @@ KEYS = 3
 LISTS = 4
 
 # Running parts of jobs: one a (job, node), at its first processor there.
-COUNT = 0
-"""Processes; 0 where no part begins."""
-LEFT = 1
+LEFT = 0
 """Work left at SINCE, in units; in the world of windows the penalty gathered until then."""
-SINCE = 2
+SINCE = 1
 
 # Nodes in the world of rates.
 OVER = 0

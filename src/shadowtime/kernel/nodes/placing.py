@@ -37,6 +37,7 @@ from shadowtime.kernel.nodes.fields import (
     SEARCH,
     STRETCHED,
     TAKE,
+    TOP,
     UNTIL,
     VALUES,
     WEIGHT,
@@ -72,63 +73,66 @@ def evaluate(t: Any, job: int, begin: int, without: int) -> int:
     By first fit, TAKE is filled at once (and the cost only worked out where somebody asks).
     By minimax, ROOM, CLEAR and the costs are filled, for allot to make TAKE of them.
     """
+    par = t.par
+    row = t.node
+    procs = t.job[job, PROCS]
     end = begin + t.job[job, LENGTH]
     hold = within_hold(t, begin, end)
-    if t.par[SEARCH] == FIRST_FIT:
-        return fill_lowest(t, job, begin, end, without, hold)
-    nodes = t.par[NODES]
-    procs = t.job[job, PROCS]
+    nodes = par[NODES]
+    cores = par[CORES]
+    if par[SEARCH] == FIRST_FIT:
+        costly = par[STRETCHED] != 0 or par[BACKFILL] == LEAST_PENALTY
+        worst = 0
+        node = 0
+        while procs > 0 and node < nodes:
+            first = running_at(t, node, begin)
+            take = min(procs, room_on(t, node, first, begin, without))
+            if costly and take > 0:
+                worst = max(worst, cost_on(t, node, first, take, job, begin, end, hold))
+            row[node, TAKE] = take
+            procs -= take
+            node += 1
+        par[TOP] = node
+        return worst if procs == 0 else NO_ROOM
     places = 0
     clear = 0
     for node in range(nodes):
         first = running_at(t, node, begin)
         room = room_on(t, node, first, begin, without)
-        some = clear_of_cost(t, node, first, room, job, begin, hold) if room > 0 else 0
-        t.node[node, ROOM] = room
-        t.node[node, CLEAR] = some
+        some = 0
+        if room > 0:
+            some = clear_of_cost(t, node, first, room, job, begin, hold)
+        row[node, ROOM] = room
+        row[node, CLEAR] = some
         places += room
         clear += some
+        if clear >= procs:
+            par[TOP] = node + 1  # nothing costs nothing: the rest is not needed
+            return 0
+    par[TOP] = nodes
     if places < procs:
         return NO_ROOM
-    if clear >= procs:
-        return 0
-    cores = t.par[CORES]
-    column = ENDS + 2 * cores
+    column = ENDS + (2 + par[HINGES]) * cores
     blank = -1
     count = 0
     for node in range(nodes):
-        room = t.node[node, ROOM]
+        room = row[node, ROOM]
+        some = row[node, CLEAR]
+        if room == some:
+            continue
         first = running_at(t, node, begin)
-        empty = first == t.node[node, BUSY] and room == cores and t.node[node, RESERVED] == 0
-        for k in range(t.node[node, CLEAR], room):
+        empty = first == row[node, BUSY] and room == cores and row[node, RESERVED] == 0
+        for k in range(some, room):
             if empty and blank >= 0:  # one node that nobody is on by then is like another
-                cost = t.node[blank, column + k]
+                cost = row[blank, column + k]
             else:
                 cost = cost_on(t, node, first, k + 1, job, begin, end, hold)
-            t.node[node, column + k] = cost
+            row[node, column + k] = cost
             t.list[VALUES, count] = cost
             count += 1
         if empty and blank < 0:
             blank = node
     return kth(t, count, procs - clear - 1)
-
-
-@kernel
-def fill_lowest(t: Any, job: int, begin: int, end: int, without: int, hold: int) -> int:
-    """First fit: the lowest processors; the cost of the worst node."""
-    costly = t.par[STRETCHED] != 0 or t.par[BACKFILL] == LEAST_PENALTY
-    left = t.job[job, PROCS]
-    worst = 0
-    for node in range(t.par[NODES]):
-        take = 0
-        if left > 0:
-            first = running_at(t, node, begin)
-            take = min(left, room_on(t, node, first, begin, without))
-            left -= take
-            if costly and take > 0:
-                worst = max(worst, cost_on(t, node, first, take, job, begin, end, hold))
-        t.node[node, TAKE] = take
-    return worst if left == 0 else NO_ROOM
 
 
 @kernel
@@ -166,19 +170,23 @@ def allot(t: Any, job: int, worst: int) -> None:
     """How many processes go to each node (TAKE), given the cost that evaluate found."""
     if t.par[SEARCH] == FIRST_FIT:
         return
-    nodes = t.par[NODES]
+    nodes = t.par[TOP]
     left = t.job[job, PROCS]
-    column = ENDS + 2 * t.par[CORES]
+    column = ENDS + (2 + t.par[HINGES]) * t.par[CORES]
+    if worst == 0:
+        for node in range(nodes):
+            take = min(left, t.node[node, CLEAR])
+            t.node[node, TAKE] = take
+            left -= take
+        return
     for node in range(nodes):
         room = t.node[node, ROOM]
         k = t.node[node, CLEAR]
-        below = 0
-        if worst > 0:
-            while k < room and t.node[node, column + k] < worst:
-                k += 1
-            below = k
-            while k < room and t.node[node, column + k] == worst:
-                k += 1
+        while k < room and t.node[node, column + k] < worst:
+            k += 1
+        below = k
+        while k < room and t.node[node, column + k] == worst:
+            k += 1
         t.node[node, TAKE] = below
         t.node[node, MOST] = k
         left -= below
@@ -195,7 +203,7 @@ def allot(t: Any, job: int, worst: int) -> None:
 def touches_pins(t: Any, begin: int) -> bool:
     """True if the allocation in TAKE, pinned processors allowed, uses one of them."""
     cores = t.par[CORES]
-    for node in range(t.par[NODES]):
+    for node in range(t.par[TOP]):
         left = t.node[node, TAKE]
         if left == 0 or t.node[node, RESERVED] == 0:
             continue

@@ -19,7 +19,6 @@ from shadowtime.kernel.nodes.fields import (
     BASE,
     BUSY,
     CORES,
-    COUNT,
     CUT,
     DONE,
     EDGE,
@@ -39,6 +38,7 @@ from shadowtime.kernel.nodes.fields import (
     PIN,
     PLACE_BITS,
     PLACES,
+    PROCESSES,
     RATE,
     REST,
     RUN,
@@ -56,7 +56,7 @@ class Rates(NamedTuple):
     """The truth behind the table: what is left to do, and what became of everybody."""
 
     par: Any  # int64[4]
-    part: Any  # int64[P, 3]: at the first processor of a job on a node
+    part: Any  # int64[P, 2]: where a job's part of a node begins
     node: Any  # int64[N, 2]
     job: Any  # int64[n, 9]
     moved: Any  # int64[P + 1]: jobs whose end moved
@@ -73,7 +73,7 @@ def make_rates(*, run: Any, procs: Any, nodes: int, cores: int, unit: int, windo
     job[:, LOGGED] = -1
     return Rates(
         par=np.array([unit, windows, 0, 0], np.int64),
-        part=np.zeros((nodes * cores, 3), np.int64),
+        part=np.zeros((nodes * cores, 2), np.int64),
         node=node,
         job=job,
         moved=np.zeros(nodes * cores + 1, np.int64),
@@ -87,7 +87,7 @@ def over_on(t: Any, node: int) -> int:
     over = 0
     if t.node[node, BUSY] > 0:
         for h in range(t.par[HINGES]):
-            demand = t.node[node, ENDS + (3 + h) * t.par[CORES]]
+            demand = t.node[node, ENDS + (1 + h) * t.par[CORES]]
             over += t.par[LAW + 2 * h + WEIGHT] * max(0, demand - t.par[LAW + 2 * h + EDGE])
     return over
 
@@ -142,13 +142,12 @@ def find_end(t: Any, r: Any, job: int, now: int) -> None:
     pin = t.job[job, FIRST]
     p = pin
     while p >= 0:
-        if r.part[p, COUNT] > 0:
-            node = p // cores
-            settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
-            end = done_at(t, r, p, job, node, now)
-            if end > last:
-                last = end
-                pin = p
+        node = p // cores
+        settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
+        end = done_at(t, r, p, job, node, now)
+        if end > last:
+            last = end
+            pin = p
         p = t.proc[p, NEXT]
     r.job[job, DONE] = last
     r.job[job, PIN] = pin
@@ -173,7 +172,7 @@ def refresh(t: Any, r: Any, node: int, now: int) -> None:
     cores = t.par[CORES]
     for p in range(node * cores, node * cores + cores):
         job = t.proc[p, OWNER]
-        if job < 0 or r.part[p, COUNT] == 0:
+        if job < 0 or t.proc[p, PROCESSES] == 0:
             continue
         settle(t, r, p, job, before, rate, now)
         known = r.job[job, DONE]
@@ -199,18 +198,11 @@ def set_out(t: Any, r: Any, job: int, now: int) -> None:
     r.job[job, DONE] = NEVER  # until find_end has looked
     p = t.job[job, FIRST]
     while p >= 0:
-        first = p
-        node = p // cores
-        beyond = (node + 1) * cores
-        count = 0
-        while 0 <= p < beyond:
-            count += 1
-            p = t.proc[p, NEXT]
-        r.part[first, COUNT] = count
-        r.part[first, LEFT] = work
-        r.part[first, SINCE] = now
-        r.places[r.par[PLACES]] = node << PLACE_BITS | count
+        r.part[p, LEFT] = work
+        r.part[p, SINCE] = now
+        r.places[r.par[PLACES]] = (p // cores) << PLACE_BITS | t.proc[p, PROCESSES]
         r.par[PLACES] += 1
+        p = t.proc[p, NEXT]
 
 
 @kernel
@@ -225,11 +217,9 @@ def conclude(t: Any, r: Any, job: int, now: int) -> None:
     worst = 0
     p = t.job[job, FIRST]
     while p >= 0:
-        if r.part[p, COUNT] > 0:
-            node = p // cores
-            settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
-            worst = max(worst, r.part[p, LEFT])
-            r.part[p, COUNT] = 0
+        node = p // cores
+        settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
+        worst = max(worst, r.part[p, LEFT])
         p = t.proc[p, NEXT]
     r.job[job, ENDED_AT] = now
     r.job[job, CUT] = 1 if killed else 0

@@ -29,6 +29,8 @@ from shadowtime.kernel.nodes.fields import (
     NEXT,
     OWNER,
     PINNED,
+    PROCESSES,
+    PROCS,
     RUNNING,
     SPARE,
     UNTIL,
@@ -39,7 +41,7 @@ class Table(NamedTuple):
     """What the scheduler knows of the nodes; columns and rows are named in fields.py."""
 
     par: Any  # int64[LAW + 2 H + 2 T]
-    proc: Any  # int64[P, 4]
+    proc: Any  # int64[P, 5]
     node: Any  # int64[N, ENDS + (3 + H) C]
     job: Any  # int64[n, DEMAND + H]
     list: Any  # int64[LISTS, max(n, 2 P) + 2]
@@ -63,7 +65,7 @@ def make_table(
         (f.HEAD, -1),
     ):
         par[register] = value
-    proc = np.zeros((nodes * cores, 4), np.int64)
+    proc = np.zeros((nodes * cores, 5), np.int64)
     proc[:, OWNER] = proc[:, NEXT] = -1
     job = np.full((n, DEMAND + len(hinges)), -1, np.int64)
     job[:, DEMAND:] = demand
@@ -127,18 +129,20 @@ def join_line(t: Any, node: int, job: int, count: int, until: int) -> None:
     """Add processes of a job to the line of a node, behind all that end no later."""
     line = t.node
     cores = t.par[CORES]
+    hinges = t.par[HINGES]
     busy = line[node, BUSY]
+    who = ENDS + (1 + hinges) * cores
     at = busy
     while at > 0 and line[node, ENDS + at - 1] > until:
         at -= 1
         line[node, ENDS + at + count] = line[node, ENDS + at]
-        line[node, ENDS + cores + at + count] = line[node, ENDS + cores + at]
-    for i in range(ENDS + at, ENDS + at + count):
-        line[node, i] = until
-        line[node, i + cores] = job
-    for h in range(t.par[HINGES]):
+        line[node, who + at + count] = line[node, who + at]
+    for i in range(at, at + count):
+        line[node, ENDS + i] = until
+        line[node, who + i] = job
+    for h in range(hinges):
         each = t.job[job, DEMAND + h]
-        load = ENDS + (3 + h) * cores
+        load = ENDS + (1 + h) * cores
         for i in range(load + busy - 1, load + at - 1, -1):
             line[node, i + count] = line[node, i]
         behind = line[node, load + at + count] if at < busy else 0
@@ -150,30 +154,30 @@ def join_line(t: Any, node: int, job: int, count: int, until: int) -> None:
 
 
 @kernel
-def leave_line(t: Any, node: int, job: int) -> None:
+def leave_line(t: Any, node: int, job: int, count: int) -> None:
     """Take the processes of a job out of the line of a node: they stand side by side."""
     line = t.node
     cores = t.par[CORES]
+    hinges = t.par[HINGES]
     busy = line[node, BUSY]
-    who = ENDS + cores
+    line[node, BUSY] = busy - count
+    if busy == count:
+        return
+    who = ENDS + (1 + hinges) * cores
     at = 0
     while line[node, who + at] != job:
         at += 1
-    beyond = at
-    while beyond < busy and line[node, who + beyond] == job:
-        beyond += 1
-    count = beyond - at
-    for i in range(ENDS + beyond, ENDS + busy):
-        line[node, i - count] = line[node, i]
-        line[node, i + cores - count] = line[node, i + cores]
-    for h in range(t.par[HINGES]):
+    beyond = at + count
+    for i in range(beyond, busy):
+        line[node, ENDS + i - count] = line[node, ENDS + i]
+        line[node, who + i - count] = line[node, who + i]
+    for h in range(hinges):
         gone = count * t.job[job, DEMAND + h]
-        load = ENDS + (3 + h) * cores
+        load = ENDS + (1 + h) * cores
         for i in range(load, load + at):
             line[node, i] -= gone
         for i in range(load + beyond, load + busy):
             line[node, i - count] = line[node, i]
-    line[node, BUSY] = busy - count
 
 
 # ------------------------------------------------------------------------ processors
@@ -182,58 +186,71 @@ def claim(t: Any, job: int, node: int, count: int, until: int, without: int) -> 
     """Give a job the lowest free processors of a node (not the pinned ones if ``without``)."""
     proc = t.proc
     join_line(t, node, job, count, until)
-    pinning = t.par[COUNTED] == 0
+    pinned = 0
+    first = -1
     left = count
     p = node * t.par[CORES]
     while left > 0:
         if proc[p, OWNER] < 0 and not (without != 0 and proc[p, PINNED] != 0):
             proc[p, OWNER] = job
             proc[p, UNTIL] = until
-            proc[p, NEXT] = -1
-            if t.job[job, FIRST] < 0:
-                t.job[job, FIRST] = p
-            else:
-                proc[t.job[job, LAST], NEXT] = p
-            t.job[job, LAST] = p
-            if pinning and proc[p, PINNED] == 0:
-                t.par[SPARE] -= 1
+            pinned += proc[p, PINNED]
+            if first < 0:
+                first = p
             left -= 1
         p += 1
+    proc[first, PROCESSES] = count
+    proc[first, NEXT] = -1
+    if t.job[job, FIRST] < 0:
+        t.job[job, FIRST] = first
+    else:
+        proc[t.job[job, LAST], NEXT] = first
+    t.job[job, LAST] = first
     t.par[FREE] -= count
+    if t.par[COUNTED] == 0:
+        t.par[SPARE] -= count - pinned
 
 
 @kernel
 def vacate(t: Any, job: int) -> None:
-    """A job is gone: free its processors. The chain of its processors can still be walked."""
+    """A job is gone: free its processors. The chain of its parts can still be walked."""
     delist(t, job)
+    proc = t.proc
     cores = t.par[CORES]
     p = t.job[job, FIRST]
-    beyond = 0
     while p >= 0:
-        if p >= beyond:
-            node = p // cores
-            beyond = (node + 1) * cores
-            leave_line(t, node, job)
-        t.proc[p, OWNER] = -1
-        t.proc[p, UNTIL] = 0
-        p = t.proc[p, NEXT]
-    t.par[FREE] += t.job[job, f.PROCS]
+        left = proc[p, PROCESSES]
+        leave_line(t, p // cores, job, left)
+        proc[p, PROCESSES] = 0
+        at = p
+        while left > 0:
+            if proc[at, OWNER] == job:
+                proc[at, OWNER] = -1
+                proc[at, UNTIL] = 0
+                left -= 1
+            at += 1
+        p = proc[p, NEXT]
+    t.par[FREE] += t.job[job, PROCS]
 
 
 @kernel
 def postpone(t: Any, job: int, until: int) -> None:
     """A running job has outlived its end in the table: write a later one."""
     delist(t, job)
+    proc = t.proc
     cores = t.par[CORES]
     p = t.job[job, FIRST]
     while p >= 0:
+        count = proc[p, PROCESSES]
         node = p // cores
-        beyond = (node + 1) * cores
-        count = 0
-        while 0 <= p < beyond:
-            t.proc[p, UNTIL] = until
-            count += 1
-            p = t.proc[p, NEXT]
-        leave_line(t, node, job)
+        leave_line(t, node, job, count)
         join_line(t, node, job, count, until)
+        at = p
+        left = count
+        while left > 0:
+            if proc[at, OWNER] == job:
+                proc[at, UNTIL] = until
+                left -= 1
+            at += 1
+        p = proc[p, NEXT]
     enlist(t, job, until)
