@@ -27,6 +27,7 @@ COMMANDS = {
     "replay": Entry("Study", "The recorded starts beside the simulated ones: is a what-if true?"),
     "report": Entry("See", "A result folder as one page, as figures, for other viewers."),
     "explain": Entry("See", "Why a job of a result folder started when it did."),
+    "paper": Entry("Study", "Carry out a published study again: its numbers beside ours."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),

@@ -81,7 +81,7 @@ def _wasted_load(judge: Judge) -> Iterator[Claim]:
         "wasted-load",
         near(min(lost), 2.48) and near(max(lost), 5.66),
         f"wasted load in %: {judge.each(lost, '.2f')}",
-        ours=f"{min(lost):.2f}-{max(lost):.2f} %",
+        ours=f"{judge.span(lost, '.2f')} %",
     )
 
 
@@ -102,7 +102,7 @@ def _unfair_share(judge: Judge) -> Iterator[Claim]:
             f"blocked jobs delayed beyond FST2 in %: {judge.each(shares, '.1f')} (the paper's own "
             "counts give 19.2, 17.0, 19.9; 'around' is taken as 15 to 25); by strict fairness "
             f"(FST): {judge.each(strict, '.1f')}",
-            ours=f"{min(shares):.0f}-{max(shares):.0f} %",
+            ours=f"{judge.span(shares, '.0f')} %",
             reading=f"EASY {reading}",
         )
 
@@ -151,7 +151,7 @@ def _preempted_cost(judge: Judge) -> Iterator[Claim]:
         max(kills) < 2 and all(round(share, -1) in (40.0, 50.0) for share in vain),
         f"kills of a preempted job: {judge.each(kills, '.2f')}; additional time in %, to be "
         f"rounded to tens: {judge.each(vain, '.1f')} (the paper's own lie between 38.95 and 48.27)",
-        ours=f"{max(kills):.2f}; {min(vain):.0f}-{max(vain):.0f} %",
+        ours=f"{max(kills):.2f}; {judge.span(vain, '.0f')} %",
     )
 
 

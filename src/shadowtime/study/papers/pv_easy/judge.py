@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from shadowtime.study.papers.claims import Claim, Published
     from shadowtime.study.papers.pv_easy.runs import Findings
 
-NO_LOGS = "not on the paper's logs but on a generated workload; there:"
+NO_LOGS = "on a generated workload alone:"
 LOGS = ("CTC", "SDSC-BLUE", "SDSC-DS")
 
 
@@ -33,7 +33,7 @@ class Judge:
         if self.complete:
             return claim.judged(holds, evidence, ours=ours, reading=reading)
         names = ", ".join(subject.label for subject in self.found.subjects)
-        why = NO_LOGS if self.found.subjects[0].generated else f"on {names} alone;"
+        why = NO_LOGS if self.found.subjects[0].generated else f"on {names} alone:"
         return claim.judged(None, f"{why} {evidence}", ours=ours, reading=reading)
 
     def values(self, policy: str, metric: str, scale: float = 1.0) -> list[float]:
@@ -42,6 +42,11 @@ class Judge:
             (self.found.metric(subject, policy, metric) or 0.0) * scale
             for subject in self.found.subjects
         ]
+
+    def span(self, values: list[float], form: str) -> str:
+        """From the least to the greatest."""
+        ends = [format(value, form) for value in (min(values), max(values))]
+        return "-".join(dict.fromkeys(ends))
 
     def each(self, values: list[float], form: str) -> str:
         """Values with the names of their subjects."""

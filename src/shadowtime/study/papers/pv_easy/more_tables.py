@@ -84,7 +84,7 @@ def _errors(found: Findings, subject: Subject) -> PaperTable:
             for row in classes:
                 yield Row(
                     label=f"{row.label} ({row.jobs:,} jobs)",
-                    group=f"Last Model in PV-EASY, by {group}",
+                    group=f"Last Model by {group}",
                     cells=tuple(_picked(row.metrics, ERROR)),
                 )
 

@@ -43,7 +43,7 @@ def outcome(subject: Subject, text: str, *, keep: bool) -> Outcome:
     readings_of_easy = {p.easy(reading) for reading in p.READINGS}
     readings_of_last = {p.easy_last(reading) for reading in p.READINGS}
     fair = text in p.PREDICTORS.values()
-    if text in readings_of_easy:
+    if text in readings_of_easy or keep:
         metrics |= fairness(schedule, jobs, cluster)
     if text in readings_of_last or fair:
         guess = predictions(schedule, jobs, policy.estimate)
