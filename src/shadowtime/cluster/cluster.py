@@ -66,9 +66,7 @@ class Cluster:
     def pool(procs: int, /, *, name: str = "", **others: int) -> Cluster:
         """A pool of processors and any other countable resources."""
         capacity = (int(procs), *(int(amount) for amount in others.values()))
-        return Cluster(
-            resources=("procs", *others), hosts=(Host("pool", capacity),), name=name
-        )
+        return Cluster(resources=("procs", *others), hosts=(Host("pool", capacity),), name=name)
 
     @property
     def procs(self) -> int:
