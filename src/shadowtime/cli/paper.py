@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from shadowtime.cli import options
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from shadowtime.study.papers import Paper, Reproduction
 
-PAPERS = {"pv-easy": "pv_easy"}
+PAPERS = {"pv-easy": "pv_easy", "ibb": "ibb"}
 """The papers that can be carried out, and their folders in study/papers."""
 
 GENERATED = (
@@ -38,6 +39,7 @@ GENERATED = (
     metavar="N",
     help="Runs behind each point that chance has a hand in.",
 )
+@click.option("--quick", is_flag=True, help="Fewer points and runs, where a paper takes minutes.")
 @options.folder
 @options.as_json
 @options.report
@@ -45,14 +47,15 @@ def command(
     name: str,
     traces: str | None,
     seeds: int,
+    quick: bool,
     folder: str | None,
     as_json: bool,
     report: str | None,
 ) -> None:
     """Carry out the study of a paper again: its tables, figures and claims with our numbers.
 
-    NAME is pv-easy. Every number stands beside the published one, every claim gets a verdict with
-    the evidence, and what does not reproduce is said.
+    NAME is pv-easy or ibb. Every number stands beside the published one, every claim gets a
+    verdict with the evidence, and what does not reproduce is said.
 
     \b
     shadowtime paper pv-easy --traces logs
@@ -62,7 +65,9 @@ def command(
     from shadowtime.cli.paper_tables import show_paper
 
     paper: Paper = import_module(f"shadowtime.study.papers.{PAPERS[name]}").PAPER
-    found = _carried_out(paper, traces or None, seeds)
+    if quick and paper.quick is None:
+        raise UsageError(f"{name} has no quick form: try --seeds 1")
+    found = _carried_out(paper, traces or None, seeds, quick=quick)
     typed = options.command_line()
     if folder:
         write_paper(found, folder, command=typed)
@@ -74,7 +79,7 @@ def command(
         show_paper(found)
 
 
-def _carried_out(paper: Paper, traces: str | None, seeds: int) -> Reproduction:
+def _carried_out(paper: Paper, traces: str | None, seeds: int, *, quick: bool) -> Reproduction:
     """Read, compile, run; with a sign of life for each."""
     from shadowtime.cli.comparing import prepare
     from shadowtime.cli.compiling import compile_notice
@@ -91,7 +96,7 @@ def _carried_out(paper: Paper, traces: str | None, seeds: int) -> Reproduction:
         note(f"left out, as they are not in {traces}: {', '.join(missing)}")
     jobs = sum(len(subject.workload) for subject in subjects)
     prepare([parse_policy(text) for text in paper.policies], subjects[0].cluster, jobs=jobs)
-    plan = paper.plan(subjects, seeds)
+    plan = ((quick and paper.quick) or paper.plan)(subjects, seeds)
     with (
         working(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance,
         compile_notice("the engine", "up to half a minute"),

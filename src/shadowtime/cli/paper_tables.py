@@ -25,6 +25,9 @@ MARKS = {
     "not judged": (DASH, "dim"),
 }
 
+MANY = 20
+"""More points than this are not told one by one."""
+
 
 def show_paper(found: Reproduction) -> None:
     """Everything, on standard output."""
@@ -132,11 +135,19 @@ def _figure(figure: PaperFigure) -> Iterator[RenderableType]:
 
 
 def _panel(panel: Panel) -> Table:
-    """A row per x, a column per series; a mean with its standard error."""
+    """A row per x, a column per series; a mean with its standard error.
+
+    Where there are many points only their mean and the largest: all are in the files.
+    """
     grid = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     grid.add_column(f"{panel.title}: {panel.x_label}")
     for one in panel.series:
         grid.add_column(one.name, justify="right")
+    if len(panel.x) > MANY:
+        known = [[y for y in one.y if y is not None] for one in panel.series]
+        grid.add_row(f"  mean of {len(panel.x)}", *(number(sum(y) / len(y)) for y in known))
+        grid.add_row("  largest", *(number(max(y)) for y in known))
+        return grid
     for k, x in enumerate(panel.x):
         cells = []
         for one in panel.series:

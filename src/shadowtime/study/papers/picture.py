@@ -20,6 +20,8 @@ INK, GREY, RULE = "#15191e", "#5a6470", "#e1e5e9"
 WIDTH, HEIGHT = 330, 250
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 30, 46
 COLUMNS = 3
+MOST_TICKS = 14
+"""So many numbers have room below a line."""
 HEAD, LEGEND = 30, 18
 """Heights of the title and of a line of the legend."""
 
@@ -124,7 +126,7 @@ def _lines(panel: Panel, at: Callable[[float], float]) -> Iterator[str]:
     def across(x: float) -> float:
         return LEFT + 8 + (x - low) / (high - low) * (WIDTH - LEFT - RIGHT - 16)
 
-    for x in numbers:
+    for x in numbers[:: -(-len(numbers) // MOST_TICKS)]:
         yield (
             f'<text x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle" '
             f'fill="{GREY}" font-size="10">{x:g}</text>'

@@ -106,6 +106,8 @@ class Paper:
     """One policy for each kind of pass, so that they can be compiled beforehand."""
     plan: Callable[[Sequence[Subject], int], Plan]
     """From the subjects and the number of seeds."""
+    quick: Callable[[Sequence[Subject], int], Plan] | None = None
+    """The same with far fewer runs, where there is such a form."""
 
 
 def carry_out(

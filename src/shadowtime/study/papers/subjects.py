@@ -28,11 +28,14 @@ class Log:
     label: str
     file: str
     procs: int
+    memory: int = 0
+    """KB in all where the paper counts memory, which is then read from the log."""
 
     @property
     def cluster(self) -> Cluster:
         """The machine of the paper."""
-        return Cluster.pool(self.procs, name=self.label)
+        others = {"memory": self.memory} if self.memory else {}
+        return Cluster.pool(self.procs, name=self.label, **others)
 
     def find(self, folder: Path) -> Path | None:
         """The log's file in a folder, compressed or not."""
@@ -57,7 +60,8 @@ class Subject:
     def recleaned(self, overrun: Literal["cut", "extend", "keep"]) -> Subject:
         """The same log with another rule for jobs that ran longer than requested."""
         assert self.path is not None
-        jobs = fit(read(self.path, overrun=overrun), self.cluster)
+        memory = "memory" in self.cluster.resources
+        jobs = fit(read(self.path, overrun=overrun, memory=memory), self.cluster)
         return Subject(label=self.label, workload=jobs, cluster=self.cluster, path=self.path)
 
     def as_dict(self) -> dict[str, Any]:
@@ -91,7 +95,7 @@ def find_subjects(logs: Sequence[Log], folder: str | None) -> tuple[list[Subject
         if path is None:
             missing.append(f"{log.file}.gz")
             continue
-        jobs = fit(read(path), log.cluster)
+        jobs = fit(read(path, memory=bool(log.memory)), log.cluster)
         found.append(Subject(label=log.label, workload=jobs, cluster=log.cluster, path=path))
     if not found:
         raise UsageError(

@@ -1,0 +1,243 @@
+"""The runs behind the tables and figures: tasks that simulate and measure, and what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from shadowtime.engine import simulate
+from shadowtime.metrics import measure
+from shadowtime.metrics.jobs import Jobs
+from shadowtime.metrics.pyss import pyss_filter
+from shadowtime.policy import parse_policy
+from shadowtime.schedule.runs import started
+from shadowtime.study.papers.ibb.condor import condor_runs
+from shadowtime.study.papers.ibb.policies import KEPT, ONE_RESOURCE, POLICIES, SHAKEN
+from shadowtime.study.papers.reproduction import SubjectRun, Task
+from shadowtime.types import Reason
+from shadowtime.workload import leave_out, offered_load
+from shadowtime.workload.clean import fit
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule import Schedule
+    from shadowtime.study.papers.ibb.case import Case
+    from shadowtime.study.papers.subjects import Subject
+    from shadowtime.types import AnyArray
+    from shadowtime.workload import Workload
+
+LEFT_OUT = 0.01
+"""Part of the jobs that a draw leaves out."""
+SHAKEN_LOADS = (0.6, 1.0, 1.4)
+SEED = 7
+
+Averages: TypeAlias = Mapping[str, float]
+"""Average wait, response and slowdown by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One policy at one load: averages over all jobs, and over those that the filter leaves."""
+
+    everybody: Averages
+    filtered: Averages
+    backfilled: int
+
+    def of(self, metric: str, *, filtered: bool = False) -> float:
+        return (self.filtered if filtered else self.everybody)[metric]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome:
+    """All policies at one load of a case."""
+
+    points: Mapping[str, Point]
+    offered: Mapping[str, float]
+    jobs: int
+    runs: tuple[SubjectRun, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Findings:
+    """Everything measured: by case and load, and on the draws of main cases."""
+
+    subjects: tuple[Subject, ...]
+    cases: tuple[Case, ...]
+    outcomes: Mapping[tuple[str, float], Outcome]
+    draws: Mapping[tuple[str, float], tuple[Outcome, ...]]
+    seeds: tuple[int, ...]
+    condor: Mapping[str, Jobs]
+    literal_is_fcfs: bool
+    """Algorithm 1 to the letter gave the schedule of FCFS, job by job."""
+
+    @property
+    def generated(self) -> bool:
+        return all(subject.generated for subject in self.subjects)
+
+    def case(self, name: str) -> Case | None:
+        """A case by name, None where its log is not there."""
+        return next((case for case in self.cases if case.name == name), None)
+
+    def main(self) -> tuple[Case, ...]:
+        return tuple(case for case in self.cases if case.main)
+
+    def at(self, case: Case, load: float) -> Outcome:
+        return self.outcomes[case.name, load]
+
+    def gain(
+        self, case: Case, load: float, pair: tuple[str, str], metric: str, *, filtered: bool = False
+    ) -> float:
+        """What the first policy gains over the second: 1 - its average over the other's."""
+        return gain_of(self.at(case, load), pair, metric, filtered=filtered)
+
+    def gains(
+        self, case: Case, pair: tuple[str, str], metric: str, *, filtered: bool = False
+    ) -> list[float]:
+        """The same at every load of the case."""
+        return [self.gain(case, load, pair, metric, filtered=filtered) for load in case.loads]
+
+    def drawn(self, case: Case, load: float, pair: tuple[str, str], metric: str) -> list[float]:
+        """The same on every draw."""
+        return [gain_of(one, pair, metric) for one in self.draws[case.name, load]]
+
+
+def gain_of(
+    outcome: Outcome, pair: tuple[str, str], metric: str, *, filtered: bool = False
+) -> float:
+    """1 - a / b: above 0 where the first policy is better."""
+    ours, theirs = (outcome.points[name].of(metric, filtered=filtered) for name in pair)
+    return 1 - ours / theirs if theirs else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The keys of all runs, in the order in which they are started: the long ones first."""
+
+    subjects: tuple[Subject, ...]
+    cases: tuple[Case, ...]
+    seeds: tuple[int, ...]
+
+    def points(self) -> list[tuple[Case, float]]:
+        """Every case at every load; high loads have long queues."""
+        keys = [(case, load) for case in self.cases for load in case.loads]
+        return sorted(keys, key=lambda key: -key[1])
+
+    def shaken(self) -> list[tuple[Case, float, int]]:
+        """Main cases at some loads, a draw for every seed."""
+        return [
+            (case, load, seed)
+            for case in self.cases
+            if case.main
+            for load in shaken_loads(case)
+            for seed in self.seeds
+        ]
+
+    def tasks(self) -> tuple[Task, ...]:
+        """The runs as tasks."""
+        return (
+            *(_point(case, load) for case, load in self.points()),
+            *(_draw(case, load, seed) for case, load, seed in self.shaken()),
+            Task(name="Algorithm 1 to the letter", work=lambda: literal_is_fcfs(self.cases[0])),
+            Task(name="54 jobs on HTCondor", work=condor_runs),
+        )
+
+    def collect(self, results: list[Any]) -> Findings:
+        """The results of these tasks by their keys."""
+        points, shaken = self.points(), self.shaken()
+        draws: dict[tuple[str, float], tuple[Outcome, ...]] = {}
+        for (case, load, _), found in zip(shaken, results[len(points) :], strict=False):
+            draws[case.name, load] = (*draws.get((case.name, load), ()), found)
+        return Findings(
+            subjects=self.subjects,
+            cases=self.cases,
+            outcomes={
+                (case.name, load): found
+                for (case, load), found in zip(points, results, strict=False)
+            },
+            draws=draws,
+            seeds=self.seeds,
+            literal_is_fcfs=results[-2],
+            condor=results[-1],
+        )
+
+
+def shaken_loads(case: Case) -> tuple[float, ...]:
+    """Loads of a case at which it is shaken: those of SHAKEN_LOADS it has, else all it has."""
+    return tuple(load for load in case.loads if load in SHAKEN_LOADS) or case.loads
+
+
+def _point(case: Case, load: float) -> Task:
+    def work() -> Outcome:
+        return outcome(case.jobs(load), case.cluster, POLICIES, keep=case.main and load == 1)
+
+    return Task(name=f"{case.name} at {load:g}", work=work)
+
+
+def _draw(case: Case, load: float, seed: int) -> Task:
+    chosen = {name: POLICIES[name] for name in SHAKEN}
+
+    def work() -> Outcome:
+        jobs = leave_out(case.jobs(load), LEFT_OUT, seed=np.random.default_rng([SEED, seed]))
+        return outcome(jobs, case.cluster, chosen, keep=False)
+
+    return Task(name=f"{case.name} at {load:g}, draw {seed}", work=work)
+
+
+def literal_is_fcfs(case: Case) -> bool:
+    """Does Algorithm 1, whose average can only grow, let anybody overtake?"""
+    jobs = case.jobs()
+    letter, fcfs = (
+        simulate(jobs, case.cluster, parse_policy(text))
+        for text in ("ibb(threshold=literal)", "fcfs")
+    )
+    return bool((letter.start == fcfs.start).all())
+
+
+def outcome(
+    jobs: Workload, cluster: Cluster, policies: Mapping[str, str], *, keep: bool
+) -> Outcome:
+    """Simulate every policy; ``keep`` some schedules with all their metrics."""
+    points, kept = {}, []
+    for name, text in policies.items():
+        schedule = _simulated(jobs, cluster, name, text)
+        points[name] = _measured(schedule, jobs)
+        if keep and name in KEPT:
+            kept.append(
+                SubjectRun(
+                    policy=text,
+                    schedule=schedule,
+                    parameters=parse_policy(text).parameters,
+                    metrics=measure(schedule, jobs, cluster),
+                )
+            )
+    return Outcome(
+        points=points, offered=offered_load(jobs, cluster), jobs=len(jobs), runs=tuple(kept)
+    )
+
+
+def _simulated(jobs: Workload, cluster: Cluster, name: str, text: str) -> Schedule:
+    policy = parse_policy(text)
+    if name == ONE_RESOURCE:
+        processors = type(cluster).pool(cluster.procs)
+        return simulate(fit(jobs, processors, uncounted="ignore"), processors, policy)
+    return simulate(jobs, cluster, policy)
+
+
+def _measured(schedule: Schedule, jobs: Workload) -> Point:
+    return Point(
+        everybody=_averages(Jobs.of(schedule, started(schedule))),
+        filtered=_averages(Jobs.of(schedule, pyss_filter(schedule, jobs))),
+        backfilled=int((schedule.reason == Reason.BACKFILLED).sum()),
+    )
+
+
+def _averages(jobs: Jobs) -> Averages:
+    columns: dict[str, AnyArray] = {
+        "wait": jobs.wait,
+        "response": jobs.response,
+        "slowdown": jobs.slowdown,
+    }
+    return {name: float(values.mean()) for name, values in columns.items()}
