@@ -5,6 +5,7 @@
     ├── ClusterError    a machine description that makes no sense
     ├── PolicyError     an unknown policy, part or parameter, or parts that do not go together
     ├── UsageError      a request that cannot be carried out as asked
+    ├── StoreError      a performance store that is down, locked, read-only or not ours
     └── MissingExtra    an optional dependency that is not installed
 
 A message is one sentence or two: what is wrong, where, and what to do.
@@ -50,6 +51,10 @@ class PolicyError(ShadowtimeError, ValueError):
 
 class UsageError(ShadowtimeError, ValueError):
     """A request that cannot be carried out as asked."""
+
+
+class StoreError(ShadowtimeError, RuntimeError):
+    """A performance store that cannot be used as asked: down, locked, read-only, not ours."""
 
 
 class MissingExtra(ShadowtimeError, ImportError):

@@ -31,6 +31,7 @@ COMMANDS = {
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
+    "hperf": Entry("Live", "Measured demand by tag: the store of finished jobs' records."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
 }
 """Name of a command, where help shows it, and its one line; the code is in cli/NAME.py."""

@@ -1,0 +1,62 @@
+"""shadowtime hperf record: one finished job."""
+
+from __future__ import annotations
+
+from time import time
+
+import click
+
+from shadowtime.cli import hperf_options, options
+
+
+@click.command("record")
+@click.argument("tag")
+@click.option("--bandwidth", type=float, required=True, metavar="MB/S", help="Per process.")
+@click.option("--elapsed", type=float, default=0.0, metavar="S", help="How long the job ran.")
+@click.option("--processes", type=int, default=1, show_default=True, help="How many it had.")
+@click.option("--key", metavar="JOB", help="The job's name, as c1/123: it is never counted twice.")
+@hperf_options.store
+@options.as_json
+def command(
+    tag: str,
+    bandwidth: float,
+    elapsed: float,
+    processes: int,
+    key: str | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Store what a finished job drew under TAG: from now on its tag has this in its average.
+
+    \b
+    shadowtime hperf record cg.D.16 --bandwidth 3000 --elapsed 612 --processes 16 --key c1/123
+    """
+    from shadowtime.hperf import Record
+
+    record = Record(
+        tag=tag,
+        bandwidth=bandwidth,
+        elapsed=elapsed,
+        width=processes,
+        key=key,
+        finished=int(time()),
+    )
+    with hperf_options.opened(store) as found:
+        added = found.add([record])
+        average = found.average(tag)
+    assert average is not None
+    if as_json:
+        options.print_json(
+            {
+                "tag": record.tag,
+                "new": added.new,
+                "already_known": added.known,
+                "bandwidth_mean_mb_s": average.mean,
+                "records": average.records,
+            }
+        )
+        return
+    how = "stored" if added.new else f"already known by its key {key}: not counted again"
+    click.echo(
+        f"{record.tag}: {how}; {average.mean:g} MB/s a process over {average.records} records"
+    )

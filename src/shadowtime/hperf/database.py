@@ -1,0 +1,191 @@
+"""Opening a store: which database a URL means, how to behave towards it, what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import MissingExtra, StoreError, UsageError
+from shadowtime.hperf.location import default_store
+
+try:
+    import sqlalchemy as sa
+    from sqlalchemy import exc, pool
+except ImportError:
+    raise MissingExtra("sqlalchemy", extra="store", purpose="keep a performance store") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.hperf.store import Store
+
+DRIVERS = {
+    "sqlite": "sqlite",
+    "mysql": "mariadb+pymysql",
+    "mariadb": "mariadb+pymysql",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+}
+CONNECTING = 5
+"""Seconds to wait for a server to answer at all."""
+
+
+def open_store(where: str | None = None, *, patience: float = 30.0) -> Store:
+    """Open a store, making it or bringing it up to date where need be.
+
+    Rules
+    -----
+    ``where`` is a path (SQLite) or a URL: ``sqlite:///file``, ``mariadb://user:word@host/base``,
+    ``postgresql://user:word@host/base``. ``patience`` is how long to wait for others' locks.
+
+    Examples
+    --------
+    >>> from shadowtime.hperf.record import Record
+    >>> store = open_store("sqlite://")
+    >>> store.add([Record(tag="cg", bandwidth=100.0), Record(tag="cg", bandwidth=300.0)]).new
+    2
+    >>> store.average("cg").mean
+    200.0
+    """
+    from shadowtime.hperf.migrate import VERSION, bring_up_to_date, refuse_newer, version_of
+    from shadowtime.hperf.store import Store
+
+    url = url_of(where or default_store())
+    name = url.render_as_string(hide_password=True)
+    with understood(name):
+        engine = connected(url, patience)
+        with engine.connect() as connection:
+            have = version_of(connection)
+        refuse_newer(have, name)
+        if have < VERSION:
+            with writing(engine) as connection:
+                bring_up_to_date(connection, name)
+    return Store(engine, name)
+
+
+def url_of(where: str) -> sa.URL:
+    """The URL that a text means, with the drivers we use.
+
+    Examples
+    --------
+    >>> url_of("mariadb://hperf@db/perf").drivername
+    'mariadb+pymysql'
+    """
+    if "://" not in where:
+        return sa.URL.create("sqlite", database=os.path.abspath(where))
+    try:
+        url = sa.make_url(where)
+    except exc.ArgumentError:
+        raise UsageError(
+            f"{where!r} is no URL of a database: write postgresql://host/base"
+        ) from None
+    kind = url.drivername.partition("+")[0]
+    if kind not in DRIVERS:
+        known = ", ".join(sorted({"sqlite", "mariadb", "postgresql"}))
+        raise UsageError(f"no store can be kept in {kind!r}: use one of {known}, or a path")
+    return url.set(drivername=DRIVERS[kind])
+
+
+def connected(url: sa.URL, patience: float) -> sa.Engine:
+    """An engine that waits for locks, but not for ever."""
+    kind = url.get_backend_name()
+    options: dict[str, Any] = {"poolclass": pool.NullPool}  # a store is asked now and then
+    if kind == "sqlite":
+        memory = url.database in (None, "", ":memory:")
+        if not memory and url.query.get("uri") is None:
+            os.makedirs(os.path.dirname(os.path.abspath(str(url.database))), exist_ok=True)
+        options["connect_args"] = {"timeout": patience}
+        if memory:
+            options["poolclass"] = pool.StaticPool
+    elif kind == "postgresql":
+        waits = f"-c lock_timeout={max(1, round(patience * 1000))}"
+        options["connect_args"] = {"connect_timeout": CONNECTING, "options": waits}
+    else:
+        waits = f"SET innodb_lock_wait_timeout={max(1, round(patience))}"
+        options["connect_args"] = {
+            "connect_timeout": CONNECTING,
+            "init_command": waits,
+            "charset": "utf8mb4",
+        }
+    if kind != "sqlite":
+        # What others have committed meanwhile is what counts; and no locks on gaps (InnoDB).
+        options["isolation_level"] = "READ COMMITTED"
+    try:
+        engine = sa.create_engine(url, **options)
+    except ImportError:
+        raise MissingExtra(
+            "pymysql" if kind != "postgresql" else "psycopg", extra="store", purpose=f"use {kind}"
+        ) from None
+    if kind == "sqlite":
+        sa.event.listen(engine, "connect", _plain_sqlite)
+        sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _plain_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    # A transaction that will write says so at once: then it waits its turn and cannot deadlock.
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextlib.contextmanager
+def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction that writes: all of it or nothing."""
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        yield connection
+
+
+@contextlib.contextmanager
+def understood(where: str) -> Iterator[None]:
+    """Turn a database's error into a sentence that says what to do."""
+    try:
+        yield
+    except exc.SQLAlchemyError as wrong:
+        raise StoreError(sentence(wrong, where)) from wrong
+    except OSError as wrong:
+        raise StoreError(f"the store {where} cannot be opened: {wrong.strerror}") from wrong
+
+
+LOCKED = ("locked", "1205", "55p03", "lock timeout", "lock wait timeout")
+READ_ONLY = ("readonly", "read-only", "1142", "42501", "permission denied for", "1290", "1792")
+REFUSED = ("1045", "28p01", "authentication failed", "access denied")
+ABSENT = ("1049", "unknown database", "does not exist")
+DOWN = (
+    "2003",
+    "2002",
+    "2006",
+    "2013",
+    "connection refused",
+    "could not connect",
+    "timeout expired",
+    "connection failed",
+    "server closed",
+    "unable to open",
+    "starting up",
+    "timed out",
+)
+FOREIGN = ("not a database", "no such column", "no such table", "malformed", "disk image")
+
+
+def sentence(wrong: exc.SQLAlchemyError, where: str) -> str:
+    """What went wrong with a store, and what to do."""
+    raw = getattr(wrong, "orig", None) or wrong
+    code = getattr(raw, "sqlstate", None) or (raw.args[0] if raw.args else "")
+    text = f"{code} {raw}".lower()
+    for signs, what in (
+        (LOCKED, "is locked by another program: try again when it is done"),
+        (READ_ONLY, "is read-only for this user: nothing was written; use an account that may"),
+        (FOREIGN, "is not a performance store (or damaged): name another, or restore a backup"),
+        (REFUSED, "does not accept this user and password: mend the URL"),
+        (ABSENT, "does not exist on that server: create the database, or mend the URL"),
+        (DOWN, "does not answer: is the server up, the path right?"),
+    ):
+        if any(sign in text for sign in signs):
+            return f"the store {where} {what}"
+    return f"the store {where} reports: {' '.join(str(raw).split())[:200]}"

@@ -1,0 +1,175 @@
+"""Records as files: JSON lines with all that is known of a job, or a CSV from any tool.
+
+A file is read whole before anything is stored: a line that is broken or half written names itself,
+and then nothing was imported.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.hperf.record import Process, Record, Thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+COLUMNS = ("tag", "bandwidth", "elapsed", "width", "key", "finished", "source")
+"""Columns of the CSV; tag and bandwidth (MB/s per process) must be there."""
+
+
+def read_records(path: str | Path) -> list[Record]:
+    """The records of a .jsonl or .csv file; refuses the whole file if one line is wrong."""
+    return list(_readers(path)[0](Path(path)))
+
+
+def write_records(records: Iterable[Record], path: str | Path) -> int:
+    """Write records to a .jsonl or .csv file; how many."""
+    write = _readers(path)[1]
+    count = 0
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        for count, _ in enumerate(write(records, file), 1):  # noqa: B007
+            pass
+    return count
+
+
+def _readers(
+    path: str | Path,
+) -> tuple[
+    Callable[[Path], Iterator[Record]], Callable[[Iterable[Record], TextIO], Iterator[None]]
+]:
+    if str(path).endswith(".jsonl"):
+        return _from_json_lines, _to_json_lines
+    if str(path).endswith(".csv"):
+        return _from_csv, _to_csv
+    raise UsageError(f"{path}: records are kept as .jsonl (everything) or .csv (a row per job)")
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        return path.open(encoding="utf-8", newline="")
+    except OSError as wrong:
+        raise InputError(f"cannot be read: {wrong.strerror}", path=str(path)) from None
+
+
+# ---------------------------------------------------------------------------- JSON lines
+def _to_json_lines(records: Iterable[Record], file: TextIO) -> Iterator[None]:
+    for record in records:
+        file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+        yield
+
+
+def _from_json_lines(path: Path) -> Iterator[Record]:
+    with closing(_opened(path)) as file:
+        number = 0
+        try:
+            for line in file:
+                number += 1
+                if line.strip():
+                    yield record_from(json.loads(line))
+        except UnicodeDecodeError:
+            raise InputError("not UTF-8 text", path=str(path), line=number + 1) from None
+        except json.JSONDecodeError:
+            raise InputError(
+                "not a whole JSON object: half written?",
+                path=str(path),
+                line=number,
+                hint="Nothing was imported; take the line out or write it again.",
+            ) from None
+        except (InputError, TypeError, KeyError, ValueError) as wrong:
+            raise InputError(
+                _reason(wrong), path=str(path), line=number, hint="Nothing was imported."
+            ) from None
+
+
+def record_from(told: Any) -> Record:
+    """A record from the plain values of a JSON object.
+
+    Examples
+    --------
+    >>> record_from({"tag": "cg", "bandwidth": 12}).bandwidth
+    12.0
+    """
+    if not isinstance(told, dict):
+        raise InputError("a record must be a JSON object")
+    strange = set(told) - {*COLUMNS, "processes"}
+    if strange:
+        raise InputError(f"a record has no field {', '.join(sorted(strange))}")
+    missing = {"tag", "bandwidth"} - set(told)
+    if missing:
+        raise InputError(f"a record needs {' and '.join(sorted(missing))}")
+    processes = tuple(
+        Process(
+            rank=int(p["rank"]),
+            node=str(p["node"]),
+            elapsed=float(p["elapsed"]),
+            threads=tuple(
+                Thread(
+                    number=int(t["number"]), counters={k: int(v) for k, v in t["counters"].items()}
+                )
+                for t in p["threads"]
+            ),
+        )
+        for p in told.get("processes", ())
+    )
+    return Record(
+        tag=_text("tag", told["tag"]),
+        bandwidth=_number(float, "bandwidth", told["bandwidth"]),
+        elapsed=_number(float, "elapsed", told.get("elapsed", 0.0)),
+        width=_number(int, "width", told.get("width", 1)),
+        key=None if told.get("key") is None else _text("key", told["key"]),
+        finished=_number(int, "finished", told.get("finished", 0)),
+        source=_text("source", told.get("source", "import")),
+        processes=processes,
+    )
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{name} must be a text, not {value!r}")
+    return value
+
+
+def _number(kind: Callable[[Any], Any], name: str, value: object) -> Any:
+    try:
+        return kind(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number, not {value!r}") from None
+
+
+def _reason(wrong: Exception) -> str:
+    if isinstance(wrong, KeyError):
+        return f"{wrong.args[0]} is missing"
+    return str(wrong)
+
+
+# ---------------------------------------------------------------------------- CSV
+def _to_csv(records: Iterable[Record], file: TextIO) -> Iterator[None]:
+    writer = csv.writer(file)
+    writer.writerow(COLUMNS)
+    for record in records:
+        row = asdict(record)
+        writer.writerow("" if row[name] is None else row[name] for name in COLUMNS)
+        yield
+
+
+def _from_csv(path: Path) -> Iterator[Record]:
+    with closing(_opened(path)) as file:
+        rows = csv.DictReader(file)
+        try:
+            for row in rows:
+                cells = {k: v for k, v in row.items() if v not in ("", None)}
+                if None in row or None in row.values():
+                    raise InputError("the row has not as many cells as the heading: half written?")
+                yield record_from(cells)
+        except UnicodeDecodeError:
+            raise InputError("not UTF-8 text", path=str(path), line=rows.line_num + 1) from None
+        except (InputError, csv.Error, ValueError) as wrong:
+            raise InputError(
+                _reason(wrong), path=str(path), line=rows.line_num, hint="Nothing was imported."
+            ) from None

@@ -1,0 +1,30 @@
+"""Which store is meant: told, from the environment, or the user's own."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VARIABLE = "SHADOWTIME_STORE"
+
+
+def default_store(environment: Mapping[str, str] = os.environ) -> str:
+    """URL or path of the store when none is named: $SHADOWTIME_STORE, else a file of the user's.
+
+    Examples
+    --------
+    >>> default_store({"SHADOWTIME_STORE": "postgresql://db/hperf"})
+    'postgresql://db/hperf'
+    >>> default_store({"XDG_DATA_HOME": "/data"})
+    '/data/shadowtime/hperf.sqlite'
+    """
+    told = environment.get(VARIABLE)
+    if told:
+        return told
+    home = environment.get("XDG_DATA_HOME") or os.path.join(
+        os.path.expanduser("~"), ".local", "share"
+    )
+    return os.path.join(home, "shadowtime", "hperf.sqlite")

@@ -1,0 +1,143 @@
+"""What a finished job leaves behind: a tag, a demand per process, and the counters it came from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST_TAG = 255
+LONGEST_KEY = 191
+CACHE_LINE = 64
+"""Bytes that a miss of the last cache level moves."""
+LLC_MISSES = "LLC_TCM"
+"""PAPI's name of the total misses of the last cache level, the thesis' measure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thread:
+    """A thread and its hardware counters."""
+
+    number: int = 0
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """A process: where it ran, how long, and its threads."""
+
+    rank: int = 0
+    node: str = ""
+    elapsed: float
+    threads: tuple[Thread, ...] = ()
+
+    @property
+    def bandwidth(self) -> float | None:
+        """MB/s by the misses of its threads; None if none was counted."""
+        counted = [t.counters[LLC_MISSES] for t in self.threads if LLC_MISSES in t.counters]
+        return bandwidth_of(sum(counted), self.elapsed) if counted else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One finished job.
+
+    Rules
+    -----
+    ``bandwidth`` is MB/s (10^6 B/s) per process, the mean over the job's processes. ``key`` names
+    the job where it ran, so that the same job is never counted twice; without one every record is
+    new. ``finished`` is in seconds since 1970, 0 if unknown.
+
+    Examples
+    --------
+    >>> Record(tag="cg.D.16", bandwidth=2400.0, elapsed=610.0, width=16).width
+    16
+    >>> Record(tag="", bandwidth=1.0, elapsed=1.0)
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.InputError: a tag must not be empty. ...
+    """
+
+    tag: str
+    bandwidth: float
+    elapsed: float = 0.0
+    width: int = 1
+    key: str | None = None
+    finished: int = 0
+    source: str = "declared"
+    processes: tuple[Process, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tag", checked_tag(self.tag))
+        _number("bandwidth", self.bandwidth)
+        _number("elapsed", self.elapsed)
+        if self.width < 1:
+            raise InputError(f"a job has at least one process, not {self.width}")
+        if self.key is not None and not 0 < len(self.key) <= LONGEST_KEY:
+            raise InputError(f"a job's key has 1 to {LONGEST_KEY} characters, not {len(self.key)}")
+
+    @staticmethod
+    def measured(tag: str, processes: tuple[Process, ...], **others: Any) -> Record:
+        """A record from counted misses: the mean over the processes (spec 6.1).
+
+        Examples
+        --------
+        >>> half = Process(elapsed=2.0, threads=(Thread(counters={"LLC_TCM": 31_250_000}),))
+        >>> Record.measured("x", (half, half)).bandwidth
+        1000.0
+        """
+        found = [b for p in processes if (b := p.bandwidth) is not None]
+        if not found:
+            raise InputError(
+                f"no process of {tag} has counted {LLC_MISSES}", hint="Collect that counter."
+            )
+        longest = max(p.elapsed for p in processes)
+        told = {"elapsed": longest, "width": len(processes)} | others
+        mean = math.fsum(found) / len(found)
+        return Record(tag=tag, bandwidth=mean, processes=processes, **told)
+
+
+def bandwidth_of(misses: int, seconds: float) -> float:
+    """MB/s that so many misses of the last cache level mean.
+
+    Examples
+    --------
+    >>> bandwidth_of(46_875_000, 1.0)
+    3000.0
+    """
+    if seconds <= 0 or misses < 0:
+        raise InputError(f"{misses} misses in {seconds:g} s is no measurement")
+    return misses * CACHE_LINE / (seconds * 1e6)
+
+
+def checked_tag(tag: str) -> str:
+    """A tag as the store keeps it: blanks around it do not count; quotes and any script may.
+
+    Examples
+    --------
+    >>> checked_tag(" it's ")
+    "it's"
+    """
+    tag = tag.strip()
+    if not tag:
+        raise InputError(
+            "a tag must not be empty", hint="Give the job a name, as --comment=cg.D.16."
+        )
+    if len(tag) > LONGEST_TAG:
+        raise InputError(
+            f"a tag has at most {LONGEST_TAG} characters, this one has {len(tag)}: {tag[:20]!r}...",
+            hint="Shorten it.",
+        )
+    if not tag.isprintable():
+        raise InputError(f"a tag holds no control characters: {tag!r}", hint="Take them out.")
+    return tag
+
+
+def _number(name: str, value: float) -> None:
+    if not math.isfinite(value) or value < 0:
+        raise InputError(f"{name} must be a number from 0 on, not {value}")

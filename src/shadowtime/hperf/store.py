@@ -1,0 +1,180 @@
+"""The performance store: records by tag, and their average."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from shadowtime.errors import StoreError
+from shadowtime.hperf import tables
+from shadowtime.hperf.database import understood, writing
+from shadowtime.hperf.record import LONGEST_TAG, Record
+from shadowtime.hperf.rows import insert_records, read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+TRIES = 20
+CHUNK = 500
+"""Names in one question: SQLite bounds its parameters."""
+
+
+class Average(NamedTuple):
+    """What is known of a tag: MB/s per process on average, over so many records."""
+
+    mean: float
+    records: int
+
+
+class Added(NamedTuple):
+    """What became of records: new ones, and jobs that were already known by their key."""
+
+    new: int
+    known: int
+
+
+class Store:
+    """Records by tag in a database; made by ``open_store``.
+
+    Rules
+    -----
+    ``add`` is one transaction: all its records are there, or none. Writers may be many: each
+    locks the rows of its tags, in one order, so that sums are exact and nobody waits in a circle.
+    """
+
+    def __init__(self, engine: sa.Engine, where: str) -> None:
+        self._engine, self.where = engine, where
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    # ------------------------------------------------------------------ asking
+    def average(self, tag: str) -> Average | None:
+        """The average demand by tag: one look-up by the indexed name; None if nothing is known."""
+        tag = tag.strip()
+        if len(tag) > LONGEST_TAG:
+            return None
+        wanted = sa.select(tables.tag.c.total, tables.tag.c.records).where(tables.tag.c.name == tag)
+        with understood(self.where), self._engine.connect() as connection:
+            row = connection.execute(wanted).one_or_none()
+        return Average(row.total / row.records, row.records) if row and row.records else None
+
+    def averages(self) -> dict[str, Average]:
+        """Every tag with its average, by name."""
+        c = tables.tag.c
+        wanted = sa.select(c.name, c.total, c.records).where(c.records > 0)
+        with understood(self.where), self._engine.connect() as connection:
+            rows = connection.execute(wanted).all()
+        return {row.name: Average(row.total / row.records, row.records) for row in sorted(rows)}
+
+    def records(self, tag: str | None = None) -> Iterator[Record]:
+        """Every record, of one tag if told, in the order in which they came."""
+        with understood(self.where), self._engine.connect() as connection:
+            yield from read_records(connection, tag)
+
+    # ------------------------------------------------------------------ writing
+    def add(self, records: Iterable[Record]) -> Added:
+        """Store records: all of them or, where something fails, none."""
+        wanted = list(records)
+        if not wanted:
+            return Added(0, 0)
+        names = sorted({record.tag for record in wanted})
+        with understood(self.where):
+            for _ in range(TRIES):
+                try:
+                    with writing(self._engine) as connection:
+                        places = _locked(connection, names)
+                        if len(places) == len(names):
+                            return _add(connection, wanted, places)
+                    self._make_tags([name for name in names if name not in places])
+                except exc.IntegrityError:
+                    continue  # another wrote one of our tags or keys meanwhile: now it is known
+                except exc.OperationalError as wrong:
+                    if not _worth_another_try(wrong):
+                        raise
+        raise StoreError(f"the store {self.where} is too busy: try again")
+
+    def forget(self, tag: str | None = None, *, before: int | None = None) -> int:
+        """Delete records, of one tag if told and older than an instant if told; how many."""
+        gone = 0
+        for name in [tag.strip()] if tag is not None else list(self.averages()):
+            with understood(self.where), writing(self._engine) as connection:
+                place = _locked(connection, [name]).get(name)
+                if place is not None:
+                    gone += _forget(connection, place, before)
+        return gone
+
+    def _make_tags(self, names: Sequence[str]) -> None:
+        """Rows for tags that have none; another writer may be quicker."""
+        rows = [{"name": name, "records": 0, "total": 0.0} for name in names]
+        with writing(self._engine) as connection:
+            connection.execute(sa.insert(tables.tag), rows)
+
+
+def _places(
+    connection: sa.Connection, names: Sequence[str], *, lock: bool = False
+) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for at in range(0, len(names), CHUNK):
+        c = tables.tag.c
+        wanted = sa.select(c.name, c.id).where(c.name.in_(names[at : at + CHUNK])).order_by(c.name)
+        rows = connection.execute(wanted.with_for_update() if lock else wanted).all()
+        found.update((row.name, row.id) for row in rows)
+    return found
+
+
+def _locked(connection: sa.Connection, names: Sequence[str]) -> dict[str, int]:
+    """The rows of tags, held until the transaction ends (on SQLite it holds everything anyway)."""
+    return _places(connection, names, lock=True)
+
+
+def _add(connection: sa.Connection, wanted: list[Record], places: dict[str, int]) -> Added:
+    known = _known(connection, [r.key for r in wanted if r.key is not None])
+    fresh = []
+    for record in wanted:
+        if record.key is None or record.key not in known:
+            fresh.append(record)
+            if record.key is not None:
+                known.add(record.key)
+    insert_records(connection, fresh, places)
+    by_tag: dict[int, list[float]] = defaultdict(list)
+    for record in fresh:
+        by_tag[places[record.tag]].append(record.bandwidth)
+    c = tables.tag.c
+    for place, some in sorted(by_tag.items()):
+        grown = {"total": c.total + math.fsum(some), "records": c.records + len(some)}
+        connection.execute(sa.update(tables.tag).where(c.id == place).values(grown))
+    return Added(len(fresh), len(wanted) - len(fresh))
+
+
+def _known(connection: sa.Connection, keys: list[str]) -> set[str]:
+    c = tables.job.c
+    found: set[str] = set()
+    for at in range(0, len(keys), CHUNK):
+        some = sa.select(c.job_key).where(c.job_key.in_(keys[at : at + CHUNK]))
+        found.update(connection.scalars(some))
+    return found
+
+
+def _forget(connection: sa.Connection, place: int, before: int | None) -> int:
+    job = tables.job.c
+    mine = job.tag_id == place
+    old = mine if before is None else sa.and_(mine, job.finished < before)
+    gone = connection.execute(sa.delete(tables.job).where(old)).rowcount
+    left = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(job.bandwidth), 0.0)).where(mine)
+    records, total = connection.execute(left).one()
+    row = sa.update(tables.tag).where(tables.tag.c.id == place)
+    connection.execute(row.values(records=records, total=total))
+    return int(gone)
+
+
+def _worth_another_try(wrong: exc.OperationalError) -> bool:
+    """Databases break a circle of waiting writers by refusing one: it only has to come again."""
+    raw = wrong.orig
+    code = getattr(raw, "sqlstate", None) or (raw.args[0] if raw and raw.args else None)
+    return code in (1213, "40P01", "40001")
