@@ -6,7 +6,8 @@ A combination of parts without a defined meaning is refused here, with the reaso
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,11 +24,25 @@ Loop = Callable[[Any, Any], int]
 """Runs the event loop on (state, world) until it is done or needs room."""
 
 
+class Prepared(NamedTuple):
+    """The pass that carries out a policy: its module in passes/, and the arguments it takes."""
+
+    name: str
+    arguments: tuple[Any, ...]
+
+
 def plan(policy: Policy, cluster: Cluster, n: int) -> Loop:
     """The event loop with the right pass for this policy on this machine.
 
     Passes are imported here, when they are needed: each costs seconds to compile the first time.
     """
+    made = prepare(policy, cluster, n)
+    run = import_module(f"shadowtime.engine.passes.{made.name}").run
+    return lambda state, world: int(run(state, world, *made.arguments))
+
+
+def prepare(policy: Policy, cluster: Cluster, n: int) -> Prepared:
+    """The right pass for this policy on this machine, with room for ``n`` jobs."""
     refuse_nonsense(policy, cluster)
     if isinstance(policy.reserve, reserve.Kept):
         return plan_conservative(policy, cluster, n)
@@ -70,7 +85,7 @@ def is_pool_of_resources(policy: Policy, cluster: Cluster) -> bool:
     )
 
 
-def plan_easy(policy: Policy, n: int) -> Loop:
+def plan_easy(policy: Policy, n: int) -> Prepared:
     """EASY on a pool of processors."""
     from shadowtime.engine.passes import easy
 
@@ -85,10 +100,10 @@ def plan_easy(policy: Policy, n: int) -> Loop:
         dtype=np.int64,
     )
     found = np.empty(n + 1, np.int64)
-    return lambda state, world: int(easy.run(state, world, parameters, found))
+    return Prepared("easy", (parameters, found))
 
 
-def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Loop:
+def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     """One reservation, or none, on a pool of K resources."""
     from shadowtime.engine.passes import pool
     from shadowtime.kernel.balance import common_scale
@@ -102,7 +117,7 @@ def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Loop:
         at_most=int(getattr(policy.backfill, "per_pass", "") == "one"),
         scale=common_scale(cluster.hosts[0].capacity) if weighing else None,
     )
-    return lambda state, world: int(pool.run(state, world, made))
+    return Prepared("pool", (made,))
 
 
 def rule_of(part: backfill.Backfill) -> int:
@@ -123,7 +138,7 @@ def rule_of(part: backfill.Backfill) -> int:
     return table[type(part)]
 
 
-def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Loop:
+def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     """The general pass."""
     from shadowtime.engine.custom import compile_order, no_order
     from shadowtime.engine.passes import frame
@@ -153,10 +168,10 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Loop:
     custom = (
         compile_order(policy.order.function) if isinstance(policy.order, order.Custom) else no_order
     )
-    return lambda state, world: int(frame.run(state, world, made, custom))
+    return Prepared("frame", (made, custom))
 
 
-def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Loop:
+def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     """Promises that outlive the pass."""
     from shadowtime.engine.passes import conservative
 
@@ -166,7 +181,7 @@ def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Loop:
         capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
         compress=policy.reserve.compress,
     )
-    return lambda state, world: int(conservative.run(state, world, made))
+    return Prepared("conservative", (made,))
 
 
 def order_of(part: order.Order) -> tuple[int, tuple[float, float, float]]:

@@ -1,0 +1,1 @@
+"""The compiled entries: filling the state, and one pass of each kind."""

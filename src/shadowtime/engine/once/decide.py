@@ -1,0 +1,217 @@
+"""decide(policy, state, memory): one pass of the simulator's own code on a snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from shadowtime.cluster import Cluster
+from shadowtime.engine.once.memory import History, Memory, Note
+from shadowtime.engine.once.moment import Decision, Start, State, Stop
+from shadowtime.engine.once.table import Table, table_of
+from shadowtime.engine.plan import Prepared, prepare
+from shadowtime.errors import PolicyError
+from shadowtime.kernel import fields as f
+from shadowtime.kernel.registers import (
+    BIG,
+    CHANGED,
+    CORRECTIONS,
+    DECISIONS,
+    FRESH,
+    HEAD,
+    KILLED,
+    NEVER,
+    SHADOW,
+    VOLATILE,
+    WAKE,
+)
+from shadowtime.policy import estimate
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.reserve import Kept
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.kernel.book import Book
+
+Shape = Literal["pool", "hosts", "nodes"]
+DONE = 0
+NOTHING = 0
+"""Mark of an unused place in the log of decisions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """The outcome of a pass: decisions in order, what to remember, when to look again."""
+
+    decisions: tuple[Decision, ...]
+    memory: Memory
+    wake: int | None = None
+    """The next instant at which a promise falls due, whatever else happens."""
+    promises: Mapping[str, int] = field(default_factory=dict)
+    """Promised starts of jobs that stay blocked."""
+
+
+def decide(
+    policy: Policy | Any, state: State, memory: Memory | None = None, *, shape: Shape = "pool"
+) -> Decided:
+    """One pass of a policy on a state: the same compiled code as in a simulation.
+
+    Rules
+    -----
+    ``shape`` says how the policy sees the machine: the hosts as one pool, as hosts that each hold
+    whole jobs, or as nodes that share bandwidth. On a pool a start names no hosts.
+    The estimates actual and noisy are refused: nobody knows them of a real job.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.engine.once import Running, State, Waiting
+    >>> from shadowtime.policy import parse_policy
+    >>> four = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
+    >>> state = State(now=2, cluster=four,
+    ...     running=(Running(id="1", submit=0, need=(3,), request=9, start=0),),
+    ...     waiting=(Waiting(id="2", submit=1, need=(4,), request=5),
+    ...              Waiting(id="3", submit=2, need=(1,), request=4)))
+    >>> made = decide(parse_policy("easy"), state)
+    >>> made.decisions[0].job, made.decisions[0].reason.label, made.promises
+    ('3', 'backfilled', {'2': 9})
+    """
+    refuse(policy)
+    memory = memory or Memory()
+    if shape == "nodes":
+        return decide_on_nodes(policy, state, memory)
+    machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
+    kept = isinstance(policy.reserve, Kept)
+    table = table_of(policy, state, memory, machine, kept=kept)
+    reg, n = table.state.reg, len(table.ids)
+    reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive anything: nothing is cached
+    reg[FRESH] = table.fresh
+    reg[HEAD] = table.row_of.get(memory.head, -1)
+    reg[SHADOW] = memory.shadow
+    made = prepare(policy, machine, n)
+    due, wake = None, NEVER
+    if kept:
+        recall_promises(made.arguments[0], table, memory, state.now)
+        import_module("shadowtime.engine.once.compiled.conservative").once(
+            table.state, *made.arguments
+        )
+        due, wake = made.arguments[0].due, int(reg[WAKE])
+        table.state.did[:, int(reg[DECISIONS]) :] = NOTHING
+    else:
+        run_one_instant(made, table, state.now)
+    return Decided(
+        decisions=tuple(decisions_of(table, machine)),
+        memory=remember(table, state, memory, due),
+        wake=wake if wake < NEVER else None,
+        promises=promises_of(table, due),
+    )
+
+
+def run_one_instant(made: Prepared, table: Table, now: int) -> None:
+    """The simulator's event loop itself, for an instant at which a timer rings.
+
+    No end is queued and nobody ends before the horizon, so the loop is done after one pass; it
+    may correct predictions of the future then, which is why the log is counted, not the register.
+    """
+    kernel, world = table.state, table.world
+    kernel.reg[WAKE] = now
+    kernel.reg[CORRECTIONS] = 0
+    kernel.did[:] = NOTHING
+    kernel.job[:, f.LIMIT] = world.truth[:, f.RUN] = NEVER
+    run = import_module(f"shadowtime.engine.passes.{made.name}").run
+    code = int(run(kernel, world, *made.arguments))
+    assert code == DONE, f"the event loop stopped with {code}"
+
+
+def refuse(policy: Policy | Any) -> None:
+    """Refuse what cannot decide about real jobs."""
+    if not isinstance(policy, Policy):
+        raise PolicyError("a policy written in Python cannot run live yet: use a catalogue policy")
+    if isinstance(policy.estimate, estimate.Actual | estimate.Noisy):
+        raise PolicyError(
+            f"{policy.name}: estimate={policy.estimate} needs the true run time, which nobody "
+            "knows of a real job; use requested, last or last-two"
+        )
+
+
+def decide_on_nodes(policy: Policy, state: State, memory: Memory) -> Decided:
+    """The slot for passes on nodes that share bandwidth."""
+    try:
+        module = import_module("shadowtime.engine.nodes.once")
+    except ModuleNotFoundError:
+        raise PolicyError(f"{policy.name}: no live pass on shared nodes yet") from None
+    decided: Decided = module.decide(policy, state, memory)
+    return decided
+
+
+def pooled(cluster: Cluster) -> Cluster:
+    """All hosts as one."""
+    total = cluster.total
+    others = {name: total[name] for name in cluster.resources[1:]}
+    return Cluster.pool(total["procs"], name=cluster.name, **others)
+
+
+def recall_promises(book: Book, table: Table, memory: Memory, now: int) -> None:
+    """Write remembered promises into the book; one that fell due is due now."""
+    for job, at in table.row_of.items():
+        note = memory.jobs.get(job)
+        if note is not None and note.due >= 0:
+            book.due[at] = max(note.due, now)
+
+
+def decisions_of(table: Table, machine: Cluster) -> list[Decision]:
+    """The log of the pass in words."""
+    state = table.state
+    found: list[Decision] = []
+    for i in range(int((state.did[f.KIND] != NOTHING).sum())):
+        at = int(state.did[f.WHICH, i])
+        if state.did[f.KIND, i] == KILLED:
+            found.append(Stop(job=table.ids[at]))
+            continue
+        row = state.job[at]
+        host = machine.hosts[int(row[f.HOST])].name
+        place = ((host, int(row[f.NEED])),) if machine.shape == "hosts" else ()
+        found.append(Start(job=table.ids[at], place=place, reason=Reason(int(row[f.REASON]))))
+    return found
+
+
+def promises_of(table: Table, due: Any) -> dict[str, int]:
+    """The promised starts of those who wait, by job."""
+    state = table.state
+    n = len(table.ids)
+    waits = state.wait[f.PROCS, :n] != BIG
+    promised = state.job[:, f.PROMISED] if due is None else due[:n]
+    found = np.flatnonzero(waits & (promised >= 0) & (promised < NEVER))
+    return {table.ids[at]: int(promised[at]) for at in found.tolist()}
+
+
+def remember(table: Table, state: State, memory: Memory, due: Any) -> Memory:
+    """What the next pass must know."""
+    kernel, n = table.state, len(table.ids)
+    columns = (f.SUBMIT, f.ESTIMATE, f.INITIAL, f.PROMISED, f.BLOCKED_AT)
+    since, guess, first, promised, blocked = (kernel.job[:, k].tolist() for k in columns)
+    kills = kernel.job[:, f.KILLS].tolist()
+    dues = [-1] * n if due is None else np.where(due[:n] < NEVER, due[:n], -1).tolist()
+    rows = zip(since, guess, first, promised, blocked, dues, kills, strict=True)
+    notes = {job: Note(*row) for job, row in zip(table.ids, rows, strict=True)}
+    for job in table.ended:
+        del notes[job]
+    users = dict(memory.users)
+    for user, at in table.users.items():
+        known = kernel.user[at]
+        if known[f.LAST_RUN] >= 0:
+            users[user] = History(*map(int, known[[f.LAST_RUN, f.LAST_REQUEST, f.BEFORE_RUN]]))
+    head = int(kernel.reg[HEAD])
+    return Memory(
+        now=state.now,
+        jobs=notes,
+        users=users,
+        head=table.ids[head] if 0 <= head < n else "",
+        shadow=int(kernel.reg[SHADOW]),
+        extra=memory.extra,
+    )

@@ -1,0 +1,134 @@
+"""A cluster at one instant as a value, and what a pass decides on it.
+
+This is what the live loop hands to the engine: the same facts that the simulator's state holds,
+without any true run time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+
+Place = tuple[tuple[str, int], ...]
+"""Where a job lies: (host, processors there), in the cluster's order of hosts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A job that may start now.
+
+    ``need`` has an entry per resource of the cluster, processors first. ``nodes`` is the number
+    of hosts it wants to lie on (0: any), ``alone`` whether it shares none of them. ``only`` names
+    the hosts it may use, all where empty. ``bandwidth`` counts per process, -1 where unknown.
+    """
+
+    id: str
+    submit: int
+    need: tuple[int, ...]
+    request: int
+    user: str = ""
+    nodes: int = 0
+    alone: bool = False
+    only: tuple[str, ...] = ()
+    tag: str = ""
+    bandwidth: int = -1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Running:
+    """A job that holds resources: it runs, or has been released and is about to.
+
+    ``need`` counts what it holds of the hosts in the cluster. Where ``ours`` is False it counts,
+    but no policy may stop it. ``held`` is what it holds per host beyond the processors in
+    ``place``, where a port knows it: (host, amounts per resource).
+    """
+
+    id: str
+    submit: int
+    need: tuple[int, ...]
+    request: int
+    start: int
+    place: Place = ()
+    user: str = ""
+    ours: bool = True
+    alone: bool = False
+    held: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    tag: str = ""
+    bandwidth: int = -1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """A job that ended by itself or at its limit; preempted ones are waiting again."""
+
+    id: str
+    start: int
+    end: int
+    request: int
+    user: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """A cluster at one instant: who waits, who runs, who ended lately.
+
+    ``cluster`` lists the hosts that jobs may be started on now, one entry each (shape nodes).
+    ``ended`` may hold jobs that were reported before; memory knows which are news.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> two = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
+    >>> State(now=9, cluster=two, waiting=(Waiting(id="7", submit=3, need=(2,), request=60),)).now
+    9
+    """
+
+    now: int
+    cluster: Cluster
+    waiting: tuple[Waiting, ...] = ()
+    running: tuple[Running, ...] = ()
+    ended: tuple[Ended, ...] = ()
+
+    def replace(self, **changes: Any) -> State:
+        """A variant of this state."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Start:
+    """Start a waiting job now; an empty place leaves the hosts to whoever carries it out."""
+
+    job: str
+    place: Place = ()
+    reason: Reason = Reason.HEAD
+    limit: int = 0
+    """A new wall time limit in seconds, 0: as it is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stop:
+    """Preempt a running job: it waits again, its work is lost."""
+
+    job: str
+
+
+Decision = Start | Stop
+
+_NUMBER = re.compile(r"\d+")
+
+
+def natural(job: str) -> tuple[int, ...]:
+    """The numbers in a job's name, which order jobs submitted in the same second.
+
+    Examples
+    --------
+    >>> sorted(["12_10", "9", "12_9"], key=natural)
+    ['9', '12_9', '12_10']
+    """
+    return tuple(map(int, _NUMBER.findall(job)))

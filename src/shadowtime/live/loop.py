@@ -1,0 +1,258 @@
+"""The loop: observe, decide, guard, apply. The same policy value and passes as in a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.engine.once import Decided, Memory, decide
+from shadowtime.live.guard import guard
+from shadowtime.live.placing import placed
+from shadowtime.live.port import Outcome, PortError, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from shadowtime.engine.once.decide import Shape
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.port import Decision, Port, State
+    from shadowtime.live.store import Kept, Store
+    from shadowtime.policy import Policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How often the scheduler is asked.
+
+    Every ``every`` seconds while things happen, slower step by step up to ``slowest`` while they
+    do not; never more than a fifth of the time is spent in asking; after an error the pause
+    doubles up to ``after_error``.
+    """
+
+    every: float = 0.5
+    slowest: float = 2.0
+    after_error: float = 60.0
+
+    def pause(self, *, quiet: int, errors: int, took: float) -> float:
+        """Seconds until the next look.
+
+        Examples
+        --------
+        >>> [Pace().pause(quiet=n, errors=0, took=0.03) for n in (0, 40, 999)]
+        [0.5, 1.0, 2.0]
+        >>> Pace().pause(quiet=0, errors=3, took=0.0), Pace().pause(quiet=0, errors=0, took=1.0)
+        (4.0, 4.0)
+        """
+        if errors:
+            return float(min(self.after_error, self.every * 2.0**errors))
+        calm = min(self.slowest, self.every * (1 + quiet / 40))
+        return max(calm, 4 * took)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One turn of the loop."""
+
+    state: State
+    decided: Decided | None = None
+    """None where nothing had changed since the last pass."""
+    decisions: tuple[Decision, ...] = ()
+    """What was decided, with hosts."""
+    outcomes: tuple[Outcome, ...] = ()
+    """What became of it; empty in shadow mode."""
+
+    @property
+    def idle(self) -> bool:
+        """True if nobody waits and nobody of ours runs."""
+        return not self.state.waiting and not any(job.ours for job in self.state.running)
+
+
+@dataclass(kw_only=True)
+class Loop:
+    """Drives a scheduler through its port.
+
+    Rules
+    -----
+    In shadow mode (``act=False``) it decides and reports and touches nothing. A pass takes place
+    when jobs, hosts or promises have changed since the last one, as in the simulator, or when a
+    decision could not be carried out. Before acting, every decision is held against a fresh
+    snapshot and written to the store; its effect is read from the scheduler, which is the truth.
+    An error of the scheduler is reported and waited out.
+    """
+
+    port: Port
+    policy: Policy
+    store: Store
+    clock: Clock
+    shape: Shape = "pool"
+    act: bool = False
+    pace: Pace = field(default_factory=Pace)
+    tell: Callable[[str], None] = lambda line: None
+    record: Callable[[State, Memory, Decided, tuple[Decision, ...]], None] | None = None
+
+    def __post_init__(self) -> None:
+        self._kept = self.store.load()
+        if self._kept.policy not in ("", described(self.policy)):
+            self.tell(f"the policy was {self._kept.policy}: its promises are forgotten")
+            memory = self._kept.memory
+            self._kept = self._kept.replace(memory=Memory(now=memory.now, users=memory.users))
+        self._kept = self._kept.replace(policy=described(self.policy))
+        self._seen: State | None = None
+        self._again = True
+        self._wake: int | None = None
+        self._told: tuple[Decision, ...] = ()
+
+    @property
+    def kept(self) -> Kept:
+        """What is known now."""
+        return self._kept
+
+    def step(self) -> Step:
+        """Observe; decide, guard and apply if something has changed."""
+        state = self.port.snapshot()
+        self._strike_out(state)
+        if not self._due(state):
+            return Step(state=state)
+        before = self._kept.memory
+        decided = decide(self.policy, state, before, shape=self.shape)
+        decisions = tuple(placed(decided.decisions, state))
+        if self.record is not None:
+            self.record(state, before, decided, decisions)
+        self._seen, self._wake, self._again = state, decided.wake, False
+        outcomes = self._act(decisions, state, decided) if self.act else ()
+        if not self.act:
+            self._keep(memory=decided.memory)
+            self._report(decisions, ())
+        self._again = any(not outcome.done for outcome in outcomes)
+        return Step(state=state, decided=decided, decisions=decisions, outcomes=outcomes)
+
+    def run(
+        self,
+        *,
+        until_idle: bool = False,
+        stopped: Callable[[], bool] = lambda: False,
+        after: Callable[[Step], None] = lambda step: None,
+    ) -> None:
+        """Turn until stopped, or with ``until_idle`` until nobody waits and nobody runs."""
+        quiet = errors = 0
+        while not stopped():
+            began = self.clock.now()
+            try:
+                step = self.step()
+            except PortError as error:
+                errors += 1
+                self._count("errors")
+                self._again = True
+                self.tell(f"waiting for {self.port.name}: {error}")
+            else:
+                errors = 0
+                quiet = quiet + 1 if step.decided is None else 0
+                after(step)
+                if until_idle and step.idle:
+                    return
+            took = max(0.0, self.clock.now() - began)
+            self.clock.sleep(self.pace.pause(quiet=quiet, errors=errors, took=took))
+
+    def _due(self, state: State) -> bool:
+        seen = self._seen
+        if seen is None or self._again:
+            return True
+        if self._wake is not None and self._wake <= state.now:
+            return True
+        return (
+            seen.waiting != state.waiting
+            or seen.cluster != state.cluster
+            or {job.id: job.place for job in seen.running}
+            != {job.id: job.place for job in state.running}
+        )
+
+    def _act(
+        self, decisions: tuple[Decision, ...], state: State, decided: Decided
+    ) -> tuple[Outcome, ...]:
+        if not decisions:
+            self._keep(memory=decided.memory)
+            return ()
+        guarded = guard(decisions, state, self.port.snapshot())
+        intents = dict(self._kept.intents)
+        for decision in guarded.allowed:
+            intents[decision.job] = intent_of(decision, state.now)
+        self._keep(memory=decided.memory, intents=intents)
+        done = self.port.apply(guarded.allowed) if guarded.allowed else []
+        for outcome in done:
+            if outcome.done:
+                self._count("started" if isinstance(outcome.decision, Start) else "stopped")
+            else:
+                intents.pop(outcome.decision.job, None)
+                self._count("refused_by_the_scheduler")
+        self._keep(intents=intents)
+        outcomes = (*guarded.refused, *done)
+        self._report(decisions, outcomes)
+        return outcomes
+
+    def _strike_out(self, state: State) -> None:
+        """Forget the intents whose effect, or whose failure, can be seen."""
+        if not self._kept.intents:
+            return
+        waits = {job.id for job in state.waiting}
+        runs = {job.id for job in state.running}
+        left = {}
+        for job, intent in self._kept.intents.items():
+            wanted, other = (runs, waits) if intent["kind"] == "start" else (waits, runs)
+            if job in other and job not in wanted and intent["at"] < state.now:
+                self._count("not_carried_out")
+                self._again = True
+            elif job not in wanted and job not in other and intent["at"] < state.now - 60:
+                self._count("gone_meanwhile")
+            elif job not in wanted:
+                left[job] = intent
+        if len(left) != len(self._kept.intents):
+            self._keep(intents=left)
+
+    def _keep(self, **changes: Any) -> None:
+        self._kept = self._kept.replace(**changes)
+        self.store.save(self._kept)
+
+    def _count(self, name: str) -> None:
+        counters = dict(self._kept.counters)
+        counters[name] = counters.get(name, 0) + 1
+        self._kept = self._kept.replace(counters=counters)
+
+    def _report(self, decisions: tuple[Decision, ...], outcomes: tuple[Outcome, ...]) -> None:
+        if not self.act:
+            if decisions != self._told:
+                for decision in decisions:
+                    if decision not in self._told:
+                        self.tell(f"would {words(decision)}")
+                self._told = decisions
+            return
+        for outcome in outcomes:
+            how = "" if outcome.done else f": not done, {outcome.why}"
+            self.tell(f"{words(outcome.decision)}{how}")
+
+
+def described(policy: Policy) -> str:
+    """A policy as a text that tells two policies apart."""
+    parts = ", ".join(f"{slot}={part}" for slot, part in policy.parameters.items())
+    return f"{policy.name}({parts})"
+
+
+def words(decision: Decision) -> str:
+    """A decision in words.
+
+    Examples
+    --------
+    >>> words(Start(job="7", place=(("n1", 4), ("n2", 2))))
+    'start 7 on n1:4,n2:2 (head)'
+    """
+    if not isinstance(decision, Start):
+        return f"stop {decision.job}"
+    where = ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
+    return f"start {decision.job} on {where} ({decision.reason.label})"
+
+
+def intent_of(decision: Decision, now: int) -> Mapping[str, Any]:
+    """A decision on its way as plain values."""
+    if isinstance(decision, Start):
+        return {"kind": "start", "place": [list(part) for part in decision.place], "at": now}
+    return {"kind": "stop", "at": now}

@@ -1,0 +1,60 @@
+"""What a scheduler must offer to be driven: a snapshot, and carrying out decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from shadowtime.engine.once import Decision, Ended, Place, Running, Start, State, Stop, Waiting
+from shadowtime.errors import ShadowtimeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "Decision",
+    "Ended",
+    "Outcome",
+    "Place",
+    "Port",
+    "PortError",
+    "Running",
+    "Start",
+    "State",
+    "Stop",
+    "Waiting",
+]
+
+
+class PortError(ShadowtimeError):
+    """The scheduler cannot be asked or did not answer sensibly; the loop tries again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a decision: done, or why not."""
+
+    decision: Decision
+    done: bool
+    why: str = ""
+
+
+class Port(Protocol):
+    """A real scheduler, or something that behaves like one.
+
+    Rules
+    -----
+    ``snapshot`` reports as Waiting only jobs that the loop may start now; as Running everybody who
+    holds resources of the cluster, also who has been released and is about to start; jobs it must
+    not touch count with ``ours=False``. ``apply`` carries decisions out in their order and reports
+    on each; what the scheduler refuses is an Outcome, not an error. Both raise PortError where the
+    scheduler does not answer. Carrying out a decision twice must do no harm.
+    """
+
+    name: str
+
+    def snapshot(self) -> State:
+        """The cluster now."""
+
+    def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
+        """Carry decisions out."""

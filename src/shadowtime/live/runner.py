@@ -1,0 +1,66 @@
+"""Running a scheduler's commands: bounded in time, never through a shell."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from shadowtime.live.port import PortError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Runner(Protocol):
+    """Runs a command; tests hand in their own."""
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        """The command's end; PortError where it cannot be run or takes too long."""
+
+
+class Commands:
+    """Runs commands of this machine.
+
+    Examples
+    --------
+    >>> Commands(timeout=5)(["cat"], text="hello").out
+    'hello'
+    >>> Commands(timeout=0.05)(["sleep", "9"])
+    Traceback (most recent call last):
+    ...
+    shadowtime.live.port.PortError: sleep did not answer within 0.05 seconds
+    """
+
+    def __init__(self, *, timeout: float = 20.0, env: Mapping[str, str] | None = None) -> None:
+        self.timeout = timeout
+        self.env = dict(env) if env is not None else None
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        try:
+            done = subprocess.run(
+                list(argv),
+                input=text,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self.timeout,
+                env=self.env,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise PortError(f"the command {argv[0]} is not installed here") from None
+        except PermissionError:
+            raise PortError(f"the command {argv[0]} may not be run here") from None
+        except subprocess.TimeoutExpired:
+            raise PortError(f"{argv[0]} did not answer within {self.timeout:g} seconds") from None
+        return Done(done.returncode, done.stdout, done.stderr)
