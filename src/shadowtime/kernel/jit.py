@@ -162,11 +162,13 @@ def before_first_compile(callback: Callable[[], None]) -> Iterator[None]:
         yield
 
 
-def cached_cfunc(signature: Any) -> Callable[[Function], Any]:
+def cached_cfunc(signature: Any, **options: Any) -> Callable[[Function], Any]:
     """Compile a function to a typed pointer that kernels can take as an argument."""
 
     def compiled(function: Function) -> Any:
+        if numba_config.DISABLE_JIT:
+            return function
         with _cached_in(cache_folder(Path(function.__code__.co_filename))):
-            return numba.cfunc(signature, nopython=True, cache=True)(function)
+            return numba.cfunc(signature, nopython=True, cache=True, **options)(function)
 
     return compiled

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.begin import begin
-from shadowtime.engine.nodes.search import plan_at, prefers_later
+from shadowtime.engine.nodes.begin import begin, pin
 from shadowtime.kernel import fields
 from shadowtime.kernel.exact import compare_products
 from shadowtime.kernel.jit import kernel
@@ -22,6 +21,7 @@ from shadowtime.kernel.nodes.fields import (
     LEAST_PENALTY,
     LENGTH,
     NOW,
+    PENDING,
     PROCS,
     READY,
     SEARCH,
@@ -34,12 +34,13 @@ from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, NEVER, SHIFT
 from shadowtime.kernel.running import BACKFILLED
 from shadowtime.kernel.vector import any_fits
 
+REASON = fields.REASON
 WIDTH, HEIGHT = fields.LENGTH, fields.PROCS
 """Rows of the queue's mirrors."""
 
 
 @kernel
-def backfill(s: Any, t: Any) -> None:
+def backfill(s: Any, t: Any, k: Any) -> None:
     """Start who may overtake the blocked head.
 
     One scan in the policy's order; or RUA's: again and again, of all whose start is now, the one
@@ -53,15 +54,24 @@ def backfill(s: Any, t: Any) -> None:
             job = t.list[FOUND, i]
             if job < 0 or not may_fit(t, job):
                 continue
-            cost = plan_at(t, job, t.par[NOW])
+            late = t.par[NOW] + t.job[job, LENGTH] > t.par[HOLD_FROM]
+            if t.par[HOLD] == PENDING and (late or t.par[STRETCHED] != 0):
+                pin(t, k)
+                if not may_fit(t, job):
+                    continue
+            cost = k.plan_at(t, k.evaluate, job, t.par[NOW])
             if cost == NO_ROOM:
                 continue
             t.job[job, COST] = cost
             t.par[READY] = 1
-            if cost > 0 and t.par[SEARCH] != FIRST_FIT and prefers_later(t, job, cost):
-                continue
+            if cost > 0 and t.par[SEARCH] != FIRST_FIT:
+                if t.par[HOLD] == PENDING:
+                    pin(t, k)
+                if k.prefers_later(t, k.evaluate, k.plan_at, job, cost):
+                    continue
             if not repeated:
-                begin(s, t, job, BACKFILLED)
+                s.job[job, REASON] = BACKFILLED
+                begin(s, t, k, job)
             elif best < 0 or is_less_penalised(t, job, t.list[FOUND, best]):
                 best = i
         if best < 0:
@@ -69,7 +79,8 @@ def backfill(s: Any, t: Any) -> None:
         job = t.list[FOUND, best]
         t.list[FOUND, best] = -1
         t.par[READY] = 0
-        begin(s, t, job, BACKFILLED)
+        s.job[job, REASON] = BACKFILLED
+        begin(s, t, k, job)
 
 
 @kernel

@@ -98,7 +98,7 @@ def work_unit(
     column = [resources.index(hinge.resource) for hinge in terms.hinges]
     edge = np.array([hinge.threshold for hinge in terms.hinges], np.int64)
     weight = np.array([hinge.weight for hinge in terms.hinges], np.int64)
-    kinds = np.unique(kinds, axis=0)
+    kinds = np.unique(kinds, axis=0) if kinds.shape[1] > 1 else np.unique(kinds)[:, None]
 
     def grown(unit: int, demands: Ints) -> int:
         over = (np.maximum(0, demands[:, column] - edge) * weight).sum(axis=1)

@@ -14,7 +14,7 @@ from shadowtime.engine.events import DONE, PASS_DUE
 from shadowtime.engine.nodes.backfill import backfill
 from shadowtime.engine.nodes.begin import begin, hold, let_go
 from shadowtime.engine.nodes.events import advance, carry_out_starts
-from shadowtime.engine.nodes.search import plan_head
+from shadowtime.engine.nodes.search import Units, plan_at, plan_head, prefers_later
 from shadowtime.kernel import fields
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.nodes.fields import (
@@ -35,7 +35,9 @@ from shadowtime.kernel.nodes.fields import (
     STALE,
     TRIED,
     WITHOUT,
+    ZERO,
 )
+from shadowtime.kernel.nodes.placing import evaluate
 from shadowtime.kernel.nodes.table import end_at, job_at, postpone
 from shadowtime.kernel.queue import first_waiting
 from shadowtime.kernel.registers import ARRIVED, BLOCK, NEVER, QUEUE_FROM, SHIFT, VOLATILE, WAITING
@@ -43,36 +45,39 @@ from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import HEAD as AS_HEAD
 from shadowtime.kernel.running import RESERVED
 
-BLOCKED_AT, PROMISED, WIDTH = fields.BLOCKED_AT, fields.PROMISED, fields.PROCS
+BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
+WIDTH = fields.PROCS
+
+UNITS = Units(evaluate, plan_at, plan_head, prefers_later)
 
 
 @entry
-def run(s: Any, w: Any, t: Any, r: Any) -> int:
+def run(s: Any, w: Any, t: Any, r: Any, k: Any) -> int:
     """The event loop with this pass."""
     while advance(s, w, t, r) == PASS_DUE:
         t.par[NOW] = s.reg[CLOCK]
         if s.reg[WAITING] > 0:
-            decide(s, t)
+            decide(s, t, k)
             carry_out_starts(s, w, t, r)
     return DONE
 
 
 @kernel
-def decide(s: Any, t: Any) -> None:
+def decide(s: Any, t: Any, k: Any) -> None:
     """One pass."""
     if s.reg[VOLATILE] != 0:
         move_overdue(t)
-    if not start_heads(s, t):
+    if not start_heads(s, t, k):
         return
     if t.par[BACKFILL] == NEVER_BACKFILL or s.reg[WAITING] == 1 or nobody_narrow(s, t):
         return
     if t.par[RESERVES] != 0 and t.par[HOLD] == 0:
-        hold(t)
-    backfill(s, t)
+        hold(t, k)
+    backfill(s, t, k)
 
 
 @kernel
-def start_heads(s: Any, t: Any) -> bool:
+def start_heads(s: Any, t: Any, k: Any) -> bool:
     """Start jobs in arrival order; True if one stays blocked, its plan in the registers."""
     par = t.par
     now = par[NOW]
@@ -91,12 +96,13 @@ def start_heads(s: Any, t: Any) -> bool:
             let_go(t)
             par[STALE] = 0
             par[TRIED] = head + 1
-            plan_head(t, head)
+            k.plan_head(t, k.evaluate, head)
         if par[PLAN_START] > now:
             break
         t.job[head, COST] = par[PLAN_COST]
         par[WITHOUT] = 0
-        begin(s, t, head, AS_HEAD if s.job[head, BLOCKED_AT] < 0 else RESERVED)
+        s.job[head, REASON] = AS_HEAD if s.job[head, BLOCKED_AT] < 0 else RESERVED
+        begin(s, t, k, head)
     par[PROMISE] = par[PLAN_START]
     if s.job[head, BLOCKED_AT] < 0:
         s.job[head, BLOCKED_AT] = now
@@ -118,6 +124,7 @@ def nobody_narrow(s: Any, t: Any) -> bool:
 def move_overdue(t: Any) -> None:
     """Jobs past their end in the table are taken to end in the next second (spec 1.2)."""
     now = t.par[NOW]
-    while t.par[RUNNING] > 0 and end_at(t, 0) <= now:
-        postpone(t, job_at(t, 0), now + 1)
+    first = ZERO
+    while t.par[RUNNING] > 0 and end_at(t, first) <= now:
+        postpone(t, job_at(t, first), now + 1)
         t.par[STALE] = 1

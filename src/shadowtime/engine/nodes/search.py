@@ -7,9 +7,9 @@ the reservation: is its start now? For that few later starts need a look, and of
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.nodes.fields import (
     BASE,
     CHEAPEST,
@@ -38,16 +38,26 @@ from shadowtime.kernel.nodes.fields import (
     STRETCHED,
     THETAS,
     WITHOUT,
+    ZERO,
 )
 from shadowtime.kernel.nodes.placing import (
     NO_ROOM,
     allot,
     empty_cost,
-    evaluate,
     touches_pins,
     within_hold,
 )
+from shadowtime.kernel.nodes.pointers import PLAN_AT, PLAN_HEAD, PREFERS_LATER, pointer
 from shadowtime.kernel.nodes.table import end_at, job_at
+
+
+class Units(NamedTuple):
+    """What the pass calls through pointers."""
+
+    evaluate: Any
+    plan_at: Any
+    plan_head: Any
+    prefers_later: Any
 
 
 @kernel
@@ -72,9 +82,9 @@ def start_of(t: Any, at: int) -> int:
 
 
 @kernel
-def last_until(t: Any, at: int, bound: int) -> int:
-    """Place of the last end up to an instant, at least ``at``."""
-    low = at + 1
+def last_until(t: Any, bound: int) -> int:
+    """Place of the last end up to an instant, -1 if none is."""
+    low = ZERO
     high = t.par[RUNNING]
     while low < high:
         middle = (low + high) >> 1
@@ -86,15 +96,14 @@ def last_until(t: Any, at: int, bound: int) -> int:
 
 
 # ------------------------------------------------------------------------------- the head
-@routine
-def plan_head(t: Any, job: int) -> None:
+@pointer(PLAN_HEAD)
+def plan_head(t: Any, evaluate: Any, job: int) -> None:
     """Choose the head's start (PLAN_START); the table holds no reservation.
 
     Its cost is known and the evaluation at hand is of that start only if READY is 1.
     """
     par = t.par
     now = par[NOW]
-    zero = par[HOLD]
     par[READY] = 0
     # First fit: the first end by which enough is free.
     free = par[FREE]
@@ -109,16 +118,16 @@ def plan_head(t: Any, job: int) -> None:
     bound = par[PROMISE]
     if par[SEARCH] == CHEAPEST:
         bound = min(bound, start + t.job[job, REACH])
-    last = last_until(t, at, bound)
-    if last == at:
+    last = last_until(t, bound)
+    if last <= at:
         return
-    cost = evaluate(t, job, start, zero)
+    cost = evaluate(t, job, start, ZERO)
     par[PLAN_COST] = cost
     par[READY] = 1
     if cost == 0:
         return
     par[READY] = 0
-    least = evaluate(t, job, end_at(t, last), zero)
+    least = evaluate(t, job, end_at(t, last), ZERO)
     best = -1
     place = last
     known = least
@@ -133,7 +142,7 @@ def plan_head(t: Any, job: int) -> None:
         low = at + 1
         while low < place:
             middle = (low + place) >> 1
-            found = evaluate(t, job, end_at(t, middle), zero)
+            found = evaluate(t, job, end_at(t, middle), ZERO)
             if found <= most:
                 place = middle
                 known = found
@@ -171,8 +180,8 @@ def room_by_count(t: Any, procs: int, begin: int, overlap: int) -> bool:
     return procs <= free_at(t, later) - t.job[t.par[HOLD_JOB], PROCS]
 
 
-@routine
-def plan_at(t: Any, job: int, begin: int) -> int:
+@pointer(PLAN_AT)
+def plan_at(t: Any, evaluate: Any, job: int, begin: int) -> int:
     """Cost of a candidate's allocation at a start, around the reservation; NO_ROOM if none.
 
     A limit stretched into the reservation must do without its processors.
@@ -186,7 +195,7 @@ def plan_at(t: Any, job: int, begin: int) -> int:
         return NO_ROOM
     cost = evaluate(t, job, begin, without)
     if cost > 0 and overlap == 0 and within_hold(t, begin, end + stretch(t, cost)) != 0:
-        overlap = 1
+        overlap = t.par[HOLD]
         if counted:
             if not room_by_count(t, procs, begin, overlap):
                 return NO_ROOM
@@ -199,8 +208,8 @@ def plan_at(t: Any, job: int, begin: int) -> int:
     return cost
 
 
-@routine
-def prefers_later(t: Any, job: int, cost: int) -> bool:
+@pointer(PREFERS_LATER)
+def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> bool:
     """True if the policy would rather have a later start than now, at this cost above 0.
 
     LessConsume: a start within the horizon costs less. Thresholds: none is met now, or a smaller
@@ -211,7 +220,7 @@ def prefers_later(t: Any, job: int, cost: int) -> bool:
     par = t.par
     now = par[NOW]
     least = empty_cost(t, job)
-    met = 0
+    met = ZERO
     if par[SEARCH] == CHEAPEST:
         if cost == least:
             return False
@@ -226,7 +235,7 @@ def prefers_later(t: Any, job: int, cost: int) -> bool:
             return False
         most = max(allowed(t, met - 1, job), least)
         bound = now + (cost - least) // par[BASE]  # later ones are slower whatever they cost
-    last = last_until(t, -1, bound)
+    last = last_until(t, bound)
     held = par[HOLD] != 0 and par[HOLD_UNTIL] <= bound
     latest = start_of(t, last)
     if held:
@@ -235,10 +244,9 @@ def prefers_later(t: Any, job: int, cost: int) -> bool:
         return False
     # The reservation can only make a start dearer: without it the last one is a bound.
     par[READY] = 0
-    zero = par[WITHOUT] - par[WITHOUT]
     hold = par[HOLD]
     par[HOLD] = 0
-    bound_on_cost = evaluate(t, job, latest, zero)
+    bound_on_cost = evaluate(t, job, latest, ZERO)
     par[HOLD] = hold
     if bound_on_cost > most:
         return False
@@ -256,7 +264,7 @@ def prefers_later(t: Any, job: int, cost: int) -> bool:
         if start == before:
             continue
         before = start
-        found = plan_at(t, job, start)
+        found = plan_at(t, evaluate, job, start)
         if found == NO_ROOM or found > most:
             continue
         if par[SEARCH] == CHEAPEST:

@@ -82,7 +82,7 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
         unit=law.unit,
         windows=law.windows,
     )
-    passes.run(state, world, table, rates)
+    passes.run(state, world, table, rates, passes.UNITS)
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,

@@ -21,7 +21,6 @@ from shadowtime.kernel.nodes.fields import (
     HOLD_JOB,
     HOLD_UNTIL,
     LAW,
-    PINNED,
     RESERVED,
     UNTIL,
     WEIGHT,
@@ -43,10 +42,15 @@ def room_on(t: Any, node: int, first: int, begin: int, without: int) -> int:
     """Processors of a node that are free from ``begin`` on; ``first`` as found by running_at."""
     cores = t.par[CORES]
     room = cores - t.node[node, BUSY] + first
-    if without != 0 and t.node[node, RESERVED] != 0:
-        for p in range(node * cores, node * cores + cores):
-            if t.proc[p, PINNED] != 0 and t.proc[p, UNTIL] <= begin:
-                room -= 1
+    pins = t.node[node, RESERVED]
+    if without != 0 and pins != 0:
+        p = node * cores
+        while pins > 0:
+            if t.proc[p, UNTIL] <= t.par[HOLD_FROM]:
+                pins -= 1
+                if t.proc[p, UNTIL] <= begin:
+                    room -= 1
+            p += 1
     return room
 
 

@@ -5,6 +5,11 @@ Few, wide tables: every array handed to a compiled function costs compile time a
 
 from __future__ import annotations
 
+import numpy as np
+
+ZERO = np.int64(0)
+"""A plain 0 is a type of its own to Numba: whoever is handed one is compiled for it alone."""
+
 # Registers of the Reservation Table: the machine and the policy's parameters.
 NODES = 0
 CORES = 1
@@ -33,7 +38,8 @@ RUNNING = 12
 FREE = 13
 """Free processors."""
 SPARE = 14
-"""Free processors that the reservation leaves to jobs which run into it."""
+"""Free processors that the reservation leaves to jobs which run into it; no fewer than that while
+it is PENDING."""
 HEAD = 15
 """The blocked head that the plan below belongs to, -1 if none."""
 PROMISE = 16
@@ -43,12 +49,12 @@ STALE = 17
 PLAN_START = 18
 PLAN_COST = 19
 HOLD = 20
-"""1 while the reservation is in the table."""
+"""1 while the reservation is in the table; PENDING while only its time is."""
 HOLD_FROM = 21
 HOLD_UNTIL = 22
 HOLD_JOB = 23
-PINS = 24
-"""Processors pinned by it."""
+HOLD_TOP = 24
+"""Nodes from here on have no part in it."""
 READY = 25
 """1 if the nodes' columns hold the plan of the candidate at hand."""
 WITHOUT = 26
@@ -62,6 +68,8 @@ LAW = 32
 EDGE, WEIGHT = 0, 1
 """Behind the hinges two per threshold: a cost is within if cost <= request * FACTOR // SHARE."""
 FACTOR, SHARE = 0, 1
+
+PENDING = 2
 
 FIRST_FIT = 0
 CHEAPEST = 1
@@ -79,18 +87,17 @@ OWNER = 0
 """The job that runs on it, -1 if free."""
 UNTIL = 1
 """When the table frees it: start + limit of the owner, 0 if free."""
-PINNED = 2
-"""1 if the reservation holds it."""
-PROCESSES = 3
+PROCESSES = 2
 """Where the owner's part of a node begins: its processes there; 0 elsewhere."""
-NEXT = 4
+NEXT = 3
 """There too: the first processor of the owner's next part, -1 behind the last."""
 
 # Nodes: a row holds counts, then C columns each: the ends of its line, for every hinge the demand
 # from that place of the line on, the owners of the line, and what one more process would cost.
 BUSY = 0
 RESERVED = 1
-"""Processors pinned by the reservation."""
+"""Processors pinned by the reservation: the lowest that are free by its start. They stay just
+those while it lasts, as nobody who runs past its start gets one of them."""
 ROOM = 2
 """Processors an allocation could use (this and the next three: the evaluation at hand)."""
 CLEAR = 3
@@ -123,10 +130,9 @@ DEMAND = 8
 VALUES = 0
 FOUND = 1
 """Candidates for backfilling."""
-PINNED_ONES = 2
-KEYS = 3
+KEYS = 2
 """Running jobs as (end in the table, job), ascending."""
-LISTS = 4
+LISTS = 3
 
 # Running parts of jobs: one a (job, node), at its first processor there.
 LEFT = 0

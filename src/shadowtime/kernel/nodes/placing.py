@@ -30,7 +30,6 @@ from shadowtime.kernel.nodes.fields import (
     LENGTH,
     MOST,
     NODES,
-    PINNED,
     PROCS,
     RESERVED,
     ROOM,
@@ -41,7 +40,9 @@ from shadowtime.kernel.nodes.fields import (
     UNTIL,
     VALUES,
     WEIGHT,
+    ZERO,
 )
+from shadowtime.kernel.nodes.pointers import EVALUATE, pointer
 
 NO_ROOM = -1
 
@@ -64,75 +65,6 @@ def empty_cost(t: Any, job: int) -> int:
         over = most * t.job[job, DEMAND + h] - t.par[LAW + 2 * h + EDGE]
         cost += t.par[LAW + 2 * h + WEIGHT] * max(0, over)
     return cost * t.job[job, LENGTH]
-
-
-@routine
-def evaluate(t: Any, job: int, begin: int, without: int) -> int:
-    """Cost of a job's allocation at a start, NO_ROOM if none; pinned processors left out if asked.
-
-    By first fit, TAKE is filled at once (and the cost only worked out where somebody asks).
-    By minimax, ROOM, CLEAR and the costs are filled, for allot to make TAKE of them.
-    """
-    par = t.par
-    row = t.node
-    procs = t.job[job, PROCS]
-    end = begin + t.job[job, LENGTH]
-    hold = within_hold(t, begin, end)
-    nodes = par[NODES]
-    cores = par[CORES]
-    if par[SEARCH] == FIRST_FIT:
-        costly = par[STRETCHED] != 0 or par[BACKFILL] == LEAST_PENALTY
-        worst = 0
-        node = 0
-        while procs > 0 and node < nodes:
-            first = running_at(t, node, begin)
-            take = min(procs, room_on(t, node, first, begin, without))
-            if costly and take > 0:
-                worst = max(worst, cost_on(t, node, first, take, job, begin, end, hold))
-            row[node, TAKE] = take
-            procs -= take
-            node += 1
-        par[TOP] = node
-        return worst if procs == 0 else NO_ROOM
-    places = 0
-    clear = 0
-    for node in range(nodes):
-        first = running_at(t, node, begin)
-        room = room_on(t, node, first, begin, without)
-        some = 0
-        if room > 0:
-            some = clear_of_cost(t, node, first, room, job, begin, hold)
-        row[node, ROOM] = room
-        row[node, CLEAR] = some
-        places += room
-        clear += some
-        if clear >= procs:
-            par[TOP] = node + 1  # nothing costs nothing: the rest is not needed
-            return 0
-    par[TOP] = nodes
-    if places < procs:
-        return NO_ROOM
-    column = ENDS + (2 + par[HINGES]) * cores
-    blank = -1
-    count = 0
-    for node in range(nodes):
-        room = row[node, ROOM]
-        some = row[node, CLEAR]
-        if room == some:
-            continue
-        first = running_at(t, node, begin)
-        empty = first == row[node, BUSY] and room == cores and row[node, RESERVED] == 0
-        for k in range(some, room):
-            if empty and blank >= 0:  # one node that nobody is on by then is like another
-                cost = row[blank, column + k]
-            else:
-                cost = cost_on(t, node, first, k + 1, job, begin, end, hold)
-            row[node, column + k] = cost
-            t.list[VALUES, count] = cost
-            count += 1
-        if empty and blank < 0:
-            blank = node
-    return kth(t, count, procs - clear - 1)
 
 
 @kernel
@@ -205,13 +137,84 @@ def touches_pins(t: Any, begin: int) -> bool:
     cores = t.par[CORES]
     for node in range(t.par[TOP]):
         left = t.node[node, TAKE]
-        if left == 0 or t.node[node, RESERVED] == 0:
-            continue
+        pins = t.node[node, RESERVED]
         p = node * cores
-        while left > 0:
+        while left > 0 and pins > 0:
+            pin = t.proc[p, UNTIL] <= t.par[HOLD_FROM]
             if t.proc[p, UNTIL] <= begin:
-                if t.proc[p, PINNED] != 0:
+                if pin:
                     return True
                 left -= 1
+            if pin:
+                pins -= 1
             p += 1
     return False
+
+
+@pointer(EVALUATE)
+def evaluate(t: Any, job: int, begin: int, without: int) -> int:
+    """Cost of a job's allocation at a start, NO_ROOM if none; pinned processors left out if asked.
+
+    By first fit, TAKE is filled at once (and the cost only worked out where somebody asks).
+    By minimax, ROOM, CLEAR and the costs are filled, for allot to make TAKE of them.
+    """
+    par = t.par
+    row = t.node
+    procs = t.job[job, PROCS]
+    end = begin + t.job[job, LENGTH]
+    hold = within_hold(t, begin, end)
+    nodes = par[NODES]
+    cores = par[CORES]
+    if par[SEARCH] == FIRST_FIT:
+        costly = par[STRETCHED] != 0 or par[BACKFILL] == LEAST_PENALTY
+        worst = 0
+        node = ZERO
+        while procs > 0 and node < nodes:
+            first = running_at(t, node, begin)
+            take = min(procs, room_on(t, node, first, begin, without))
+            if costly and take > 0:
+                worst = max(worst, cost_on(t, node, first, take, job, begin, end, hold))
+            row[node, TAKE] = take
+            procs -= take
+            node += 1
+        par[TOP] = node
+        return worst if procs == 0 else NO_ROOM
+    places = 0
+    clear = 0
+    for node in range(nodes):
+        first = running_at(t, node, begin)
+        room = room_on(t, node, first, begin, without)
+        some = 0
+        if room > 0:
+            some = clear_of_cost(t, node, first, room, job, begin, hold)
+        row[node, ROOM] = room
+        row[node, CLEAR] = some
+        places += room
+        clear += some
+        if clear >= procs:
+            par[TOP] = node + 1  # nothing costs nothing: the rest is not needed
+            return 0
+    par[TOP] = nodes
+    if places < procs:
+        return NO_ROOM
+    column = ENDS + (2 + par[HINGES]) * cores
+    blank = -1
+    count = ZERO
+    for node in range(nodes):
+        room = row[node, ROOM]
+        some = row[node, CLEAR]
+        if room == some:
+            continue
+        first = running_at(t, node, begin)
+        empty = first == row[node, BUSY] and room == cores and row[node, RESERVED] == 0
+        for k in range(some, room):
+            if empty and blank >= 0:  # one node that nobody is on by then is like another
+                cost = row[blank, column + k]
+            else:
+                cost = cost_on(t, node, first, k + 1, job, begin, end, hold)
+            row[node, column + k] = cost
+            t.list[VALUES, count] = cost
+            count += 1
+        if empty and blank < 0:
+            blank = node
+    return kth(t, count, procs - clear - 1)

@@ -24,13 +24,15 @@ from shadowtime.kernel.nodes.fields import (
     FIRST,
     FREE,
     HINGES,
+    HOLD,
+    HOLD_FROM,
     KEYS,
     LAST,
     NEXT,
     OWNER,
-    PINNED,
     PROCESSES,
     PROCS,
+    RESERVED,
     RUNNING,
     SPARE,
     UNTIL,
@@ -41,7 +43,7 @@ class Table(NamedTuple):
     """What the scheduler knows of the nodes; columns and rows are named in fields.py."""
 
     par: Any  # int64[LAW + 2 H + 2 T]
-    proc: Any  # int64[P, 5]
+    proc: Any  # int64[P, 4]
     node: Any  # int64[N, ENDS + (3 + H) C]
     job: Any  # int64[n, DEMAND + H]
     list: Any  # int64[LISTS, max(n, 2 P) + 2]
@@ -65,7 +67,7 @@ def make_table(
         (f.HEAD, -1),
     ):
         par[register] = value
-    proc = np.zeros((nodes * cores, 5), np.int64)
+    proc = np.zeros((nodes * cores, 4), np.int64)
     proc[:, OWNER] = proc[:, NEXT] = -1
     job = np.full((n, DEMAND + len(hinges)), -1, np.int64)
     job[:, DEMAND:] = demand
@@ -186,15 +188,20 @@ def claim(t: Any, job: int, node: int, count: int, until: int, without: int) -> 
     """Give a job the lowest free processors of a node (not the pinned ones if ``without``)."""
     proc = t.proc
     join_line(t, node, job, count, until)
+    pins = t.node[node, RESERVED]
     pinned = 0
     first = -1
     left = count
     p = node * t.par[CORES]
     while left > 0:
-        if proc[p, OWNER] < 0 and not (without != 0 and proc[p, PINNED] != 0):
+        pin = pins > 0 and proc[p, UNTIL] <= t.par[HOLD_FROM]
+        if pin:
+            pins -= 1
+        if proc[p, OWNER] < 0 and not (pin and without != 0):
             proc[p, OWNER] = job
             proc[p, UNTIL] = until
-            pinned += proc[p, PINNED]
+            if pin:
+                pinned += 1
             if first < 0:
                 first = p
             left -= 1
@@ -207,7 +214,7 @@ def claim(t: Any, job: int, node: int, count: int, until: int, without: int) -> 
         proc[t.job[job, LAST], NEXT] = first
     t.job[job, LAST] = first
     t.par[FREE] -= count
-    if t.par[COUNTED] == 0:
+    if t.par[HOLD] == 1 and t.par[COUNTED] == 0:
         t.par[SPARE] -= count - pinned
 
 
