@@ -5,9 +5,11 @@ Few, wide tables: every array handed to a compiled function costs compile time a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-ZERO = np.int64(0)
+ZERO: Any = np.int64(0)
 """A plain 0 is a type of its own to Numba: whoever is handed one is compiled for it alone."""
 
 # Registers of the Reservation Table: the machine and the policy's parameters.
