@@ -47,13 +47,17 @@ def command(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Write LOG (SWF, sacct export or Slurm CSV) as SWF to OUT, gzip if it ends in .gz.
+    """Write LOG as SWF to OUT, gzip if it ends in .gz.
+
+    LOG is SWF, an sacct export, a Slurm site's CSV, the output of condor_history (-json, -jsonl,
+    -long) or an HTCondor job event log, told apart by its content.
 
     Without any of the options every line is kept as it stands. With one of them the jobs are
     cleaned first. The order: mix, flurries, jobs, days, load.
 
     \b
     shadowtime trace convert jobs.psv jobs.swf.gz --tz Europe/Zurich
+    shadowtime trace convert history.json history.swf
     shadowtime trace convert log.swf.gz month.swf.gz --days 30:60
     shadowtime trace convert log.swf.gz busy.swf.gz --load 1.2
     """

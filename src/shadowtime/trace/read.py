@@ -6,6 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.trace._bytes import load, stem
+from shadowtime.trace.condor_event_log import parse_event_log
+from shadowtime.trace.condor_events import is_event_log
+from shadowtime.trace.condor_history import is_history, parse_condor_history
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.slurm_csv import is_slurm_csv, parse_slurm_csv
 from shadowtime.trace.swf import BadLines, parse_swf
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
     from shadowtime.workload.raw import RawTrace
 
-Format = Literal["swf", "sacct", "slurm-csv"]
+Format = Literal["swf", "sacct", "slurm-csv", "condor-history", "condor-events"]
 _SWF_LINE = re.compile(rb"\s*[-+0-9.][^|,]*\Z")
 
 
@@ -35,7 +38,12 @@ def sniff(path: str | os.PathLike[str], data: bytes) -> Format:
     first = data.lstrip().split(b"\n", 1)[0].rstrip()
     if first.startswith(b";"):
         return "swf"
-    if is_slurm_csv(first.decode("utf-8", "replace")):
+    words = first.decode("utf-8", "replace")
+    if is_event_log(words) or (words[:1] in "[{" and b'"EventTypeNumber"' in data[:4096]):
+        return "condor-events"
+    if is_history(words):
+        return "condor-history"
+    if is_slurm_csv(words):
         return "slurm-csv"
     fields = len(first.split())
     return "swf" if fields > 1 and _SWF_LINE.match(first) else "sacct"
@@ -51,8 +59,9 @@ def read_raw(
 ) -> RawTrace:
     """The lines of a log as they stand, whatever its format.
 
-    ``tz``, ``cluster`` and ``unlimited`` are for Slurm's accounting records and have no meaning
-    elsewhere: see :func:`shadowtime.trace.sacct.parse_sacct`.
+    ``tz``, ``cluster`` and ``unlimited`` are for Slurm's accounting records, ``tz`` and
+    ``unlimited`` for HTCondor's logs too; they have no meaning elsewhere. See
+    :func:`shadowtime.trace.sacct.parse_sacct`.
     """
     data = load(path)
     kind = sniff(path, data)
@@ -62,6 +71,14 @@ def read_raw(
     text = data.decode("utf-8", "replace")
     if kind == "slurm-csv":
         return parse_slurm_csv(text, name=name, path=where, bad_lines=bad_lines)
+    if kind == "condor-history":
+        return parse_condor_history(
+            text, name=name, path=where, unlimited=unlimited, bad_lines=bad_lines
+        )
+    if kind == "condor-events":
+        return parse_event_log(
+            text, name=name, path=where, tz=tz, unlimited=unlimited, bad_lines=bad_lines
+        )
     return parse_sacct(
         text, name=name, path=where, tz=tz, cluster=cluster, unlimited=unlimited,
         bad_lines=bad_lines,
@@ -77,7 +94,7 @@ def read(
     unlimited: int | None = None,
     **switches: Any,
 ) -> Workload:
-    """Read and clean a job log: SWF, an sacct export or a Slurm site's CSV, plain or gzip.
+    """Read and clean a job log of any format we know, plain or gzip.
 
     ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others say how lines are
     read.

@@ -1,0 +1,197 @@
+"""Jobs from the events that HTCondor wrote down about them (the job event log, or user log)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.trace.condor_events import Clock, Event, split_events
+from shadowtime.trace.condor_history import HINT, resources_of, time_limit
+from shadowtime.trace.condor_jobs import CondorJob, CondorJobs
+from shadowtime.types import UNKNOWN
+from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
+
+if TYPE_CHECKING:
+    from shadowtime.trace.swf import BadLines
+    from shadowtime.workload.raw import RawTrace
+
+SUBMIT, EXECUTE, EVICTED, TERMINATED, IMAGE_SIZE, SHADOW_EXCEPTION = 0, 1, 4, 5, 6, 7
+ABORTED, HELD, NODE_EXECUTE, RECONNECT_FAILED, JOB_AD = 9, 12, 14, 24, 28
+STOPS_THE_RUN = (EVICTED, SHADOW_EXCEPTION, HELD, RECONNECT_FAILED)
+REMOVAL = 2
+"""A job that is removed while it runs is evicted first, at most so many seconds before."""
+
+
+@dataclass
+class _Open:
+    """What is known of a job that has not left the queue yet."""
+
+    line: int
+    submit: int
+    start: int = UNKNOWN
+    stopped: tuple[int, int] = (UNKNOWN, UNKNOWN)
+    """Begin and end of the last run that did not come to its end."""
+    runs: int = 0
+    nodes: set[int] = field(default_factory=set)
+    used: int = UNKNOWN
+    ad: dict[str, Any] = field(default_factory=dict)
+    """What the job asked for and got, under the names of its attributes."""
+
+
+def parse_event_log(
+    text: str,
+    *,
+    name: str,
+    path: str | None = None,
+    tz: str | None = None,
+    unlimited: int | None = None,
+    bad_lines: BadLines = "refuse",
+) -> RawTrace:
+    """The jobs of a job event log, text or JSON.
+
+    Rules
+    -----
+    Times without an offset are local times of ``tz`` (left out: UTC, and counted); logs without
+    years count them from 2000. The run is the last one; an eviction, a hold, a lost connection or
+    a failure of the shadow ends a run whose job then waits again. Removed while it ran is a job
+    whose eviction lies at most two seconds before. Processors and memory are those requested and
+    allocated in the table at the end, else those of the slot, times the nodes of a parallel job.
+    A time limit is known only where the log was told to hold it (job_ad_information_attrs).
+    Jobs that have not ended and jobs whose submission is not in the log are dropped and counted.
+
+    Examples
+    --------
+    >>> raw = parse_event_log('''000 (7.000.000) 2026-11-15 05:57:07 Job submitted from host: <>
+    ... ...
+    ... 001 (7.000.000) 2026-11-15 05:57:09 Job executing on host: <>
+    ... \tCpus = 2
+    ... ...
+    ... 005 (7.000.000) 2026-11-15 05:58:09 Job terminated.
+    ... \t(1) Normal termination (return value 0)
+    ... ...
+    ... ''', name="one")
+    >>> {f: int(raw[f][0]) for f in ("job_id", "wait", "run", "procs", "status")}
+    {'job_id': 7, 'wait': 2, 'run': 60, 'procs': 2, 'status': 1}
+    """
+    if bad_lines not in ("refuse", "drop"):
+        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
+    try:
+        clock = Clock(ZoneInfo(tz or "UTC"))
+    except (KeyError, ValueError, OSError):
+        raise UsageError(f"{tz!r} is not a time zone: write it like UTC or Europe/Zurich") from None
+    log = _Log(tz_told=tz is not None, unlimited=UNKNOWN if unlimited is None else unlimited)
+    for told in split_events(text, clock):
+        try:
+            if isinstance(told, tuple):
+                raise ValueError(told[1])
+            log.take(told)
+        except ValueError as error:
+            line = told[0] if isinstance(told, tuple) else told.line
+            if bad_lines == "refuse":
+                raise InputError(str(error), path=path, line=line, hint=HINT) from None
+            log.jobs.counts["bad_lines_dropped"] += 1
+    log.jobs.counts["unfinished_dropped"] += len(log.open)
+    log.jobs.counts["dates_without_year"] = clock.without_year
+    return log.jobs.trace(name, path, source="a job event log", zone=tz or "UTC")
+
+
+class _Log:
+    """The jobs whose events have been read so far."""
+
+    def __init__(self, *, tz_told: bool, unlimited: int) -> None:
+        self.tz_told, self.unlimited = tz_told, unlimited
+        self.jobs = CondorJobs()
+        self.jobs.counts["no_submission_dropped"] = 0
+        self.open: dict[tuple[int, int], _Open] = {}
+
+    def take(self, event: Event) -> None:
+        """What an event changes."""
+        if event.cluster < 0 or event.proc < 0:
+            return  # about a whole cluster, or DAGMan's own notes
+        key = (event.cluster, event.proc)
+        if event.number == SUBMIT:
+            self.open[key] = _Open(event.line, event.at)
+            return
+        job = self.open.get(key)
+        if job is None:
+            self.jobs.counts["no_submission_dropped"] += event.number in (TERMINATED, ABORTED)
+            return
+        _note(job, event)
+        if event.number == EXECUTE:
+            job.start, job.runs = event.at, job.runs + 1
+        elif event.number == NODE_EXECUTE:
+            job.nodes.add(event.node)
+        elif event.number in STOPS_THE_RUN and job.start >= 0:
+            job.stopped, job.start = (job.start, event.at), UNKNOWN
+        elif event.number in (TERMINATED, ABORTED):
+            del self.open[key]
+            self.jobs.add(job.line, self._ended(job, event))
+
+    def _ended(self, job: _Open, event: Event) -> CondorJob:
+        start, end = job.start, event.at
+        if event.number == ABORTED and start < 0 and 0 <= event.at - job.stopped[1] <= REMOVAL:
+            start, end = job.stopped
+        if event.number == TERMINATED and start < 0:
+            raise ValueError("the job terminates without having been executed")
+        counts = self.jobs.counts
+        request = time_limit(job.ad)
+        counts["request_unlimited"] += request == UNKNOWN
+        counts["several_runs"] += job.runs > 1
+        counts["local_times_as_utc"] += not self.tz_told
+        hosts = max(len(job.nodes), 1)
+
+        def told(attribute: str, factor: int) -> int:
+            amount = job.ad.get(attribute)
+            return amount * factor if isinstance(amount, int) and amount > 0 else UNKNOWN
+
+        asked = told("requestmemory", hosts * 1024)
+        return CondorJob(
+            cluster=event.cluster,
+            proc=event.proc,
+            schedd="",
+            submit=job.submit,
+            start=start,
+            end=end,
+            status=_status(event),
+            procs=told("cpus", hosts),
+            requested_procs=told("requestcpus", hosts),
+            nodes=hosts,
+            request=self.unlimited if request == UNKNOWN else request,
+            memory=asked if asked > 0 else told("memory", hosts * 1024),
+            used_memory=job.used * hosts if job.used > 0 else UNKNOWN,
+            resources={"gpus": max(told("gpus", hosts), 0), **resources_of(job.ad, hosts)},
+            user=str(job.ad.get("owner") or ""),
+            executable=str(job.ad.get("cmd") or ""),
+        )
+
+
+def _note(job: _Open, event: Event) -> None:
+    """Keep what an event says of resources."""
+    if event.number in (EXECUTE, JOB_AD, NODE_EXECUTE):
+        job.ad.update(event.attributes)
+    for resource, (_, requested, allocated) in event.table.items():
+        if requested is not None:
+            job.ad[f"request{resource}"] = requested
+        if allocated is not None:
+            job.ad[resource] = allocated
+    if event.number == IMAGE_SIZE:
+        size = re.search(r"(\d+)\s+-\s+ResidentSetSize", event.text)
+        told = int(size[1]) if size else event.attributes.get("residentsetsize", UNKNOWN)
+        job.used = max(job.used, int(told))
+    if event.number == TERMINATED and "requestcpus" in event.attributes:  # the JSON spelling
+        job.ad.update(event.attributes)
+
+
+def _status(event: Event) -> int:
+    if event.number == ABORTED:
+        return STATUS_CANCELLED
+    if not event.text:
+        normally = event.attributes.get("terminatednormally") is True
+        good = normally and event.attributes.get("returnvalue") in (0, None)
+    else:
+        found = re.search(r"Normal termination \(return value (-?\d+)\)", event.text)
+        good = found is not None and int(found[1]) == 0
+    return STATUS_COMPLETED if good else STATUS_FAILED

@@ -1,0 +1,194 @@
+"""Jobs of an HTCondor pool, from whichever log, as the fields of a raw trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.errors import InputError
+from shadowtime.types import MAX_SPAN, UNKNOWN
+from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, MAX_PROCS, MAX_TIME, RawTrace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shadowtime.types import Ints
+
+COUNTS = (
+    "bad_lines_dropped",
+    "unfinished_dropped",
+    "not_on_the_pool_dropped",
+    "repeated_line_dropped",
+    "several_runs",
+    "local_times_as_utc",
+    "request_unlimited",
+)
+_HIGHEST = {
+    "submit": MAX_TIME,
+    "start": MAX_TIME,
+    "end": MAX_TIME,
+    "request": MAX_SPAN,
+    "procs": MAX_PROCS,
+    "requested_procs": MAX_PROCS,
+    "memory": MAX_AMOUNT,
+    "used_memory": MAX_AMOUNT,
+    "nodes": MAX_PROCS,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CondorJob:
+    """A job that has left the queue. Times are seconds since 1970, memory is KB of the whole job.
+
+    ``start`` is that of the last run, -1 for a job that was not running when it left.
+    """
+
+    cluster: int
+    proc: int
+    schedd: str
+    submit: int
+    start: int
+    end: int
+    status: int
+    procs: int = UNKNOWN
+    requested_procs: int = UNKNOWN
+    nodes: int = UNKNOWN
+    request: int = UNKNOWN
+    memory: int = UNKNOWN
+    used_memory: int = UNKNOWN
+    cpu_time: int = UNKNOWN
+    resources: Mapping[str, int] = field(default_factory=dict)
+    """Amounts of the whole job of anything else: gpus, and what the site counts besides."""
+    user: str = ""
+    group: str = ""
+    executable: str = ""
+
+    def __post_init__(self) -> None:
+        for name, most in _HIGHEST.items():
+            value = getattr(self, name)
+            if value > most:
+                raise ValueError(f"the job's {name.replace('_', ' ')} is {value}, beyond {most}")
+        if self.submit < 0:
+            raise ValueError("the job has no submission time")
+        if 0 <= self.start < self.submit:
+            raise ValueError(f"the job starts at {self.start}, before its submission")
+        if self.start >= 0 and self.end < self.start:
+            raise ValueError(f"the job ends at {self.end}, before its start at {self.start}")
+
+
+class CondorJobs:
+    """The jobs read so far, and what became of the others."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[tuple[str, int, int, int], tuple[int, CondorJob]] = {}
+        self.counts = dict.fromkeys(COUNTS, 0)
+
+    def add(self, line: int, job: CondorJob) -> None:
+        """Take a job in; one that is there already (rotated files overlap) is only counted."""
+        key = (job.schedd, job.cluster, job.proc, job.submit)
+        if key in self.jobs:
+            self.counts["repeated_line_dropped"] += 1
+        else:
+            self.jobs[key] = (line, job)
+
+    def trace(self, name: str, path: str | None, *, source: str, zone: str) -> RawTrace:
+        """All of it as a raw trace, in the order (submit, cluster, proc)."""
+        if not self.jobs:
+            told = ", ".join(f"{count} {rule}" for rule, count in self.counts.items() if count)
+            raise InputError(
+                f"there is no ended job in it ({told or 'nothing at all'})",
+                path=path,
+                hint="Export with `condor_history -json > history.json` where the schedd runs.",
+            )
+        kept = [self.jobs[key] for key in sorted(self.jobs, key=lambda k: (k[3], k[1], k[2], k[0]))]
+        jobs = [job for _, job in kept]
+        origin = jobs[0].submit
+        names = {kind: _numbers(getattr(job, kind) for job in jobs) for kind in _NAMED}
+        rows = [
+            _fields(job, number, origin, names)
+            for job, number in zip(jobs, _job_numbers(jobs), strict=True)
+        ]
+        return RawTrace(
+            name=name,
+            table=np.array(rows, np.int64).T.copy(),
+            line=np.array([line for line, _ in kept], np.int64),
+            path=path,
+            header=_header(source, origin, zone, names),
+            counts=self.counts,
+            demands=_demands(jobs),
+            extra={"nodes": np.array([job.nodes for job in jobs], np.int64)},
+        )
+
+
+_NAMED = ("user", "group", "executable")
+
+
+def _numbers(names: Iterable[str]) -> dict[str, int]:
+    """Names as numbers from 1, in the order in which they turn up; the empty one is unknown."""
+    found: dict[str, int] = {"": UNKNOWN}
+    for name in names:
+        found.setdefault(name, len(found))
+    return found
+
+
+def _job_numbers(jobs: list[CondorJob]) -> list[int]:
+    """A number per job: its cluster's where that has one job only, else one above all clusters."""
+    often = Counter(job.cluster for job in jobs)
+    top = max(often)
+    numbers = []
+    for job in jobs:
+        alone = often[job.cluster] == 1 and job.proc == 0
+        top += not alone
+        numbers.append(job.cluster if alone else top)
+    return numbers
+
+
+def _fields(
+    job: CondorJob, number: int, origin: int, names: Mapping[str, Mapping[str, int]]
+) -> tuple[int, ...]:
+    procs = max(job.procs, job.requested_procs)
+
+    def each(amount: int) -> int:
+        return -(-amount // procs) if amount > 0 and procs > 0 else UNKNOWN
+
+    told = {
+        "job_id": number,
+        "submit": job.submit - origin,
+        "wait": (job.start if job.start >= 0 else max(job.end, job.submit)) - job.submit,
+        "run": job.end - job.start if job.start >= 0 else UNKNOWN,
+        "procs": job.procs,
+        "cpu_time": job.cpu_time // procs if job.cpu_time >= 0 and procs > 0 else UNKNOWN,
+        "used_memory": each(job.used_memory),
+        "requested_procs": job.requested_procs,
+        "request": job.request,
+        "requested_memory": each(job.memory),
+        "status": job.status,
+        **{kind: names[kind][getattr(job, kind)] for kind in _NAMED},
+    }
+    return tuple(told.get(name, UNKNOWN) for name in FIELDS)
+
+
+def _demands(jobs: list[CondorJob]) -> dict[str, Ints]:
+    kinds = dict.fromkeys(["gpus", *(kind for job in jobs for kind in job.resources)])
+    columns: dict[str, Ints] = {"memory": np.array([job.memory for job in jobs], np.int64)}
+    for kind in kinds:
+        amounts = [job.resources.get(kind, 0) for job in jobs]
+        columns[kind] = np.array(amounts, np.int64)
+    return columns
+
+
+def _header(
+    source: str, origin: int, zone: str, names: Mapping[str, Mapping[str, int]]
+) -> tuple[str, ...]:
+    lines = ["; Version: 2.2", f"; Conversion: from {source} by shadowtime"]
+    lines += [f"; UnixStartTime: {origin}", f"; TimeZoneString: {zone}"]
+    for kind in ("user", "group"):
+        lines += [
+            f"; {kind.capitalize()}: {number} {'_'.join(label.split())}"
+            for label, number in names[kind].items()
+            if label
+        ]
+    return tuple(lines)
