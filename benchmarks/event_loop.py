@@ -11,15 +11,13 @@ from shadowtime.kernel.registers import VOLATILE
 from shadowtime.kernel.state import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.cluster import Cluster
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
 
 
-def event_loop(workload: Workload, cluster: Cluster, policy: Policy) -> Callable[[], int]:
-    """Fresh tables for one run; what is returned runs it."""
+def event_loop(workload: Workload, cluster: Cluster, policy: Policy) -> partial[int]:
+    """Fresh tables for one run, bound to the loop that runs them: call it once."""
     known = known_at_submission(policy.estimate, workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
     state.reg[VOLATILE] = not known.safe

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import os
+import pickle
 import pty
 import select
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +21,7 @@ import pytest
 from shadowtime.cli import comparing, run
 from shadowtime.cli.demo import POLICIES
 from shadowtime.cluster import Cluster
-from shadowtime.engine import simulate, warm
+from shadowtime.engine import simulate, uncompiled, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
@@ -84,6 +88,29 @@ def test_uncompiled_runs_refuse_as_compiled_ones_do() -> None:
     jobs = first_jobs(demo_workload(), 5)
     with pytest.raises(PolicyError, match="kept"):
         simulate_uncompiled(jobs, Cluster.pool(256), parse_policy("conservative(order=sjf)"))
+
+
+def test_a_run_that_breaks_there_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doing without the compiler is an optimisation only."""
+    monkeypatch.setattr(uncompiled, "CODE", "raise SystemExit(3)")
+    jobs, pool, easy = first_jobs(demo_workload(), 20), Cluster.pool(256), parse_policy("easy")
+    found = simulate_uncompiled(jobs, pool, easy)
+    assert np.array_equal(found.start, simulate(jobs, pool, easy).start)
+
+
+def test_a_sum_that_leaves_its_type_breaks_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler counts in 64 bits; where plain NumPy would wrap around there is no answer."""
+
+    def wrapping(*_: object) -> object:
+        return np.int8(127) + np.int8(1)
+
+    task = io.BytesIO(pickle.dumps((None, None, None)))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=task))
+    # The function of the same name hides the module in the package.
+    engine = importlib.import_module("shadowtime.engine.simulate")
+    monkeypatch.setattr(engine, "simulate", wrapping)
+    with pytest.raises(FloatingPointError):
+        uncompiled.serve()
 
 
 def test_a_policy_that_cannot_travel_runs_here() -> None:

@@ -27,7 +27,7 @@ def simulate_uncompiled(workload: Workload, cluster: Cluster, policy: Policy | A
     """Like :func:`shadowtime.engine.simulate`, hundreds of times slower, ready at once.
 
     A policy that cannot be handed to another process (a function of a user's own file) is run
-    here, compiled.
+    here, compiled; so is a run that breaks there.
 
     Examples
     --------
@@ -66,13 +66,20 @@ def _here(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Schedul
 
 
 def serve() -> None:
-    """The other process: a pickled task on standard input, the schedule on standard output."""
+    """The other process: a pickled task on standard input, the schedule on standard output.
+
+    A sum that leaves a small type is an error here: the compiler counts in 64 bits, plain NumPy
+    does not, and a schedule that differs is no schedule.
+    """
+    import numpy as np
+
     from shadowtime.engine.simulate import simulate
 
     workload, cluster, policy = pickle.load(sys.stdin.buffer)
     answer: tuple[str, Any]
     try:
-        answer = "done", simulate(workload, cluster, policy)
+        with np.errstate(over="raise"):
+            answer = "done", simulate(workload, cluster, policy)
     except ShadowtimeError as error:
         answer = "refused", error
     sys.stdout.buffer.write(pickle.dumps(answer))
