@@ -6,6 +6,8 @@ is nine words to pass, and a job's values lie in one or two cache lines when the
 
 from __future__ import annotations
 
+from shadowtime.kernel.registers import WIDTHS
+
 # The table of jobs, one row each.
 SUBMIT = 0
 REQUEST = 1
@@ -41,6 +43,10 @@ NEED = 17
 PROCS = 0
 LENGTH = 1
 """Estimate of a waiting job."""
+SHORTEST = 2
+"""Minima only: the least estimate of each class of width, in as many rows."""
+KNOWN = SHORTEST + WIDTHS
+"""Groups only: 1 once the minima by width are kept."""
 
 # The tables of hosts.
 FREE = 0

@@ -2,16 +2,18 @@
 
 The queue is the range of job indices itself. ``wait`` mirrors processors and estimate of waiting
 jobs in 32 bits and holds a tombstone (BIG) for all others; a block of 64 jobs also knows its
-smallest processors and estimate, so a scan skips most of a long queue.
+smallest processors and estimate, so a scan skips most of a queue. What is kept for the longest
+queues is in groups.py.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.fields import ESTIMATE, LENGTH, NEED, PROCS
+from shadowtime.kernel.fields import ESTIMATE, KNOWN, LENGTH, NEED, PROCS
+from shadowtime.kernel.groups import lower_group, tighten_group
 from shadowtime.kernel.jit import kernel
-from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, QUEUE_FROM, SHIFT, WAITING
+from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, GROUP, QUEUE_FROM, SHIFT, WAITING
 from shadowtime.kernel.vector import least_in_block
 
 
@@ -27,6 +29,8 @@ def enqueue(s: Any, job: int) -> None:
         s.least[PROCS, block] = procs
     if estimate < s.least[LENGTH, block]:
         s.least[LENGTH, block] = estimate
+    if s.group[KNOWN, block // GROUP] != 0:
+        lower_group(s, job)
     s.reg[WAITING] += 1
     if job < s.reg[QUEUE_FROM]:
         s.reg[QUEUE_FROM] = job
@@ -38,14 +42,7 @@ def dequeue(s: Any, job: int) -> None:
     s.wait[PROCS, job] = BIG
     s.wait[LENGTH, job] = BIG
     s.reg[WAITING] -= 1
-    tighten(s, job >> SHIFT)
-
-
-@kernel
-def tighten(s: Any, block: int) -> None:
-    """Recompute the minima of a block."""
-    s.least[PROCS, block] = least_in_block(s.wait, PROCS, block)
-    s.least[LENGTH, block] = least_in_block(s.wait, LENGTH, block)
+    tighten(s, job)
 
 
 @kernel
@@ -53,7 +50,17 @@ def reestimate(s: Any, job: int, estimate: int) -> None:
     """Change the estimate of a waiting job."""
     s.job[job, ESTIMATE] = estimate
     s.wait[LENGTH, job] = estimate
-    tighten(s, job >> SHIFT)
+    tighten(s, job)
+
+
+@kernel
+def tighten(s: Any, job: int) -> None:
+    """Recompute the minima that a job has a part in."""
+    block = job >> SHIFT
+    s.least[PROCS, block] = least_in_block(s.wait, PROCS, block)
+    s.least[LENGTH, block] = least_in_block(s.wait, LENGTH, block)
+    if s.group[KNOWN, block // GROUP] != 0:
+        tighten_group(s, job)
 
 
 @kernel

@@ -65,6 +65,10 @@ BIG = (1 << 31) - 1
 BLOCK = 64
 """Jobs per block of the queue; a power of two."""
 SHIFT = 6
+GROUP = 64
+"""Blocks per group of the queue; a power of two."""
+WIDTHS = 16
+"""Classes of width: doubling from one processor on, the last one open."""
 
 STARTED = 1
 KILLED = 2

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.registers import BIG, BITS, BLOCK, COUNT, HEAD, LEARNER, NEVER, NOBODY, WAKE
+from shadowtime.kernel.registers import (
+    BIG,
+    BITS,
+    BLOCK,
+    COUNT,
+    GROUP,
+    HEAD,
+    LEARNER,
+    NEVER,
+    NOBODY,
+    WAKE,
+)
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -24,7 +35,8 @@ class State(NamedTuple):
     reg: Any  # int64[COUNT]: scalars, see registers.py
     job: Any  # int64[n, NEED + K]: a row per job in (submit, id) order
     wait: Any  # int32[2, padded n]: the queue, tombstones where a job does not wait
-    least: Any  # int32[2, blocks]: minima of each block of 64 of the queue
+    least: Any  # int32[KNOWN, blocks]: minima of each block of 64 of the queue
+    group: Any  # int32[KNOWN + 1, groups]: minima of each group of 64 blocks
     running: Any  # int64[room]: keys (expected end, job), ascending
     host: Any  # int64[2, H, K]: free and capacity
     did: Any  # int64[2, 2n]: what the pass decided, in order
@@ -53,6 +65,7 @@ def build(
     capacity = np.array([host.capacity for host in cluster.hosts], np.int64)
     room = int(min(n, capacity[:, 0].sum())) + 2
     blocks = n // BLOCK + 1
+    groups = blocks // GROUP + 1
     users, user = np.unique(workload.user, return_inverse=True)
     history = np.full((len(users) + 1, 4), -1, np.int64)
     history[:, f.FIRST_JOB] = n
@@ -70,7 +83,8 @@ def build(
         reg=reg,
         job=_jobs(workload, cluster, estimate, user),
         wait=np.full((2, blocks * BLOCK), BIG, np.int32),
-        least=np.full((2, blocks), BIG, np.int32),
+        least=np.full((f.KNOWN, groups * GROUP), BIG, np.int32),
+        group=np.zeros((f.KNOWN + 1, groups), np.int32),
         running=np.zeros(room, np.int64),
         host=np.stack([capacity, capacity]),
         did=np.zeros((2, 2 * n + 2), np.int64),

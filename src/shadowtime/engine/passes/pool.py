@@ -33,10 +33,12 @@ from shadowtime.kernel.fields import (
     PROCS,
     PROMISED,
 )
+from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.queue import first_waiting
 from shadowtime.kernel.registers import (
     ARRIVED,
+    BITS,
     BLOCK,
     CHANGED,
     FRESH,
@@ -287,18 +289,15 @@ def collect(s: Any, f: Any, first: int, left: int) -> int:
 
 @kernel
 def shortest_first(s: Any, f: Any, count: int, left: int) -> None:
-    """Candidates in order of (estimate, arrival); the list gets sorted by insertion."""
-    for i in range(1, count):
-        job = f.found[i]
-        estimate = s.job[job, ESTIMATE]
-        at = i
-        while at > 0 and s.job[f.found[at - 1], ESTIMATE] > estimate:
-            f.found[at] = f.found[at - 1]
-            at -= 1
-        f.found[at] = job
+    """Candidates in order of (estimate, arrival): the list becomes a heap of such keys."""
+    bits = s.reg[BITS]
     for i in range(count):
-        if may_start(s, f, f.found[i], left):
-            start_backfilled(s, f, f.found[i], left)
+        push(f.found, i, s.job[f.found[i], ESTIMATE] << bits | f.found[i])
+    while count > 0 and s.host[FREE, 0, 0] > 0:
+        job = f.found[0] & ((1 << bits) - 1)
+        count = pop(f.found, count)
+        if may_start(s, f, job, left):
+            start_backfilled(s, f, job, left)
 
 
 @kernel
