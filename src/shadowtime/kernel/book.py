@@ -13,6 +13,7 @@ import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.vector import first_at_least, shift_down, shift_up
 
 FIRST, LAST_STEP, GAIN, PEAKS_FROM, COMPRESS, SOONEST = 0, 1, 2, 3, 4, 5
 """Places in ``mark``: the first step in force and the last; until when processors were gained
@@ -24,7 +25,7 @@ class Book(NamedTuple):
     """The step function, and when each waiting job is due."""
 
     time: Any  # int64[cap]
-    level: Any  # int64[cap, K]
+    level: Any  # int64[K, cap]
     peak: Any  # int64[cap]
     due: Any  # int64[n]
     mark: Any  # int64[8]
@@ -36,12 +37,12 @@ def make_book(*, n: int, capacity: Any, compress: bool) -> Book:
     resources = capacity.shape[1]
     book = Book(
         time=np.zeros(room, np.int64),
-        level=np.zeros((room, resources), np.int64),
+        level=np.zeros((resources, room), np.int64),
         peak=np.zeros(room, np.int64),
         due=np.full(n + 1, NEVER, np.int64),
         mark=np.zeros(8, np.int64),
     )
-    book.level[0] = capacity[0]
+    book.level[:, 0] = capacity[0]
     book.mark[COMPRESS] = compress
     book.mark[SOONEST] = NEVER
     return book
@@ -64,8 +65,8 @@ def move_to_front(b: Any) -> None:
     shift = mark[FIRST]
     for i in range(shift, mark[LAST_STEP] + 1):
         b.time[i - shift] = b.time[i]
-        for k in range(b.level.shape[1]):
-            b.level[i - shift, k] = b.level[i, k]
+        for k in range(b.level.shape[0]):
+            b.level[k, i - shift] = b.level[k, i]
     mark[FIRST] = 0
     mark[LAST_STEP] -= shift
     mark[PEAKS_FROM] = 0
@@ -95,15 +96,11 @@ def cut(b: Any, when: int) -> int:
     at = before + 1
     if at <= mark[LAST_STEP] and b.time[at] == when:
         return at
-    resources = b.level.shape[1]
-    for i in range(mark[LAST_STEP] + 1, at, -1):
-        b.time[i] = b.time[i - 1]
-    for i in range(mark[LAST_STEP] + 1, at, -1):
-        for k in range(resources):
-            b.level[i, k] = b.level[i - 1, k]
+    shift_up(b.time, at, mark[LAST_STEP])
     b.time[at] = when
-    for k in range(resources):
-        b.level[at, k] = b.level[before, k]
+    for k in range(b.level.shape[0]):
+        shift_up(b.level[k], at, mark[LAST_STEP])
+        b.level[k, at] = b.level[k, before]
     mark[LAST_STEP] += 1
     return at
 
@@ -114,15 +111,12 @@ def merge(b: Any, at: int) -> None:
     mark = b.mark
     if at <= mark[FIRST] or at > mark[LAST_STEP]:
         return
-    resources = b.level.shape[1]
-    for k in range(resources):
-        if b.level[at, k] != b.level[at - 1, k]:
+    for k in range(b.level.shape[0]):
+        if b.level[k, at] != b.level[k, at - 1]:
             return
-    for i in range(at, mark[LAST_STEP]):
-        b.time[i] = b.time[i + 1]
-    for i in range(at, mark[LAST_STEP]):
-        for k in range(resources):
-            b.level[i, k] = b.level[i + 1, k]
+    shift_down(b.time, at, mark[LAST_STEP])
+    for k in range(b.level.shape[0]):
+        shift_down(b.level[k], at, mark[LAST_STEP])
     mark[LAST_STEP] -= 1
 
 
@@ -133,9 +127,9 @@ def change(b: Any, need: Any, begin: int, end: int, sign: int) -> None:
         move_to_front(b)
     first = cut(b, begin)
     beyond = cut(b, end)
-    for step in range(first, beyond):
-        for k in range(b.level.shape[1]):
-            b.level[step, k] += sign * need[k]
+    for k in range(b.level.shape[0]):
+        for step in range(first, beyond):
+            b.level[k, step] += sign * need[k]
     merge(b, beyond)
     merge(b, first)
     b.mark[PEAKS_FROM] = min(b.mark[PEAKS_FROM], max(first - 1, b.mark[FIRST]))
@@ -147,7 +141,7 @@ def peak_until(b: Any, step: int) -> int:
     mark = b.mark
     at = mark[PEAKS_FROM]
     while at <= step:
-        best = b.level[at, 0]
+        best = b.level[0, at]
         if at > mark[FIRST] and b.peak[at - 1] > best:
             best = b.peak[at - 1]
         b.peak[at] = best
@@ -157,39 +151,33 @@ def peak_until(b: Any, step: int) -> int:
 
 
 @kernel
-def roomy(b: Any, need: Any, step: int, own_from: int, own_until: int) -> bool:
-    """True if needs fit into a step, their own promise [own_from, own_until) left out."""
-    own = own_from <= b.time[step] < own_until
-    for k in range(b.level.shape[1]):
-        have = b.level[step, k]
-        if own:
-            have += need[k]
-        if have < need[k]:
+def roomy(b: Any, need: Any, step: int) -> bool:
+    """True if needs fit into a step."""
+    for k in range(b.level.shape[0]):
+        if b.level[k, step] < need[k]:
             return False
     return True
 
 
 @routine
 def find_start(b: Any, need: Any, length: int, before: int, own_from: int) -> int:
-    """The earliest start before an instant, the job's own promise left out; NEVER if none."""
-    own_until = own_from + length
+    """The earliest start before an instant, the job's own promise left out; NEVER if none.
+
+    ``before`` is at most ``own_from``: from there on the job's own promise keeps the room.
+    """
     last = b.mark[LAST_STEP]
     step = b.mark[FIRST]
     while step <= last and b.time[step] < before:
-        if not roomy(b, need, step, own_from, own_until):
-            step += 1
+        if not roomy(b, need, step):
+            step = first_at_least(b.level[0], step + 1, last, need[0])
             continue
         begin = b.time[step]
-        ahead = step + 1
-        while (
-            ahead <= last
-            and b.time[ahead] < begin + length
-            and roomy(b, need, ahead, own_from, own_until)
-        ):
-            ahead += 1
-        if ahead > last or b.time[ahead] >= begin + length:
+        until = min(begin + length, own_from)
+        step += 1
+        while step <= last and b.time[step] < until and roomy(b, need, step):
+            step += 1
+        if step > last or b.time[step] >= until:
             return begin
-        step = ahead + 1
     return NEVER
 
 
@@ -198,8 +186,7 @@ def holds_at(b: Any, need: Any, length: int, start: int) -> bool:
     """True if needs fit from a start on for their whole length."""
     step = last_step_before(b, start + 1)
     while step <= b.mark[LAST_STEP] and b.time[step] < start + length:
-        for k in range(b.level.shape[1]):
-            if b.level[step, k] < need[k]:
-                return False
+        if not roomy(b, need, step):
+            return False
         step += 1
     return True

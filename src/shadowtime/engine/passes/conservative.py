@@ -216,8 +216,8 @@ def rebuild(s: Any, b: Any) -> None:
     mark = b.mark
     mark[FIRST], mark[LAST_STEP], mark[SOONEST] = 0, 0, NEVER
     b.time[0] = now
-    for k in range(b.level.shape[1]):
-        b.level[0, k] = s.host[CAPACITY, 0, k]
+    for k in range(b.level.shape[0]):
+        b.level[k, 0] = s.host[CAPACITY, 0, k]
     for at in range(s.reg[RUNNING]):
         job = job_at(s, at)
         change(b, s.job[job, NEED:], now, max(end_at(s, at), now + 1), -1)
