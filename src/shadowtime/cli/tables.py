@@ -44,8 +44,9 @@ FACTS = (
     "killed",
     "preempted_jobs",
     "wasted_load",
+    "clamped_predictions",
 )
-ONLY_IF_ANY = ("preempted_jobs", "wasted_load")
+ONLY_IF_ANY = ("preempted_jobs", "wasted_load", "clamped_predictions")
 SIDE_BY_SIDE = {
     "wait_mean_s": "mean wait",
     "wait_p95_s": "95 % wait",

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
+CLAMPED = "clamped_predictions"
+"""The counter under which the engine tells of predictions it could not take as they were."""
+
 
 def measure(
     schedule: Schedule,
@@ -132,6 +135,8 @@ def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:
         given = which & (schedule.promised != UNKNOWN)
         result["promises"] = int(given.sum())
         result["promises_missed"] = int((given & (schedule.start > schedule.promised)).sum())
+    if CLAMPED in schedule.counters:
+        result[CLAMPED] = schedule.counters[CLAMPED]
     return result
 
 

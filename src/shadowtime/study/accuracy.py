@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
+from shadowtime.errors import PolicyError
 from shadowtime.metrics.accuracy import AccuracyRow, accuracy, accuracy_by
 from shadowtime.metrics.measure import matched
 from shadowtime.policy import estimate as parts
+from shadowtime.policy.grammar import parse_call
+from shadowtime.policy.values import part_from
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN
 
@@ -24,6 +27,23 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
+
+
+def estimate_of(parameters: Mapping[str, Any]) -> parts.Estimate | None:
+    """The estimate part that a policy's parameters name; None where they name none that is known.
+
+    Examples
+    --------
+    >>> estimate_of({"estimate": "noisy(x=0.4, seed=2)"})
+    Noisy(x=0.4, seed=2)
+    >>> estimate_of({}) is None
+    True
+    """
+    try:
+        found = part_from("estimate", parse_call(str(parameters.get("estimate", ""))))
+    except PolicyError:
+        return None
+    return found if isinstance(found, parts.Estimate) else None
 
 
 def predictions(schedule: Schedule, workload: Workload, part: parts.Estimate) -> Ints:

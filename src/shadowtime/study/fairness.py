@@ -1,4 +1,4 @@
-"""Who was delayed by whom, and what preemption threw away, in a form that can be shown.
+"""Who was delayed by whom, in a form that can be shown.
 
 The fairness section of a report needs a few lines, not a pair for every two jobs: the longest
 delays with those who caused them, and the hours that each kind of job took from each other.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.metrics import delayed_by, fair_starts, lost_work
+from shadowtime.metrics import delayed_by, fair_starts
 from shadowtime.metrics.classes import classify
 from shadowtime.metrics.measure import matched
 
@@ -184,36 +184,3 @@ def _taken(of: Ints, labels: tuple[str, ...], pairs: Delays, hours: Floats) -> t
         for k in order.tolist()
         if cases[k]
     )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LostWork:
-    """Work that preemption threw away by some moments, in processor-hours."""
-
-    at: Ints
-    hours: Floats
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"at_s": self.at.tolist(), "processor_hours": self.hours.tolist()}
-
-
-def lost_work_view(schedule: Schedule, *, points: int = 400) -> LostWork:
-    """Lost work over time, thinned to about so many points of which the last is exact.
-
-    Examples
-    --------
-    >>> from shadowtime.cluster import Cluster
-    >>> from shadowtime.engine import simulate
-    >>> from shadowtime.policy import parse_policy
-    >>> from shadowtime.workload import Workload
-    >>> w = Workload.build(submit=[0, 1, 2], run=[5, 4, 18], request=[20, 4, 18], procs=[3, 4, 1])
-    >>> view = lost_work_view(simulate(w, Cluster.pool(4), parse_policy("pv-easy")))
-    >>> view.at.tolist(), (view.hours * 3600).tolist()
-    ([5], [3.0])
-    """
-    moments, area = lost_work(schedule)
-    if len(moments) > points:
-        keep = np.unique(np.linspace(0, len(moments) - 1, points).round().astype(np.int64))
-        moments, area = moments[keep], area[keep]
-    return LostWork(at=moments, hours=area / HOUR)

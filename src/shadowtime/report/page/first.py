@@ -75,6 +75,16 @@ def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> str:
     )
 
 
+def group_scores(report: ReportInput, group: str) -> str:
+    """The same for the metrics of one group; empty where no run has any."""
+    contests = tuple(
+        result
+        for result in (contest(report.runs, name) for name in metric_names(report.runs))
+        if result.info.group == group
+    )
+    return scoreboard(report, contests)
+
+
 def _row(runs: tuple[PolicyRun, ...], result: Contest) -> str:
     info = result.info
     top = max((abs(v) for v in result.values if v is not None), default=0.0)

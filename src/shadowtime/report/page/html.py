@@ -158,6 +158,7 @@ def _bar(report: ReportInput, sections: list[str]) -> str:
         "classes": "Classes",
         "resources": "Resources",
         "fairness": "Fairness",
+        "predictions": "Predictions",
         "preemption": "Preemption",
         "bandwidth": "Bandwidth",
         "inputs": "Inputs",

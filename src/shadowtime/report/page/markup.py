@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 import math
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SAFE_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 """No data can end the element it lies in or open a comment."""
+
+MOST_TABS = 8
+"""As many as the style sheet can switch between."""
 
 
 def text(value: object) -> str:
@@ -75,3 +81,29 @@ def table(head: list[str], rows: list[list[str]], *, kind: str = "") -> str:
 def swatch(index: int) -> str:
     """The coloured mark of the run at this place."""
     return f'<i class="swatch p{index % 8}"></i>'
+
+
+def named(index: int, name: str) -> str:
+    """A run's mark and its name."""
+    return f'{swatch(index)}<span class="name" title="{text(name)}">{text(name)}</span>'
+
+
+def tabs(group: str, panels: Sequence[tuple[int, str, str]]) -> str:
+    """Panels behind each other, chosen by name: (place of the run, its name, markup) of each.
+
+    The first is open. More than the style sheet knows are folded away one by one.
+    """
+    if len(panels) > MOST_TABS:
+        return "".join(
+            f"<details><summary>{named(index, name)}</summary>{body}</details>"
+            for index, name, body in panels
+        )
+    heads, bodies = [], []
+    for place, (index, name, body) in enumerate(panels):
+        key, chosen = f"{group}-{place}", "" if place else " checked"
+        heads.append(
+            f'<input type="radio" name="{group}" id="{key}"{chosen}>'
+            f'<label for="{key}" title="{text(name)}">{named(index, name)}</label>'
+        )
+        bodies.append(f'<div class="panel">{body}</div>')
+    return f'<div class="tabs">{"".join(heads)}{"".join(bodies)}</div>'

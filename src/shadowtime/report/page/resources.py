@@ -8,78 +8,70 @@ import numpy as np
 
 from shadowtime.metrics.resources import counted, shares_over_time
 from shadowtime.report.levels import Level
-from shadowtime.report.page.chart import Frame, svg
-from shadowtime.report.page.markup import section, swatch, text
+from shadowtime.report.numbers import number
+from shadowtime.report.page.markup import section
+from shadowtime.report.page.over_time import BINS, DAY, over_time, stretches
 
 if TYPE_CHECKING:
     from shadowtime.metrics.resources import Shares
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.report.inputs import ReportInput
     from shadowtime.types import Floats
 
-BINS = 240
-DAY = 86_400
+PER_CENT = tuple((k / 4, f"{25 * k} %") for k in range(5))
 
 
 def resources(report: ReportInput, numbers: str) -> str:
-    """A drawing per policy and the ``numbers`` of the group; nothing where one resource counts."""
+    """A drawing per policy, their imbalance in one, and the ``numbers`` of the group.
+
+    Nothing where one resource counts.
+    """
     names = counted(report.workload, report.cluster)
     if len(names) < 2 or len(report.workload) == 0:
         return ""
-    begin = int(report.workload.submit[0])
-    end = max(int(report.workload.submit[-1]), begin + 1)
-    edges = np.linspace(begin, end, BINS + 1)
-    drawings = "".join(_drawing(report, run, edges) for run in report.runs)
+    edges = stretches(int(report.workload.submit[0]), int(report.workload.submit[-1]))
+    days = float(edges[-1] - edges[0]) / DAY
+    shares = {
+        run.name: shares_over_time(run.schedule, report.workload, report.cluster)
+        for run in report.runs
+    }
+    drawings = "".join(
+        over_time(
+            {one: Level(found.at, found.share[:, k]).means(edges) for k, one in enumerate(names)},
+            title=f"Resources in use under {name}",
+            name="shares",
+            caption=name,
+            days=days,
+            ticks=PER_CENT,
+        )
+        for name, found in shares.items()
+    )
+    uneven = over_time(
+        {name: _imbalance(found, edges) for name, found in shares.items()},
+        title="Imbalance over time",
+        name="imbalance",
+        caption="Imbalance: the fullest resource over the average of all",
+        days=days,
+        ticks=tuple((1 + (len(names) - 1) * k / 4, _step(len(names), k)) for k in range(5)),
+    )
     lead = (
         "Part of each resource in use from the first to the last submission, averaged over "
         f"{BINS} stretches of time. A resource is stranded while the first waiting job finds "
-        "enough of it but not of another."
+        "enough of it but not of another. Imbalance is 1 if all resources are used alike, and "
+        f"{len(names)} if only one is used."
     )
-    return section(
-        "resources", "Resources", f'<div class="pair">{drawings}</div>{numbers}', lead=lead
-    )
+    body = f'<div class="pair">{drawings}{uneven}</div>{numbers}'
+    return section("resources", "Resources", body, lead=lead)
 
 
-def _drawing(report: ReportInput, run: PolicyRun, edges: Floats) -> str:
-    shares = shares_over_time(run.schedule, report.workload, report.cluster)
-    days = (edges[-1] - edges[0]) / DAY
-    frame = Frame(low=0.0, high=1.0, height=200)
-    lines = "".join(
-        f'<polyline class="line p{k % 8}" points="{_points(frame, shares, k, edges)}"/>'
-        for k in range(len(shares.names))
-    )
-    legend = "".join(
-        f'<li>{swatch(k)}<span class="name">{text(name)}</span></li>'
-        for k, name in enumerate(shares.names)
-    )
-    title = f"Resources in use under {run.name}"
-    drawing = svg(frame, _grid(frame, days) + lines, title=title, name="resources")
-    return (
-        f'<figure class="shares"><figcaption title="{text(run.name)}">{text(run.name)}'
-        f'</figcaption>{drawing}<ul class="legend">{legend}</ul></figure>'
-    )
+def _step(count: int, k: int) -> str:
+    return number(1 + (count - 1) * k / 4)
 
 
-def _points(frame: Frame, shares: Shares, k: int, edges: Floats) -> str:
-    mean = Level(shares.at, shares.share[:, k]).means(edges)
-    width = frame.width - frame.left - frame.right
-    return " ".join(
-        f"{frame.left + (i + 0.5) / len(mean) * width:.1f},{frame.y(min(float(y), 1.0)):.1f}"
-        for i, y in enumerate(mean)
-    )
-
-
-def _grid(frame: Frame, days: float) -> str:
-    """Quarters upwards, the length of the log sideways."""
-    right = frame.width - frame.right
-    parts = [
-        f'<path class="grid" d="M{frame.left} {frame.y(share):.1f}H{right}"/>'
-        f'<text x="{frame.left - 8}" y="{frame.y(share) + 4:.1f}" text-anchor="end">'
-        f"{share * 100:.0f} %</text>"
-        for share in (0.0, 0.25, 0.5, 0.75, 1.0)
-    ]
-    said = f"{days:,.0f} days" if days >= 2 else f"{days * 24:,.1f} hours"
-    parts.append(
-        f'<text class="axis-label" x="{right}" y="{frame.height - 12}" text-anchor="end">'
-        f"{said}</text>"
-    )
-    return "".join(parts)
+def _imbalance(shares: Shares, edges: Floats) -> Floats:
+    """Its mean in each stretch while anything is in use, nan where nothing is."""
+    value = shares.imbalance
+    used = ~np.isnan(value)
+    total = Level(shares.at, np.where(used, value, 0.0)).means(edges)
+    part = Level(shares.at, used.astype(np.float64)).means(edges)
+    mean: Floats = np.divide(total, part, out=np.full(len(part), np.nan), where=part > 1e-9)
+    return mean

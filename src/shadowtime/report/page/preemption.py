@@ -1,0 +1,97 @@
+"""Preemption: whom it hit, and the work that was lost, over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.metrics import lost_work
+from shadowtime.report.numbers import number, percent
+from shadowtime.report.page.first import group_scores
+from shadowtime.report.page.markup import named, section, table, text
+from shadowtime.report.page.over_time import DAY, over_time, quarters, stretches
+from shadowtime.schedule.runs import lost_runs, started
+
+if TYPE_CHECKING:
+    from shadowtime.report.inputs import ReportInput
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import Floats
+
+HOUR = 3600.0
+HEAD = (
+    "Preemption",
+    "Jobs preempted",
+    "of all jobs",
+    "Preemptions",
+    "Most of one job",
+    "Lost processor-hours",
+    "of all work done",
+)
+
+
+def preemption(report: ReportInput) -> str:
+    """A row per policy that preempts, and what each has lost by every moment; else nothing."""
+    rows = [
+        [named(i, run.name), *_cells(run.schedule)]
+        for i, run in enumerate(report.runs)
+        if len(run.schedule.attempts) or bool((run.schedule.kills > 0).any())
+    ]
+    if not rows:
+        return ""
+    lead = "Work of an attempt that was stopped is lost; the job starts again from the beginning."
+    body = table([text(h) for h in HEAD], rows, kind="numbers") + _lost(report)
+    return section("preemption", "Preemption", body + group_scores(report, "preemption"), lead=lead)
+
+
+def _cells(schedule: Schedule) -> list[str]:
+    lost = lost_runs(schedule)
+    wasted = float(((lost.until - lost.since) * schedule.procs[lost.row]).sum())
+    hit = schedule.kills[schedule.kills > 0]
+    done = started(schedule)
+    useful = float(((schedule.end - schedule.start) * schedule.procs)[done].sum())
+    return [
+        number(len(hit)),
+        percent(len(hit) / max(1, len(schedule))),
+        number(int(hit.sum())),
+        number(int(hit.max(initial=0))),
+        number(wasted / HOUR),
+        percent(wasted / (wasted + useful) if wasted + useful else None),
+    ]
+
+
+def _lost(report: ReportInput) -> str:
+    """Lost work over time: how much in each stretch, and how much by then."""
+    begin = int(report.workload.submit[0])
+    end = max(int(run.schedule.end.max()) for run in report.runs)
+    edges = stretches(begin, end)
+    upto = {
+        run.name: _by(run.schedule, edges) for run in report.runs if len(lost_runs(run.schedule))
+    }
+    if not upto:
+        return ""
+    each = {name: np.diff(values) for name, values in upto.items()}
+    days = float(edges[-1] - edges[0]) / DAY
+    drawings = [
+        over_time(
+            lines,
+            title=title,
+            name="lost",
+            caption=title,
+            days=days,
+            ticks=quarters(max(float(values.max()) for values in lines.values())),
+        )
+        for title, lines in (
+            ("Processor-hours lost by then", {name: v[1:] for name, v in upto.items()}),
+            (f"Processor-hours lost in each of {len(edges) - 1} stretches", each),
+        )
+    ]
+    return f'<div class="pair">{"".join(drawings)}</div>'
+
+
+def _by(schedule: Schedule, edges: Floats) -> Floats:
+    """Processor-hours lost by each edge."""
+    moments, area = lost_work(schedule)
+    place = np.searchsorted(moments, edges, side="right")
+    total: Floats = np.concatenate([[0.0], area / HOUR])[place]
+    return total
