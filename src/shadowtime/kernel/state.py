@@ -66,7 +66,9 @@ def build(
     room = int(min(n, capacity[:, 0].sum())) + 2
     blocks = n // BLOCK + 1
     groups = blocks // GROUP + 1
-    users, user = np.unique(workload.user, return_inverse=True)
+    # Only what learns looks at users.
+    who = workload.user if learner else np.zeros(n, np.int64)
+    users, user = np.unique(who, return_inverse=True) if learner else (who[:1], who)
     history = np.full((len(users) + 1, 4), -1, np.int64)
     history[:, f.FIRST_JOB] = n
     reg = np.zeros(COUNT, np.int64)
@@ -75,13 +77,13 @@ def build(
     reg[WAKE] = NEVER
     reg[LEARNER] = learner
     reg[NOBODY] = 0 if len(users) and users[0] < 0 else -1
-    of_rank = np.argsort(workload.job_id, kind="stable").astype(np.int64)
+    of_rank = _by_id(workload.job_id)
     truth = np.full((n, 3), -1, np.int64)
     truth[:, f.RUN] = workload.run
     truth[of_rank, f.RANK] = np.arange(n)
     state = State(
         reg=reg,
-        job=_jobs(workload, cluster, estimate, user),
+        job=_jobs(workload, cluster, estimate, user, learner=learner),
         wait=np.full((2, blocks * BLOCK), BIG, np.int32),
         least=np.full((f.KNOWN, groups * GROUP), BIG, np.int32),
         group=np.zeros((f.KNOWN + 1, groups), np.int32),
@@ -101,25 +103,32 @@ def build(
     return state, world
 
 
-def _jobs(workload: Workload, cluster: Cluster, estimate: Any, user: Any) -> Any:
+def _jobs(workload: Workload, cluster: Cluster, estimate: Any, user: Any, *, learner: int) -> Any:
     """The table of jobs; needs in the order of the cluster's resources, 0 where there are none."""
-    table = np.full((len(workload), f.NEED + len(cluster.resources)), -1, np.int64)
+    row = np.full(f.NEED + len(cluster.resources), -1, np.int64)
+    row[[f.HOST, f.REASON, f.KILLS, f.STEPS, f.EXCLUSIVE, f.CLASS]] = 0
+    row[f.NEED :] = 0
+    table = np.empty((len(workload), len(row)), np.int64)
+    table[:] = row
     table[:, f.SUBMIT] = workload.submit
     table[:, f.REQUEST] = workload.request
     table[:, f.LIMIT] = workload.limit
     table[:, f.ESTIMATE] = estimate
-    table[:, f.USER] = user
-    table[:, f.HOST] = 0
-    table[:, f.REASON] = 0
-    table[:, f.KILLS] = 0
-    table[:, f.STEPS] = 0
-    table[:, f.EXCLUSIVE] = 0
-    table[:, f.CLASS] = 0
-    table[:, f.NEXT] = _next_of_user(user)
+    if learner:
+        table[:, f.USER] = user
+        table[:, f.NEXT] = _next_of_user(user)
     have = {name: column for column, name in enumerate(workload.resources)}
     for k, name in enumerate(cluster.resources):
-        table[:, f.NEED + k] = workload.demand[:, have[name]] if name in have else 0
+        if name in have:
+            table[:, f.NEED + k] = workload.demand[:, have[name]]
     return table
+
+
+def _by_id(job_id: Any) -> Any:
+    """Jobs in the order of their ids: mostly the order they are in."""
+    if (job_id[1:] > job_id[:-1]).all():
+        return np.arange(len(job_id))
+    return np.argsort(job_id, kind="stable").astype(np.int64)
 
 
 def _next_of_user(user: Any) -> Any:

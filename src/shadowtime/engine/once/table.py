@@ -76,8 +76,9 @@ def table_of(
     kernel.reg[ARRIVED] = n
     write_rows(kernel.job, rows, memory, machine, learner=known.learner)
     users = {}
-    for row, dense in zip(rows, kernel.job[:, f.USER].tolist(), strict=True):
-        users[row.job.user] = dense
+    if known.learner:  # only what learns looks at users
+        for row, dense in zip(rows, kernel.job[:, f.USER].tolist(), strict=True):
+            users[row.job.user] = dense
     users.pop("", None)
     for user, dense in users.items():
         if user in memory.users:
