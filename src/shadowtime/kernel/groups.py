@@ -10,71 +10,96 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.fields import KNOWN, LENGTH, NEED, PROCS, SHORTEST
+from shadowtime.kernel.fields import KNOWN, LENGTH, PROCS, SHORTEST
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP, SHIFT, WIDTHS
 from shadowtime.kernel.vector import least_in_group, least_of_width
 
 
 @kernel
-def group_may_hold(s: Any, group: int, free: int, extra: int, left: int) -> bool:
+def group_may_hold(s: Any, at: int, free: int, extra: int, left: int) -> bool:
     """False if no job of a group is narrow enough, and short enough or within the extra."""
-    if s.group[KNOWN, group] == 0:
-        survey(s, group)
-    narrowest = s.group[PROCS, group]
+    if s.group[KNOWN, at] == 0:
+        survey(s.wait, s.least, s.group, at)
+    narrowest = s.group[PROCS, at]
     if narrowest > free:
         return False
     if narrowest <= extra:
         return True
-    width = 0
-    while width < WIDTHS and 1 << width <= free:
-        if s.group[SHORTEST + width, group] <= min(left, BIG - 1):
+    row, least_procs, left = SHORTEST, 1, min(left, BIG - 1)
+    while row < rows(s.group) and least_procs <= free:
+        if s.group[row, at] <= left:
             return True
-        width += 1
+        row += 1
+        least_procs *= 2
     return False
 
 
+@kernel
+def rows(group: Any) -> int:
+    """The number of rows of minima: KNOWN, but not as a constant.
+
+    A loop whose bound the compiler knows is spelled out by it, wherever it is inlined: the compile
+    time of EASY tripled.
+    """
+    return group.shape[0] - 1
+
+
+# The functions below are calls, not inlined, from many places: they are handed three arrays rather
+# than the whole State, whose some hundred words would be spelled out at each of these places.
+
+
 @routine
-def survey(s: Any, group: int) -> None:
+def survey(wait: Any, least: Any, group: Any, at: int) -> None:
     """Find all minima of a group, to be kept from now on."""
-    for block in range(group * GROUP, (group + 1) * GROUP):
-        for job in range(block * BLOCK, min((block + 1) * BLOCK, s.wait.shape[1])):
-            if s.wait[PROCS, job] != BIG:
-                row = SHORTEST + width_class(s.wait[PROCS, job])
-                s.least[row, block] = min(s.least[row, block], s.wait[LENGTH, job])
-    for row in range(SHORTEST + WIDTHS):
-        s.group[row, group] = least_in_group(s.least, row, group)
-    s.group[KNOWN, group] = 1
+    for block in range(at * GROUP, (at + 1) * GROUP):
+        for job in range(block * BLOCK, min((block + 1) * BLOCK, wait.shape[1])):
+            if wait[PROCS, job] != BIG:
+                row = SHORTEST + width_class(wait[PROCS, job])
+                least[row, block] = min(least[row, block], wait[LENGTH, job])
+    for row in range(rows(group)):
+        group[row, at] = least_in_group(least, row, at)
+    group[KNOWN, at] = 1
 
 
 @routine
-def lower_group(s: Any, job: int) -> None:
+def lower_group(least: Any, group: Any, job: int, procs: int, estimate: int) -> None:
     """Take a job that entered the queue into the minima of its block and group."""
     block = job >> SHIFT
-    row = SHORTEST + width_class(s.job[job, NEED])
-    s.least[row, block] = min(s.least[row, block], s.wait[LENGTH, job])
-    s.group[row, block // GROUP] = min(s.group[row, block // GROUP], s.wait[LENGTH, job])
-    s.group[PROCS, block // GROUP] = min(s.group[PROCS, block // GROUP], s.wait[PROCS, job])
+    at = block // GROUP
+    row = SHORTEST + width_class(procs)
+    least[row, block] = min(least[row, block], estimate)
+    group[row, at] = min(group[row, at], estimate)
+    group[PROCS, at] = min(group[PROCS, at], procs)
 
 
 @routine
-def tighten_group(s: Any, job: int) -> None:
+def tighten_group(wait: Any, least: Any, group: Any, job: int, procs: int) -> None:
     """Recompute the minima by width that a job has a part in; those of the block itself are new."""
     block = job >> SHIFT
-    group = block // GROUP
-    width = width_class(s.job[job, NEED])
+    at = block // GROUP
+    width = width_class(procs)
     narrowest = 1 << width if width > 0 else 0
     widest = (2 << width) - 1 if width < WIDTHS - 1 else BIG - 1
     row = SHORTEST + width
-    s.least[row, block] = least_of_width(s.wait, block, narrowest, widest)
-    s.group[row, group] = least_in_group(s.least, row, group)
-    s.group[PROCS, group] = least_in_group(s.least, PROCS, group)
+    least[row, block] = least_of_width(wait, block, narrowest, widest)
+    group[row, at] = least_in_group(least, row, at)
+    group[PROCS, at] = least_in_group(least, PROCS, at)
 
 
 @kernel
 def width_class(procs: int) -> int:
-    """The class of width of a job: the place of the highest bit of its processors."""
+    """The class of width of a job: the place of the highest bit of its processors, 15 at most."""
     width = 0
-    while width < WIDTHS - 1 and procs >> width > 1:
+    if procs >= 1 << 8:
+        width = 8
+        procs >>= 8
+    if procs >= 1 << 4:
+        width += 4
+        procs >>= 4
+    if procs >= 1 << 2:
+        width += 2
+        procs >>= 2
+    if procs >= 1 << 1:
         width += 1
-    return width
+    return min(width, WIDTHS - 1)

@@ -30,7 +30,7 @@ def enqueue(s: Any, job: int) -> None:
     if estimate < s.least[LENGTH, block]:
         s.least[LENGTH, block] = estimate
     if s.group[KNOWN, block // GROUP] != 0:
-        lower_group(s, job)
+        lower_group(s.least, s.group, job, procs, estimate)
     s.reg[WAITING] += 1
     if job < s.reg[QUEUE_FROM]:
         s.reg[QUEUE_FROM] = job
@@ -60,7 +60,7 @@ def tighten(s: Any, job: int) -> None:
     s.least[PROCS, block] = least_in_block(s.wait, PROCS, block)
     s.least[LENGTH, block] = least_in_block(s.wait, LENGTH, block)
     if s.group[KNOWN, block // GROUP] != 0:
-        tighten_group(s, job)
+        tighten_group(s.wait, s.least, s.group, job, s.job[job, NEED])
 
 
 @kernel
