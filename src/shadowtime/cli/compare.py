@@ -59,6 +59,7 @@ PAIRED = (
     help="Where the copies come from; the same for every policy.",
 )
 @options.cleaning
+@options.demand
 @options.window
 @options.folder
 @options.as_json
@@ -72,6 +73,7 @@ def command(
     shake: int,
     resample: int,
     seed: int,
+    demand: str | None,
     window: str | None,
     folder: str | None,
     as_json: bool,
@@ -98,7 +100,7 @@ def command(
     scored = Window.parse(window or "all")
     chosen = [parse_policy(policy) for policy in policies]
     wanted = [Load.parse(text) for text in loads] or [Load()]
-    workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     found = comparing.run_comparison(
         workload,
         machine,

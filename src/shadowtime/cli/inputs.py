@@ -22,16 +22,21 @@ class Cleaning:
     too_wide: Literal["drop", "refuse"] = "drop"
 
 
-def load(trace: str, cluster: str | None, cleaning: Cleaning) -> tuple[Workload, Cluster]:
+def load(
+    trace: str, cluster: str | None, cleaning: Cleaning, *, demand: str | None = None
+) -> tuple[Workload, Cluster]:
     """Read a log and its machine, and keep the jobs that fit.
 
     What a machine counts besides processors (memory, GPUs, ``license/matlab`` ...) the reader looks
-    for in the log; without a machine the log's own header gives one.
+    for in the log; without a machine the log's own header gives one. ``demand`` draws the bandwidth
+    of every job, in place of what the log may say.
     """
     from shadowtime.cluster.spec import parse_cluster
     from shadowtime.trace import read
     from shadowtime.workload.clean import fit
+    from shadowtime.workload.demand import Demands
 
+    draws = None if demand is None else Demands.parse(demand)
     machine = None if cluster is None else parse_cluster(cluster)
     named = machine.resources[1:] if machine else ()
     counted: dict[str, Any] = {name: True for name in ("memory", "gpus") if name in named}
@@ -40,4 +45,5 @@ def load(trace: str, cluster: str | None, cleaning: Cleaning) -> tuple[Workload,
         workload = read(trace, overrun=cleaning.overrun, cancelled=cleaning.cancelled, **counted)
     if machine is None:
         machine = parse_cluster(None, machine=workload.machine)
-    return fit(workload, machine, too_wide=cleaning.too_wide), machine
+    fitting = fit(workload, machine, too_wide=cleaning.too_wide)
+    return fitting if draws is None else draws.draw(fitting), machine

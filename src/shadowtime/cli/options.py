@@ -93,6 +93,13 @@ cleaning = all_of(
     ),
 )
 
+demand = click.option(
+    "--demand",
+    metavar="D",
+    help="Nodes: the bandwidth each process draws, by classes drawn over the jobs: HIGH, MED, LOW "
+    "or shares as 80/10/10; 'HIGH,seed=2,high=1750' changes the draw. [default: as the log says]",
+)
+
 window = click.option(
     "--window",
     metavar="W",

@@ -13,7 +13,7 @@ from shadowtime.errors import UsageError
 if TYPE_CHECKING:
     from shadowtime.study.papers import Paper, Reproduction
 
-PAPERS = {"pv-easy": "pv_easy", "ibb": "ibb"}
+PAPERS = {"pv-easy": "pv_easy", "ibb": "ibb", "rua": "rua"}
 """The papers that can be carried out, and their folders in study/papers."""
 
 GENERATED = (
@@ -54,7 +54,7 @@ def command(
 ) -> None:
     """Carry out the study of a paper again: its tables, figures and claims with our numbers.
 
-    NAME is pv-easy or ibb. Every number stands beside the published one, every claim gets a
+    NAME is pv-easy, ibb or rua. Every number stands beside the published one, every claim gets a
     verdict with the evidence, and what does not reproduce is said.
 
     \b

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @options.cluster
 @options.policy
 @options.cleaning
+@options.demand
 @options.window
 @options.schedule
 @options.folder
@@ -29,6 +30,7 @@ def command(
     trace: str,
     cluster: str | None,
     policy: str,
+    demand: str | None,
     window: str | None,
     schedule: str | None,
     folder: str | None,
@@ -58,7 +60,7 @@ def command(
 
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
-    workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     runs = run_policies(workload, machine, [chosen], scored)
     result = ReportInput(
         title=f"{runs[0].name} on {workload.name}",

@@ -30,6 +30,7 @@ DAY = 86400
     metavar="LOG",
     help="Mix with another log, both from day 0; repeatable.",
 )
+@options.demand
 @click.option("--drop-flurries", is_flag=True, help="Leave one-user bursts out.")
 @options.cluster
 @shared.slurm
@@ -43,6 +44,7 @@ def command(
     load: str | None,
     others: tuple[str, ...],
     drop_flurries: bool,
+    demand: str | None,
     cluster: str | None,
     as_json: bool,
     **reading: Any,
@@ -60,15 +62,18 @@ def command(
     shadowtime trace convert history.json history.swf
     shadowtime trace convert log.swf.gz month.swf.gz --days 30:60
     shadowtime trace convert log.swf.gz busy.swf.gz --load 1.2
+    shadowtime trace convert log.swf.gz high.swf.gz --jobs 0:20000 --demand HIGH
     """
     from shadowtime.cli.console import note
     from shadowtime.cli.progress import working
     from shadowtime.trace import read, read_raw, write_swf
+    from shadowtime.workload.demand import Demands
 
     if not out.lower().removesuffix(".gz").endswith(".swf"):
         raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
     how = shared.how_to_read(**reading)
-    changed = any((clean, jobs, days, load, others, drop_flurries))
+    draws = None if demand is None else Demands.parse(demand)
+    changed = any((clean, jobs, days, load, others, drop_flurries, draws))
     with working(f"reading {log}"):
         if not changed:
             raw = read_raw(log, **how)
@@ -79,6 +84,8 @@ def command(
             workload = read(log, **how)
             mixed = [read(other, **how) for other in others]
             workload = _changed(workload, mixed, drop_flurries, jobs, days, load, cluster)
+            if draws is not None:
+                workload = draws.draw(workload)
             write_swf(workload, out)
             cleaning = {rule: n for rule, n in workload.cleaning.items() if n}
             content = {"out": out, "jobs": len(workload), "cleaning": cleaning}

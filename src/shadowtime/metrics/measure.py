@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.metrics.contention import contention_metrics
 from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
 from shadowtime.metrics.preemption import attempts_missing, preemption
@@ -64,7 +65,8 @@ def measure(
     result |= distributions(jobs) | weighted(jobs)
     result |= evenness(jobs, workload.user[which])
     result |= _machine(schedule, workload, cluster, which, window=window)
-    return result | counts(schedule, which)
+    result |= counts(schedule, which)
+    return result | contention_metrics(schedule, workload, which)
 
 
 def matched(schedule: Schedule, workload: Workload) -> Schedule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shadowtime.metrics import contention
 from shadowtime.metrics.metric import Better, Metric
 from shadowtime.metrics.per_resource import described, usual
 
@@ -176,7 +177,9 @@ class _Registry(dict[str, Metric]):
         return super().__contains__(name) or (isinstance(name, str) and described(name) is not None)
 
 
-REGISTRY = _Registry({metric.name: metric for metric in (*_metrics(), *usual())})
+REGISTRY = _Registry(
+    {metric.name: metric for metric in (*_metrics(), *contention.described(), *usual())}
+)
 """Every metric by name.
 
 >>> REGISTRY["wait_p95_s"].definition

@@ -56,6 +56,19 @@ class Noisy(Estimate):
     seed: int = parameter(1, "seed of the draw", low=0)
 
 
+@dataclass(frozen=True)
+class NoisyDemand(Requested):
+    """Wrong demands: what a process draws * (1 + U(-x, x)), drawn once per job; times as asked for.
+
+    Only on nodes, where placements look at demands. What runs draws what it really draws.
+    """
+
+    name: ClassVar[str] = "noisy-demand"
+    summary: ClassVar[str] = "nodes: demands with a bounded relative error; times as asked for"
+    x: float = parameter(0.2, "bound of the relative error", low=0.0, high=10.0)
+    seed: int = parameter(1, "seed of the draw", low=0)
+
+
 NAMED: dict[str, Estimate] = {
-    part.name: part() for part in (Requested, Actual, Last, LastTwo, Noisy)
+    part.name: part() for part in (Requested, Actual, Last, LastTwo, Noisy, NoisyDemand)
 }

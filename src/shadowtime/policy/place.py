@@ -80,6 +80,12 @@ class LeastSlowdown(NodePlace):
     summary: ClassVar[str] = "nodes: of several thresholds' starts the least slowdown (RUA)"
     limit: str = parameter("pf", LIMIT, choices=("req", "pf"))
     thresholds: str = parameter("1.15/1.2/1.25/1.5", "penalty factors, between slashes")
+    by: str = parameter(
+        "slowdown",
+        "which of them: the one whose start has the least slowdown, or the next looser one for "
+        "each machine full of waiting jobs",
+        choices=("slowdown", "load"),
+    )
 
     def __post_init__(self) -> None:
         self.factors()

@@ -13,6 +13,7 @@ import numpy as np
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace._bytes import load, stem
 from shadowtime.trace.header import machine
+from shadowtime.trace.swf_extra import extra_names, read_extra
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, MAX_PROCS, MAX_TIME, RawTrace
 
@@ -51,7 +52,8 @@ def parse_swf(
     Rules
     -----
     Blanks, tabs and carriage returns separate; empty lines do not count; a ``;`` ends a line.
-    Columns beyond the 18th are ignored and counted. Fractions of times and memory are rounded
+    Columns beyond the 18th that the header names (see :mod:`shadowtime.trace.swf_extra`) are read
+    into ``extra``; others are ignored and counted. Fractions of times and memory are rounded
     half up and counted by the job; other fields must be whole numbers. Times must lie below
     2**39 s, run and request below 2**31 s (68 years), processors below 2**31.
     A line that is not 18 such numbers is refused with its place, or with ``bad_lines="drop"``
@@ -95,20 +97,30 @@ def parse_swf(
         what = f"no job in it: {dropped} bad lines dropped" if dropped else "there is no job in it"
         raise InputError(what, path=path, hint="An SWF file has a line of 18 numbers per job.")
     header = tuple(_text(data, int(at)) for at in comments[: found[k.COMMENTS]])
+    table, where = table[:, :rows], where[:rows]
+    dropped, left_over = int(found[k.BAD_LINES]), int(found[k.EXTRA_COLUMNS])
+    extra: dict[str, Ints] = {}
+    if names := extra_names(header, path):
+        more, good = read_extra(data, where, names, path=path, drop=bad_lines == "drop")
+        table, where, more = table[:, good], where[good], more[:, good]
+        dropped += int((~good).sum())
+        extra = dict(zip(names, more, strict=True))
+        left_over = 0
     return RawTrace(
         name=name,
-        table=table[:, :rows],
-        line=where[:rows],
+        table=table,
+        line=where,
         path=path,
         header=header,
         counts={
-            "bad_lines_dropped": int(found[k.BAD_LINES]),
-            "extra_columns_ignored": int(found[k.EXTRA_COLUMNS]),
+            "bad_lines_dropped": dropped,
+            "extra_columns_ignored": left_over,
             "times_rounded": int(found[k.ROUNDED + k.TIME]),
             "cpu_time_rounded": int(found[k.ROUNDED + k.CPU]),
             "memory_rounded": int(found[k.ROUNDED + k.MEMORY]),
         },
         machine=machine(header),
+        extra=extra,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from shadowtime import __version__
 from shadowtime.trace._bytes import save
 from shadowtime.trace.header import machine
+from shadowtime.trace.swf_extra import extra_to_write, with_names
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import FIELDS, KEPT, RawTrace
 
@@ -37,7 +38,8 @@ def to_swf(jobs: Workload | RawTrace) -> str:
     the size of the machine are added where no header says them. A raw trace keeps every field. Of a
     workload SWF has no room for resources other than processors and memory (a note says so),
     nor for kill limits that are not the request, nor for starts before the submission.
-    Memory is KB per processor in SWF: the share of a job is rounded up.
+    Memory is KB per processor in SWF: the share of a job is rounded up. What processes draw of
+    shared resources (``extra["bandwidth"]``) goes behind the 18th field, named in the header.
 
     Examples
     --------
@@ -50,7 +52,10 @@ def to_swf(jobs: Workload | RawTrace) -> str:
     """
     table = jobs.table if isinstance(jobs, RawTrace) else _table(jobs)
     resources = ("procs",) if isinstance(jobs, RawTrace) else jobs.resources
-    header = _header(jobs.header, jobs.machine, resources, len(jobs))
+    more = extra_to_write(jobs.header, jobs.extra)
+    header = with_names(_header(jobs.header, jobs.machine, resources, len(jobs)), list(more))
+    if more:
+        table = np.vstack([table, *(column.astype(np.int64) for column in more.values())])
     lines = (" ".join(map(str, row)) for row in table.T.tolist())
     return "\n".join([*header, *lines]) + "\n"
 

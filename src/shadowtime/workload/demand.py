@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -75,6 +76,8 @@ def draw_bandwidth(
     F. Guim, I. Rodero and J. Corbalan, The resource usage aware backfilling, JSSPP 2009.
     """
     shares = SCENARIOS.get(scenario.upper()) if isinstance(scenario, str) else scenario
+    if min(high, medium, low) < 0:
+        raise UsageError(f"a process cannot draw {min(high, medium, low)} MB/s: give 0 or more")
     if shares is None:
         raise UsageError(f"there is no demand {scenario!r}; choose {', '.join(SCENARIOS)}")
     if len(shares) != 3 or min(shares) < 0 or sum(shares) != 100:
@@ -88,3 +91,58 @@ def draw_bandwidth(
     levels = np.array([high, medium, low], np.int64)
     drawn = levels[np.searchsorted(np.cumsum(shares[:2]), u, side="right")]
     return workload.replace(extra={**workload.extra, "bandwidth": drawn})
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What the command line says of demands: a scenario, and where it is to be another draw.
+
+    Examples
+    --------
+    >>> Demands.parse("HIGH"), Demands.parse("80/10/10,seed=2,high=1750").high
+    (Demands(scenario='HIGH', seed=1, high=2000, medium=1000, low=500), 1750)
+    >>> Demands.parse("HUGE")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: 'HUGE' is no demand: write HIGH, MED, LOW or shares as in ...
+    """
+
+    scenario: str | tuple[int, int, int]
+    seed: int = 1
+    high: int = HIGH
+    medium: int = MEDIUM
+    low: int = LOW
+
+    @staticmethod
+    def parse(text: str) -> Demands:
+        """``HIGH``, ``MED``, ``LOW`` or shares ``80/10/10``; then ``seed=2``, ``high=1750`` ..."""
+        name, *settings = (word.strip() for word in text.split(","))
+        scenario: str | tuple[int, int, int] = name.upper()
+        shares = name.split("/")
+        if len(shares) == 3 and all(share.isdigit() for share in shares):
+            scenario = (int(shares[0]), int(shares[1]), int(shares[2]))
+        elif scenario not in SCENARIOS:
+            raise UsageError(
+                f"{name!r} is no demand: write {', '.join(SCENARIOS)} or shares as in 80/10/10"
+            )
+        told: dict[str, int] = {}
+        for word in settings:
+            key, _, value = (part.strip() for part in word.partition("="))
+            if key not in ("seed", "high", "medium", "low") or not value.isdigit():
+                raise UsageError(
+                    f"{word!r} says nothing about demands: write seed=2, high=1750, medium=1000 or "
+                    "low=500 (MB/s per process)"
+                )
+            told[key] = int(value)
+        return Demands(scenario, **told)
+
+    def draw(self, workload: Workload) -> Workload:
+        """The jobs with their bandwidth."""
+        return draw_bandwidth(
+            workload,
+            self.scenario,
+            seed=self.seed,
+            high=self.high,
+            medium=self.medium,
+            low=self.low,
+        )

@@ -11,6 +11,7 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.nodes.fields import (
     BACKFILL,
     BASE,
+    CHEAPEST,
     COST,
     FIRST_FIT,
     FOUND,
@@ -25,11 +26,12 @@ from shadowtime.kernel.nodes.fields import (
     PROCS,
     READY,
     SEARCH,
+    SPAN,
     SPARE,
     STRETCHED,
     TRIED,
 )
-from shadowtime.kernel.nodes.placing import NO_ROOM
+from shadowtime.kernel.nodes.placing import NO_ROOM, roomy
 from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, NEVER, SHIFT
 from shadowtime.kernel.running import BACKFILLED
 from shadowtime.kernel.vector import any_fits
@@ -58,6 +60,12 @@ def backfill(s: Any, t: Any, k: Any) -> None:
             if t.par[HOLD] == PENDING and (late or t.par[STRETCHED] != 0):
                 pin(t, k)
                 if not may_fit(t, job):
+                    continue
+            if t.par[SEARCH] != FIRST_FIT and not roomy(t, job):
+                # It costs something now. Whom that is too much already need not know how much.
+                if t.par[HOLD] == PENDING and t.par[SEARCH] == CHEAPEST:
+                    pin(t, k)
+                if k.must_wait(t, k.evaluate, k.plan_at, job):
                     continue
             cost = k.plan_at(t, k.evaluate, job, t.par[NOW])
             if cost == NO_ROOM:
@@ -130,7 +138,7 @@ def gather_fitting(s: Any, t: Any) -> int:
 def is_less_penalised(t: Any, a: int, b: int) -> bool:
     """True if ``a`` has the smaller penalty factor, then the shorter stretched length."""
     cost_a, cost_b = t.job[a, COST], t.job[b, COST]
-    length_a, length_b = t.job[a, LENGTH], t.job[b, LENGTH]
+    length_a, length_b = t.job[a, SPAN], t.job[b, SPAN]
     one = cost_a - cost_a + 1
     sign = compare_products(cost_a, length_b, one, cost_b, length_a, one)
     if sign != 0:

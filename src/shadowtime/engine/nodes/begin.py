@@ -35,6 +35,7 @@ from shadowtime.kernel.nodes.fields import (
     TAKE,
     TOP,
     UNTIL,
+    WANTED,
     WITHOUT,
 )
 from shadowtime.kernel.nodes.placing import allot
@@ -56,7 +57,7 @@ def begin(s: Any, t: Any, k: Any, job: int) -> None:
     if par[READY] == 0:
         t.job[job, COST] = k.plan_at(t, k.evaluate, job, now)
     allot(t, job, t.job[job, COST])
-    more = stretch(t, t.job[job, COST])
+    more = stretch(t, job, t.job[job, COST])
     until = now + t.job[job, LENGTH] + more
     for node in range(par[TOP]):
         if t.node[node, TAKE] > 0:
@@ -66,6 +67,7 @@ def begin(s: Any, t: Any, k: Any, job: int) -> None:
     elif par[HOLD] == PENDING:
         par[SPARE] = min(par[SPARE], par[FREE])
     enlist(t, job, until)
+    par[WANTED] -= t.job[job, PROCS]
     t.job[job, LIMIT] += more
     t.job[job, START] = now
     dequeue(s, job)
@@ -94,7 +96,7 @@ def hold(t: Any, k: Any) -> None:
         return
     if par[STRETCHED] != 0:
         cost = k.evaluate(t, head, par[PLAN_START], par[HOLD])
-        par[HOLD_UNTIL] += stretch(t, cost)
+        par[HOLD_UNTIL] += stretch(t, head, cost)
     par[READY] = 0
     par[HOLD] = 1
 
@@ -110,7 +112,7 @@ def pin(t: Any, k: Any) -> None:
     par[PLAN_COST] = k.evaluate(t, head, start, par[HOLD])
     allot(t, head, par[PLAN_COST])
     par[HOLD] = 1
-    par[HOLD_UNTIL] += stretch(t, par[PLAN_COST])
+    par[HOLD_UNTIL] += stretch(t, head, par[PLAN_COST])
     cores = par[CORES]
     top = par[TOP]
     par[HOLD_TOP] = top

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.policy.estimate import NoisyDemand
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
     from shadowtime.cluster.contention import Contention, Terms
+    from shadowtime.policy.estimate import Estimate
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
@@ -71,6 +73,24 @@ def demand_of(workload: Workload, contention: Contention) -> Ints:
                 raise _refusal(workload, wrong, what, advice)
         columns.append(column)
     return np.stack(columns, axis=1)
+
+
+def believed(draws: Ints, contention: Contention, part: Estimate) -> Ints:
+    """What a policy takes the demands to be: the truth, unless its estimates are wrong.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import Contention
+    >>> from shadowtime.policy.estimate import NoisyDemand
+    >>> true = np.array([[1000], [1000], [6000]])
+    >>> believed(true, Contention(capacity={"bandwidth": 6000}), NoisyDemand(x=0.5)).tolist()
+    [[1012], [1450], [3865]]
+    """
+    if not isinstance(part, NoisyDemand):
+        return draws
+    rng = np.random.default_rng(part.seed)
+    guess = np.rint(draws * (1.0 + rng.uniform(-part.x, part.x, draws.shape)))
+    return np.clip(guess, 0, list(contention.capacity.values())).astype(np.int64)
 
 
 def _refusal(workload: Workload, wrong: AnyArray, what: str, advice: str) -> UsageError:

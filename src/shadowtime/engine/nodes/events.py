@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.events import DONE, PASS_DUE, admit, compact, drop_stale_ends, next_instant
+from shadowtime.kernel.estimates import FIXED, learn_end
 from shadowtime.kernel.fields import ENDS_AT, RANK, WHICH
+from shadowtime.kernel.fields import START as BEGAN
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE
+from shadowtime.kernel.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
 from shadowtime.kernel.nodes.rates import conclude, find_end, refresh, set_out, will_end
 from shadowtime.kernel.nodes.table import vacate
-from shadowtime.kernel.registers import BITS, DECISIONS, ENDS, EVENTS, NEVER, NOW, PASSES
+from shadowtime.kernel.registers import BITS, DECISIONS, ENDS, EVENTS, LEARNER, NEVER, NOW, PASSES
 
 
 @routine
@@ -49,6 +51,9 @@ def carry_out_ends(s: Any, w: Any, t: Any, r: Any, now: int) -> None:
             refresh(t, r, p // cores, now)
             p = t.proc[p, NEXT]
         queue_ends(s, w, t, r)
+        if reg[LEARNER] != FIXED:
+            s.job[job, BEGAN] = t.job[job, START]
+            learn_end(s, job)
         reg[EVENTS] += 1
         t.par[STALE] = 1
 

@@ -14,16 +14,20 @@ from shadowtime.engine.events import DONE, PASS_DUE
 from shadowtime.engine.nodes.backfill import backfill
 from shadowtime.engine.nodes.begin import begin, hold, let_go
 from shadowtime.engine.nodes.events import advance, carry_out_starts
-from shadowtime.engine.nodes.search import Units, plan_at, plan_head, prefers_later
+from shadowtime.engine.nodes.search import Units, must_wait, plan_at, plan_head, prefers_later
 from shadowtime.kernel import fields
+from shadowtime.kernel.estimates import FIXED
 from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.nodes.fields import (
     BACKFILL,
+    BY_LOAD,
+    CORES,
     COST,
     FREE,
     HEAD,
     HOLD,
     NEVER_BACKFILL,
+    NODES,
     NOW,
     PLAN_COST,
     PLAN_START,
@@ -32,23 +36,39 @@ from shadowtime.kernel.nodes.fields import (
     READY,
     RESERVES,
     RUNNING,
+    SPAN,
     STALE,
+    THETA_FROM,
+    THETA_TO,
+    THETAS,
     TRIED,
+    WANTED,
     WITHOUT,
     ZERO,
 )
 from shadowtime.kernel.nodes.placing import evaluate
 from shadowtime.kernel.nodes.table import end_at, job_at, postpone
 from shadowtime.kernel.queue import first_waiting
-from shadowtime.kernel.registers import ARRIVED, BLOCK, NEVER, QUEUE_FROM, SHIFT, VOLATILE, WAITING
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BLOCK,
+    FRESH,
+    LEARNER,
+    NEVER,
+    QUEUE_FROM,
+    SHIFT,
+    VOLATILE,
+    WAITING,
+)
 from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import HEAD as AS_HEAD
 from shadowtime.kernel.running import RESERVED
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
+ESTIMATE = fields.ESTIMATE
 WIDTH = fields.PROCS
 
-UNITS = Units(evaluate, plan_at, plan_head, prefers_later)
+UNITS = Units(evaluate, plan_at, plan_head, prefers_later, must_wait)
 
 
 @entry
@@ -56,6 +76,7 @@ def run(s: Any, w: Any, t: Any, r: Any, k: Any) -> int:
     """The event loop with this pass."""
     while advance(s, w, t, r) == PASS_DUE:
         t.par[NOW] = s.reg[CLOCK]
+        greet(s, t)
         if s.reg[WAITING] > 0:
             decide(s, t, k)
             carry_out_starts(s, w, t, r)
@@ -63,10 +84,32 @@ def run(s: Any, w: Any, t: Any, r: Any, k: Any) -> int:
 
 
 @kernel
+def greet(s: Any, t: Any) -> None:
+    """Take in who was submitted at this instant: what they want, how long they may run."""
+    for job in range(s.reg[FRESH], s.reg[ARRIVED]):
+        t.par[WANTED] += t.job[job, PROCS]
+        if s.reg[LEARNER] != FIXED:
+            t.job[job, SPAN] = s.job[job, ESTIMATE]
+
+
+@kernel
+def choose_threshold(t: Any) -> None:
+    """One threshold for this pass: the strictest while no more waits than the machine holds."""
+    machine = t.par[NODES] * t.par[CORES]
+    chosen = min(t.par[THETAS] - 1, t.par[WANTED] // machine)
+    if chosen != t.par[THETA_FROM] or t.par[THETA_TO] != chosen + 1:
+        t.par[THETA_FROM] = chosen
+        t.par[THETA_TO] = chosen + 1
+        t.par[STALE] = 1
+
+
+@kernel
 def decide(s: Any, t: Any, k: Any) -> None:
     """One pass."""
     if s.reg[VOLATILE] != 0:
         move_overdue(t)
+    if t.par[BY_LOAD] != 0:
+        choose_threshold(t)
     if not start_heads(s, t, k):
         return
     if t.par[BACKFILL] == NEVER_BACKFILL or s.reg[WAITING] == 1 or nobody_narrow(s, t):

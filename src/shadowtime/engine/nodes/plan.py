@@ -37,6 +37,7 @@ def parameters(policy: Policy) -> dict[int, int]:
         f.COUNTED: int(not isinstance(part, place.NodePlace) or part.resv == "counts"),
         f.RESERVES: int(isinstance(policy.reserve, reserve.Depth)),
         f.BACKFILL: backfill_of(policy),
+        f.BY_LOAD: int(isinstance(part, place.LeastSlowdown) and part.by == "load"),
     }
 
 
@@ -64,9 +65,9 @@ def refuse_nonsense(policy: Policy) -> None:
     name = policy.name
     if not isinstance(policy.order, order.Fcfs):
         raise PolicyError(f"{name}: on nodes the queue is in arrival order: use order=fcfs")
-    if not isinstance(policy.estimate, estimate.Requested):
+    if isinstance(policy.estimate, estimate.Last):
         raise PolicyError(
-            f"{name}: on nodes allocations are planned for the request: use estimate=requested"
+            f"{name}: on nodes a prediction is made once, at submission: use last-two or requested"
         )
     if not isinstance(policy.preempt, preempt.NoPreemption):
         raise PolicyError(f"{name}: nobody is preempted on nodes: use preempt=never")

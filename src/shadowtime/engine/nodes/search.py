@@ -33,10 +33,13 @@ from shadowtime.kernel.nodes.fields import (
     READY,
     RUNNING,
     SEARCH,
+    SEEN,
     SHARE,
+    SPAN,
     SPARE,
     STRETCHED,
-    THETAS,
+    THETA_FROM,
+    THETA_TO,
     WITHOUT,
     ZERO,
 )
@@ -47,7 +50,7 @@ from shadowtime.kernel.nodes.placing import (
     touches_pins,
     within_hold,
 )
-from shadowtime.kernel.nodes.pointers import PLAN_AT, PLAN_HEAD, PREFERS_LATER, pointer
+from shadowtime.kernel.nodes.pointers import MUST_WAIT, PLAN_AT, PLAN_HEAD, PREFERS_LATER, pointer
 from shadowtime.kernel.nodes.table import end_at, job_at
 
 
@@ -58,21 +61,31 @@ class Units(NamedTuple):
     plan_at: Any
     plan_head: Any
     prefers_later: Any
+    must_wait: Any
 
 
 @kernel
-def stretch(t: Any, cost: int) -> int:
-    """Seconds that a planned cost adds to the limit (limit=pf), rounded up."""
+def stretch(t: Any, job: int, cost: int) -> int:
+    """Seconds that a planned cost adds to the limit (limit=pf), rounded up.
+
+    The limit is the request times the penalty factor, which is that of the expected run time.
+    """
     if t.par[STRETCHED] == 0:
         return 0
-    return (cost + t.par[BASE] - 1) // t.par[BASE]
+    base = t.par[BASE]
+    length = t.job[job, LENGTH]
+    span = t.job[job, SPAN]
+    if span != length:
+        cost *= length
+        base *= span
+    return (cost + base - 1) // base
 
 
 @kernel
 def allowed(t: Any, theta: int, job: int) -> int:
     """The largest cost within a threshold."""
     at = LAW + 2 * (t.par[HINGES] + theta)
-    return t.job[job, LENGTH] * t.par[at + FACTOR] // t.par[at + SHARE]
+    return t.job[job, SPAN] * t.par[at + FACTOR] // t.par[at + SHARE]
 
 
 @kernel
@@ -132,7 +145,7 @@ def plan_head(t: Any, evaluate: Any, job: int) -> None:
     place = last
     known = least
     # Smaller thresholds first: each larger one is met no later. LessConsume is one of penalty 0.
-    for theta in range(max(1, par[THETAS])):
+    for theta in range(par[THETA_FROM], max(par[THETA_FROM] + 1, par[THETA_TO])):
         most = least
         if par[SEARCH] != CHEAPEST:
             most = max(allowed(t, theta, job), least)
@@ -194,7 +207,7 @@ def plan_at(t: Any, evaluate: Any, job: int, begin: int) -> int:
     if counted and not room_by_count(t, procs, begin, overlap):
         return NO_ROOM
     cost = evaluate(t, job, begin, without)
-    if cost > 0 and overlap == 0 and within_hold(t, begin, end + stretch(t, cost)) != 0:
+    if cost > 0 and overlap == 0 and within_hold(t, begin, end + stretch(t, job, cost)) != 0:
         overlap = t.par[HOLD]
         if counted:
             if not room_by_count(t, procs, begin, overlap):
@@ -206,6 +219,33 @@ def plan_at(t: Any, evaluate: Any, job: int, begin: int) -> int:
                 cost = evaluate(t, job, begin, without)
     t.par[WITHOUT] = without
     return cost
+
+
+@kernel
+def once_seen(t: Any, evaluate: Any, plan_at: Any, job: int, bound: int) -> int:
+    """Cost of the first start from the one that was cheaper when last looked at; NO_ROOM if none.
+
+    Waiting jobs are asked again and again, and mostly the same start is the answer.
+    """
+    seen = t.job[job, SEEN]
+    if seen <= t.par[NOW]:
+        return NO_ROOM
+    at = last_until(t, seen - 1) + 1
+    if at == t.par[RUNNING] or end_at(t, at) > bound:
+        return NO_ROOM
+    t.par[READY] = 0
+    return plan_at(t, evaluate, job, end_at(t, at))
+
+
+@pointer(MUST_WAIT)
+def must_wait(t: Any, evaluate: Any, plan_at: Any, job: int) -> bool:
+    """True if a candidate that would cost something now is known to prefer a later start.
+
+    No cost is within the loosest threshold, or the start seen last costs nothing.
+    """
+    if t.par[SEARCH] == CHEAPEST:
+        return once_seen(t, evaluate, plan_at, job, t.par[NOW] + t.job[job, REACH]) == 0
+    return max(allowed(t, t.par[THETA_TO] - 1, job), empty_cost(t, job)) == 0
 
 
 @pointer(PREFERS_LATER)
@@ -220,18 +260,22 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
     par = t.par
     now = par[NOW]
     least = empty_cost(t, job)
-    met = ZERO
+    strict = par[THETA_FROM]
+    met = strict
     if par[SEARCH] == CHEAPEST:
         if cost == least:
             return False
         most = cost - 1
         bound = now + t.job[job, REACH]
-    else:
-        while met < par[THETAS] and cost > max(allowed(t, met, job), least):
-            met += 1
-        if met == par[THETAS]:
+        found = once_seen(t, evaluate, plan_at, job, bound)
+        if found != NO_ROOM and found <= most:
             return True
-        if met == 0:
+    else:
+        while met < par[THETA_TO] and cost > max(allowed(t, met, job), least):
+            met += 1
+        if met == par[THETA_TO]:
+            return True
+        if met == strict:
             return False
         most = max(allowed(t, met - 1, job), least)
         bound = now + (cost - least) // par[BASE]  # later ones are slower whatever they cost
@@ -247,12 +291,20 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
     hold = par[HOLD]
     par[HOLD] = 0
     bound_on_cost = evaluate(t, job, latest, ZERO)
+    at = ZERO
+    if bound_on_cost <= most:
+        beyond = last + 1
+        while at < beyond:
+            middle = (at + beyond) >> 1
+            if evaluate(t, job, end_at(t, middle), ZERO) <= most:
+                beyond = middle
+            else:
+                at = middle + 1
     par[HOLD] = hold
     if bound_on_cost > most:
         return False
-    # Starts in ascending order; a threshold is settled by the first that meets it, so those
-    # from ``met`` on are settled.
-    at = 0
+    # Starts before ``at`` are too dear even without it. The others in ascending order: a threshold
+    # is settled by the first start that meets it, so those from ``met`` on are settled.
     before = now
     while at <= last or held:
         if held and (at > last or par[HOLD_UNTIL] <= end_at(t, at)):
@@ -268,12 +320,13 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
         if found == NO_ROOM or found > most:
             continue
         if par[SEARCH] == CHEAPEST:
+            t.job[job, SEEN] = start
             return True
-        while met > 0 and found <= max(allowed(t, met - 1, job), least):
+        while met > strict and found <= max(allowed(t, met - 1, job), least):
             if par[BASE] * (start - now) + found <= cost:
                 return True
             met -= 1
-        if met == 0:
+        if met == strict:
             return False
         most = max(allowed(t, met - 1, job), least)
     return False

@@ -11,7 +11,8 @@ import numpy as np
 
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
-from shadowtime.engine.nodes.demands import demand_of, work_unit
+from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.nodes.demands import believed, demand_of, work_unit
 from shadowtime.engine.nodes.plan import parameters, thresholds
 from shadowtime.errors import ClusterError, PolicyError, UsageError
 from shadowtime.kernel import fields as f
@@ -21,6 +22,7 @@ from shadowtime.kernel.nodes.table import Table, make_table
 from shadowtime.kernel.registers import EVENTS, NEVER, PASSES, VOLATILE
 from shadowtime.kernel.state import State, build
 from shadowtime.policy import place
+from shadowtime.policy.estimate import Estimate, Requested
 from shadowtime.policy.policy import Policy
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.node_places import NodePlaces
@@ -56,9 +58,10 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     nodes, cores = shape_of(cluster)
     refuse_unfit(workload, nodes * cores)
     request = np.maximum(workload.request, 1)
-    law = law_for(workload, cluster, cores)
-    check_range(law, cores, request)
-    state, world = build(workload, cluster, estimate=request)
+    known = known_at_submission(policy.estimate, workload)
+    law = law_for(workload, cluster, cores, policy.estimate)
+    check_range(law, cores, request, predicted=not isinstance(policy.estimate, Requested))
+    state, world = build(workload, cluster, estimate=request, learner=known.learner)
     state.reg[VOLATILE] = bool((workload.limit > request).any())
     table = make_table(
         nodes=nodes,
@@ -72,11 +75,13 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
         table.par[register] = value
     table.job[:, nf.PROCS] = workload.procs
     table.job[:, nf.LENGTH] = request
+    table.job[:, nf.SPAN] = np.minimum(known.estimate, request)
     table.job[:, nf.LIMIT] = workload.limit
     table.job[:, nf.REACH] = reach_of(policy.place, request)
     rates = make_rates(
         run=workload.run,
         procs=workload.procs,
+        draws=law.draws,
         nodes=nodes,
         cores=cores,
         unit=law.unit,
@@ -122,29 +127,35 @@ class ScaledLaw:
 
     base: int
     hinges: Ints
+    draws: Ints
+    """What a process really draws, a column a hinge."""
     demand: Ints
+    """What the policy believes it draws."""
     unit: int
     exact: bool
     windows: bool
 
 
-def law_for(workload: Workload, cluster: Cluster, cores: int) -> ScaledLaw:
+def law_for(workload: Workload, cluster: Cluster, cores: int, part: Estimate) -> ScaledLaw:
     """The cluster's law for these jobs; nothing is shared where the cluster says nothing."""
     contention = contention_of(cluster)
     if contention is None:
         none = np.zeros((len(workload), 0), np.int64)
-        return ScaledLaw(1, np.zeros((0, 2), np.int64), none, 1, True, False)
-    demand = demand_of(workload, contention)
+        return ScaledLaw(1, np.zeros((0, 2), np.int64), none, none, 1, True, False)
+    draws = demand_of(workload, contention)
+    demand = believed(draws, contention, part)
     terms = contention.law.terms(contention.capacity)
     names = tuple(contention.capacity)
-    unit, exact = work_unit(demand, cores, terms, names) if len(workload) else (1, True)
+    unit, exact = work_unit(draws, cores, terms, names) if len(workload) else (1, True)
     column = [names.index(hinge.resource) for hinge in terms.hinges]
     edges = [hinge.threshold for hinge in terms.hinges]
-    common = reduce(gcd, np.unique(demand).tolist(), reduce(gcd, edges, terms.base))
+    amounts = np.unique(np.concatenate([draws, demand])).tolist()
+    common = reduce(gcd, amounts, reduce(gcd, edges, terms.base))
     hinges = [(hinge.threshold // common, hinge.weight) for hinge in terms.hinges]
     return ScaledLaw(
         base=terms.base // common,
         hinges=np.array(hinges, np.int64),
+        draws=np.ascontiguousarray(draws[:, column]) // common,
         demand=np.ascontiguousarray(demand[:, column]) // common,
         unit=unit,
         exact=exact,
@@ -165,11 +176,12 @@ def thresholds_for(part: place.Place, base: int, request: Ints) -> Ints:
     return np.array(rows, np.int64).reshape(-1, 2)
 
 
-def check_range(law: ScaledLaw, cores: int, request: Ints) -> None:
-    """Costs and work must fit 62 bits."""
+def check_range(law: ScaledLaw, cores: int, request: Ints, *, predicted: bool) -> None:
+    """Costs and work must fit 62 bits; with predictions, costs times a request too."""
     longest = int(request.max(initial=1))
-    most = law.demand.max(axis=0, initial=0) * cores * 2
+    most = np.maximum(law.demand, law.draws).max(axis=0, initial=0) * cores * 2
     over = sum(int(d) * int(w) for d, w in zip(most, law.hinges[:, 1], strict=True))
+    over *= longest if predicted else 1
     if over * longest >= LARGEST or law.unit * law.base >= LARGEST:
         raise UsageError(
             "the demands for shared resources are too large to be counted exactly: "

@@ -65,7 +65,17 @@ TOP = 27
 """Nodes from here on have no part in it."""
 TRIED = 28
 """Jobs below this index cannot start before the table changes."""
-LAW = 32
+WANTED = 29
+"""Processors that the waiting jobs want."""
+BY_LOAD = 30
+"""1 if the queue chooses one of the thresholds: a looser one for each machine full of jobs."""
+THETA_FROM = 31
+"""The thresholds in force are those from here on,"""
+THETA_TO = 32
+"""and below here."""
+VERSION = 33
+"""Counts the changes of who runs where."""
+LAW = 36
 """Two registers per hinge: its edge, up to which demand costs nothing, and its weight."""
 EDGE, WEIGHT = 0, 1
 """Behind the hinges two per threshold: a cost is within if cost <= request * FACTOR // SHARE."""
@@ -125,8 +135,14 @@ LENGTH = 5
 """The request: how long the job is planned to run."""
 LIMIT = 6
 START = 7
-DEMAND = 8
-"""First of the columns of demand per process, one a hinge."""
+SPAN = 8
+"""How long it is expected to run, for the penalty factor: the request, unless predicted."""
+KIND = 9
+"""Jobs of one kind have the same demand."""
+SEEN = 10
+"""A later start that was cheaper when it was last looked at, -1 if none."""
+DEMAND = 11
+"""First of the columns of demand per process, one a hinge: what the scheduler believes."""
 
 # Rows of the table's lists.
 VALUES = 0
@@ -134,7 +150,11 @@ FOUND = 1
 """Candidates for backfilling."""
 KEYS = 2
 """Running jobs as (end in the table, job), ascending."""
-LISTS = 3
+ROOMY = 3
+"""By kind: how many processes of it cost nothing now, the reservation aside,"""
+ROOMY_AT = 4
+"""and at which VERSION that was counted."""
+LISTS = 5
 
 # Running parts of jobs: one a (job, node), at its first processor there.
 LEFT = 0
@@ -146,6 +166,8 @@ OVER = 0
 """Sum of the law's terms: penalty = OVER / BASE."""
 RATE = 1
 """Units of work per second."""
+DRAWN = 2
+"""First of the columns of what its processes really draw, one a hinge."""
 
 # Jobs in the world of rates.
 RUN = 0
@@ -162,6 +184,8 @@ CUT = 7
 """1 if killed at the limit."""
 LOGGED = 8
 """Where the job's places begin in the log, -1 before its start."""
+DRAWS = 9
+"""First of the columns of what a process really draws, one a hinge."""
 
 # Registers of the world of rates.
 UNIT = 0

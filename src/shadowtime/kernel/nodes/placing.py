@@ -25,20 +25,24 @@ from shadowtime.kernel.nodes.fields import (
     HOLD,
     HOLD_FROM,
     HOLD_UNTIL,
+    KIND,
     LAW,
     LEAST_PENALTY,
-    LENGTH,
     MOST,
     NODES,
     PROCS,
     RESERVED,
     ROOM,
+    ROOMY,
+    ROOMY_AT,
     SEARCH,
+    SPAN,
     STRETCHED,
     TAKE,
     TOP,
     UNTIL,
     VALUES,
+    VERSION,
     WEIGHT,
     ZERO,
 )
@@ -64,7 +68,26 @@ def empty_cost(t: Any, job: int) -> int:
     for h in range(t.par[HINGES]):
         over = most * t.job[job, DEMAND + h] - t.par[LAW + 2 * h + EDGE]
         cost += t.par[LAW + 2 * h + WEIGHT] * max(0, over)
-    return cost * t.job[job, LENGTH]
+    return cost * t.job[job, SPAN]
+
+
+@routine
+def roomy(t: Any, job: int) -> bool:
+    """True if all processes of a job could start now without cost, the reservation aside.
+
+    What is free now has no end behind it, so the answer hangs on the kind of job alone and holds
+    until somebody starts or ends.
+    """
+    kind = t.job[job, KIND]
+    if t.list[ROOMY_AT, kind] != t.par[VERSION]:
+        count = 0
+        for node in range(t.par[NODES]):
+            room = t.par[CORES] - t.node[node, BUSY]
+            if room > 0:
+                count += clear_of_cost(t, node, ZERO, room, job, ZERO, ZERO)
+        t.list[ROOMY, kind] = count
+        t.list[ROOMY_AT, kind] = t.par[VERSION]
+    return t.job[job, PROCS] <= t.list[ROOMY, kind]
 
 
 @kernel
@@ -161,7 +184,7 @@ def evaluate(t: Any, job: int, begin: int, without: int) -> int:
     par = t.par
     row = t.node
     procs = t.job[job, PROCS]
-    end = begin + t.job[job, LENGTH]
+    end = begin + t.job[job, SPAN]
     hold = within_hold(t, begin, end)
     nodes = par[NODES]
     cores = par[CORES]

@@ -31,6 +31,7 @@ PLAN_HEAD = types.void(TABLE, types.FunctionType(EVALUATE), INT)
 PREFERS_LATER = types.boolean(
     TABLE, types.FunctionType(EVALUATE), types.FunctionType(PLAN_AT), INT, INT
 )
+MUST_WAIT = types.boolean(TABLE, types.FunctionType(EVALUATE), types.FunctionType(PLAN_AT), INT)
 """Signatures, by the names of the functions."""
 
 

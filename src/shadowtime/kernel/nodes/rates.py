@@ -17,13 +17,13 @@ import numpy as np
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.nodes.fields import (
     BASE,
-    BUSY,
     CORES,
     CUT,
     DONE,
+    DRAWN,
+    DRAWS,
     EDGE,
     ENDED_AT,
-    ENDS,
     FIRST,
     HINGES,
     LAW,
@@ -57,17 +57,21 @@ class Rates(NamedTuple):
 
     par: Any  # int64[4]
     part: Any  # int64[P, 2]: where a job's part of a node begins
-    node: Any  # int64[N, 2]
-    job: Any  # int64[n, 9]
+    node: Any  # int64[N, DRAWN + H]
+    job: Any  # int64[n, DRAWS + H]
     moved: Any  # int64[P + 1]: jobs whose end moved
     places: Any  # int64[most nodes of all jobs]: log of places
 
 
-def make_rates(*, run: Any, procs: Any, nodes: int, cores: int, unit: int, windows: bool) -> Rates:
-    """Nobody runs yet: every node works at full rate."""
-    node = np.zeros((nodes, 2), np.int64)
+def make_rates(
+    *, run: Any, procs: Any, draws: Any, nodes: int, cores: int, unit: int, windows: bool
+) -> Rates:
+    """Nobody runs yet: every node works at full rate; ``draws`` as ``demand`` of a table."""
+    hinges = draws.shape[1]
+    node = np.zeros((nodes, DRAWN + hinges), np.int64)
     node[:, RATE] = unit
-    job = np.zeros((len(run), 9), np.int64)
+    job = np.zeros((len(run), DRAWS + hinges), np.int64)
+    job[:, DRAWS:] = draws
     job[:, RUN] = run
     job[:, PARTS] = 1
     job[:, LOGGED] = -1
@@ -82,14 +86,21 @@ def make_rates(*, run: Any, procs: Any, nodes: int, cores: int, unit: int, windo
 
 
 @kernel
-def over_on(t: Any, node: int) -> int:
+def over_on(t: Any, r: Any, node: int) -> int:
     """Sum of the law's terms for what runs on a node now."""
     over = 0
-    if t.node[node, BUSY] > 0:
-        for h in range(t.par[HINGES]):
-            demand = t.node[node, ENDS + (1 + h) * t.par[CORES]]
-            over += t.par[LAW + 2 * h + WEIGHT] * max(0, demand - t.par[LAW + 2 * h + EDGE])
+    for h in range(t.par[HINGES]):
+        beyond = r.node[node, DRAWN + h] - t.par[LAW + 2 * h + EDGE]
+        over += t.par[LAW + 2 * h + WEIGHT] * max(0, beyond)
     return over
+
+
+@kernel
+def draw(t: Any, r: Any, p: int, job: int, sign: int) -> None:
+    """The processes of a part begin (sign 1) or cease (-1) to draw on their node."""
+    node = p // t.par[CORES]
+    for h in range(t.par[HINGES]):
+        r.node[node, DRAWN + h] += sign * t.proc[p, PROCESSES] * r.job[job, DRAWS + h]
 
 
 @kernel
@@ -162,7 +173,7 @@ def will_end(t: Any, r: Any, job: int) -> int:
 @routine
 def refresh(t: Any, r: Any, node: int, now: int) -> None:
     """The processes of a node changed: a new rate, and the ends that move with it."""
-    over = over_on(t, node)
+    over = over_on(t, r, node)
     before = r.node[node, OVER]
     if over == before:
         return
@@ -200,6 +211,7 @@ def set_out(t: Any, r: Any, job: int, now: int) -> None:
     while p >= 0:
         r.part[p, LEFT] = work
         r.part[p, SINCE] = now
+        draw(t, r, p, job, 1)
         r.places[r.par[PLACES]] = (p // cores) << PLACE_BITS | t.proc[p, PROCESSES]
         r.par[PLACES] += 1
         p = t.proc[p, NEXT]
@@ -220,6 +232,7 @@ def conclude(t: Any, r: Any, job: int, now: int) -> None:
         node = p // cores
         settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
         worst = max(worst, r.part[p, LEFT])
+        draw(t, r, p, job, -1)
         p = t.proc[p, NEXT]
     r.job[job, ENDED_AT] = now
     r.job[job, CUT] = 1 if killed else 0

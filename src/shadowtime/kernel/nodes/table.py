@@ -36,6 +36,7 @@ from shadowtime.kernel.nodes.fields import (
     RUNNING,
     SPARE,
     UNTIL,
+    VERSION,
 )
 
 
@@ -62,6 +63,8 @@ def make_table(
         (HINGES, len(hinges)),
         (f.BASE, base),
         (f.THETAS, len(thresholds)),
+        (f.THETA_TO, len(thresholds)),
+        (VERSION, 1),
         (BITS, max(1, n.bit_length())),
         (FREE, nodes * cores),
         (f.HEAD, -1),
@@ -71,6 +74,9 @@ def make_table(
     proc[:, OWNER] = proc[:, NEXT] = -1
     job = np.full((n, DEMAND + len(hinges)), -1, np.int64)
     job[:, DEMAND:] = demand
+    job[:, f.KIND] = 0
+    if demand.shape[1] and n:
+        job[:, f.KIND] = np.unique(demand, axis=0, return_inverse=True)[1].ravel()
     return Table(
         par=par,
         proc=proc,
@@ -104,6 +110,7 @@ def enlist(t: Any, job: int, until: int) -> None:
         at -= 1
     keys[KEYS, at] = key
     t.par[RUNNING] += 1
+    t.par[VERSION] += 1
 
 
 @kernel
@@ -123,6 +130,7 @@ def delist(t: Any, job: int) -> None:
     for i in range(low, last):
         keys[KEYS, i] = keys[KEYS, i + 1]
     t.par[RUNNING] = last
+    t.par[VERSION] += 1
 
 
 # ------------------------------------------------------------------------ the lines of nodes

@@ -1,0 +1,111 @@
+"""Extended SWF: columns behind the 18th, named in the header.
+
+``; ExtraFields: bandwidth network`` names columns 19, 20, ... in this order. Each is a whole number
+per job, what one process draws of a resource that the processes of a node share (MB/s), or -1
+where that is not known. Memory needs no such column: it is field 10 of SWF.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.errors import InputError
+from shadowtime.trace.header import entries
+from shadowtime.types import UNKNOWN
+from shadowtime.workload.raw import FIELDS, MAX_AMOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.types import AnyArray, Ints
+
+KEY = "ExtraFields"
+USUAL = ("bandwidth", "network")
+"""Written where a workload has them, whatever its header says."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+
+def extra_names(header: Sequence[str], path: str | None = None) -> tuple[str, ...]:
+    """Names of the columns from the 19th on; none where the header does not say.
+
+    Examples
+    --------
+    >>> extra_names(["; MaxProcs: 8", "; ExtraFields: bandwidth, network"])
+    ('bandwidth', 'network')
+    """
+    said = [value for key, value in entries(header) if key == KEY.lower()]
+    if not said:
+        return ()
+    names = tuple(said[0].replace(",", " ").split())
+    bad = [name for name in names if not _NAME.fullmatch(name) or name in FIELDS]
+    if bad or len(set(names)) != len(names):
+        raise InputError(
+            f"{KEY} names {', '.join(bad) or 'a column twice'}",
+            path=path,
+            hint="Give each column behind the 18th a name of its own, as bandwidth.",
+        )
+    return names
+
+
+def read_extra(
+    data: bytes, lines: Ints, names: tuple[str, ...], *, path: str | None, drop: bool
+) -> tuple[Ints, AnyArray]:
+    """The extra columns of these lines (from 1), a row per name; and which lines are good.
+
+    A line without them, or with something else than a whole number from -1 on, is refused with
+    its place, or with ``drop`` marked as bad.
+    """
+    text = data.split(b"\n")
+    table = np.full((len(names), len(lines)), UNKNOWN, np.int64)
+    good = np.ones(len(lines), bool)
+    for row, line in enumerate(lines.tolist()):
+        words = text[line - 1].split(b";", 1)[0].split()[len(FIELDS) :]
+        wrong = _fill(table, row, words, names)
+        if wrong and not drop:
+            raise InputError(wrong, path=path, line=line, hint=_hint(names))
+        good[row] = not wrong
+    return table, good
+
+
+def _fill(table: Ints, row: int, words: list[bytes], names: tuple[str, ...]) -> str:
+    """Read a line's columns into the table; what is wrong with them, empty if nothing."""
+    if len(words) < len(names):
+        return f"expected {len(FIELDS) + len(names)} columns, found {len(FIELDS) + len(words)}"
+    for place, name in enumerate(names):
+        word = words[place].decode("utf-8", "backslashreplace")
+        if not re.fullmatch(r"-?[0-9]{1,17}", word):
+            return f"{name} must be a whole number, not {word[:30]!r}"
+        value = int(word)
+        if not UNKNOWN <= value <= MAX_AMOUNT:
+            return f"{name} is {word}, outside -1 to {MAX_AMOUNT}"
+        table[place, row] = value
+    return ""
+
+
+def _hint(names: tuple[str, ...]) -> str:
+    return (
+        f"The header's {KEY} names {', '.join(names)}: give every job a whole number from 0, or -1 "
+        "for unknown; or drop and count such lines with bad_lines=drop."
+    )
+
+
+def extra_to_write(header: Sequence[str], columns: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """The columns of a workload or raw trace that go behind the 18th, in order."""
+    names = dict.fromkeys([*extra_names(header), *USUAL])
+    return {name: columns[name] for name in names if name in columns}
+
+
+def with_names(header: list[str], names: Sequence[str]) -> list[str]:
+    """The header with the line that names the extra columns, or without one.
+
+    Examples
+    --------
+    >>> with_names(["; A: 1", "; ExtraFields: old"], ["bandwidth"])
+    ['; A: 1', '; ExtraFields: bandwidth']
+    """
+    kept = [line for line in header if not any(k == KEY.lower() for k, _ in entries([line]))]
+    return [*kept, f"; {KEY}: {' '.join(names)}"] if names else kept
