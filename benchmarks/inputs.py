@@ -19,8 +19,16 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 ROOT = Path(__file__).resolve().parent.parent
-LOGS = {"SDSC-BLUE": "SDSC-BLUE-2000-4.2-cln.swf.gz", "KTH": "KTH-SP2-1996-2.1-cln.swf.gz"}
-STAND_INS = {"SDSC-BLUE": (232_536, 1152, 0.75), "KTH": (28_474, 100, 0.7)}
+LOGS = {
+    "SDSC-BLUE": "SDSC-BLUE-2000-4.2-cln.swf.gz",
+    "SDSC-SP2": "SDSC-SP2-1998-4.2-cln.swf.gz",
+    "KTH": "KTH-SP2-1996-2.1-cln.swf.gz",
+}
+STAND_INS = {
+    "SDSC-BLUE": (232_536, 1152, 0.75),
+    "SDSC-SP2": (54_034, 128, 0.8),
+    "KTH": (28_474, 100, 0.7),
+}
 """Jobs, processors and load of what is generated where a log is missing."""
 PROCS = 1024
 MAX_ESTIMATE = 50 * 3600

@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import machine, report  # noqa: E402
 from benchmarks.bench_command import first, help_, second  # noqa: E402
+from benchmarks.bench_compare import compare, metrics  # noqa: E402
 from benchmarks.bench_conservative import conservative  # noqa: E402
 from benchmarks.bench_growth import growth  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
@@ -44,6 +45,8 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "second": second,
     "first": first,
     "memory": memory,
+    "compare": compare,
+    "metrics": metrics,
 }
 
 
