@@ -76,7 +76,7 @@ def least_in_group(least: Any, row: int, group: int) -> Any:
 
 
 @kernel
-def first_at_least(row: Any, first: int, last: int, least: int) -> int:
+def first_at_least(row: Any, first: int, last: int, least: int) -> Any:
     """The first place from ``first`` to ``last`` with so large a value; behind ``last`` if none."""
     at, end = np.uint64(first), np.uint64(last + 1)
     while at + CHUNK <= end:
