@@ -16,6 +16,8 @@ Readings chosen where the specification leaves room
   the processors of the reservation; where that fails, s is no candidate.
 - A head that waits for a better start counts as blocked like one that does not fit.
 - ``stretch=window`` and ``resv`` by counts are not here.
+- HPerf counts in thousandths of a MB/s, as Slurm counts a resource in whole numbers: a record is
+  rounded down to them, the mean of a tag's records up.
 - HPerf with ``record="rate"``: the work done is the mean over the processes, over elapsed time.
 """
 
@@ -69,30 +71,30 @@ class NodeResult:
 # -------------------------------------------------------------------- execution (4.5)
 def shared_rate(jobs: list[NodeJob], machine: Machine) -> Rate:
     """1 / (1 + penalty) = cap / max(demand, cap), exact unless L would pass 10^9."""
+    return counted_rate(jobs, machine, lambda demand: machine.cap / max(demand, machine.cap))
+
+
+def sloped_rate(jobs: list[NodeJob], machine: Machine, phys: int, slope: Fraction) -> Rate:
+    """6.2: 1 / (1 + slope * max(0, demand / phys - 1)), as exact as that."""
+    return counted_rate(
+        jobs, machine, lambda demand: 1 / (1 + slope * max(Fraction(0), demand / phys - 1))
+    )
+
+
+def counted_rate(jobs: list[NodeJob], machine: Machine, exact: Rate) -> Rate:
+    """A law as work is counted: in 1/L s, or rounded down to 10^-6 where L would pass 10^9."""
     kinds = sorted({job.bandwidth for job in jobs})
     demands = {
         sum(some)
         for k in range(1, machine.cores + 1)
         for some in itertools.combinations_with_replacement(kinds, k)
     }
-    scale = math.lcm(*(Fraction(machine.cap, d).denominator for d in demands if d > machine.cap))
+    scale = math.lcm(*(Fraction(exact(Fraction(d))).denominator for d in demands))
 
     def rate(demand: Fraction) -> Fraction:
-        if demand <= machine.cap:
-            return Fraction(1)
-        exact = machine.cap / demand
-        if scale <= 10**9:
-            return exact
-        return Fraction(math.floor(exact * 10**6), 10**6)
-
-    return rate
-
-
-def sloped_rate(phys: int, slope: Fraction) -> Rate:
-    """6.2: 1 / (1 + slope * max(0, demand / phys - 1))."""
-
-    def rate(demand: Fraction) -> Fraction:
-        return 1 / (1 + slope * max(Fraction(0), demand / phys - 1))
+        if scale <= 10**9 or exact(demand) == 1:
+            return Fraction(exact(demand))
+        return Fraction(math.floor(exact(demand) * 10**6), 10**6)
 
     return rate
 
@@ -683,7 +685,7 @@ class HPerf(SlurmScheduler):
         records = self.records.get(job.tag, [])
         if not records:
             return Wish(Fraction(0), exclusive=True)
-        mean = sum(records, Fraction(0)) / len(records)
+        mean = Fraction(math.ceil(sum(records, Fraction(0)) / len(records) * 1000), 1000)
         assert mean <= self.world.machine.cap, f"job {job.id} is refused: demand above the cap"
         return Wish(mean)
 
@@ -699,7 +701,8 @@ class HPerf(SlurmScheduler):
         if self.record == "rate":
             work = sum(k * (job.run - run.left[n]) for n, k in run.processes.items()) / job.procs
             measured *= Fraction(work) / (world.now - run.start)
-        self.records.setdefault(job.tag, []).append(measured)
+        whole = Fraction(math.floor(measured * 1000), 1000)
+        self.records.setdefault(job.tag, []).append(whole)
 
 
 TCM_FACTOR = Fraction(8, 10)
@@ -715,7 +718,7 @@ def consres(
     slope: Fraction = SLOPE,
 ) -> NodeResult:
     """``grace`` None is unlimited; ``phys`` is the cap unless given."""
-    rate = sloped_rate(machine.cap if phys is None else phys, slope)
+    rate = sloped_rate(jobs, machine, machine.cap if phys is None else phys, slope)
     return ConsRes(jobs, machine, rate=rate, grace=grace, excl_ppn=machine.cores).run()
 
 
@@ -727,7 +730,7 @@ def lessc(
     phys: int | None = None,
     slope: Fraction = SLOPE,
 ) -> NodeResult:
-    rate = sloped_rate(machine.cap if phys is None else phys, slope)
+    rate = sloped_rate(jobs, machine, machine.cap if phys is None else phys, slope)
     return LessC(jobs, machine, rate=rate, grace=grace, excl_ppn=machine.cores).run()
 
 
@@ -748,7 +751,7 @@ def hperf(
     return HPerf(
         jobs,
         machine,
-        rate=sloped_rate(machine.cap if phys is None else phys, slope),
+        rate=sloped_rate(jobs, machine, machine.cap if phys is None else phys, slope),
         grace=grace,
         excl_ppn=machine.cores if excl_ppn is None else excl_ppn,
         tcm_factor=tcm_factor or {},

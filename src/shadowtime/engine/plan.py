@@ -13,7 +13,7 @@ import numpy as np
 
 from shadowtime.engine.partitions import tables_of
 from shadowtime.errors import PolicyError
-from shadowtime.policy import backfill, estimate, order, preempt, reserve
+from shadowtime.policy import backfill, estimate, order, place, preempt, reserve
 from shadowtime.policy.partition import ByClass
 
 if TYPE_CHECKING:
@@ -226,6 +226,11 @@ def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int], ...]:
 
 def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
     """Refuse parts that do not go together."""
+    if isinstance(policy.place, place.Filled) and policy.place.seconds() != 0:
+        raise PolicyError(
+            f"{policy.name}: grace={policy.place.grace} is defined on nodes; elsewhere a job "
+            "ends at its limit"
+        )
     rank_is_arrival = isinstance(policy.order, order.Fcfs)
     if isinstance(policy.preempt, preempt.ShadowLoad):
         if not rank_is_arrival:

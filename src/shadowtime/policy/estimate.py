@@ -1,10 +1,12 @@
-"""Slot ``estimate``: how long will it run? The kill limit stays the request."""
+"""Slot ``estimate``: how long will it run, how much will it draw? The limit stays the request."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
+from shadowtime.errors import PolicyError
 from shadowtime.policy.part import Part, parameter
 
 
@@ -69,6 +71,56 @@ class NoisyDemand(Requested):
     seed: int = parameter(1, "seed of the draw", low=0)
 
 
+@dataclass(frozen=True)
+class ByTag(Requested):
+    """HPerf: a job draws what earlier jobs of its tag were measured to draw (spec 6.1).
+
+    Without a record it runs on nodes of its own and is measured there. What is measured is
+    ``factor`` times what is drawn ("tends to be undermeasured"): ``0.8``, or with other factors for
+    certain tags by their numbers, ``0.8/3:1.2``. On a pool nothing is drawn: there this is
+    ``requested``.
+    """
+
+    name: ClassVar[str] = "by-tag"
+    summary: ClassVar[str] = "requested; nodes: bandwidth as measured under the job's tag (HPerf)"
+    factor: str = parameter("0.8", "measured / drawn, also by tag: 0.8/3:1.2")
+    predict: str = parameter(
+        "submit", "when the records are read: once, or until the start", choices=("submit", "start")
+    )
+    record: str = parameter(
+        "demand",
+        "what is measured: the demand, or what the slowed job got",
+        choices=("demand", "rate"),
+    )
+    share: int = parameter(0, "processes on a node of a job that runs alone; 0: all cores", low=0)
+    preloaded: bool = parameter(False, "every tag was measured once before, running alone")
+    store: str = parameter("", "a performance store whose records are known at the beginning")
+
+    def __post_init__(self) -> None:
+        self.factors()
+
+    def factors(self) -> tuple[Fraction, dict[int, Fraction]]:
+        """(the factor, the factors of certain tags), exact.
+
+        Examples
+        --------
+        >>> ByTag(factor="0.8/3:1.2").factors()
+        (Fraction(4, 5), {3: Fraction(6, 5)})
+        """
+        try:
+            head, *rest = self.factor.split("/")
+            pairs = [text.split(":") for text in rest]
+            found = Fraction(head), {int(tag): Fraction(value) for tag, value in pairs}
+        except (ValueError, ZeroDivisionError):
+            found = Fraction(-1), {}
+        if min(found[0], *found[1].values(), Fraction(0)) < 0:
+            raise PolicyError(
+                f"by-tag: factor={self.factor} must be a number from 0, with other tags behind it "
+                "as in 0.8/3:1.2"
+            )
+        return found
+
+
 NAMED: dict[str, Estimate] = {
-    part.name: part() for part in (Requested, Actual, Last, LastTwo, Noisy, NoisyDemand)
+    part.name: part() for part in (Requested, Actual, Last, LastTwo, Noisy, NoisyDemand, ByTag)
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from shadowtime.errors import PolicyError
 
-TOKEN = re.compile(r"\s*([A-Za-z0-9_.+/\-]+|[(),=])")
+TOKEN = re.compile(r"\s*([A-Za-z0-9_.+/:@\-]+|[(),=])")
 
 
 @dataclass(frozen=True)

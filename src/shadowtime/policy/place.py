@@ -1,6 +1,7 @@
 """Slot ``place``: where, and from when? Every start goes through it.
 
-The parts for nodes are those of Guim et al. 2009 (spec 4.6, 4.7). On a pool there is nothing to
+The parts for nodes are those of Guim et al. 2009 (spec 4.6, 4.7) and of Slurm as in Fenoy 2014
+(spec 6.3). On a pool there is nothing to
 choose and nobody slows anybody down: there every part means the same.
 """
 
@@ -110,6 +111,45 @@ class LeastSlowdown(NodePlace):
         return tuple(found)
 
 
+@dataclass(frozen=True)
+class Filled(Place):
+    """Slurm's select/cons_res: cores alone are counted, nodes filled in index order (ConsRes).
+
+    ``grace`` is Slurm's OverTimeLimit: how long a job may run past its time limit.
+    """
+
+    name: ClassVar[str] = "fill"
+    summary: ClassVar[str] = "nodes: filled in index order by cores alone (Slurm's cons_res)"
+    grace: str = parameter("0", "seconds a job may run past its limit, or unlimited")
+
+    def __post_init__(self) -> None:
+        self.seconds()
+
+    def seconds(self) -> int | None:
+        """The grace in seconds, None if nobody is ever killed.
+
+        Examples
+        --------
+        >>> Filled(grace="300").seconds(), Filled(grace="unlimited").seconds()
+        (300, None)
+        """
+        if self.grace == "unlimited":
+            return None
+        if not (self.grace.isascii() and self.grace.isdigit() and len(self.grace) < 10):
+            raise PolicyError(
+                f"{self.name}: grace={self.grace} must be whole seconds from 0, or unlimited"
+            )
+        return int(self.grace)
+
+
+@dataclass(frozen=True)
+class Capped(Filled):
+    """Bandwidth is a hard limit too: on no node more is given out than it has (LessC)."""
+
+    name: ClassVar[str] = "capped"
+    summary: ClassVar[str] = "nodes: as fill, but never more bandwidth than a node has (LessC)"
+
+
 NAMED: dict[str, Place] = {
-    part.name: part() for part in (BestFit, FirstFit, LessConsume, LeastSlowdown)
+    part.name: part() for part in (BestFit, FirstFit, LessConsume, LeastSlowdown, Filled, Capped)
 }

@@ -112,6 +112,18 @@ def hperf_workload(name: str, *, seed: Seed, cores: int = CORES, span: int = SPA
     )
 
 
+def tag_name(workload: Workload, tag: int) -> str:
+    """The name behind a tag's number: an application of Table 3.1, else the number as a text.
+
+    Examples
+    --------
+    >>> tag_name(hperf_workload("high", seed=1), 0)
+    'synthetichigh'
+    """
+    thesis = workload.name.startswith("hperf-") and 0 <= tag < len(TAGS)
+    return TAGS[tag] if thesis else str(tag)
+
+
 def _application(kind: str, size: int) -> Application:
     """The class's application of the nearest power of two (by its logarithm, halves up)."""
     wanted = 1 << math.floor(math.log2(size) + 0.5)

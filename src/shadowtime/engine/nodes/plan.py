@@ -65,6 +65,8 @@ def refuse_nonsense(policy: Policy) -> None:
     name = policy.name
     if not isinstance(policy.order, order.Fcfs):
         raise PolicyError(f"{name}: on nodes the queue is in arrival order: use order=fcfs")
+    if isinstance(policy.estimate, estimate.ByTag):
+        raise PolicyError(f"{name}: estimate=by-tag goes with place=capped")
     if isinstance(policy.estimate, estimate.Last):
         raise PolicyError(
             f"{name}: on nodes a prediction is made once, at submission: use last-two or requested"

@@ -50,6 +50,10 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     >>> made.end.tolist(), made.place[0], made.penalised.tolist()
     ([14, 14], 'n1:2', [4, 4])
     """
+    if isinstance(policy, Policy) and isinstance(policy.place, place.Filled):
+        from shadowtime.engine.nodes.slurm_run import simulate_slurm
+
+        return simulate_slurm(workload, cluster, policy)
     from shadowtime.engine.nodes import passes
 
     chosen = parameters(policy) if isinstance(policy, Policy) else {}

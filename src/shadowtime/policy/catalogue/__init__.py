@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.policy.catalogue import class_partitioning, classic, ibb, pv_easy, rua
+from shadowtime.policy.catalogue import class_partitioning, classic, hperf, ibb, pv_easy, rua
 
 if TYPE_CHECKING:
     from shadowtime.policy.policy import Policy
 
-MODULES = (classic, class_partitioning, pv_easy, ibb, rua)
+MODULES = (classic, class_partitioning, pv_easy, ibb, rua, hperf)
 
 
 def catalogue() -> list[Policy]:

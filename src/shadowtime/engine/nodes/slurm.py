@@ -1,0 +1,212 @@
+"""Slurm's scheduler on nodes: plans for all queued jobs at every pass (spec 6.3).
+
+In arrival order every job gets the earliest start at which its nodes have, for its whole limit,
+the cores it needs and (LessC, HPerf) the bandwidth it is counted with; nodes are filled in index
+order. Who can start now does. Under HPerf a finished job leaves a record of its tag behind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.events import DONE, PASS_DUE
+from shadowtime.engine.nodes.events import advance, carry_out_starts
+from shadowtime.kernel import fields
+from shadowtime.kernel.fields import ENDS_AT, WHICH
+from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.nodes import fields as nodes
+from shadowtime.kernel.nodes.book import (
+    BEGIN,
+    BY_RATE,
+    BY_TAG,
+    COUNT,
+    FREE,
+    FROM,
+    LATE,
+    LENGTH,
+    LOOKED,
+    MEASURED,
+    NODES,
+    PLACE_BITS,
+    PLACES,
+    PROCS,
+    RECORDS,
+    RESUME,
+    ROW,
+    RUNNING,
+    SUM,
+    TAG,
+    TAKE,
+    UNTIL,
+    WISH,
+    clear,
+    cut,
+    earliest,
+    look_up,
+    share_of,
+    write_on,
+)
+from shadowtime.kernel.nodes.table import claim, enlist
+from shadowtime.kernel.queue import dequeue, gather
+from shadowtime.kernel.registers import ARRIVED, DECISIONS, STARTED, WAITING
+from shadowtime.kernel.registers import NOW as CLOCK
+from shadowtime.kernel.running import BACKFILLED, RESERVED, log
+from shadowtime.kernel.running import HEAD as AS_HEAD
+
+BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
+ROOM_NEEDED = 2
+"""The book has too few segments for this pass: give it more and call again."""
+
+
+@entry
+def run(s: Any, w: Any, t: Any, r: Any, b: Any) -> int:
+    """The event loop with this pass."""
+    while b.par[RESUME] != 0 or advance(s, w, t, r) == PASS_DUE:
+        now = s.reg[CLOCK]
+        t.par[nodes.NOW] = now
+        if b.par[RESUME] == 0:
+            forget_ended(w, t, r, b, now)
+            look_up_arrivals(s, b)
+        if s.reg[WAITING] > 0:
+            if 2 * (b.par[RUNNING] + s.reg[WAITING]) + 3 > b.when.shape[1]:
+                b.par[RESUME] = 1
+                return ROOM_NEEDED
+            b.par[RESUME] = 0
+            decide(s, b, now)
+            occupy(s, t, b, now)
+            carry_out_starts(s, w, t, r)
+    return DONE
+
+
+@routine
+def decide(s: Any, b: Any, now: int) -> None:
+    """One pass: touches the queue, the log of decisions and the book alone."""
+    count = gather(s, b.found)
+    fill(b, now)
+    last = last_that_may_start(b, count)
+    blocked = False
+    for i in range(count):
+        job = b.found[i]
+        if i > last and (blocked or s.job[job, BLOCKED_AT] >= 0):
+            break  # plans only matter to those behind who could start now
+        at = earliest(b, job)
+        start = b.when[BEGIN, at]
+        book_taken(b, job, at, start + b.job[job, LENGTH])
+        if start == now:
+            reason = AS_HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED
+            s.job[job, REASON] = BACKFILLED if blocked else reason
+            begin(s, b, job, now)
+        elif not blocked:
+            blocked = True
+            if s.job[job, BLOCKED_AT] < 0:
+                s.job[job, BLOCKED_AT] = now
+                s.job[job, PROMISED] = start
+
+
+@kernel
+def fill(b: Any, now: int) -> None:
+    """Write the running jobs into the book: until their limits, or the next second if past."""
+    clear(b, now)
+    for i in range(b.par[RUNNING]):
+        job = b.running[i]
+        last = cut(b, max(b.job[job, UNTIL], now + 1))
+        for p in range(b.job[job, FROM], b.job[job, FROM] + b.job[job, COUNT]):
+            node = b.places[p] >> PLACE_BITS
+            some = b.places[p] & ((1 << PLACE_BITS) - 1)
+            write_on(b, node, some, b.job[job, WISH], 0, last)
+
+
+@kernel
+def last_that_may_start(b: Any, count: int) -> int:
+    """Place of the last waiting job that the free cores of this moment could hold, -1 if none."""
+    last = -1
+    free = b.when[FREE, b.when[ROW, 0]]
+    for i in range(count):
+        job = b.found[i]
+        if b.par[LATE] != 0:
+            look_up(b, job)
+        if b.job[job, PROCS] <= free:
+            last = i
+    return last
+
+
+@kernel
+def book_taken(b: Any, job: int, at: int, end: int) -> None:
+    """Write the plan in TAKE into the book."""
+    last = cut(b, end)
+    for node in range(b.par[NODES]):
+        if b.node[TAKE, node] > 0:
+            write_on(b, node, b.node[TAKE, node], b.job[job, WISH], at, last)
+
+
+@kernel
+def begin(s: Any, b: Any, job: int, now: int) -> None:
+    """Start a job now where TAKE says."""
+    par = b.par
+    b.job[job, UNTIL] = now + b.job[job, LENGTH]
+    b.job[job, FROM] = par[PLACES]
+    for node in range(par[NODES]):
+        if b.node[TAKE, node] > 0:
+            b.places[par[PLACES]] = node << PLACE_BITS | b.node[TAKE, node]
+            par[PLACES] += 1
+    b.job[job, COUNT] = par[PLACES] - b.job[job, FROM]
+    b.running[par[RUNNING]] = job
+    par[RUNNING] += 1
+    dequeue(s, job)
+    log(s, STARTED, job)
+
+
+@routine
+def occupy(s: Any, t: Any, b: Any, now: int) -> None:
+    """The jobs that were started take their processors in the world."""
+    for i in range(s.reg[DECISIONS]):
+        job = s.did[WHICH, i]
+        until = b.job[job, UNTIL]
+        for p in range(b.job[job, FROM], b.job[job, FROM] + b.job[job, COUNT]):
+            node = b.places[p] >> PLACE_BITS
+            claim(t, job, node, b.places[p] & ((1 << PLACE_BITS) - 1), until, t.par[nodes.HOLD])
+        enlist(t, job, until)
+        t.job[job, nodes.START] = now
+
+
+# ---------------------------------------------------------------------------- learning
+@routine
+def forget_ended(w: Any, t: Any, r: Any, b: Any, now: int) -> None:
+    """Take ended jobs off the running list; what they drew becomes a record of their tag."""
+    kept = 0
+    for i in range(b.par[RUNNING]):
+        job = b.running[i]
+        if w.truth[job, ENDS_AT] >= 0:
+            b.running[kept] = job
+            kept += 1
+        elif b.par[BY_TAG] != 0 and b.job[job, TAG] >= 0:
+            tag = b.job[job, TAG]
+            b.tag[tag, SUM] += measured(t, r, b, job, now)
+            b.tag[tag, RECORDS] += 1
+    b.par[RUNNING] = kept
+
+
+@kernel
+def measured(t: Any, r: Any, b: Any, job: int, now: int) -> int:
+    """What the counters say of an ended job, in grains; its own slowdown counts if BY_RATE."""
+    amount = b.job[job, MEASURED]
+    elapsed = now - t.job[job, nodes.START]
+    if b.par[BY_RATE] == 0 or elapsed == 0:
+        return amount
+    unit = r.par[nodes.UNIT]
+    work = 0
+    p = t.job[job, nodes.FIRST]
+    for i in range(b.job[job, FROM], b.job[job, FROM] + b.job[job, COUNT]):
+        some = b.places[i] & ((1 << PLACE_BITS) - 1)
+        work += some * (r.job[job, nodes.RUN] * unit - r.part[p, nodes.LEFT])
+        p = t.proc[p, nodes.NEXT]
+    return share_of(amount, work, b.job[job, PROCS] * unit * elapsed)
+
+
+@kernel
+def look_up_arrivals(s: Any, b: Any) -> None:
+    """The demand of every new job, by its tag; frozen unless predict=start."""
+    if b.par[BY_TAG] != 0:
+        for job in range(b.par[LOOKED], s.reg[ARRIVED]):
+            look_up(b, job)
+    b.par[LOOKED] = s.reg[ARRIVED]

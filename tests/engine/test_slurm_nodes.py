@@ -1,0 +1,110 @@
+"""Slurm's policies on nodes (consres, lessc, hperf) equal the slow reference to the second."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_nodes
+from engine.node_worlds import COLUMNS, as_cluster, as_workload, penalised_of, places_of, rows_of
+from naive_nodes import Machine, NodeJob, NodeResult
+from shadowtime.engine import simulate
+from shadowtime.policy import parse_policy
+from shadowtime.schedule import Schedule
+from shadowtime.types import NO_LIMIT
+
+CAP = 1000
+SLOPE = Fraction(1, 2)
+
+
+@st.composite
+def slurm_worlds(draw: st.DrawFn, *, most: int = 12) -> tuple[list[NodeJob], Machine]:
+    """Jobs with tags on a machine that could hold each of them alone, at 1.3 times its demand."""
+    machine = Machine(draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 3, 4])), CAP)
+    spread = draw(st.sampled_from([0, 3, 20, 60]))
+    lengths = st.sampled_from([1, 2, 3, 4, 5, 7, 10, 16, 25, 40])
+    kinds = draw(st.lists(st.sampled_from([0, 100, 300, 400, 667, 750]), min_size=1, max_size=3))
+    jobs = []
+    for number in draw(st.permutations(range(1, draw(st.integers(1, most)) + 1))):
+        request = draw(lengths)
+        run = draw(st.one_of(st.just(request), lengths, st.just(max(1, request * 4 // 5))))
+        kind = draw(st.integers(0, len(kinds) - 1))
+        b = kinds[kind]
+        worst = max(kinds) * 13 / 10
+        room = min(machine.cores, math.floor(CAP / worst)) if worst > 0 else machine.cores
+        width = draw(st.integers(1, max(1, machine.nodes * min(room, 2))))
+        width = min(width, machine.nodes * max(1, room))
+        tag = str(draw(st.sampled_from([kind, kind, 0])))  # now and then a tag is shared
+        submit = draw(st.integers(0, spread))
+        jobs.append(NodeJob(number, submit, (width,), request, run, request, bandwidth=b, tag=tag))
+    return jobs, machine
+
+
+def simulated(jobs: list[NodeJob], machine: Machine, policy: str) -> Schedule:
+    """The engine on a naive world."""
+    workload = as_workload(jobs)
+    ordered = sorted(jobs, key=lambda job: job.priority)
+    tags = np.array([int(job.tag) for job in ordered])
+    workload = workload.replace(extra={**workload.extra, "tag": tags})
+    cluster = as_cluster(machine, law="sloped", slope=float(SLOPE))
+    return simulate(workload, cluster, parse_policy(policy))
+
+
+def assert_same(schedule: Schedule, result: NodeResult, grace: int | None) -> None:
+    """Equal job by job: times, reasons, kills, limits, places, exact delays, passes."""
+    theirs = [(row.id, *(int(getattr(row, c)) for c in COLUMNS)) for row in result.result.rows]
+    assert rows_of(schedule) == theirs
+    assert places_of(schedule) == result.place
+    assert penalised_of(schedule) == result.penalised
+    assert schedule.counters["passes"] == result.result.passes
+    assert schedule.limit is not None
+    limits = dict(zip(schedule.job_id.tolist(), schedule.limit.tolist(), strict=True))
+    assert limits == {j: NO_LIMIT if grace is None else r + grace for j, r in result.limit.items()}
+
+
+def first_measures(jobs: list[NodeJob], factor: Fraction) -> dict[str, list[Fraction]]:
+    """One record a tag, of the first job that has it."""
+    found: dict[str, list[Fraction]] = {}
+    for job in sorted(jobs, key=lambda job: job.priority):
+        whole = Fraction(math.floor(factor * job.bandwidth * 1000), 1000)
+        found.setdefault(job.tag, [whole])
+    return found
+
+
+def preloaded(jobs: list[NodeJob], machine: Machine, **options: Any) -> NodeResult:
+    known = first_measures(jobs, naive_nodes.TCM_FACTOR)
+    return naive_nodes.hperf(jobs, machine, preloaded=known, **options)
+
+
+OVER = {"1": Fraction(13, 10)}
+POLICIES: dict[str, Any] = {
+    "consres": naive_nodes.consres,
+    "lessc": naive_nodes.lessc,
+    "hperf": naive_nodes.hperf,
+    "hperf(predict=start)": lambda j, m, **o: naive_nodes.hperf(j, m, predict="start", **o),
+    "hperf(record=rate)": lambda j, m, **o: naive_nodes.hperf(j, m, record="rate", **o),
+    "hperf(share=1)": lambda j, m, **o: naive_nodes.hperf(j, m, excl_ppn=1, **o),
+    "hperf(factor=0.8/1:1.3)": lambda j, m, **o: naive_nodes.hperf(j, m, tcm_factor=OVER, **o),
+    "hperf(preloaded=yes)": preloaded,
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=60, deadline=None)
+@given(world=slurm_worlds(), grace=st.sampled_from([0, 3, None]))
+def test_equals_the_reference(policy: str, world: Any, grace: int | None) -> None:
+    """Every policy, grace and way of measuring."""
+    jobs, machine = world
+    if policy == "hperf(share=1)" and any(job.procs > machine.nodes for job in jobs):
+        jobs = [job for job in jobs if job.procs <= machine.nodes]
+    said = "unlimited" if grace is None else str(grace)
+    text = f"{policy[:-1]}, grace={said})" if policy.endswith(")") else f"{policy}(grace={said})"
+    theirs = POLICIES[policy](jobs, machine, grace=grace, slope=SLOPE)
+    ours = simulated(jobs, machine, text)
+    assert_same(ours, theirs, grace)
