@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.workload.applications import applications
 from shadowtime.workload.lublin import draw_runs, draw_sizes
 from shadowtime.workload.lublin_arrivals import arrivals
 from shadowtime.workload.lublin_model import TYPELESS
@@ -108,20 +109,33 @@ def hperf_workload(name: str, *, seed: Seed, cores: int = CORES, span: int = SPA
             "bandwidth": np.array([app.bandwidth for app in apps]),
             "tag": np.array([TAGS.index(app.tag) for app in apps]),
         },
+        executable=[TAGS.index(app.tag) + 1 for app in apps],
+        header=("; Version: 2.2", f"; MaxJobs: {jobs}", *_described()),
         machine={"procs": cores},
     )
 
 
 def tag_name(workload: Workload, tag: int) -> str:
-    """The name behind a tag's number: an application of Table 3.1, else the number as a text.
+    """The name behind a tag's number, from Table 3.1 or the log's header; else the number itself.
 
     Examples
     --------
     >>> tag_name(hperf_workload("high", seed=1), 0)
     'synthetichigh'
     """
-    thesis = workload.name.startswith("hperf-") and 0 <= tag < len(TAGS)
-    return TAGS[tag] if thesis else str(tag)
+    if "tag" in workload.extra:
+        thesis = workload.name.startswith("hperf-") and 0 <= tag < len(TAGS)
+        return TAGS[tag] if thesis else str(tag)
+    known = applications(workload.header)
+    return known[tag].name if tag in known else str(tag)
+
+
+def _described() -> tuple[str, ...]:
+    """Header lines that name the applications, for logs written as SWF."""
+    drawn = {app.tag: app.bandwidth for app in APPLICATIONS}
+    return tuple(
+        f"; Executable: {number} {tag} bandwidth={drawn[tag]}" for number, tag in enumerate(TAGS, 1)
+    )
 
 
 def _application(kind: str, size: int) -> Application:
