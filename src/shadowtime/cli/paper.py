@@ -13,7 +13,7 @@ from shadowtime.errors import UsageError
 if TYPE_CHECKING:
     from shadowtime.study.papers import Paper, Reproduction
 
-PAPERS = {"pv-easy": "pv_easy", "ibb": "ibb", "rua": "rua"}
+PAPERS = {"pv-easy": "pv_easy", "ibb": "ibb", "rua": "rua", "hperf": "hperf"}
 """The papers that can be carried out, and their folders in study/papers."""
 
 GENERATED = (
@@ -34,10 +34,8 @@ GENERATED = (
 @click.option(
     "--seeds",
     type=click.IntRange(min=1, max=1000),
-    default=10,
-    show_default=True,
     metavar="N",
-    help="Runs behind each point that chance has a hand in.",
+    help="Runs behind each point that chance has a hand in. [default: 10; hperf 30]",
 )
 @click.option("--quick", is_flag=True, help="Fewer points and runs, where a paper takes minutes.")
 @options.folder
@@ -46,7 +44,7 @@ GENERATED = (
 def command(
     name: str,
     traces: str | None,
-    seeds: int,
+    seeds: int | None,
     quick: bool,
     folder: str | None,
     as_json: bool,
@@ -54,8 +52,8 @@ def command(
 ) -> None:
     """Carry out the study of a paper again: its tables, figures and claims with our numbers.
 
-    NAME is pv-easy, ibb or rua. Every number stands beside the published one, every claim gets a
-    verdict with the evidence, and what does not reproduce is said.
+    NAME is pv-easy, ibb, rua or hperf. Every number stands beside the published one, every claim
+    gets a verdict with the evidence, and what does not reproduce is said.
 
     \b
     shadowtime paper pv-easy --traces logs
@@ -67,7 +65,7 @@ def command(
     paper: Paper = import_module(f"shadowtime.study.papers.{PAPERS[name]}").PAPER
     if quick and paper.quick is None:
         raise UsageError(f"{name} has no quick form: try --seeds 1")
-    found = _carried_out(paper, traces or None, seeds, quick=quick)
+    found = _carried_out(paper, traces or None, seeds or paper.seeds, quick=quick)
     typed = options.command_line()
     if folder:
         write_paper(found, folder, command=typed)
@@ -89,8 +87,10 @@ def _carried_out(paper: Paper, traces: str | None, seeds: int, *, quick: bool) -
     from shadowtime.study.papers import carry_out, find_subjects
 
     with working("reading the logs"), compile_notice("the log reader", "a few seconds"):
-        subjects, missing = find_subjects(paper.logs, traces)
-    if subjects[0].generated:
+        subjects, missing = (
+            (paper.subjects(), []) if paper.subjects else find_subjects(paper.logs, traces)
+        )
+    if subjects[0].generated and not paper.subjects:
         note(GENERATED.format(", ".join(f"{log.file}.gz" for log in paper.logs)))
     if missing:
         note(f"left out, as they are not in {traces}: {', '.join(missing)}")

@@ -12,7 +12,6 @@ from shadowtime.trace.condor_history import is_history, parse_condor_history
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.slurm_csv import is_slurm_csv, parse_slurm_csv
 from shadowtime.trace.swf import BadLines, parse_swf
-from shadowtime.workload.applications import described
 from shadowtime.workload.clean import clean
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def read(
     """Read and clean a job log of any format we know, plain or gzip.
 
     ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others say how lines are
-    read. What the header says of executables (workload/applications.py) becomes a bandwidth.
+    read.
     """
     raw = read_raw(path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited)
-    return described(clean(raw, **switches))
+    return clean(raw, **switches)

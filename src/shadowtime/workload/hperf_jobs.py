@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.workload.applications import applications
+from shadowtime.workload.applications import application_names
 from shadowtime.workload.lublin import draw_runs, draw_sizes
 from shadowtime.workload.lublin_arrivals import arrivals
 from shadowtime.workload.lublin_model import TYPELESS
@@ -126,16 +126,12 @@ def tag_name(workload: Workload, tag: int) -> str:
     if "tag" in workload.extra:
         thesis = workload.name.startswith("hperf-") and 0 <= tag < len(TAGS)
         return TAGS[tag] if thesis else str(tag)
-    known = applications(workload.header)
-    return known[tag].name if tag in known else str(tag)
+    return application_names(workload.header).get(tag, str(tag))
 
 
 def _described() -> tuple[str, ...]:
     """Header lines that name the applications, for logs written as SWF."""
-    drawn = {app.tag: app.bandwidth for app in APPLICATIONS}
-    return tuple(
-        f"; Executable: {number} {tag} bandwidth={drawn[tag]}" for number, tag in enumerate(TAGS, 1)
-    )
+    return tuple(f"; Executable: {number} {tag}" for number, tag in enumerate(TAGS, 1))
 
 
 def _application(kind: str, size: int) -> Application:

@@ -68,7 +68,7 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     nodes, cores = shape_of(cluster)
     refuse_unfit(workload, nodes * cores)
     request = np.maximum(workload.request, 1)
-    law = law_for(workload, cluster, cores)
+    law = law_for(workload, cluster, cores, estimate.Requested())
     check_range(law, cores, request)
     state, world = build(workload, cluster, estimate=request)
     table = make_table(
@@ -86,6 +86,7 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     rates = make_rates(
         run=workload.run,
         procs=workload.procs,
+        draws=law.draws,
         nodes=nodes,
         cores=cores,
         unit=law.unit,

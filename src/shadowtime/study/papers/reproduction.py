@@ -46,13 +46,15 @@ class Reproduction:
     notes: tuple[str, ...]
     choices: tuple[str, ...]
     seeds: tuple[int, ...] = ()
+    drawn: bool = False
+    """The paper itself drew its workload from a model, as we do: no log could be here."""
     runs: Mapping[str, tuple[SubjectRun, ...]] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def generated(self) -> bool:
         """No real log was there."""
-        return all(subject.generated for subject in self.subjects)
+        return not self.drawn and all(subject.generated for subject in self.subjects)
 
     def table(self, name: str) -> PaperTable:
         """A table by its name, as Table 4."""
@@ -108,6 +110,10 @@ class Paper:
     """From the subjects and the number of seeds."""
     quick: Callable[[Sequence[Subject], int], Plan] | None = None
     """The same with far fewer runs, where there is such a form."""
+    subjects: Callable[[], list[Subject]] | None = None
+    """Makes the subjects of a paper that used no log."""
+    seeds: int = 10
+    """Runs behind each point that chance has a hand in, unless told."""
 
 
 def carry_out(
