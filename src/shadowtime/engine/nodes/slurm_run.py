@@ -69,7 +69,7 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     refuse_unfit(workload, nodes * cores)
     request = np.maximum(workload.request, 1)
     law = law_for(workload, cluster, cores, estimate.Requested())
-    check_range(law, cores, request)
+    check_range(law, cores, request, predicted=False)
     state, world = build(workload, cluster, estimate=request)
     table = make_table(
         nodes=nodes,
