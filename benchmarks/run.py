@@ -25,7 +25,9 @@ from benchmarks.bench_compare import compare, metrics  # noqa: E402
 from benchmarks.bench_conservative import conservative  # noqa: E402
 from benchmarks.bench_growth import growth  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
+from benchmarks.bench_pv_easy import paper, pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
+from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_twins import easy, lxfw  # noqa: E402
 from benchmarks.inputs import LOGS, log_path  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -39,6 +41,8 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "easy": easy,
     "lxfw": lxfw,
     "conservative": conservative,
+    "pv-easy": pv_easy,
+    "resources": resources,
     "growth": growth,
     "reading": reading,
     "help": help_,
@@ -47,6 +51,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "memory": memory,
     "compare": compare,
     "metrics": metrics,
+    "paper": paper,
 }
 
 

@@ -3,6 +3,7 @@
 .. code-block:: text
 
     DIR/result.json               everything, and the command line that made it
+    DIR/result.md                 the same to read
     DIR/claims.csv                a verdict a line
     DIR/tables/table-4.csv        a cell a line: ours, the paper's, the difference
     DIR/figures/figure-4.csv      a point a line, and figure-4.svg
@@ -13,10 +14,10 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cli.paper_markdown import file_name, markdown
 from shadowtime.cli.results import as_object as result_object
 from shadowtime.cli.results import to_json, versions, write_folder
 from shadowtime.errors import UsageError
@@ -49,18 +50,19 @@ def write_paper(found: Reproduction, folder: str, *, command: str) -> Path:
     except OSError as error:
         raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None
     for table in found.tables:
-        _write_csv(root / "tables" / f"{_file_name(table.name)}.csv", table.flat())
+        _write_csv(root / "tables" / f"{file_name(table.name)}.csv", table.flat())
     for figure in found.figures:
-        name = root / "figures" / _file_name(figure.name)
+        name = root / "figures" / file_name(figure.name)
         _write_csv(name.with_suffix(".csv"), figure.flat())
         name.with_suffix(".svg").write_text(svg(figure), "utf-8")
     _write_csv(root / "claims.csv", (claim.as_dict() for claim in found.claims))
     for subject in found.subjects:
         result = _report(found, subject, command)
         content = result_object(result, Window.all())
-        write_folder(content, result, str(root / _file_name(subject.label)))
+        write_folder(content, result, str(root / file_name(subject.label)))
     whole = {**as_object(found), "command": command}
     (root / "result.json").write_text(to_json(whole) + "\n", "utf-8")
+    (root / "result.md").write_text(markdown(whole), "utf-8")
     return root
 
 
@@ -128,17 +130,6 @@ def _table(table: PaperTable) -> ReportTable:
             for row, column, cell in table.compared()
         ),
     )
-
-
-def _file_name(name: str) -> str:
-    """A name as part of a file's name.
-
-    Examples
-    --------
-    >>> _file_name("Parts, SDSC-DS")
-    'parts-sdsc-ds'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def _write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -115,10 +115,10 @@ def _cells(row: Row, beside: list[bool]) -> Iterator[str]:
         if paper:
             change = cell.difference
             yield number(cell.paper)
-            yield DASH if change is None else _signed(change)
+            yield DASH if change is None else signed(change)
 
 
-def _signed(share: float) -> str:
+def signed(share: float) -> str:
     """A difference in whole per cent, with a digit more where it is small."""
     text = f"{100 * share:+.{1 if abs(share) < 0.0995 else 0}f}%"
     return "0.0%" if text in ("+0.0%", "-0.0%") else text

@@ -1,4 +1,12 @@
-"""Slot ``preempt``: whom to stop?"""
+"""Slot ``preempt``: whom to stop?
+
+Whom is for the part to say; what becomes of a victim is one routine of the engine
+(``kernel.running.stop``): its run goes on record as an attempt with its start and its end, it keeps
+its place in the order, and all of its run lies before it again. Suspending it, or restarting it
+from a checkpoint, is another part with its costs as parameters and another end of that routine:
+what is left of the run, and how long the stop itself takes. Schedules, proofs and metrics read
+attempts, and need no change for it.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shadowtime.cli import run
+from shadowtime.cli.paper_markdown import markdown
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +32,10 @@ def test_without_logs_it_says_so_and_runs(capsys: pytest.CaptureFixture[str]) ->
     written = json.loads(Path("out/result.json").read_text())
     assert written["command"].startswith("shadowtime paper pv-easy --seeds 1")
     assert written["tables"] == found["tables"]
+    page = Path("out/result.md").read_text()
+    assert page == markdown(written), "the page can be made again from the JSON object"
+    for part in ("### Table 6", "## Claims", "](figures/figure-4.svg)", "A generated workload"):
+        assert part in page
     for name in ("tables/table-1.csv", "figures/figure-4.svg", "figures/figure-2.csv"):
         assert (Path("out") / name).stat().st_size > 100
     claims = list(csv.DictReader(Path("out/claims.csv").read_text().splitlines()))
@@ -66,3 +71,33 @@ def test_wrong_usage_is_one_sentence(
     assert run(arguments) == 2
     error = capsys.readouterr().err
     assert words in error and "Traceback" not in error
+
+
+def test_markdown_holds_the_papers_number_and_the_difference() -> None:
+    """A table with a published number; bars, angle brackets and stars stay text."""
+    cells = {"CTC": {"ours": 757.0, "paper": 736.0, "difference": 0.0285}}
+    row = {"label": "delayed | late", "group": "EASY", "unit": "h", "cells": cells}
+    alone = {"ours": 2.5, "standard_error": 0.5}
+    other = {"label": "BB* < IBB", "group": "", "unit": "", "cells": {"all": alone}}
+    page = markdown(
+        {
+            "paper": {"title": "T", "reference": "R"},
+            "generated": False,
+            "traces": [{"label": "CTC", "name": "ctc", "jobs": 1000, "processors": 430}],
+            "claims": [
+                {"claim": "a < b", "reading": "loose", "where": "Sec. 1", "paper": "90 h",
+                 "ours": "32 h", "verdict": "does not hold", "evidence": "seen"},
+            ],
+            "notes": ["One."],
+            "choices": ["Two."],
+            "tables": [
+                {"name": "Table 1", "title": "Delays", "note": "", "rows": [row]},
+                {"name": "Ours", "title": "More", "note": "So.", "rows": [other]},
+            ],
+            "figures": [],
+            "versions": {"shadowtime": "1"},
+        }
+    )  # fmt: skip
+    assert "| delayed \\| late, h | 757 | 736 | +2.9% |" in page
+    assert "| BB\\* &lt; IBB | 2.50 ±0.5 |" in page
+    assert "- ✗ *does not hold* [loose]: 32 h. seen" in page and "paper: 90 h" in page
