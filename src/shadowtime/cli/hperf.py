@@ -12,6 +12,11 @@ COMMANDS = {
     "import": Entry("Store", "Take records from a file.", "hperf_import"),
     "export": Entry("Store", "Write all records to a file.", "hperf_export"),
     "forget": Entry("Store", "Delete records of a tag, or old ones.", "hperf_forget"),
+    "collectors": Entry("Measure", "What can be measured here, and its cost.", "hperf_collectors"),
+    "calibrate": Entry("Measure", "The memory bandwidth of this node.", "hperf_calibrate"),
+    "install": Entry("Slurm", "Submit plug-in and epilog for a cluster.", "hperf_install"),
+    "publish": Entry("Slurm", "Write the table that the plug-in asks.", "hperf_publish"),
+    "epilog": Entry("Slurm", "Record the job that has just ended.", "hperf_epilog"),
 }
 
 

@@ -1,0 +1,82 @@
+"""How much bandwidth has this node? A small program in the way of STREAM.
+
+Processes run ``a = b + s * c`` over arrays far larger than any cache, all at once. As
+NumPy needs two steps for it, five arrays are moved where STREAM counts three.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MEGABYTE = 1_000_000
+MOVED = 5
+"""Arrays moved by a round: c is read and a written, then a and b are read and a is written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bandwidth:
+    """MB/s of all processes together, by their number."""
+
+    by_processes: dict[int, float]
+
+    @property
+    def capacity(self) -> float:
+        """The most that was reached."""
+        return max(self.by_processes.values())
+
+
+def calibrate(processes: Sequence[int], *, megabytes: int = 64, seconds: float = 1.0) -> Bandwidth:
+    """Measure with so many processes at once; each has three arrays of so many MB."""
+    if megabytes < 1 or seconds <= 0 or not processes or min(processes) < 1:
+        raise UsageError("give at least one process, 1 MB and some time")
+    found = {}
+    context = multiprocessing.get_context("spawn")
+    for count in processes:
+        barrier = context.Barrier(count)
+        said: Any = context.SimpleQueue()
+        workers = [
+            context.Process(target=_stream, args=(megabytes, seconds, barrier, said))
+            for _ in range(count)
+        ]
+        for worker in workers:
+            worker.start()
+        rates = [said.get() for _ in workers]
+        for worker in workers:
+            worker.join()
+        found[count] = sum(rates)
+    return Bandwidth(by_processes=found)
+
+
+def _stream(megabytes: int, seconds: float, barrier: Any, said: Any) -> None:
+    barrier.wait()
+    said.put(stream(megabytes, seconds))
+
+
+def stream(megabytes: int, seconds: float) -> float:
+    """MB/s of this process alone.
+
+    Examples
+    --------
+    >>> stream(1, 0.01) > 0
+    True
+    """
+    size = megabytes * MEGABYTE // 8
+    a, b, c = np.zeros(size), np.ones(size), np.ones(size)
+    begin = time.perf_counter()
+    rounds = 0
+    while time.perf_counter() - begin < seconds or rounds == 0:
+        np.multiply(c, 3.0, out=a)
+        np.add(a, b, out=a)
+        rounds += 1
+    took = time.perf_counter() - begin
+    return rounds * MOVED * size * 8 / took / 1e6

@@ -1,0 +1,103 @@
+"""The Slurm side of HPerf: which files, which lines of slurm.conf."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARK = "HPerf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installation:
+    """Where the plug-in lives and what it is told."""
+
+    folder: Path
+    store: str
+    gres: str = "membw"
+    capacity: int
+    field: str = "comment"
+    python: str = sys.executable
+
+    def __post_init__(self) -> None:
+        if self.capacity < 1:
+            raise UsageError(f"a node's bandwidth is a whole number of MB/s, not {self.capacity}")
+        for name, text in (("--store", self.store), ("--gres", self.gres), ("--field", self.field)):
+            if not text.isprintable() or any(sign in text for sign in "'\"\\"):
+                raise UsageError(f"{name} must hold no quotes: {text!r}")
+
+    @property
+    def table(self) -> Path:
+        """The file that the plug-in asks."""
+        return self.folder / "hperf.tsv"
+
+    @property
+    def spool(self) -> Path:
+        """Where collectors leave measurements, and records wait for a store that is down."""
+        return self.folder / "hperf-spool"
+
+    def files(self) -> dict[Path, str]:
+        """Every file with its content."""
+        known = {
+            "@TABLE@": str(self.table),
+            "@GRES@": self.gres,
+            "@CAPACITY@": str(self.capacity),
+            "@FIELD@": self.field,
+            "@DIR@": str(self.folder),
+            "@PYTHON@": self.python,
+            "@STORE@": self.store,
+            "@SPOOL@": str(self.spool),
+            "@LOG@": str(self.folder / "hperf.log"),
+        }
+        made = {}
+        for name in ("hperf.lua", "job_submit.lua", "hperf-epilog.sh"):
+            text = (files("shadowtime.hperf") / "plugin" / name).read_text("utf-8")
+            for key, value in known.items():
+                text = text.replace(key, value)
+            made[self.folder / name] = text
+        return made
+
+    def settings(self, nodes: str = "ALL") -> dict[str, list[str]]:
+        """Lines to add, by file of Slurm's configuration."""
+        return {
+            "slurm.conf": [
+                "JobSubmitPlugins=lua",
+                f"GresTypes={self.gres}",
+                f"# on every NodeName line: Gres={self.gres}:{self.capacity}",
+                "SelectType=select/cons_tres",
+                "SelectTypeParameters=CR_Core",
+                f"EpilogSlurmctld={self.folder / 'hperf-epilog.sh'}",
+            ],
+            "gres.conf": [
+                f"NodeName={nodes} Name={self.gres} Count={self.capacity} Flags=CountOnly"
+            ],
+        }
+
+    def write(self) -> list[Path]:
+        """Write the files; a submit plug-in that is not ours is refused, and nothing is written."""
+        if not self.folder.is_dir():
+            raise UsageError(f"there is no folder {self.folder}: name the one with slurm.conf")
+        plugin = self.folder / "job_submit.lua"
+        if plugin.exists() and MARK not in plugin.read_text("utf-8", "replace"):
+            raise UsageError(
+                f"{plugin} is there already and not ours: add to it the two lines with hperf that "
+                "--print shows for job_submit.lua, and keep it; --no-job-submit writes the rest"
+            )
+        return self.write_only(self.files())
+
+    def write_only(self, wanted: dict[Path, str]) -> list[Path]:
+        """Write these of the files, and make the spool and an empty table."""
+        for path, text in wanted.items():
+            path.write_text(text, encoding="utf-8")
+            path.chmod(0o755 if path.suffix == ".sh" else 0o644)
+        self.spool.mkdir(exist_ok=True)
+        if not self.table.exists():
+            self.table.write_text("")
+        return [*wanted, self.spool, self.table]

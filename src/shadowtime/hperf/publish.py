@@ -1,0 +1,44 @@
+"""The table that the submit plug-in asks: a line per tag, sorted, replaced as a whole."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.hperf.store import Average
+
+
+def table_text(averages: Mapping[str, Average]) -> bytes:
+    """Lines ``tag<TAB>MB/s``, by the bytes of the tag; Slurm counts whole numbers, rounded up.
+
+    Examples
+    --------
+    >>> from shadowtime.hperf.store import Average
+    >>> table_text({"b": Average(7.2, 1), "B": Average(3000.0, 4)})
+    b'B\\t3000\\nb\\t8\\n'
+    """
+    lines = (
+        name.encode() + f"\t{math.ceil(known.mean)}".encode() for name, known in averages.items()
+    )
+    return b"".join(line + b"\n" for line in sorted(lines, key=lambda line: line.split(b"\t")[0]))
+
+
+def publish(averages: Mapping[str, Average], path: str | Path) -> int:
+    """Replace the table at once, so that no reader ever sees half of it; how many tags."""
+    path = Path(path)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(table_text(averages))
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return len(averages)

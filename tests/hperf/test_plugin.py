@@ -1,0 +1,231 @@
+"""The submit plug-in as slurmctld runs it (Lua 5.1), and the epilog."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import program
+from shadowtime.errors import InputError, StoreError, UsageError
+from shadowtime.hperf import Record, open_store
+from shadowtime.hperf.epilog import PENDING, after_job
+from shadowtime.hperf.install import Installation
+from shadowtime.hperf.publish import publish
+from shadowtime.hperf.store import Average
+
+DRIVER = """
+slurm = {SUCCESS = 0, log_info = function() end, log_error = function() end}
+local hperf = dofile(arg[1])
+local job = {}
+for i = 2, #arg do
+  local key, value = arg[i]:match("^([^=]+)=(.*)$")
+  job[key] = tonumber(value) or value
+end
+local said = hperf.submit(job)
+print(said)
+for _, key in ipairs({"shared", "tres_per_task", "tres_per_node"}) do
+  print(key .. "=" .. tostring(job[key]))
+end
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Installation:
+    made = Installation(folder=tmp_path, store=str(tmp_path / "s.sqlite"), capacity=34_000)
+    made.write()
+    (tmp_path / "driver.lua").write_text(DRIVER)
+    return made
+
+
+def submitted(place: Installation, **job: object) -> dict[str, str]:
+    """What the plug-in makes of a job."""
+    lua = program("lua5.1", component="lua")
+    driver, code = place.folder / "driver.lua", place.folder / "hperf.lua"
+    told = [f"{key}={value}" for key, value in job.items()]
+    done = subprocess.run(
+        [lua, str(driver), str(code), *told], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    said, *rest = done.stdout.splitlines()
+    return {"said": said} | dict(line.split("=", 1) for line in rest)
+
+
+def test_a_known_tag_shares(place: Installation) -> None:
+    """Its tasks are counted with the average, rounded up; without a number of tasks its node is."""
+    publish({"cg.D.16": Average(2999.2, 3), "other": Average(5.0, 1)}, place.table)
+    made = submitted(place, comment="night run tag=cg.D.16,bw=7", num_tasks=16)
+    assert (made["tres_per_task"], made["shared"]) == ("gres:membw:3000", "nil")
+    made = submitted(place, comment="tag=cg.D.16")
+    assert (made["tres_per_task"], made["tres_per_node"]) == ("nil", "gres:membw:3000")
+
+
+def test_every_tag_of_a_table_is_found(place: Installation) -> None:
+    """Bisection finds the first, the last and all between; nothing that is not there."""
+    tags = {f"t{i * 7919 % 1000:03d}": Average(float(i + 1), 1) for i in range(60)}
+    tags |= {"a'b": Average(1.0, 1), "Z": Average(2.0, 1), "größe": Average(3.0, 1)}
+    publish(tags, place.table)
+    asked = [*tags, "nobody", "0", "zzz", "t"]
+    loop = "local h = dofile(arg[1]) for i = 2, #arg do print(tostring(h.look_up(arg[i]))) end"
+    lua = program("lua5.1", component="lua")
+    script = place.folder / "all.lua"
+    script.write_text(loop)
+    done = subprocess.run(
+        [lua, str(script), str(place.folder / "hperf.lua"), *asked],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    wanted = [str(int(a.mean)) for a in tags.values()] + ["nil"] * 4
+    assert done.stdout.split() == wanted, done.stderr
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        {"comment": "tag=unknown"},
+        {"comment": "tag=it's'\"; DROP"},
+        {"comment": "tag=" + "x" * 10_000},
+        {"comment": "tag=huge", "num_tasks": 1},
+        {"comment": "tag=big", "num_tasks": 12, "max_nodes": 1},
+    ],
+)
+def test_what_cannot_be_counted_runs_alone(place: Installation, job: dict[str, object]) -> None:
+    """Unknown, unreadable, or more than Slurm would accept: nodes of its own, never a refusal."""
+    publish({"huge": Average(40_000.0, 1), "big": Average(3000.0, 1)}, place.table)
+    made = submitted(place, **job)
+    assert made["shared"] == "0"
+    assert made["tres_per_task"] == made["tres_per_node"] == "nil"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"half a li", b"a\tnot a number\n", b"\xff\xfe\0"])
+def test_a_broken_table_holds_nobody_up(place: Installation, content: bytes | None) -> None:
+    """Missing, empty, half written or garbage: the job goes through, alone."""
+    if content is None:
+        place.table.unlink()
+    else:
+        place.table.write_bytes(content)
+    assert submitted(place, comment="tag=a", num_tasks=1)["shared"] == "0"
+
+
+def test_who_did_not_ask_is_left_alone(place: Installation) -> None:
+    """No tag, or a resource that the user named himself: nothing is changed."""
+    assert submitted(place, comment="hello")["said"] == "no tag"
+    own = submitted(place, comment="tag=x", tres_per_node="gres:gpu:1")
+    assert (own["shared"], own["tres_per_node"]) == ("nil", "gres:gpu:1")
+
+
+def test_the_whole_plugin_loads(place: Installation) -> None:
+    """job_submit.lua with the table that slurmctld gives it; also where hperf.lua is gone."""
+    lua = program("lua5.1", component="lua")
+    script = place.folder / "load.lua"
+    script.write_text(
+        "slurm = {SUCCESS = 0, log_info = print, log_error = print}\n"
+        "dofile(arg[1])\nlocal job = {comment = 'tag=a'}\n"
+        "print(slurm_job_submit(job, {}, 0), slurm_job_modify(job, {}, {}, 0), job.shared)\n"
+    )
+    command = [lua, str(script), str(place.folder / "job_submit.lua")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1].split() == ["0", "0", "0"], done.stderr
+    (place.folder / "hperf.lua").unlink()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1].split() == ["0", "0", "nil"], done.stderr
+
+
+def test_a_plugin_of_the_site_is_kept(tmp_path: Path) -> None:
+    """Another job_submit.lua is refused with what to do, and nothing is written."""
+    mine = tmp_path / "job_submit.lua"
+    mine.write_text("-- rules of this site\n")
+    plan = Installation(folder=tmp_path, store="s", capacity=1)
+    with pytest.raises(UsageError, match="not ours"):
+        plan.write()
+    assert [p.name for p in tmp_path.iterdir()] == ["job_submit.lua"]
+    with pytest.raises(UsageError, match="no quotes"):
+        Installation(folder=tmp_path, store="it's", capacity=1)
+
+
+# ---------------------------------------------------------------------------- the epilog
+JOB = {"SLURM_JOB_ID": "42", "SLURM_CLUSTER_NAME": "c1"}
+PERF = "46875000,,LLC-load-misses,1,100.00,,\n1000000000,ns,duration_time,1,100.00,,\n"
+
+
+def test_what_was_measured_is_recorded_once(place: Installation) -> None:
+    """The collector's figure goes before the declared one; the table follows; once a job."""
+    store = open_store(place.store)
+    (place.spool / "42.perf").write_text(PERF)
+    job = JOB | {"SLURM_JOB_COMMENT": "tag=cg,bw=7"}
+
+    def end() -> str:
+        return after_job(job, lambda: store, spool=place.spool, table=place.table, now=9)
+
+    assert end() == "1 recorded, 0 known already"
+    assert end() == "0 recorded, 1 known already"
+    assert store.average("cg") == (3000.0, 1)
+    assert place.table.read_text() == "cg\t3000\n"
+
+
+def test_nothing_is_invented(place: Installation) -> None:
+    """No tag or no measurement: no record. A broken measurement is named."""
+    store = open_store(place.store)
+    for comment in ("", "hello", "tag=cg"):
+        job = JOB | {"SLURM_JOB_COMMENT": comment}
+        said = after_job(job, lambda: store, spool=place.spool, table=None, now=9)
+        assert "nothing recorded" in said
+    (place.spool / "42.json").write_text('{"bandwidth": 3')
+    with pytest.raises(InputError, match="half written"):
+        after_job(
+            JOB | {"SLURM_JOB_COMMENT": "tag=cg"},
+            lambda: store,
+            spool=place.spool,
+            table=None,
+            now=9,
+        )
+    assert store.averages() == {}
+
+
+def test_a_store_that_is_down_loses_nothing(place: Installation) -> None:
+    """Records wait in the spool and go in with the next job's."""
+
+    def down() -> None:
+        raise StoreError("the store x does not answer")
+
+    for number in (1, 2):
+        job = {"SLURM_JOB_ID": str(number), "SLURM_JOB_COMMENT": "tag=cg,bw=100"}
+        said = after_job(job, down, spool=place.spool, table=None, now=9)  # type: ignore[arg-type]
+        assert "does not answer" in said
+    assert len((place.spool / PENDING).read_text().splitlines()) == 2
+    store = open_store(place.store)
+    job = {"SLURM_JOB_ID": "3", "SLURM_JOB_COMMENT": "tag=cg,bw=400"}
+    assert after_job(job, lambda: store, spool=place.spool, table=None, now=9).startswith("3 rec")
+    assert store.average("cg") == (200.0, 3)
+    assert not (place.spool / PENDING).exists()
+
+
+def test_the_hook_itself_always_exits_with_0(place: Installation) -> None:
+    """The shell script, run as Slurm would: records; with a broken store still 0."""
+    environment = {"SLURM_JOB_ID": "7", "SLURM_JOB_COMMENT": "tag=cg,bw=100"}
+    environment["PYTHONPATH"] = ":".join(p for p in sys.path if p)
+    script = str(place.folder / "hperf-epilog.sh")
+    done = subprocess.run([script], env=environment, timeout=60)
+    assert done.returncode == 0
+    log = (place.folder / "hperf.log").read_text()
+    assert "job 7: 1 recorded" in log, log
+    Path(place.store).write_bytes(b"not a database" * 100)
+    environment["SLURM_JOB_ID"] = "8"
+    assert subprocess.run([script], env=environment, timeout=60).returncode == 0
+    waiting = [json.loads(line) for line in (place.spool / PENDING).read_text().splitlines()]
+    assert [record["key"] for record in waiting] == ["slurm/8"]
+
+
+def test_published_tables_are_sorted_by_bytes(tmp_path: Path) -> None:
+    """As the plug-in bisects them, whatever the locale."""
+    names = ["b", "a", "B", "é", "a b", "a.b"]
+    store = open_store(str(tmp_path / "s"))
+    store.add([Record(tag=name, bandwidth=1.0) for name in names])
+    publish(store.averages(), tmp_path / "t")
+    lines = (tmp_path / "t").read_bytes().splitlines()
+    assert lines == sorted(lines, key=lambda line: line.split(b"\t")[0])
+    assert len(lines) == len(names)
