@@ -11,7 +11,7 @@ import sys
 
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
-from shadowtime.testing import small_worlds
+from shadowtime.testing import small_host_worlds, small_worlds
 
 POLICIES = [
     "fcfs",
@@ -28,18 +28,23 @@ POLICIES = [
     "ibb",
 ]
 
+ON_HOSTS = ["easy", "lxfw(reserve=3)", "part-l-sm", "part-l-a"]
+
 
 def digests() -> dict[str, str]:
     """A digest of starts, reasons, promises and kills by policy."""
-    found = {}
-    for name in POLICIES:
-        digest = hashlib.sha256()
-        for _, workload, cluster in small_worlds():
-            schedule = simulate(workload, cluster, parse_policy(name))
-            for column in ("start", "reason", "promised", "blocked_at", "kills"):
-                digest.update(getattr(schedule, column).astype("int64").tobytes())
-        found[name] = digest.hexdigest()
-    return found
+    on_hosts = {f"{name} on hosts": digest(name, small_host_worlds()) for name in ON_HOSTS}
+    return {name: digest(name, small_worlds()) for name in POLICIES} | on_hosts
+
+
+def digest(policy: str, worlds: list) -> str:
+    """One policy's."""
+    made = hashlib.sha256()
+    for _, workload, cluster in worlds:
+        schedule = simulate(workload, cluster, parse_policy(policy))
+        for column in ("start", "reason", "promised", "blocked_at", "kills"):
+            made.update(getattr(schedule, column).astype("int64").tobytes())
+    return made.hexdigest()
 
 
 if __name__ == "__main__":

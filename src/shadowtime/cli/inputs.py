@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.cli.compiling import compile_notice
+from shadowtime.cli.console import note
 from shadowtime.cli.progress import working
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.workload import Workload
+
+
+LISTED = 20
+"""So many jobs that fit nowhere are named one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +40,7 @@ def load(
     from shadowtime.trace import read
     from shadowtime.workload.clean import fit
     from shadowtime.workload.demand import Demands
+    from shadowtime.workload.fit import too_wide_jobs
 
     draws = None if demand is None else Demands.parse(demand)
     machine = None if cluster is None else parse_cluster(cluster)
@@ -46,4 +52,16 @@ def load(
     if machine is None:
         machine = parse_cluster(None, machine=workload.machine)
     fitting = fit(workload, machine, too_wide=cleaning.too_wide)
+    if fitting.cleaning["too_wide_dropped"]:
+        note(f"left out, for want of a place to run: {_listed(too_wide_jobs(workload, machine))}")
     return fitting if draws is None else draws.draw(fitting), machine
+
+
+def _listed(jobs: Workload) -> str:
+    """Jobs by id with what they ask for."""
+    told = []
+    for job, needs in zip(jobs.job_id.tolist(), jobs.demand.tolist(), strict=True):
+        amounts = (f"{n} {name}" for n, name in zip(needs, jobs.resources, strict=True))
+        told.append(f"job {job} ({', '.join(amounts)})")
+    more = f" and {len(told) - LISTED} more" if len(told) > LISTED else ""
+    return ", ".join(told[:LISTED]) + more

@@ -1,4 +1,4 @@
-"""What ``--cluster`` takes: ``pool:430``, ``pool:1024,memory=1TB``, a file, or nothing."""
+"""What ``--cluster`` takes: ``pool:430``, ``pool:1024,memory=1TB``, a file, ``o2k``, or nothing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.cluster import Cluster, Host
+from shadowtime.cluster.examples import NAMES, example
 from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
 from shadowtime.cluster.units import parse_memory
@@ -30,6 +31,7 @@ def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None)
     with or without B or iB, 1024-based; a bare number is KB. Other resources are plain counts.
     Anything else is a file: TOML (see :mod:`shadowtime.cluster.toml`), a slurm.conf, or the output
     of ``scontrol show node --oneliner``, with that of ``show partition`` below it where wanted.
+    A machine of the package is named in one word (``o2k``), unless a file has that name.
     ``None``: a pool as large as the log's header says (``machine``: procs, else nodes).
 
     Examples
@@ -51,6 +53,8 @@ def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None)
     path = Path(text)
     if text.endswith(".toml") or (text and _is_file(path)):
         return _from_file(path)
+    if text.strip().lower() in NAMES:
+        return example(text.strip().lower())
     hint = f"did you mean pool:{text}? Else {_HELP}" if text.strip().isdigit() else _HELP
     raise ClusterError(f"{text!r} does not name a machine: {hint}")
 

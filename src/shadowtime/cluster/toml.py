@@ -16,7 +16,12 @@
     licences = 2
     features = ["fast"]        # any other key is kept in Cluster.options["groups"]["big"]
 
-Other keys of ``[cluster]`` and other tables (partitions, outages, dedicated limits ...) are kept in
+    [dedicated]                # jobs above any of these take a whole host while they run
+    procs = 64
+    memory = "25GB"
+    exclusive = true           # default; false: they share hosts like all others
+
+Other keys of ``[cluster]`` and other tables (partitions, outages ...) are kept in
 ``Cluster.options`` as they stand. ``[[nodes]]`` may be written for ``[[hosts]]``, ``cpus`` for
 ``procs`` and ``mem`` for ``memory``.
 """
@@ -100,6 +105,9 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
     if sum(host.capacity[0] for host in hosts) > MAX_PROCS:
         raise ClusterError(f"{path}: more than {MAX_PROCS} processors in all")
     options = {**head, **said}
+    if "dedicated" in options:
+        usual = options.get("dedicated_exclusive", True)
+        options |= _dedicated(options["dedicated"], resources, path, unit, usual)
     if any(kept.values()):
         options["groups"] = kept
     return Cluster(
@@ -114,6 +122,25 @@ def _resources(told: object, groups: list[dict[str, Any]], path: str) -> tuple[s
         raise ClusterError(f'{path}: resources must be a list like ["procs", "memory"]')
     names = [_ALIAS.get(str(name), str(name)) for name in told]
     return ("procs", *(name for name in names if name != "procs"))
+
+
+def _dedicated(
+    said: object, resources: tuple[str, ...], path: str, unit: int, usual: object
+) -> dict[str, dict[str, int] | bool]:
+    """The options of :func:`shadowtime.cluster.dedicated.dedicated`."""
+    if not isinstance(said, dict):
+        raise ClusterError(f"{path}: dedicated must be a table: write [dedicated] and procs = 64")
+    limits: dict[str, object] = {_ALIAS.get(key, str(key)): said[key] for key in said}
+    exclusive = limits.pop("exclusive", usual)
+    if not isinstance(exclusive, bool):
+        raise ClusterError(f"{path}: dedicated: exclusive must be true or false")
+    strange = [name for name in limits if name not in resources]
+    if strange or not limits:
+        wrong = f"does not count {strange[0]}" if strange else "needs a limit"
+        raise ClusterError(f"{path}: dedicated {wrong}: give some of {', '.join(resources)}")
+    where = f"{path}: dedicated"
+    found = {name: _amount(value, name, where, unit) for name, value in limits.items()}
+    return {"dedicated": found, "dedicated_exclusive": exclusive}
 
 
 def _amount(value: object, key: str, where: str, unit: int) -> int:

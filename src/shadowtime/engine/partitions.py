@@ -95,3 +95,20 @@ def refuse_homeless(part: ByClass, cluster: Cluster, workload: Workload) -> None
             f"{workload.job_id[first]} ({names[int(kinds[first])]}, "
             f"{workload.procs[first]} processors); give its class more or larger hosts"
         )
+
+
+def hosts_with_a_tier(tier: Any) -> Any:
+    """For each table and class its hosts in order; the last entry says how many they are."""
+    among = np.zeros((*tier.shape[:2], tier.shape[2] + 1), np.int64)
+    for table, kind in np.ndindex(*tier.shape[:2]):
+        found = np.flatnonzero(tier[table, kind] >= 0)
+        among[table, kind, : len(found)] = found
+        among[table, kind, -1] = len(found)
+    return among
+
+
+def most_reservations(cap: Any, widest: int) -> int:
+    """How many reservations a host can be given at most under the caps of its group."""
+    return max(
+        int(count) if times == 0 else min(int(count), int(times) * widest) for count, times in cap
+    )

@@ -2,23 +2,22 @@
 
 Best fit leaves the fewest processors, then the least of each further resource, then the lowest
 index. The partition part's tables come first (spec 3.4): ``tier`` says which hosts a class of jobs
-may use, and in which order of preference; ``group`` and ``cap`` bound the reservations.
+may use, and in which order of preference; caps.py bounds the reservations.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.fields import CAPACITY, CLASS, FREE, NEED
+from shadowtime.kernel.caps import may_reserve
+from shadowtime.kernel.fields import CLASS, FREE
 from shadowtime.kernel.jit import kernel
-from shadowtime.kernel.profile import earliest_on, holds_until
+from shadowtime.kernel.profile import earliest_on, holds_until, needs_no_less
 from shadowtime.kernel.registers import NEVER, NOW
 from shadowtime.kernel.running import fits, need_on
 
 RUN, RESERVE = 0, 1
 """Tables of tiers: -1 where a class may not go."""
-RESERVATIONS, TIMES = 0, 1
-"""Caps of a group of hosts: reservations in all; times each host's resources (0: no bound)."""
 
 
 @kernel
@@ -72,29 +71,6 @@ def host_around(s: Any, f: Any, job: int, length: int) -> int:
 
 
 @kernel
-def may_reserve(s: Any, f: Any, job: int, h: int) -> bool:
-    """True if the caps of the partition part leave room for a reservation on a host."""
-    group = f.group[h]
-    if f.cap[group, RESERVATIONS] <= f.booked[f.booked.shape[0] - 1 - group, 0]:
-        return False
-    times = f.cap[group, TIMES]
-    for k in range(s.host.shape[2]):
-        if s.job[job, NEED + k] > s.host[CAPACITY, h, k]:
-            return False
-        if times > 0 and (f.booked[h, k] + need_on(s, job, h, k) > times * s.host[CAPACITY, h, k]):
-            return False
-    return True
-
-
-@kernel
-def note_reservation(s: Any, f: Any, job: int, h: int) -> None:
-    """Count a reservation against the caps."""
-    f.booked[f.booked.shape[0] - 1 - f.group[h], 0] += 1
-    for k in range(s.host.shape[2]):
-        f.booked[h, k] += need_on(s, job, h, k)
-
-
-@kernel
 def level_at(p: Any, h: int, when: int, k: int) -> int:
     """What is free of a resource on a host at an instant."""
     low = 0
@@ -129,20 +105,20 @@ def earliest_host(s: Any, f: Any, job: int, length: int) -> tuple[int, int]:
     best, when = -1, NEVER
     kind = s.job[job, CLASS]
     p = f.profile
-    for h in range(s.host.shape[1]):
-        tier = f.tier[RESERVE, kind, h]
-        if tier < 0 or not may_reserve(s, f, job, h):
+    for i in range(f.among[RESERVE, kind, f.among.shape[2] - 1]):
+        h = f.among[RESERVE, kind, i]
+        if p.since[h] > when and needs_no_less(s, p, job, h):
             continue
-        start = earliest_on(s, p, job, h, length)
-        if best >= 0:
-            if start > when:
+        if not may_reserve(s, f, job, h):
+            continue
+        tier = f.tier[RESERVE, kind, h]
+        start = earliest_on(s, p, job, h, length, when)
+        if start == NEVER:
+            continue
+        if best >= 0 and start == when:
+            if tier > f.tier[RESERVE, kind, best]:
                 continue
-            if start == when:
-                if tier > f.tier[RESERVE, kind, best]:
-                    continue
-                if tier == f.tier[RESERVE, kind, best] and not leaves_less_at(
-                    s, p, job, h, best, when
-                ):
-                    continue
+            if tier == f.tier[RESERVE, kind, best] and not leaves_less_at(s, p, job, h, best, when):
+                continue
         best, when = h, start
     return when, best

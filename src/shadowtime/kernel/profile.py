@@ -23,6 +23,8 @@ class Profile(NamedTuple):
     time: Any  # int64[H, cap]
     level: Any  # int64[H, cap, K]
     count: Any  # int64[H]
+    since: Any  # int64[H]: before this instant the host has no room for the need beside it
+    least: Any  # int64[H, K]: that need
 
 
 def make_profile(hosts: int, steps: int, resources: int) -> Profile:
@@ -31,6 +33,8 @@ def make_profile(hosts: int, steps: int, resources: int) -> Profile:
         time=np.zeros((hosts, steps), np.int64),
         level=np.zeros((hosts, steps, resources), np.int64),
         count=np.zeros(hosts, np.int64),
+        since=np.zeros(hosts, np.int64),
+        least=np.zeros((hosts, resources), np.int64),
     )
 
 
@@ -41,6 +45,7 @@ def build_profile(s: Any, p: Any) -> None:
     hosts, resources = p.level.shape[0], p.level.shape[2]
     for h in range(hosts):
         p.count[h] = 1
+        p.since[h] = now
         p.time[h, 0] = now
         for k in range(resources):
             p.level[h, 0, k] = s.host[FREE, h, k]
@@ -81,11 +86,20 @@ def holds_until(s: Any, p: Any, job: int, h: int, until: int) -> bool:
 
 
 @kernel
-def earliest_on(s: Any, p: Any, job: int, h: int, length: int) -> int:
-    """The earliest instant from which the job fits on the host for ``length``, NEVER if none."""
+def earliest_on(s: Any, p: Any, job: int, h: int, length: int, latest: int) -> int:
+    """The earliest instant from which the job fits on the host for ``length``.
+
+    NEVER if there is none up to ``latest``: who looks for the best of several hosts need not know.
+    """
+    if p.since[h] > latest and needs_no_less(s, p, job, h):
+        return NEVER
     count = p.count[h]
     first = 0
-    while first < count:
+    while first < count and p.time[h, first] <= latest and not holds(s, p, job, h, first):
+        first += 1
+    if first < count and p.time[h, first] > p.since[h]:
+        remember(s, p, job, h, p.time[h, first])
+    while first < count and p.time[h, first] <= latest:
         if not holds(s, p, job, h, first):
             first += 1
             continue
@@ -97,6 +111,23 @@ def earliest_on(s: Any, p: Any, job: int, h: int, length: int) -> int:
             return begin
         first = step + 1
     return NEVER
+
+
+@kernel
+def needs_no_less(s: Any, p: Any, job: int, h: int) -> bool:
+    """True if the job takes at least as much on the host as the one ``since`` was found for."""
+    for k in range(p.level.shape[2]):
+        if need_on(s, job, h, k) < p.least[h, k]:
+            return False
+    return True
+
+
+@kernel
+def remember(s: Any, p: Any, job: int, h: int, when: int) -> None:
+    """Note that the host has no room for such a job before an instant: it only fills up."""
+    p.since[h] = when
+    for k in range(p.level.shape[2]):
+        p.least[h, k] = need_on(s, job, h, k)
 
 
 @kernel

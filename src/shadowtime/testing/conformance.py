@@ -12,16 +12,26 @@ from typing import Any
 import numpy as np
 
 from shadowtime.engine import simulate
+from shadowtime.policy.partition import ByClass
 from shadowtime.schedule.check import check
-from shadowtime.testing.worlds import small_worlds
+from shadowtime.testing.host_worlds import small_host_worlds
+from shadowtime.testing.worlds import World, small_worlds
 
 Maker = Callable[[], Any]
 """Makes a fresh policy; a Policy value may simply return itself."""
 
 
+def worlds_for(policy: Any) -> list[World]:
+    """Worlds of the shape that a policy needs: hosts if it divides them among classes."""
+    part = getattr(policy, "partition", None)
+    if isinstance(part, ByClass):
+        return small_host_worlds(one=part.hosts, above=part.above, hours=part.hours)
+    return small_worlds()
+
+
 def every_job_runs_once(make: Maker) -> None:
     """Every job starts, not before its submission, and runs for its time."""
-    for name, workload, cluster in small_worlds():
+    for name, workload, cluster in worlds_for(make()):
         schedule = simulate(workload, cluster, make())
         early = np.flatnonzero(schedule.start < workload.submit)
         assert not len(early), (
@@ -34,14 +44,14 @@ def every_job_runs_once(make: Maker) -> None:
 
 def schedule_can_be_proved(make: Maker) -> None:
     """No proof fails: capacity, limits, attempts, reasons, and what the policy claims."""
-    for name, workload, cluster in small_worlds():
+    for name, workload, cluster in worlds_for(make()):
         report = check(simulate(workload, cluster, make()), workload, cluster)
         assert report.ok, f"{name}: {report.first_violation}"
 
 
 def same_input_same_schedule(make: Maker) -> None:
     """Running twice gives the same schedule."""
-    for name, workload, cluster in small_worlds():
+    for name, workload, cluster in worlds_for(make()):
         one, two = (simulate(workload, cluster, make()) for _ in range(2))
         assert (one.start == two.start).all(), f"{name}: two runs differ"
 
@@ -54,7 +64,7 @@ def future_is_unknown(make: Maker) -> None:
     policy = make()
     if getattr(getattr(policy, "estimate", None), "name", "") in ("actual", "noisy"):
         return
-    for name, workload, cluster in small_worlds():
+    for name, workload, cluster in worlds_for(policy):
         before = simulate(workload, cluster, make())
         for job in range(0, len(workload), 3):
             run = workload.run.copy()
@@ -75,7 +85,7 @@ def future_is_unknown(make: Maker) -> None:
 
 def lone_job_starts_at_once(make: Maker) -> None:
     """A job that is alone starts at once on any machine it fits."""
-    for name, workload, cluster in small_worlds():
+    for name, workload, cluster in worlds_for(make()):
         alone = workload.take([0])
         schedule = simulate(alone, cluster, make())
         assert schedule.start[0] == alone.submit[0], f"{name}: a lone job waits"

@@ -60,6 +60,21 @@ def fit(
     return (aligned.take(~wide) if count else aligned).replace(cleaning=cleaning)
 
 
+def too_wide_jobs(workload: Workload, cluster: Cluster) -> Workload:
+    """The jobs that fit nowhere on the machine: those :func:`fit` drops, to be listed.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 1], run=[9, 9], procs=[8, 1])
+    >>> too_wide_jobs(w, Cluster.pool(4)).job_id.tolist()
+    [1]
+    """
+    aligned = _align(workload, cluster, "ignore")
+    return aligned.take(~fits(aligned.demand, cluster))
+
+
 def fits(demand: Ints, cluster: Cluster) -> AnyArray:
     """Which rows of demand (a column per resource of the machine) fit somewhere on it."""
     kinds = Counter(host.capacity for host in cluster.hosts)

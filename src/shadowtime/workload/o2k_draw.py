@@ -79,7 +79,7 @@ def draw_memory(procs: Ints, rng: np.random.Generator) -> Ints:
     limit = np.where(procs > SHARED_PROCS, DEDICATED_GB, SHARED_GB)
     amount = np.minimum(procs * rng.choice(GB_PER_PROC, len(procs)), limit)
     memory: Ints = np.floor(amount * KB_PER_GB + 0.5).astype(np.int64)
-    return memory
+    return memory // procs * procs  # whole KB per processor, as SWF counts: no limit is passed
 
 
 def class_of(procs: Ints) -> Ints:

@@ -23,9 +23,12 @@ from shadowtime.engine.events import (
     carry_out_decisions,
     lacks_room,
 )
+from shadowtime.engine.partitions import hosts_with_a_tier, most_reservations
 from shadowtime.engine.passes.phases import ORDER, run_phases
 from shadowtime.engine.passes.preempt import make_room
 from shadowtime.engine.passes.sunny import sunny_shadow
+from shadowtime.kernel.able import keep_able, mark_able
+from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
 from shadowtime.kernel.fields import (
     BLOCKED_AT,
     ESTIMATE,
@@ -37,13 +40,14 @@ from shadowtime.kernel.fields import (
 )
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
-from shadowtime.kernel.place import earliest_host, host_around, host_now, note_reservation
+from shadowtime.kernel.place import earliest_host, host_around, host_now
 from shadowtime.kernel.profile import Profile, build_profile, make_profile, occupy
 from shadowtime.kernel.queue import first_waiting, gather
 from shadowtime.kernel.registers import (
     ARRIVED,
     BLOCK,
     HEAD,
+    NEVER,
     NOW,
     QUEUE_FROM,
     SHADOW,
@@ -82,10 +86,14 @@ class Frame(NamedTuple):
     column: Any  # int64[3, n]: submit, estimate and processors for a custom order
     scale: Any  # int64[K + 1]: balance.py
     tier: Any  # int64[2, classes, H]: place.py
+    among: Any  # int64[2, classes, H + 1]: hosts with a tier, and last how many
     group: Any  # int64[H]: partition of a host
     cap: Any  # int64[groups, 2]: bounds of its reservations
     booked: Any  # int64[H + groups, K]: reserved in this pass on each host; then by group, counted
     frozen: Any  # int64[2]: fullest share and sum of shares at the beginning of a phase
+    able: Any  # int8[n]: 1 for candidates that fit on some host at the beginning of the walk
+    room: Any  # int64[K + 1]: most that is free of each resource on any host; idle hosts
+    refused: Any  # int64[2 classes, K]: a need for which no reservation was allowed any more
 
 
 def make_frame(
@@ -104,10 +112,16 @@ def make_frame(
 ) -> Frame:
     """Parameters and room for a run of ``n`` jobs."""
     hosts, resources = capacity.shape
+    tier = np.zeros((2, 1, hosts), np.int64) if tables is None else tables.tier
     depth = min(depth, n)
-    steps = 2 * min(n, int(capacity[:, 0].max())) + 2 * depth + 8
+    widest = int(capacity[:, 0].max())
+    most = depth if tables is None else min(n, most_reservations(tables.cap, widest))
+    steps = 2 * min(n, widest) + 2 * most + 8
     return Frame(
-        par=np.array([order, depth, sunny_only, preempt, prune, len(phases), 0, 0], dtype=np.int64),
+        par=np.array(
+            [order, depth, sunny_only, preempt, prune, len(phases), 0, 0],
+            dtype=np.int64,
+        ),
         weight=np.array(weight, np.float64),
         phase=np.array(phases, np.int64).reshape(-1, 3),
         profile=make_profile(hosts, steps, resources),
@@ -116,11 +130,17 @@ def make_frame(
         key=np.zeros(n + 1, np.float64),
         column=np.empty((3, n + 1 if order == CUSTOM else 1), np.int64),
         scale=np.zeros(resources + 1, np.int64) if scale is None else scale,
-        tier=np.zeros((2, 1, hosts), np.int64) if tables is None else tables.tier,
+        tier=tier,
+        among=hosts_with_a_tier(tier),
         group=np.zeros(hosts, np.int64) if tables is None else tables.group,
         cap=np.array([[depth, 0]], np.int64) if tables is None else tables.cap,
         booked=np.zeros((hosts + (1 if tables is None else len(tables.cap)), resources), np.int64),
         frozen=np.zeros(2, np.int64),
+        able=np.zeros(n + 1, np.int8),
+        room=np.zeros(resources + 1, np.int64),
+        refused=np.zeros(
+            (2 * (1 if tables is None else tables.tier.shape[1]), resources), np.int64
+        ),
     )
 
 
@@ -148,6 +168,7 @@ def decide(s: Any, f: Any, custom: Any) -> None:
         size = start_in_key_order(s, f, custom)
     if size > 0:
         size = reserve_more(s, f, size)
+    if size > 0:
         run_phases(s, f, size)
 
 
@@ -164,12 +185,14 @@ def start_in_arrival_order(s: Any, f: Any) -> int:
         else:
             break
         head = first_waiting(s)
-    if head < 0 or not block_head(s, f, head):
+    if head < 0:
         return 0
-    count = gather(s, f.jobs)
-    for i in range(1, count):
-        f.heap[i - 1] = i  # ascending: already a heap by job
-    return count - 1
+    size = 0
+    if f.par[PHASES] != 0 and s.reg[WAITING] > 1 and not nobody_narrow(s):
+        size = gather(s, f.jobs) - 1
+        for i in range(size):
+            f.heap[i] = i + 1  # ascending: already a heap by job
+    return block_head(s, f, head, size)
 
 
 @routine
@@ -183,7 +206,13 @@ def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
             f.column[0, i] = s.job[job, SUBMIT]
             f.column[1, i] = s.job[job, ESTIMATE]
             f.column[2, i] = s.job[job, NEED]
-        custom(now, f.column[0, :count], f.column[1, :count], f.column[2, :count], f.key[:count])
+        custom(
+            now,
+            f.column[0, :count],
+            f.column[1, :count],
+            f.column[2, :count],
+            f.key[:count],
+        )
     else:
         fill_keys(s, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
     for i in range(count):
@@ -201,31 +230,36 @@ def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
         return 0
     head = f.jobs[f.heap[0]]
     size = pop_first(s, f.heap, size, f.jobs, f.key, False)
-    return size if block_head(s, f, head) else 0
+    return block_head(s, f, head, size if f.par[PHASES] != 0 else 0)
 
 
 @kernel
-def block_head(s: Any, f: Any, head: int) -> bool:
-    """The first job in order stays blocked: promise it a start. False if nobody else can start."""
+def block_head(s: Any, f: Any, head: int, size: int) -> int:
+    """The first job in order stays blocked: promise it a start.
+
+    Returns how many candidates are left, 0 if none of them can start in this pass.
+    """
     reg = s.reg
     reg[HEAD] = head
     first_time = s.job[head, BLOCKED_AT] < 0
     if first_time:
         s.job[head, BLOCKED_AT] = reg[NOW]
-    hopeless = f.par[PHASES] == 0 or reg[WAITING] == 1 or nobody_narrow(s)
-    if f.par[DEPTH] == 0:
-        return not hopeless
-    if hopeless and not first_time:
-        return False
+    if f.par[DEPTH] <= 1:
+        size = keep_able(s, f, size)  # nobody else gets a reservation
+    elif mark_able(s, f, size) == 0:
+        size = 0
+    if f.par[DEPTH] == 0 or (size == 0 and not first_time):
+        return size
     if f.par[SUNNY_ONLY] != 0:
         reg[SHADOW] = sunny_shadow(s, head)
     else:
         build_profile(s, f.profile)
         f.booked[:] = 0
+        f.refused[:] = NEVER
         reg[SHADOW] = reserve(s, f, head)
     if first_time:
         s.job[head, PROMISED] = reg[SHADOW]
-    return not hopeless
+    return size
 
 
 @kernel
@@ -244,8 +278,11 @@ def nobody_narrow(s: Any) -> bool:
 def reserve(s: Any, f: Any, job: int) -> int:
     """Put the job into the profile at its earliest start; -1 if it may reserve nowhere."""
     length = s.job[job, ESTIMATE]
+    if was_refused(s, f, job):
+        return -1
     start, host = earliest_host(s, f, job, length)
     if host < 0:
+        note_refusal(s, f, job)
         return -1
     note_reservation(s, f, job, host)
     occupy(s, f.profile, job, host, start, start + length)
@@ -254,20 +291,33 @@ def reserve(s: Any, f: Any, job: int) -> int:
 
 @kernel
 def reserve_more(s: Any, f: Any, size: int) -> int:
-    """Go on in order until the depth is reached; returns how many candidates are left."""
+    """Go on in order until the depth is reached; returns how many candidates are left.
+
+    What is free only shrinks during a pass, and plans are dropped at its end: behind the last
+    candidate that could start nothing matters any more.
+    """
+    if f.par[DEPTH] <= 1:
+        return size
     made = 1
-    while size > 0 and made < f.par[DEPTH]:
-        job = f.jobs[f.heap[0]]
+    able = 0
+    for i in range(size):
+        able += f.able[f.heap[i]]
+    while able > 0 and made < f.par[DEPTH]:
+        place = f.heap[0]
+        job = f.jobs[place]
         size = pop_first(s, f.heap, size, f.jobs, f.key, False)
         length = s.job[job, ESTIMATE]
-        host = host_around(s, f, job, length)
+        host = -1
+        if f.able[place] != 0:
+            able -= 1
+            host = host_around(s, f, job, length)
         if host >= 0:
             now = s.reg[NOW]
             occupy(s, f.profile, job, host, now, now + length)
             begin(s, job, host, BACKFILLED)
         else:
             made += reserve(s, f, job) >= 0
-    return size
+    return size if able > 0 else 0
 
 
 __all__ = ["Frame", "Profile", "decide", "make_frame", "run"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shadowtime.kernel.able import keep_able
 from shadowtime.kernel.balance import (
     balances_better,
     fullest_with,
@@ -52,7 +53,7 @@ def run_phases(s: Any, f: Any, size: int) -> None:
     for number in range(f.par[PHASES]):
         test = f.phase[number, TEST]
         shortest = f.phase[number, KEY] == SHORTEST
-        size = keep_narrow(s, f, size)
+        size = keep_able(s, f, size)
         if size == 0:
             return
         f.frozen[0] = fullest_with(s, f.scale, -1)
@@ -61,18 +62,6 @@ def run_phases(s: Any, f: Any, size: int) -> None:
             size = run_by_score(s, f, size, number)
         else:
             size = run_in_order(s, f, size, test, shortest)
-
-
-@kernel
-def keep_narrow(s: Any, f: Any, size: int) -> int:
-    """Drop the candidates that fit on no host now; they cannot start in this pass any more."""
-    kept = 0
-    for i in range(size):
-        place = f.heap[i]
-        if host_now(s, f, f.jobs[place]) >= 0:
-            f.heap[kept] = place
-            kept += 1
-    return kept
 
 
 @kernel

@@ -13,6 +13,7 @@ from shadowtime.schedule.check.attempts import attempts_consistent
 from shadowtime.schedule.check.capacity import whole_machine
 from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.claims import CLAIMS, known_claims
+from shadowtime.schedule.check.exclusive import dedicated_alone
 from shadowtime.schedule.check.fairness import strictly_fair
 from shadowtime.schedule.check.hosts import each_host
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
@@ -39,6 +40,7 @@ ALWAYS: tuple[Callable[[Case], Proof | None], ...] = (
     not_before_submit,
     whole_machine,
     each_host,
+    dedicated_alone,
     limits_kept,
     attempts_consistent,
     reasons_consistent,

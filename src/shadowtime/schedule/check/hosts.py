@@ -21,7 +21,7 @@ NAME = "capacity-per-host"
 
 
 @dataclass(frozen=True, eq=False)
-class _Entries:
+class Entries:
     """Every job on every host it names: -1 for a host that is not there, a count not given."""
 
     row: Ints
@@ -41,7 +41,7 @@ def each_host(case: Case) -> Proof | None:
         return None
     if case.schedule.place is None:
         return not_made(NAME, "the schedule has no column place")
-    entries = _entries(case)
+    entries = entries_of(case)
     wrong = _misplaced(case, entries)
     if wrong:
         return violated(NAME, wrong)
@@ -54,7 +54,8 @@ def each_host(case: Case) -> Proof | None:
     return proved(NAME, f"{len(case.cluster.hosts)} hosts, none over its capacity{one}{lost}")
 
 
-def _entries(case: Case) -> _Entries:
+def entries_of(case: Case) -> Entries:
+    """Where every job that ran lies, host by host."""
     index = {host.name: number for number, host in enumerate(case.cluster.hosts)}
     places = case.schedule.place or ()
     code = {place: number for number, place in enumerate(dict.fromkeys(places))}
@@ -74,10 +75,10 @@ def _entries(case: Case) -> _Entries:
     procs = np.where(alone & (count[entry] == UNKNOWN), case.demand[row, 0], count[entry])
     hosts_of_row = np.ones(len(case.schedule), np.int64)
     hosts_of_row[rows] = each
-    return _Entries(row=row, host=host[entry], procs=procs, hosts_of_row=hosts_of_row)
+    return Entries(row=row, host=host[entry], procs=procs, hosts_of_row=hosts_of_row)
 
 
-def _misplaced(case: Case, entries: _Entries) -> str:
+def _misplaced(case: Case, entries: Entries) -> str:
     """The first job whose place cannot be, as a sentence; or nothing."""
     places = case.schedule.place or ()
     nowhere = np.flatnonzero(entries.hosts_of_row == 0)
@@ -104,7 +105,7 @@ def _misplaced(case: Case, entries: _Entries) -> str:
     return ""
 
 
-def _excess(case: Case, entries: _Entries, weight: Ints) -> str:
+def _excess(case: Case, entries: Entries, weight: Ints) -> str:
     """The first instant with too much on a host, as a sentence; or nothing."""
     if len(entries.row) == 0:
         return ""

@@ -1,0 +1,26 @@
+"""Machines that come with the package, a TOML file each; ``--cluster`` takes their names."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.toml import parse_cluster_toml
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.cluster import Cluster
+
+NAMES = ("o2k",)
+
+
+def example(name: str) -> Cluster:
+    """A machine by its name.
+
+    Examples
+    --------
+    >>> o2k = example("o2k")
+    >>> len(o2k.hosts), o2k.procs, o2k.options["dedicated"]["procs"]
+    (12, 1440, 64)
+    """
+    file = f"{name}.toml"
+    return parse_cluster_toml((files(__name__) / file).read_text("utf-8"), path=file)
