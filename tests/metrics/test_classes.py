@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from metrics import slow_twins
 from schedule.tiny_worlds import World, greedy, worlds
 from shadowtime.errors import UsageError
-from shadowtime.metrics import KINDS, Window, by_class, classify
+from shadowtime.metrics import KINDS, Window, by_class, by_classes, classify, times_up_to
 from shadowtime.metrics.clock import midnight_offset
 from shadowtime.schedule import Schedule
 from shadowtime.workload import Workload
@@ -28,6 +28,7 @@ W = Workload.build(
     ("kind", "labels"),
     [
         ("size", ["1", "2-4", "5-16", "> 1024"]),
+        ("width", ["small", "small", "small", "large"]),
         ("runtime", ["< 1 min", "1 min - 10 min", "1 h - 6 h", ">= 24 h"]),
         ("estimate", ["1 min - 10 min", "10 min - 1 h", "1 h - 6 h", ">= 24 h"]),
         ("shape", ["short narrow", "short narrow", "long narrow", "long wide"]),
@@ -52,9 +53,23 @@ def test_own_edges_and_few_names() -> None:
     assert [users.labels[k] for k in users.of] == ["others", "user 3", "others", "user 3"]
 
 
+def test_widths_and_times_that_end_with_their_edge() -> None:
+    """Table 7 of Chiang and Vernon, and ranges of requests where a round time closes a range."""
+    w = Workload.build(submit=[0] * 4, run=[1] * 4, procs=[31, 32, 64, 65])
+    widths = classify(w, "width")
+    assert [widths.labels[k] for k in widths.of] == ["small", "medium", "medium", "large"]
+    times = times_up_to(np.array([1, 600, 601, 7200]), (600, 7200, 9000))
+    assert times.labels == ("<= 10 min", "10 min - 2 h") and times.of.tolist() == [0, 0, 1, 1]
+    log = Schedule.recorded(w.replace(recorded_start=np.array([0, 0, 30, 89])))
+    rows = by_classes(log, w, widths, kind="width")
+    assert [(row.label, row.jobs) for row in rows] == [("small", 1), ("medium", 2), ("large", 1)]
+    assert [row.metrics["bsld60_mean"] for row in rows] == [1.0, 1.0, 1.5]
+    assert rows[1].metrics["wait_p95_s"] == rows[1].metrics["wait_max_s"] == 30
+
+
 def test_bad_requests_are_refused() -> None:
     """Unknown kinds list the known ones; edges must make sense."""
-    with pytest.raises(UsageError, match="no classes by 'colour': there are size, runtime"):
+    with pytest.raises(UsageError, match="no classes by 'colour': there are size, width"):
         classify(W, "colour")
     with pytest.raises(UsageError, match="rise from class to class"):
         classify(W, "size", edges=[4, 2])

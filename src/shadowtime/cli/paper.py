@@ -13,7 +13,13 @@ from shadowtime.errors import UsageError
 if TYPE_CHECKING:
     from shadowtime.study.papers import Paper, Reproduction
 
-PAPERS = {"pv-easy": "pv_easy", "ibb": "ibb", "rua": "rua", "hperf": "hperf"}
+PAPERS = {
+    "pv-easy": "pv_easy",
+    "ibb": "ibb",
+    "rua": "rua",
+    "hperf": "hperf",
+    "class-partitioning": "class_partitioning",
+}
 """The papers that can be carried out, and their folders in study/papers."""
 
 GENERATED = (
@@ -52,8 +58,9 @@ def command(
 ) -> None:
     """Carry out the study of a paper again: its tables, figures and claims with our numbers.
 
-    NAME is pv-easy, ibb, rua or hperf. Every number stands beside the published one, every claim
-    gets a verdict with the evidence, and what does not reproduce is said.
+    NAME is pv-easy, ibb, rua, hperf or class-partitioning. Every number stands beside the
+    published one, every claim gets a verdict with the evidence, and what does not reproduce is
+    said.
 
     \b
     shadowtime paper pv-easy --traces logs

@@ -1,8 +1,8 @@
 """From a schedule, simulated or recorded, to numbers."""
 
 from shadowtime.metrics.accuracy import AccuracyRow, accuracy, accuracy_by
-from shadowtime.metrics.by_class import ClassRow, by_class
-from shadowtime.metrics.classes import KINDS, Classes, classify
+from shadowtime.metrics.by_class import ClassRow, by_class, by_classes
+from shadowtime.metrics.classes import KINDS, Classes, classify, times_up_to
 from shadowtime.metrics.delayed_by import Delays, delayed_by
 from shadowtime.metrics.fair_start import FairStarts, fair_starts, fairness
 from shadowtime.metrics.jobs import Jobs
@@ -31,6 +31,7 @@ __all__ = [
     "accuracy",
     "accuracy_by",
     "by_class",
+    "by_classes",
     "classify",
     "delayed_by",
     "fair_starts",
@@ -42,5 +43,6 @@ __all__ = [
     "reservation_violations",
     "resource_metrics",
     "shares_over_time",
+    "times_up_to",
     "utilisation",
 ]

@@ -24,6 +24,9 @@ SIZE_EDGES = (1, 4, 16, 64, 256, 1024)
 TIME_EDGES = (60, 600, 3600, 6 * 3600, 24 * 3600)
 """Seconds from which on each class but the first begins (inclusive)."""
 
+WIDTH_EDGES, WIDTHS = (31, 64), ("small", "medium", "large")
+"""Small jobs take fewer than 32 processors, large ones more than 64 (Chiang, Vernon, Table 7)."""
+
 SHORT, NARROW = 3600, 8
 """A short job runs at most an hour, a narrow one takes at most 8 processors."""
 
@@ -42,11 +45,12 @@ class Classes:
 def classify(
     workload: Workload, kind: str, *, edges: Sequence[int] | None = None, top: int = TOP
 ) -> Classes:
-    """Sort jobs into classes by ``size, runtime, estimate, shape, hour, user, group, queue, ...``.
+    """Sort jobs into classes by ``size, width, runtime, estimate, shape, hour, user, queue, ...``.
 
     Rules
     -----
-    size: processors up to each edge (1, 4, 16, 64, 256, 1024). runtime, estimate: seconds below
+    size: processors up to each edge (1, 4, 16, 64, 256, 1024). width: small (fewer than 32
+    processors), medium, large (more than 64). runtime, estimate: seconds below
     each edge (1 min, 10 min, 1 h, 6 h, 24 h). shape: short (run <= 1 h) or long, narrow (<= 8
     processors) or wide. hour: of the day of submission, by the trace's start time and time zone.
     user, group, queue, partition: those with the most processor-seconds one by one (``top``),
@@ -91,6 +95,20 @@ def _by_time(seconds: Ints, edges: Sequence[int]) -> Classes:
     return _used(of, [f"< {_span(edges[0])}", *between, f">= {_span(edges[-1])}"])
 
 
+def times_up_to(seconds: Ints, edges: Sequence[int]) -> Classes:
+    """Classes of times that end with their edge, where users ask for round times.
+
+    Examples
+    --------
+    >>> found = times_up_to(np.array([60, 3600, 3601]), (600, 3600))
+    >>> found.labels, found.of.tolist()
+    (('<= 10 min', '10 min - 1 h', '> 1 h'), [0, 1, 2])
+    """
+    of = np.searchsorted(np.asarray(edges), seconds, side="left")
+    between = [f"{_span(a)} - {_span(b)}" for a, b in pairwise(edges)]
+    return _used(of, [f"<= {_span(edges[0])}", *between, f"> {_span(edges[-1])}"])
+
+
 def _span(seconds: int) -> str:
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length and seconds % length == 0 and (unit != "d" or seconds > 86400):
@@ -127,7 +145,26 @@ def _by_hour(workload: Workload) -> Classes:
     return Classes(of, tuple(f"{hour:02d}:00" for hour in range(24)))
 
 
-_OTHERS: Mapping[str, Callable[[Workload], Classes]] = {"shape": _by_shape, "hour": _by_hour}
+def _by_width(workload: Workload) -> Classes:
+    return _used(np.searchsorted(WIDTH_EDGES, workload.procs, side="left"), WIDTHS)
 
-KINDS = ("size", "runtime", "estimate", "shape", "hour", "user", "group", "queue", "partition")
+
+_OTHERS: Mapping[str, Callable[[Workload], Classes]] = {
+    "shape": _by_shape,
+    "hour": _by_hour,
+    "width": _by_width,
+}
+
+KINDS = (
+    "size",
+    "width",
+    "runtime",
+    "estimate",
+    "shape",
+    "hour",
+    "user",
+    "group",
+    "queue",
+    "partition",
+)
 """Ways to sort jobs into classes."""

@@ -1,0 +1,222 @@
+"""Every claim of the paper's text, judged by the numbers of the tables and figures.
+
+Rules: means over the draws are compared. 'Same' is at most 10 % above, 'about equal' within 10 %,
+'greatly' and 'poor' at least 25 % apart. What the workload was drawn to have (section 2.2) holds
+by construction, as far as the fit goes. What is said of large jobs is judged for both readings of
+a dedicated job: alone on its host, or beside others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.study.papers import published
+from shadowtime.study.papers.class_partitioning import policies as p
+from shadowtime.study.papers.class_partitioning.claims_single import (
+    one_reservation,
+    reservations,
+    single_class,
+)
+from shadowtime.study.papers.class_partitioning.judge import MUCH, READINGS, SAME, Judge
+from shadowtime.study.papers.class_partitioning.outcome import ALL, LARGE, MEDIUM, SMALL
+from shadowtime.study.papers.class_partitioning.worlds import WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shadowtime.study.papers.claims import Claim
+    from shadowtime.study.papers.class_partitioning.runs import Findings
+    from shadowtime.workload.o2k_check import O2kCheck
+
+DRAWN = "the workload was drawn to have it"
+FOUR_PEAKS = (5 * 3600, 50 * 3600, 200 * 3600, 400 * 3600)
+ALL_JOBS = {
+    "average wait": "wait_mean_s",
+    "average slowdown": "slowdown_mean",
+    "maximum wait": "wait_max_s",
+    "95th percentile wait": "wait_p95_s",
+}
+
+
+def paper_claims(found: Findings) -> tuple[Claim, ...]:
+    """The claims in the order of the published list."""
+    judge = Judge(found, published.claims("class_partitioning"))
+    makers = (
+        _workload,
+        one_reservation,
+        reservations,
+        single_class,
+        _three_hosts,
+        _caps,
+        _part_l_sm,
+        _short_limit,
+        _part_l_a,
+    )
+    return tuple(claim for make in makers for claim in make(judge))
+
+
+def _workload(judge: Judge) -> Iterator[Claim]:
+    """Section 2.2: the means over the draws of each month."""
+
+    def mean(of: Callable[[O2kCheck], float]) -> dict[str, float]:
+        checks = {month: judge.found.checks(month) for month in p.MONTH_NAMES}
+        return {month: sum(map(of, some)) / len(some) for month, some in checks.items()}
+
+    total = mean(lambda check: check.demand_total)
+    yield judge.published["demand"].judged(
+        abs(min(total.values()) - 73) <= 1 and abs(max(total.values()) - 92) <= 1,
+        f"{judge.each(total.__getitem__, '.1f')} %; {DRAWN}",
+        ours=f"{min(total.values()):.0f}-{max(total.values()):.0f} %",
+    )
+    large = mean(lambda check: check.large)
+    share = mean(lambda check: 100 * check.jobs[-1] / sum(check.jobs))
+    yield judge.published["large-demand"].judged(
+        abs(max(large.values()) - 22) <= 1 and max(share.values()) < 3,
+        f"demand {judge.each(large.__getitem__, '.1f')} %, share of the jobs "
+        f"{judge.each(share.__getitem__, '.1f')} %; {DRAWN}",
+        ours=f"{max(large.values()):.0f} %; {max(share.values()):.1f} %",
+    )
+    memory = mean(lambda check: check.memory_demand)
+    lower = {month: 100 * (1 - memory[month] / total[month]) for month in memory}
+    yield judge.published["memory-demand"].judged(
+        min(lower.values()) >= 20,
+        f"memory demand {judge.each(memory.__getitem__, '.1f')} % of 600 GB; the jobs' memory is "
+        "our choice, the paper has no table of it",
+        ours=f"{min(lower.values()):.0f} % lower and more",
+    )
+    half = mean(lambda check: 100 * sum(check.peaks[peak] for peak in FOUR_PEAKS))
+    yield judge.published["half-request"].judged(
+        all(45 <= value <= 55 for value in half.values()),
+        f"{judge.each(half.__getitem__, '.1f')} %; {DRAWN}",
+        ours=f"{min(half.values()):.0f}-{max(half.values()):.0f} %",
+    )
+    powers = mean(lambda check: 100 * check.power_of_two)
+    yield judge.published["power-of-two"].judged(
+        all(80 <= value <= 85 for value in powers.values()),
+        f"{judge.each(powers.__getitem__, '.1f')} %; {DRAWN}",
+        ours=f"{min(powers.values()):.0f}-{max(powers.values()):.0f} %",
+    )
+
+
+def _three_hosts(judge: Judge) -> Iterator[Claim]:
+    cluster = judge.found.subjects[0].cluster
+    share = 100 * sum(host.capacity[0] for host in cluster.hosts[:3]) / cluster.procs
+    yield judge.published["three-hosts"].judged(
+        round(share) == 27, f"of {cluster.procs} processors", ours=f"{share:.1f} %"
+    )
+
+
+def _caps(judge: Judge) -> Iterator[Claim]:
+    """A rule of the policy; what the second reservation on a host is worth."""
+    moved = jobs = 0
+    for runs in judge.found.months.values():
+        once = runs.outcomes[WHOLE, p.ONCE].start
+        twice = runs.outcomes[WHOLE, p.PARTITIONED[p.L_SM_50]].start
+        assert once is not None and twice is not None
+        moved, jobs = moved + int((once != twice).sum()), jobs + len(once)
+    yield judge.published["caps"].judged(
+        True,
+        "a rule of the policy, which the runs here obey (reservations=2, times=2). With one time "
+        f"the resources in place of two, {moved:,} of {jobs:,} starts differ under {p.L_SM_50}: a "
+        "job that takes a whole host leaves no room for a second reservation to matter",
+        ours="2; 2x",
+    )
+
+
+def _part_l_sm(judge: Judge) -> Iterator[Claim]:
+    for reading, world in READINGS.items():
+        worse = [
+            f"{words} {judge.told(month, p.L_SM_50, p.SINGLE, metric, ALL, world)}"
+            for month in p.MONTH_NAMES
+            for words, metric in ALL_JOBS.items()
+            if judge.change(month, p.L_SM_50, p.SINGLE, metric, ALL, world) > SAME
+        ]
+        average = "; ".join(
+            judge.told(month, p.L_SM_50, p.SINGLE, "wait_mean_s", ALL, world)
+            for month in p.MONTH_NAMES
+        )
+        count = len(p.MONTH_NAMES) * len(ALL_JOBS)
+        yield judge.published["part-l-sm"].judged(
+            not worse,
+            f"average wait {average}. Worse by more than 10 %: {'; '.join(worse) or 'nowhere'}",
+            ours=f"{count - len(worse)} of {count} the same or better",
+            reading=f"all jobs; {reading}",
+        )
+        lower = [
+            month
+            for month in p.MONTH_NAMES
+            if all(
+                judge.change(month, p.L_SM_50, p.SINGLE, metric, LARGE, world) <= -MUCH
+                for metric in ("wait_mean_s", "wait_p95_s")
+            )
+        ]
+        told = "; ".join(
+            judge.told(month, p.L_SM_50, p.SINGLE, "wait_mean_s", LARGE, world)
+            for month in p.MONTH_NAMES
+        )
+        yield judge.published["part-l-sm"].judged(
+            len(lower) >= 3,
+            f"average wait of large jobs {told}; greatly lower, with the 95th percentile, in "
+            f"{', '.join(lower) or 'no month'}",
+            ours=f"{len(lower)} of 4 months",
+            reading=f"large jobs; {reading}",
+        )
+
+
+def _short_limit(judge: Judge) -> Iterator[Claim]:
+    for reading, world in READINGS.items():
+        worse = {
+            group: [
+                month
+                for month in p.MONTH_NAMES
+                if judge.change(month, p.L_SM_5, p.L_SM_50, "wait_mean_s", group, world) > 0
+            ]
+            for group in (SMALL, MEDIUM)
+        }
+        told = "; ".join(
+            f"{group}: "
+            + ", ".join(
+                judge.told(month, p.L_SM_5, p.L_SM_50, "wait_mean_s", group, world)
+                for month in p.MONTH_NAMES
+            )
+            for group in worse
+        )
+        yield judge.published["short-limit"].judged(
+            all(len(months) == len(p.MONTH_NAMES) for months in worse.values()),
+            f"average wait of (3H,5h) against (3H,50h), {told}",
+            ours=f"worse in {len(worse[SMALL])} and {len(worse[MEDIUM])} of 4 months",
+            reading=reading,
+        )
+
+
+def _part_l_a(judge: Judge) -> Iterator[Claim]:
+    for reading, world in READINGS.items():
+        gaps = {
+            (month, group): judge.change(month, p.L_A_50, p.L_SM_50, "wait_mean_s", group, world)
+            for month in p.MONTH_NAMES
+            for group in (ALL, LARGE)
+        }
+        close = [key for key, gap in gaps.items() if abs(gap) <= SAME]
+        told = ", ".join(f"{month} {group} {gap:+.0%}" for (month, group), gap in gaps.items())
+        yield judge.published["part-l-a"].judged(
+            len(close) == len(gaps),
+            f"average wait of part-L/A(3H,50h) against part-L/SM(3H,50h): {told}",
+            ours=f"{len(close)} of {len(gaps)} within 10 %",
+            reading=f"part-L/A(3H,50h); {reading}",
+        )
+        poor = {
+            month: judge.change(month, p.L_A_5, p.L_SM_50, "wait_mean_s", ALL, world)
+            for month in p.HEAVY
+        }
+        longest = {
+            month: judge.change(month, p.L_A_5, p.L_SM_50, "wait_max_s", ALL, world)
+            for month in p.HEAVY
+        }
+        yield judge.published["part-l-a"].judged(
+            min(poor.values()) >= MUCH,
+            "against part-L/SM(3H,50h): average wait "
+            f"{judge.each(poor.__getitem__, '+.0%', poor)}, maximum wait "
+            f"{judge.each(longest.__getitem__, '+.0%', longest)}",
+            ours=f"average wait {min(poor.values()):+.0%} and more",
+            reading=f"part-L/A(2H,5h); {reading}",
+        )

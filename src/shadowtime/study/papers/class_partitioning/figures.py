@@ -1,0 +1,218 @@
+"""Figures 1 to 5 as data: means over the draws with their standard errors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.study.papers.class_partitioning import outcome as o
+from shadowtime.study.papers.class_partitioning import policies as p
+from shadowtime.study.papers.class_partitioning.worlds import WHOLE
+from shadowtime.study.papers.figures import Panel, PaperFigure, Series
+from shadowtime.workload.o2k import o2k_month
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.study.papers.class_partitioning.runs import Findings
+
+HOURS = 1 / 3600
+STATISTICS = {"average": "wait_mean_s", "95th percentile": "wait_p95_s", "maximum": "wait_max_s"}
+PEAKS = {"10m": 600, "1h": 3600, "5h": 18000, "50h": 180_000, "200h": 720_000, "400h": 1_440_000}
+
+
+def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
+    """All of them."""
+    return (
+        _figure_1(found),
+        _figure_2(found),
+        _figure_3(found),
+        _figure_4(found),
+        _figure_5(found),
+    )
+
+
+def _series(name: str, columns: Sequence[Sequence[float]], scale: float) -> Series:
+    """A value and its standard error for each column of values over the draws."""
+    means: list[float | None] = []
+    errors: list[float | None] = []
+    for column in columns:
+        known = np.array([value for value in column if not math.isnan(value)]) * scale
+        means.append(float(known.mean()) if len(known) else None)
+        several = len(known) > 1
+        errors.append(float(known.std(ddof=1)) / math.sqrt(len(known)) if several else None)
+    return Series(name=name, y=tuple(means), error=tuple(errors))
+
+
+def _figure_1(found: Findings) -> PaperFigure:
+    """Shares at the peaks and between them."""
+    labels: list[str] = []
+    for name in PEAKS:
+        labels += [f"<{name}", name]
+    columns: list[list[float]] = [[] for _ in labels]
+    for seed in found.seeds:
+        request = o2k_month(p.MONTH_NAMES["Feb03"], seed=seed).request
+        low = 0
+        for at, peak in enumerate(PEAKS.values()):
+            columns[2 * at].append(100 * float(((request > low) & (request < peak)).mean()))
+            columns[2 * at + 1].append(100 * float((request == peak).mean()))
+            low = peak
+    panel = Panel(
+        title="Feb03",
+        kind="bars",
+        x_label="requested run time: up to and at a peak",
+        y_label="% of jobs",
+        x=tuple(labels),
+        series=(_series("jobs", columns, 1.0),),
+    )
+    return PaperFigure(
+        name="Figure 1",
+        title="Distribution of requested run time",
+        panels=(panel,),
+        says="about half of the jobs request 5, 50, 200 or 400 hours, and another significant "
+        "fraction 10 minutes or 1 hour",
+        note="drawn by a recipe that puts the peaks there: no finding of ours",
+    )
+
+
+def _months(
+    found: Findings, title: str, metric: str, group: str, named: dict[str, dict[str, str]]
+) -> Panel:
+    """One metric in every month; ``named`` gives each line's policy by month."""
+    scale, unit = (HOURS, "h") if metric.endswith("_s") else (1.0, "")
+    return Panel(
+        title=title,
+        kind="bars",
+        x_label="month",
+        y_label=unit,
+        x=tuple(p.MONTH_NAMES),
+        series=tuple(
+            _series(
+                name,
+                [found.values(month, of[month], metric, group) for month in p.MONTH_NAMES],
+                scale,
+            )
+            for name, of in named.items()
+        ),
+    )
+
+
+def _named(*names: str) -> dict[str, dict[str, str]]:
+    return {name: {month: p.policy_of(name, month) for month in p.MONTH_NAMES} for name in names}
+
+
+def _figure_2(found: Findings) -> PaperFigure:
+    depths = {
+        f"K = {depth}": dict.fromkeys(p.MONTH_NAMES, p.with_depth("LXF&W", depth))
+        for depth in found.depths
+    }
+    return PaperFigure(
+        name="Figure 2",
+        title="Average wait under LXF&W by the number of reservations",
+        panels=tuple(
+            _months(found, f"({letter}) {group} jobs", "wait_mean_s", group, depths)
+            for letter, group in zip("abcd", o.GROUPS, strict=True)
+        ),
+        says="2 to 4 reservations improve on one; 10 are best in January and February; 25 in "
+        "December",
+    )
+
+
+def _figure_3(found: Findings) -> PaperFigure:
+    named = _named(p.SINGLE, p.L_SM_5, p.L_SM_50)
+    panels = (
+        ("(a) average wait, all jobs", "wait_mean_s", o.ALL),
+        ("(b) average wait, small jobs", "wait_mean_s", o.SMALL),
+        ("(c) average wait, medium jobs", "wait_mean_s", o.MEDIUM),
+        ("(d) average wait, large jobs", "wait_mean_s", o.LARGE),
+        ("(e) average slowdown", "slowdown_mean", o.ALL),
+        ("(f) maximum wait, all jobs", "wait_max_s", o.ALL),
+        ("(g) 95th percentile wait, all jobs", "wait_p95_s", o.ALL),
+        ("(h) 95th percentile wait, large jobs", "wait_p95_s", o.LARGE),
+        ("average slowdown, bounded at 60 s", "bsld60_mean", o.ALL),
+    )
+    return PaperFigure(
+        name="Figure 3",
+        title="Single class and class partitioning",
+        panels=tuple(_months(found, *panel, named) for panel in panels),
+        says="part-L/SM(3H,50h) is the same or better for all jobs each month and greatly better "
+        "for large jobs in three months; part-L/SM(3H,5h) is worse for small and medium jobs",
+        note="The last panel is ours: jobs of a second dominate the plain slowdown.",
+    )
+
+
+def _ranges(
+    found: Findings, title: str, month: str, metric: str, kind: str, names: tuple[str, ...]
+) -> Panel:
+    labels = found.labels(kind)
+    return Panel(
+        title=title,
+        kind="bars",
+        x_label=kind,
+        y_label="h",
+        x=tuple(label.replace(" ", "") for label in labels),
+        series=tuple(
+            _series(
+                name,
+                [
+                    found.values(
+                        month, p.policy_of(name, month), metric, label, kind=kind, world=WHOLE
+                    )
+                    for label in labels
+                ],
+                HOURS,
+            )
+            for name in names
+        ),
+    )
+
+
+def _figure_4(found: Findings) -> PaperFigure:
+    asked = (
+        ("(a)", "average", o.BY_RUN),
+        ("(b)", "95th percentile", o.BY_RUN),
+        ("(c)", "maximum", o.BY_RUN),
+        ("(d)", "average", o.BY_SIZE),
+        ("(e)", "maximum", o.BY_SIZE),
+        ("(f)", "average", o.BY_REQUEST),
+        ("(g)", "maximum", o.BY_REQUEST),
+    )
+    names = (p.SINGLE, p.L_SM_50)
+    return PaperFigure(
+        name="Figure 4",
+        title="January 2003 by actual run time, processors and requested run time",
+        panels=tuple(
+            _ranges(found, f"{letter} {statistic} wait", "Jan03", STATISTICS[statistic], of, names)
+            for letter, statistic, of in asked
+        ),
+        says="part-L/SM(3H,50h) improves average and maximum wait for most ranges of actual run "
+        "time, the large jobs and the long jobs (R > 5 hours)",
+        note="The ranges of run time are ours.",
+    )
+
+
+def _figure_5(found: Findings) -> PaperFigure:
+    names = (p.L_SM_50, p.L_A_50, p.L_A_5)
+    return PaperFigure(
+        name="Figure 5",
+        title="part-L/A",
+        panels=(
+            *(
+                _ranges(
+                    found,
+                    f"({letter}) maximum wait, {month}",
+                    month,
+                    "wait_max_s",
+                    o.BY_SIZE,
+                    names,
+                )
+                for letter, month in zip("ab", p.HEAVY, strict=True)
+            ),
+            _months(found, "(c) average wait, all jobs", "wait_mean_s", o.ALL, _named(*names)),
+            _months(found, "(d) maximum wait, all jobs", "wait_max_s", o.ALL, _named(*names)),
+        ),
+        says="part-L/A(3H,50h) is very similar to part-L/SM(3H,50h); part-L/A(2H,5h) is poor in "
+        "January and February",
+    )

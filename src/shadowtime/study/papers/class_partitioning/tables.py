@@ -1,0 +1,206 @@
+"""The workload beside Tables 4 and 8, and the numbers that the paper has no table for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.study.papers import published
+from shadowtime.study.papers.class_partitioning import outcome as o
+from shadowtime.study.papers.class_partitioning import policies as p
+from shadowtime.study.papers.class_partitioning.runs import QUICK_DEPTHS
+from shadowtime.study.papers.class_partitioning.worlds import SHARED_JOBS, SPACE_SHARED, WHOLE
+from shadowtime.study.papers.tables import Cell, PaperTable, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.study.papers.class_partitioning.runs import Findings
+
+SIZES = ("1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128")
+BOUNDS = ("P > 64", "R <= 5 h", "R <= 20 h", "R <= 50 h")
+
+
+def paper_tables(found: Findings) -> tuple[PaperTable, ...]:
+    """All of them."""
+    return (
+        _table_4(found),
+        _table_8(found),
+        _policies(found),
+        _orders(found),
+        _shared_jobs(found),
+        _sharing(found),
+    )
+
+
+def _cell(values: Sequence[float], *, scale: float = 1.0, paper: float | None = None) -> Cell:
+    """The mean over the draws and its standard error."""
+    known = np.array([value for value in values if not math.isnan(value)]) * scale
+    if not len(known):
+        return Cell(ours=None, paper=paper)
+    error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else None
+    return Cell(ours=float(known.mean()), paper=paper, error=error)
+
+
+def _table_4(found: Findings) -> PaperTable:
+    """Jobs and demand by class: what the draws were fitted to, and what the fit left."""
+    rows = []
+    for line in published.rows("class_partitioning_table4"):
+        checks = found.checks(line["month"])
+        counts = line["measure"] == "jobs"
+        mine = [check.jobs if counts else check.demand for check in checks]
+        totals = [float(sum(one)) for one in mine]
+        cells = [_cell(totals, paper=float(line["total"]))]
+        for at, size in enumerate(SIZES):
+            column = [float(one[at]) for one in mine]
+            cells.append(_cell(column, paper=float(line[size])))
+        unit = "" if counts else "%"
+        rows.append(Row(label=line["measure"], cells=tuple(cells), unit=unit, group=line["month"]))
+    return PaperTable(
+        name="Table 4",
+        title="The months by requested processors",
+        columns=("total", *SIZES),
+        rows=tuple(rows),
+        note="The paper's classes do not add up to its totals of jobs; the classes are drawn. The "
+        "order of March's demands is uncertain in the text at hand.",
+    )
+
+
+def _table_8(found: Findings) -> PaperTable:
+    rows = []
+    for line in published.rows("class_partitioning_table8"):
+        checks = found.checks(line["month"])
+        columns = [[check.large for check in checks]]
+        columns += [[check.up_to[at] for check in checks] for at in range(3)]
+        cells = tuple(
+            _cell(column, paper=float(line[name]))
+            for name, column in zip(BOUNDS, columns, strict=True)
+        )
+        rows.append(Row(label="demand", cells=cells, unit="%", group=line["month"]))
+    return PaperTable(
+        name="Table 8",
+        title="Processor demand by class; with a bound on R: jobs of at most 64 processors",
+        columns=BOUNDS,
+        rows=tuple(rows),
+    )
+
+
+def _policies(found: Findings) -> PaperTable:
+    """Every policy of section 4 by class."""
+    measures = {
+        "average wait": ("wait_mean_s", 1 / 3600, "h"),
+        "95th percentile wait": ("wait_p95_s", 1 / 3600, "h"),
+        "maximum wait": ("wait_max_s", 1 / 3600, "h"),
+        "average slowdown": ("slowdown_mean", 1.0, ""),
+        "slowdown bounded at 60 s": ("bsld60_mean", 1.0, ""),
+    }
+    names = (p.SINGLE, *p.PARTITIONED)
+    rows = [
+        Row(
+            label=f"{label}, {group}",
+            unit=unit,
+            group=month,
+            cells=tuple(
+                _cell(found.values(month, p.policy_of(name, month), metric, group), scale=scale)
+                for name in names
+            ),
+        )
+        for month in p.MONTH_NAMES
+        for label, (metric, scale, unit) in measures.items()
+        for group in o.GROUPS
+    ]
+    return PaperTable(
+        name="Policies",
+        title="Single class and class partitioning by month and class",
+        columns=names,
+        rows=tuple(rows),
+    )
+
+
+def _by_depth(found: Findings, label: str, group: str, month: str, world: str, order: str) -> Row:
+    return Row(
+        label=label,
+        unit="h",
+        group=month,
+        cells=tuple(
+            _cell(
+                found.values(month, p.with_depth(order, depth), "wait_mean_s", group, world=world),
+                scale=1 / 3600,
+            )
+            for depth in found.depths
+        ),
+    )
+
+
+def _orders(found: Findings) -> PaperTable:
+    return PaperTable(
+        name="Orders",
+        title="Average wait by order and number of reservations, no partition",
+        columns=tuple(f"K = {depth}" for depth in found.depths),
+        rows=tuple(
+            _by_depth(found, f"{order}, {group}", group, month, WHOLE, order)
+            for month in p.MONTH_NAMES
+            for order in p.ORDERS
+            for group in (o.ALL, o.LARGE)
+        ),
+    )
+
+
+def _shared_jobs(found: Findings) -> PaperTable:
+    rows = [
+        _by_depth(found, "average wait", o.ALL, month, SHARED_JOBS, "LXF&W")
+        for month in p.MONTH_NAMES
+    ]
+    longest = [
+        Row(
+            label="maximum wait",
+            unit="h",
+            group=month,
+            cells=tuple(
+                _cell(
+                    found.values(
+                        month, p.with_depth("LXF&W", depth), "wait_max_s", world=SHARED_JOBS
+                    ),
+                    scale=1 / 3600,
+                )
+                for depth in found.depths
+            ),
+        )
+        for month in p.MONTH_NAMES
+    ]
+    return PaperTable(
+        name="Shared jobs",
+        title="Jobs of at most 64 processors alone, on nine hosts, under LXF&W",
+        columns=tuple(f"K = {depth}" for depth in found.depths),
+        rows=tuple(row for pair in zip(rows, longest, strict=True) for row in pair),
+    )
+
+
+def _sharing(found: Findings) -> PaperTable:
+    """Dedicated jobs alone on a host, or beside others: the text leaves open which was run."""
+    named = {f"LXF&W, K = {depth}": p.with_depth("LXF&W", depth) for depth in QUICK_DEPTHS}
+    named |= p.PARTITIONED
+    rows = [
+        Row(
+            label=f"{words}, {group}",
+            unit="h",
+            group=month,
+            cells=tuple(
+                _cell(
+                    found.values(month, policy, "wait_mean_s", group, world=world), scale=1 / 3600
+                )
+                for policy in named.values()
+            ),
+        )
+        for month in p.MONTH_NAMES
+        for group in (o.ALL, o.LARGE)
+        for words, world in (("whole host", WHOLE), ("space-shared", SPACE_SHARED))
+    ]
+    return PaperTable(
+        name="Dedicated",
+        title="Average wait where dedicated jobs take a whole host, and where they share one",
+        columns=tuple(named),
+        rows=tuple(rows),
+    )
