@@ -24,6 +24,7 @@ from benchmarks.bench_command import first, help_, second  # noqa: E402
 from benchmarks.bench_compare import compare, metrics  # noqa: E402
 from benchmarks.bench_conservative import conservative  # noqa: E402
 from benchmarks.bench_growth import growth  # noqa: E402
+from benchmarks.bench_hosts import hosts  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
 from benchmarks.bench_pv_easy import paper, pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
@@ -44,6 +45,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "pv-easy": pv_easy,
     "resources": resources,
     "growth": growth,
+    "hosts": hosts,
     "reading": reading,
     "help": help_,
     "second": second,

@@ -29,6 +29,7 @@ COMMANDS = {
     "explain": Entry("See", "Why a job of a result folder started when it did."),
     "paper": Entry("Study", "Carry out a published study again: its numbers beside ours."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
+    "advise": Entry("Study", "What a log says about how to set a policy, and its effect."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
     "hperf": Entry("Live", "Measured demand by tag: the store of finished jobs' records."),

@@ -91,7 +91,7 @@ def demo(out: str) -> None:
 
 
 @command.command("o2k")
-@OUT
+@click.argument("out", type=click.Path(dir_okay=False), required=False)
 @click.option(
     "--month",
     required=True,
@@ -101,13 +101,23 @@ def demo(out: str) -> None:
 @click.option("--margin", "margin_days", type=click.IntRange(0, 28), default=7, show_default=True,
               help="Days of the neighbouring months before and after.")  # fmt: skip
 @SEED
-def o2k(out: str, month: str, margin_days: int, seed: int) -> None:
-    """A month of NCSA's O2K, rebuilt from the class-partitioning paper's own tables."""
-    from shadowtime.cli.console import note
+def o2k(out: str | None, month: str, margin_days: int, seed: int) -> None:
+    """A month of NCSA's O2K, rebuilt from the class-partitioning paper's own tables.
+
+    Written to OUT, or to o2k-2003-01.swf.gz and so on. Prints the month beside the tables.
+
+    \b
+    shadowtime trace generate o2k --month jan03
+    shadowtime trace generate o2k february.swf.gz --month feb03 --seed 7
+    """
+    from shadowtime.cli.console import note, show
+    from shadowtime.cli.o2k_check import validation
     from shadowtime.workload.o2k import o2k_workload
 
-    found = o2k_workload(_month(month), seed=seed, margin_days=margin_days)
-    _write(found.workload, out)
+    name = _month(month)
+    found = o2k_workload(name, seed=seed, margin_days=margin_days)
+    _write(found.workload, out or f"o2k-{name}.swf.gz")
+    show(*validation(found.check))
     since, until = found.window
     note(f"the month itself: jobs submitted from {since} s to before {until} s")
 
