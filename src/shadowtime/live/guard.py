@@ -72,6 +72,8 @@ def guard(decisions: Sequence[Decision], seen: State, fresh: State) -> Guarded:
                 why = "it does not run any more"
             elif not run.ours:
                 why = "it is not ours to stop"
+            elif not run.settled:
+                why = "it is about to start, or stopping already"
             else:
                 for host, amounts in held_by(run):
                     if host in free:

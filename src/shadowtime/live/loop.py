@@ -102,6 +102,8 @@ class Loop:
         self._again = True
         self._wake: int | None = None
         self._told: tuple[Decision, ...] = ()
+        self._complaints: set[str] = set()
+        self._asking = 0.0
 
     @property
     def kept(self) -> Kept:
@@ -110,8 +112,13 @@ class Loop:
 
     def step(self) -> Step:
         """Observe; decide, guard and apply if something has changed."""
+        began = self.clock.now()
         state = self.port.snapshot()
+        self._asking = max(0.0, self.clock.now() - began)
         self._strike_out(state)
+        tidy = getattr(self.port, "tidy", None)
+        for line in tidy() if tidy is not None and self.act else ():
+            self.tell(line)
         if not self._due(state):
             return Step(state=state)
         before = self._kept.memory
@@ -124,7 +131,10 @@ class Loop:
         if not self.act:
             self._keep(memory=decided.memory)
             self._report(decisions, ())
-        self._again = any(not outcome.done for outcome in outcomes)
+        # What finds no hosts waits for a change; what was overtaken is decided anew at once.
+        self._again = any(
+            not outcome.done and getattr(outcome.decision, "place", True) for outcome in outcomes
+        )
         return Step(state=state, decided=decided, decisions=decisions, outcomes=outcomes)
 
     def run(
@@ -137,7 +147,6 @@ class Loop:
         """Turn until stopped, or with ``until_idle`` until nobody waits and nobody runs."""
         quiet = errors = 0
         while not stopped():
-            began = self.clock.now()
             try:
                 step = self.step()
             except PortError as error:
@@ -151,8 +160,7 @@ class Loop:
                 after(step)
                 if until_idle and step.idle:
                     return
-            took = max(0.0, self.clock.now() - began)
-            self.clock.sleep(self.pace.pause(quiet=quiet, errors=errors, took=took))
+            self.clock.sleep(self.pace.pause(quiet=quiet, errors=errors, took=self._asking))
 
     def _due(self, state: State) -> bool:
         seen = self._seen
@@ -226,9 +234,15 @@ class Loop:
                         self.tell(f"would {words(decision)}")
                 self._told = decisions
             return
+        complaints = set()
         for outcome in outcomes:
-            how = "" if outcome.done else f": not done, {outcome.why}"
-            self.tell(f"{words(outcome.decision)}{how}")
+            line = words(outcome.decision)
+            if not outcome.done:
+                line = f"{line}: not done, {outcome.why}"
+                complaints.add(line)
+            if line not in self._complaints:
+                self.tell(line)
+        self._complaints = complaints
 
 
 def described(policy: Policy) -> str:

@@ -67,20 +67,19 @@ def first_fit(job: Waiting, free: Free, capacity: Free) -> Place:
     if job.alone:
         names = [name for name in names if free[name] == capacity[name]]
     if job.nodes > 0:
-        share = -(-procs // job.nodes)
+        share = -(-procs // (job.nodes * job.chunk)) * job.chunk
         others = [-(-amount // job.nodes) for amount in job.need[1:]]
         roomy = [name for name in names if room(free[name], (share, *others))][: job.nodes]
         if len(roomy) < job.nodes:
             return ()
-        counts = [share] * job.nodes
-        counts[-1] = procs - share * (job.nodes - 1)
+        counts = [min(share, procs - share * k) for k in range(job.nodes)]
         return tuple((name, max(1, count)) for name, count in zip(roomy, counts, strict=True))
     place: list[tuple[str, int]] = []
     left = procs
     for name in names:
-        count = min(left, free[name][0])
+        count = min(left, free[name][0]) // job.chunk * job.chunk
         while count > 0 and not room(free[name], portion(job.need, count)):
-            count -= 1
+            count -= job.chunk
         if count > 0:
             place.append((name, count))
             left -= count

@@ -11,7 +11,7 @@ import numpy as np
 from shadowtime.cluster import Cluster
 from shadowtime.engine.once.memory import History, Memory, Note
 from shadowtime.engine.once.moment import Decision, Start, State, Stop
-from shadowtime.engine.once.table import Table, table_of
+from shadowtime.engine.once.table import FOREIGN, Table, table_of
 from shadowtime.engine.plan import Prepared, prepare
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
@@ -199,7 +199,7 @@ def remember(table: Table, state: State, memory: Memory, due: Any) -> Memory:
     dues = [-1] * n if due is None else np.where(due[:n] < NEVER, due[:n], -1).tolist()
     rows = zip(since, guess, first, promised, blocked, dues, kills, strict=True)
     notes = {job: Note(*row) for job, row in zip(table.ids, rows, strict=True)}
-    for job in table.ended:
+    for job in (*table.ended, *(job for job, note in notes.items() if note.since == FOREIGN)):
         del notes[job]
     users = dict(memory.users)
     for user, at in table.users.items():

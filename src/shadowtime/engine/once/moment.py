@@ -25,7 +25,8 @@ class Waiting:
 
     ``need`` has an entry per resource of the cluster, processors first. ``nodes`` is the number
     of hosts it wants to lie on (0: any), ``alone`` whether it shares none of them. ``only`` names
-    the hosts it may use, all where empty. ``bandwidth`` counts per process, -1 where unknown.
+    the hosts it may use, all where empty; ``chunk`` processors must lie on one host together.
+    ``bandwidth`` counts per process, -1 where unknown.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Waiting:
     nodes: int = 0
     alone: bool = False
     only: tuple[str, ...] = ()
+    chunk: int = 1
     tag: str = ""
     bandwidth: int = -1
 
@@ -45,7 +47,8 @@ class Running:
     """A job that holds resources: it runs, or has been released and is about to.
 
     ``need`` counts what it holds of the hosts in the cluster. Where ``ours`` is False it counts,
-    but no policy may stop it. ``held`` is what it holds per host beyond the processors in
+    but no policy may stop it; where ``settled`` is False it is on its way in or out and cannot be
+    stopped at this moment. ``held`` is what it holds per host beyond the processors in
     ``place``, where a port knows it: (host, amounts per resource).
     """
 
@@ -57,6 +60,7 @@ class Running:
     place: Place = ()
     user: str = ""
     ours: bool = True
+    settled: bool = True
     alone: bool = False
     held: tuple[tuple[str, tuple[int, ...]], ...] = ()
     tag: str = ""

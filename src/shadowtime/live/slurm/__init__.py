@@ -1,0 +1,1 @@
+"""A port to Slurm: reads with squeue and sinfo, acts with scontrol."""

@@ -1,0 +1,69 @@
+"""Decisions as scontrol's commands, and what became of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.live.port import Outcome, Start
+from shadowtime.live.slurm.state import HOLDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.live.port import Decision
+    from shadowtime.live.slurm.text import QueueRow
+
+
+def start_lines(decision: Start, *, restarted: bool = False) -> list[str]:
+    """Name the hosts, then open the gate.
+
+    A job that was stopped waits two minutes of its own unless it is told to begin now.
+
+    Examples
+    --------
+    >>> start_lines(Start(job="3_1", place=(("n1", 4), ("n2", 4))), restarted=True)
+    ['update JobId=3_1 ReqNodeList=n1,n2 StartTime=now', 'release 3_1']
+    """
+    hosts = ",".join(host for host, _ in decision.place)
+    words = [f"update JobId={decision.job}", f"ReqNodeList={hosts}"]
+    if restarted:
+        words.append("StartTime=now")
+    if decision.limit > 0:
+        words.append(f"TimeLimit={-(-decision.limit // 60)}")
+    return [" ".join(words), f"release {decision.job}"]
+
+
+def take_back_lines(job: str) -> list[str]:
+    """Back to the gate, on any hosts.
+
+    Examples
+    --------
+    >>> take_back_lines("7")
+    ['uhold 7', 'update JobId=7 ReqNodeList=']
+    """
+    return [f"uhold {job}", f"update JobId={job} ReqNodeList="]
+
+
+def outcome(decision: Decision, row: QueueRow | None, said: Sequence[str]) -> Outcome:
+    """Whether a decision took effect, by the job's state afterwards."""
+    hint = next((line for line in said if _about(line, decision.job)), "") or "; ".join(said[:1])
+    if row is None:
+        return Outcome(decision, False, hint or "Slurm does not know it any more")
+    if isinstance(decision, Start):
+        done = row.state in HOLDS or (row.state == "PENDING" and row.priority > 0)
+        ended = row.state not in HOLDS | {"PENDING"} and row.nodes != ""
+        if done or ended:
+            return Outcome(decision, True)
+    elif row.priority == 0 and row.state in ("PENDING", "COMPLETING"):
+        return Outcome(decision, True)
+    return Outcome(decision, False, hint or f"Slurm left it {row.state.lower()} ({row.reason})")
+
+
+def _about(line: str, job: str) -> bool:
+    words = line.replace(":", " ").replace(",", " ").split()
+    return job in words
+
+
+def rows_by_id(rows: Sequence[QueueRow]) -> Mapping[str, QueueRow]:
+    """Rows by job."""
+    return {row.id: row for row in rows}

@@ -1,0 +1,223 @@
+"""The port to Slurm: a snapshot is two commands, carrying out a pass is two more."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+from shadowtime.live.port import Outcome, PortError, Start
+from shadowtime.live.slurm.act import outcome, rows_by_id, start_lines, take_back_lines
+from shadowtime.live.slurm.state import Sorted, View, sort_jobs
+from shadowtime.live.slurm.text import (
+    SINFO,
+    SQUEUE,
+    Detail,
+    parse_details,
+    parse_nodes,
+    parse_queue,
+    parse_reservations,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.port import Decision, Place, State
+    from shadowtime.live.runner import Runner
+    from shadowtime.live.slurm.text import QueueRow, Window
+
+PATIENCE = 30.0
+"""Seconds after which a job that was let through and has not started is taken back."""
+RESERVATIONS_EVERY = 15.0
+MANY = 40
+"""More unknown jobs than this are asked about all at once."""
+
+
+@dataclass(kw_only=True)
+class SlurmPort:
+    """Slurm through its commands; see :class:`shadowtime.live.port.Port`.
+
+    ``known`` tells whether the loop remembers a job, ``stopped`` whether it has stopped it: only
+    such jobs are taken back or finished off after a crash.
+    """
+
+    run: Runner
+    clock: Clock
+    view: View
+    name: str = "slurm"
+    known: Callable[[str], bool] = lambda job: False
+    stopped: Callable[[str], bool] = lambda job: False
+    sorted: Sorted | None = None
+    """The last snapshot with what is left alone."""
+    placed: dict[str, Place] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._rows: dict[str, QueueRow] = {}
+        self._details: dict[str, Detail] = {}
+        self._asked: dict[str, tuple[object, ...]] = {}
+        self._windows: list[Window] = []
+        self._windows_at = float("-inf")
+        self._since: dict[str, float] = {}
+
+    def snapshot(self) -> State:
+        """What Slurm says now."""
+        rows = parse_queue(self._ask(SQUEUE))
+        nodes = parse_nodes(self._ask(SINFO))
+        now = self.clock.now()
+        if now - self._windows_at >= RESERVATIONS_EVERY:
+            told = self._ask(("scontrol", "--oneliner", "show", "reservation"))
+            self._windows, self._windows_at = parse_reservations(told), now
+        self._learn_details(rows)
+        self._rows = dict(rows_by_id(rows))
+        self.sorted = sort_jobs(
+            rows,
+            nodes,
+            view=self.view,
+            now=int(now),
+            windows=self._windows,
+            details=self._details,
+            placed=self.placed,
+            stopped=self.stopped,
+        )
+        return self.sorted.state
+
+    def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
+        """Stops first, so that they are sure; then all starts in one session."""
+        stops = [d for d in decisions if not isinstance(d, Start)]
+        starts = [d for d in decisions if isinstance(d, Start)]
+        done = {d.job: o for d, o in zip(stops, self._stop(stops), strict=True)}
+        lines: list[str] = []
+        for decision in starts:
+            row = self._rows.get(decision.job)
+            lines += start_lines(decision, restarted=row is not None and row.restarts > 0)
+            self.placed[decision.job] = decision.place
+        if starts:
+            said = self._tell(lines)
+            after = self._look()
+            for decision in starts:
+                done[decision.job] = outcome(decision, after.get(decision.job), said)
+        return [done[d.job] for d in decisions]
+
+    def tidy(self) -> list[str]:
+        """Finish what was begun: jobs let through in vain go back, half-stopped ones are stopped.
+
+        Returns what was done, in words.
+        """
+        if self.sorted is None:
+            return []
+        now = self.clock.now()
+        waiting = [job for job in self.sorted.released if self.known(job) or job in self.placed]
+        self._since = {job: self._since.get(job, now) for job in waiting}
+        late = [job for job, since in self._since.items() if now - since > PATIENCE]
+        half = [j for j, r in self._rows.items() if r.state == "SUSPENDED" and self.stopped(j)]
+        lines = [line for job in late for line in take_back_lines(job)]
+        lines += [f"requeuehold {job}" for job in half]
+        if not lines:
+            return []
+        self._tell(lines)
+        for job in late:
+            self.placed.pop(job, None)
+        return [f"took back {job}, which did not start" for job in late] + [
+            f"stopped {job}, which was half stopped" for job in half
+        ]
+
+    def _stop(self, stops: Sequence[Decision]) -> list[Outcome]:
+        """Suspend, look, requeue and hold: a job that ends meanwhile must not be run again."""
+        if not stops:
+            return []
+        self._tell([f"suspend {d.job}" for d in stops])
+        rows = self._look()
+        caught = [d for d in stops if d.job in rows and rows[d.job].state == "SUSPENDED"]
+        said = self._tell([f"requeuehold {d.job}" for d in caught]) if caught else []
+        after = self._look() if caught else rows
+        found = []
+        for decision in stops:
+            if decision not in caught:
+                row = rows.get(decision.job)
+                state = row.state.lower() if row else "gone"
+                found.append(Outcome(decision, False, f"it could not be stopped: it is {state}"))
+            else:
+                found.append(outcome(decision, after.get(decision.job), said))
+        return found
+
+    def _look(self) -> dict[str, QueueRow]:
+        return dict(rows_by_id(parse_queue(self._ask(SQUEUE))))
+
+    def _ask(self, argv: Sequence[str]) -> str:
+        done = self.run(argv)
+        if done.code != 0:
+            lines = (done.err.strip() or done.out.strip() or "no reason given").splitlines()
+            raise PortError(f"{argv[0]}: {lines[0][:200]}")
+        return done.out
+
+    def _tell(self, lines: Sequence[str]) -> list[str]:
+        """One session of scontrol; returns its complaints."""
+        done = self.run(("scontrol",), text="".join(f"{line}\n" for line in lines))
+        return [line for line in done.err.splitlines() if line.strip()]
+
+    def _learn_details(self, rows: Iterable[QueueRow]) -> None:
+        """Ask scontrol once about every job it has something to add to."""
+        wanted: dict[str, tuple[object, ...]] = {}
+        for row in rows:
+            pending = row.state == "PENDING" and row.priority == 0
+            if pending or (row.state == "RUNNING" and row.node_count > 1):
+                wanted[row.id] = (pending, row.node_count, row.cpus, row.restarts, row.reason[:8])
+        unknown = [job for job, key in wanted.items() if self._asked.get(job) != key]
+        gone = self._asked.keys() - wanted.keys()
+        for job in gone:
+            del self._asked[job]
+            self._details.pop(job, None)
+        if not unknown:
+            return
+        argv: tuple[str, ...] = ("scontrol", "--oneliner", "--details")
+        if len(unknown) > MANY:
+            told = self._ask((*argv, "show", "job"))
+        else:
+            told = self.run(argv, text="".join(f"show job {job}\n" for job in unknown)).out
+        self._details.update(parse_details(told))
+        self._asked.update({job: wanted[job] for job in unknown})
+
+
+_USER = re.compile(r"^SlurmUser\s*=\s*\S+\((\d+)\)", re.MULTILINE)
+_SELECT = re.compile(r"^SelectTypeParameters\s*=\s*(\S+)", re.MULTILINE)
+_NAME = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
+_DEFAULT = re.compile(r"^PartitionName=(\S+).*? Default=YES", re.MULTILINE)
+
+
+def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> View:
+    """What the loop is responsible for, from Slurm's own configuration."""
+    config = run(("scontrol", "show", "config"))
+    if config.code != 0:
+        said = (config.err or config.out).strip().splitlines() or ["no reason given"]
+        raise PortError(f"scontrol: {said[0]}")
+    if not partition:
+        told = run(("scontrol", "--oneliner", "show", "partition")).out
+        default = _DEFAULT.search(told)
+        if default is None:
+            raise UsageError("Slurm has no default partition: name one with --partition")
+        partition = default[1]
+    select, name = _SELECT.search(config.out), _NAME.search(config.out)
+    return View(
+        partition=partition,
+        gres=tuple(gres),
+        memory=select is not None and "MEMORY" in select[1].upper(),
+        name=name[1] if name else "slurm",
+    )
+
+
+def refuse_strangers(run: Runner, *, uid: int | None = None) -> None:
+    """Only SlurmUser and root can place and stop the jobs of others."""
+    uid = os.geteuid() if uid is None else uid
+    found = _USER.search(run(("scontrol", "show", "config")).out)
+    allowed = {0} | ({int(found[1])} if found else set())
+    if uid not in allowed:
+        raise UsageError(
+            "only SlurmUser or root may act on the jobs of others: run the loop as one of them, "
+            "or without --apply to see what it would do"
+        )
+
+
+__all__ = ["SlurmPort", "look_at", "refuse_strangers"]

@@ -1,0 +1,147 @@
+"""Setting a cluster up for the loop: every change shown before it is made, and all of it undone."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+from shadowtime.live.slurm.gate import MARK, SITE, gate_script
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+MANIFEST = "shadowtime-live.json"
+"""Beside slurm.conf: what every changed file was before."""
+SCRIPT = "job_submit.lua"
+PARAMETERS = ("batch_sched_delay=0", "sched_interval=1")
+"""A job let through must not wait for Slurm's leisurely rounds."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file, what it holds now and what it will hold; None: there is no such file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        lines = difflib.unified_diff(
+            (self.before or "").splitlines(keepends=True),
+            (self.after or "").splitlines(keepends=True),
+            str(self.path) if self.before is not None else "/dev/null",
+            str(self.path) if self.after is not None else "/dev/null",
+        )
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def plan_setup(
+    folder: Path, *, partitions: Sequence[str], default: bool, masters: Sequence[int]
+) -> list[Change]:
+    """What setting up changes in a folder with slurm.conf; nothing where it is done already."""
+    conf = folder / "slurm.conf"
+    if not conf.is_file():
+        raise UsageError(f"{folder} has no slurm.conf: name its folder with --slurm-conf-dir")
+    if (folder / MANIFEST).exists():
+        raise UsageError(f"{folder} is set up already: undo first with --undo")
+    script = folder / SCRIPT
+    own = script.read_text() if script.exists() else None
+    if own is not None and own.startswith(MARK):
+        raise UsageError(f"{script} is the gate already, but {MANIFEST} is missing: restore it")
+    text = conf.read_text()
+    gate = gate_script(partitions, default=default, masters=masters, site=str(folder / SITE))
+    changes = [
+        Change(conf, text, with_settings(text)),
+        Change(script, own, gate),
+    ]
+    if own is not None:
+        changes.append(Change(folder / SITE, None, own))
+    return [change for change in changes if change.before != change.after]
+
+
+def with_settings(text: str) -> str:
+    """slurm.conf with the plug-in and the parameters the loop needs; all else as it stands.
+
+    Examples
+    --------
+    >>> print(with_settings("SchedulerParameters=defer\\nJobSubmitPlugins=throttle\\n"), end="")
+    SchedulerParameters=defer,batch_sched_delay=0,sched_interval=1
+    JobSubmitPlugins=throttle,lua
+    """
+    text = _with_words(text, "SchedulerParameters", PARAMETERS)
+    return _with_words(text, "JobSubmitPlugins", ("lua",))
+
+
+def _with_words(text: str, key: str, words: Sequence[str]) -> str:
+    """A comma list with some words, each known by what stands before its equals sign."""
+    pattern = re.compile(rf"^(\s*{key}\s*=\s*)(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
+    found = pattern.search(text)
+    if found is None:
+        gap = "" if not text or text.endswith("\n") else "\n"
+        return f"{text}{gap}{key}={','.join(words)}\n"
+    have = [word for word in found[2].split(",") if word.lower() not in ("(null)", "none")]
+    names = {word.partition("=")[0].lower() for word in words}
+    kept = [word for word in have if word.partition("=")[0].lower() not in names]
+    line = f"{found[1]}{','.join([*kept, *words])}{found[3]}"
+    return text[: found.start()] + line + text[found.end() :]
+
+
+def carry_out(changes: Sequence[Change], folder: Path) -> None:
+    """Make the changes, the note of what was there first."""
+    if not changes:
+        return
+    manifest = folder / MANIFEST
+    saved = {str(change.path): change.before for change in changes}
+    _write(manifest, json.dumps({"version": 1, "before": saved}, indent=1))
+    for change in sorted(changes, key=lambda change: change.before is not None):
+        _put(change)
+
+
+def plan_undo(folder: Path) -> list[Change]:
+    """What undoing changes: every file as it was before."""
+    manifest = folder / MANIFEST
+    if not manifest.is_file():
+        raise UsageError(f"{folder} is not set up: there is no {MANIFEST}")
+    try:
+        saved: Mapping[str, str | None] = json.loads(manifest.read_text())["before"]
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{manifest} cannot be read: restore the files by hand") from None
+    changes = []
+    for name, before in saved.items():
+        path = folder / os.path.basename(name)
+        now = path.read_text() if path.exists() else None
+        changes.append(Change(path, now, before))
+    return [change for change in changes if change.before != change.after]
+
+
+def undo(changes: Sequence[Change], folder: Path) -> None:
+    """Put everything back and drop the note."""
+    for change in changes:
+        _put(change)
+    (folder / MANIFEST).unlink()
+
+
+def _put(change: Change) -> None:
+    if change.after is None:
+        change.path.unlink(missing_ok=True)
+    else:
+        _write(change.path, change.after)
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file, keeping its owner and mode."""
+    like = path if path.exists() else path.parent / "slurm.conf"
+    known = like.stat()
+    beside = path.with_name(f".{path.name}.new")
+    beside.write_text(text)
+    beside.chmod(known.st_mode & 0o777)
+    if os.geteuid() == 0:
+        os.chown(beside, known.st_uid, known.st_gid)
+    os.replace(beside, path)

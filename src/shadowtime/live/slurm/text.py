@@ -1,0 +1,318 @@
+"""Slurm's words: the columns asked for, and pure parsing of what comes back."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from shadowtime.cluster.hostlist import expand
+from shadowtime.cluster.slurm_text import parse_limit
+from shadowtime.cluster.units import parse_memory
+from shadowtime.errors import ClusterError
+from shadowtime.live.port import PortError
+from shadowtime.types import MAX_SPAN
+
+BETWEEN = "\x1f"
+"""Between two columns: nobody can write it into a job."""
+
+ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
+"""Times in seconds, arrays in full."""
+
+
+class QueueRow(NamedTuple):
+    """One line of squeue: a job or a task of an array."""
+
+    id: str
+    state: str
+    reason: str
+    priority: int
+    tres: str
+    limit: int
+    submit: int
+    eligible: int
+    start: int
+    end: int
+    user: str
+    partition: str
+    nodes: str
+    wanted: str
+    dependency: str
+    sharing: str
+    node_count: int
+    cpus: int
+    reservation: str
+    per_task: int
+    per_node: int
+    tasks: int
+    restarts: int
+    requeue: int
+    gres_per_task: str
+    gres_per_node: str
+    features: str
+
+
+COLUMNS = (
+    "JobArrayID", "State", "Reason", "PriorityLong", "tres-alloc", "TimeLimit", "SubmitTime",
+    "EligibleTime", "StartTime", "EndTime", "UserName", "Partition", "NodeList", "ReqNodes",
+    "Dependency", "OverSubscribe", "NumNodes", "NumCPUs", "Reservation", "cpus-per-task",
+    "NTPerNode", "NumTasks", "RestartCnt", "Requeue",
+    "tres-per-task", "tres-per-node", "Feature",
+)  # fmt: skip
+
+SQUEUE = (
+    "squeue", "--noheader", "--all", "--array", "--states=all",
+    "--Format=" + ",".join(f"{name}:{BETWEEN}" for name in COLUMNS),
+)  # fmt: skip
+"""Every job the controller remembers, one line each."""
+
+SINFO = (
+    "sinfo", "--noheader", "--Node", "--all",
+    "--Format=" + ",".join(
+        f"{name}:{BETWEEN}"
+        for name in ("NodeList", "StateComplete", "CPUsState", "Memory", "Gres", "Partition",
+                     "Features_act")
+    ),
+)  # fmt: skip
+
+
+class NodeRow(NamedTuple):
+    """A node: what it has, whether jobs may be started there, and its partitions."""
+
+    name: str
+    state: str
+    cpus: int
+    memory: int
+    gres: dict[str, int]
+    partitions: tuple[str, ...]
+    features: tuple[str, ...]
+
+    @property
+    def usable(self) -> bool:
+        """True if jobs may be started there now.
+
+        Examples
+        --------
+        >>> row = NodeRow("n1", "mixed", 4, 0, {}, (), ())
+        >>> row.usable, row._replace(state="mixed+drain").usable, row._replace(state="idle*").usable
+        (True, False, False)
+        """
+        base, *flags = self.state.split("+")
+        return base in ("idle", "mixed", "allocated", "completing") and not (
+            set(flags) - {"cloud", "completing", "planned", "dynamic_norm"}
+        )
+
+
+def parse_queue(text: str) -> list[QueueRow]:
+    """The jobs in squeue's output; a line of another form is an error, never a job."""
+    return [_queue_row(line) for line in text.splitlines() if line]
+
+
+def _queue_row(line: str) -> QueueRow:
+    parts = line.split(BETWEEN)
+    if len(parts) != len(COLUMNS) + 1 or parts[-1].strip():
+        raise PortError(f"squeue wrote a line that is no job: {line[:80]!r}")
+    try:
+        return QueueRow(
+            id=parts[0],
+            state=parts[1],
+            reason=parts[2],
+            priority=int(parts[3]),
+            tres=parts[4],
+            limit=seconds(parts[5]),
+            submit=moment(parts[6]),
+            eligible=moment(parts[7]),
+            start=moment(parts[8]),
+            end=moment(parts[9]),
+            user=parts[10],
+            partition=parts[11],
+            nodes=parts[12],
+            wanted=parts[13],
+            dependency=parts[14],
+            sharing=parts[15],
+            node_count=number(parts[16]),
+            cpus=number(parts[17]),
+            reservation=parts[18],
+            per_task=number(parts[19]),
+            per_node=number(parts[20]),
+            tasks=number(parts[21]),
+            restarts=number(parts[22]),
+            requeue=number(parts[23]),
+            gres_per_task=parts[24],
+            gres_per_node=parts[25],
+            features=parts[26],
+        )
+    except (ValueError, ClusterError):
+        raise PortError(f"squeue wrote a line that is no job: {line[:80]!r}") from None
+
+
+def number(text: str) -> int:
+    """A count; 0 for what Slurm writes where there is none (4294967294 and the like).
+
+    Examples
+    --------
+    >>> number("12"), number("4294967294"), number("N/A")
+    (12, 0, 0)
+    """
+    if text in ("N/A", "(null)", ""):
+        return 0
+    value = int(text)
+    return 0 if value >= 0xFFFF_FFF0 else value
+
+
+def moment(text: str) -> int:
+    """Seconds since 1970, -1 where unknown."""
+    return -1 if text in ("N/A", "Unknown", "NONE", "") else int(text)
+
+
+def seconds(text: str) -> int:
+    """A time limit; the longest there is where there is none."""
+    if text in ("INVALID", "NOT_SET"):
+        return MAX_SPAN
+    limit = parse_limit(text)
+    return MAX_SPAN if limit is None else min(limit, MAX_SPAN)
+
+
+_GRES = re.compile(r"([\w.-]+)(?::[a-zA-Z][\w.-]*)?:(\d+)([KMG]?)")
+_SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+def parse_gres(text: str) -> dict[str, int]:
+    """Counts of generic resources.
+
+    Examples
+    --------
+    >>> parse_gres("gpu:a100:4(S:0-1),membw:34K"), parse_gres("(null)")
+    ({'gpu': 4, 'membw': 34816}, {})
+    """
+    found: dict[str, int] = {}
+    for name, count, unit in _GRES.findall(re.sub(r"\([^)]*\)", "", text)):
+        found[name] = found.get(name, 0) + int(count) * _SCALE[unit]
+    return found
+
+
+def parse_tres(text: str) -> dict[str, int]:
+    """Trackable resources of a job; memory in KB.
+
+    Examples
+    --------
+    >>> parse_tres("cpu=4,mem=2G,node=1,billing=4,gres/membw=300")
+    {'cpu': 4, 'mem': 2097152, 'node': 1, 'billing': 4, 'gres/membw': 300}
+    """
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, amount = part.partition("=")
+        if not amount:
+            continue
+        try:
+            found[name] = parse_memory(amount) if name == "mem" else int(float(amount))
+        except (ValueError, ClusterError):
+            raise PortError(f"squeue wrote resources that cannot be read: {text[:80]!r}") from None
+    return found
+
+
+def parse_nodes(text: str) -> list[NodeRow]:
+    """The nodes in sinfo's output, each once with all its partitions."""
+    nodes: dict[str, NodeRow] = {}
+    for line in text.splitlines():
+        if not line:
+            continue
+        parts = line.split(BETWEEN)
+        try:
+            name, state, cpus, memory, gres, partition, features = parts[:7]
+            counts = [int(count) for count in cpus.split("/")]
+            row = NodeRow(
+                name=name,
+                state=state.lower(),
+                cpus=counts[3],
+                memory=int(memory) * 1024,
+                gres=parse_gres(gres),
+                partitions=(partition.rstrip("*"),),
+                features=tuple(f for f in features.split(",") if f and f != "(null)"),
+            )
+        except (ValueError, IndexError):
+            raise PortError(f"sinfo wrote a line that is no node: {line[:80]!r}") from None
+        if name in nodes:
+            row = row._replace(partitions=nodes[name].partitions + row.partitions)
+        nodes[name] = row
+    return list(nodes.values())
+
+
+class Window(NamedTuple):
+    """A reservation of Slurm's: nodes that are not ours for a while."""
+
+    begin: int
+    end: int
+    nodes: tuple[str, ...]
+
+
+_WINDOW = re.compile(r"^ReservationName=\S+ StartTime=(\d+) EndTime=(\d+) .*? Nodes=(\S*) ", re.M)
+
+
+def parse_reservations(text: str) -> list[Window]:
+    """Reservations in ``scontrol --oneliner show reservation``.
+
+    Examples
+    --------
+    >>> parse_reservations("ReservationName=r StartTime=5 EndTime=9 Duration=4 Nodes=n[1-2] X=1")
+    [Window(begin=5, end=9, nodes=('n1', 'n2'))]
+    """
+    return [
+        Window(int(begin), int(end), tuple(expand(nodes)))
+        for begin, end, nodes in _WINDOW.findall(text)
+    ]
+
+
+class Detail(NamedTuple):
+    """What only scontrol tells of a job."""
+
+    nodes: int = 0
+    """Nodes it wants, 0 where it does not say."""
+    excluded: tuple[str, ...] = ()
+    throttle: int = 0
+    held: tuple[tuple[str, int], ...] = ()
+    """Processors it holds by node."""
+
+
+_RANGE = re.compile(r" NumNodes=(\d+)-(\d+) ")
+_EXCLUDED = re.compile(r" ExcNodeList=(\S+) NodeList=")
+_THROTTLE = re.compile(r" ArrayTaskThrottle=(\d+) ")
+_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+) Mem=")
+
+
+def parse_details(text: str) -> dict[str, Detail]:
+    """Details by job in ``scontrol --oneliner --details show job``.
+
+    Examples
+    --------
+    >>> line = "JobId=7 NumNodes=2-2 X= ExcNodeList=n3 NodeList= Nodes=n1 CPU_IDs=0-3,7 Mem=0 "
+    >>> parse_details(line)["7"]
+    Detail(nodes=2, excluded=('n3',), throttle=0, held=(('n1', 5),))
+    """
+    found = {}
+    for line in text.splitlines():
+        begin = line.find("JobId=")
+        if begin < 0:
+            continue
+        line = line[begin:]
+        job = line.split(maxsplit=1)[0].removeprefix("JobId=")
+        task = re.match(r"\S+ ArrayJobId=(\d+) ArrayTaskId=(\d+ )?", line)
+        range_ = _RANGE.search(line)
+        excluded = _EXCLUDED.search(line)
+        throttle = _THROTTLE.search(line)
+        held = [(host, _count(ids)) for hosts, ids in _HELD.findall(line) for host in expand(hosts)]
+        found[f"{task[1]}_{(task[2] or '*').strip()}" if task else job] = Detail(
+            nodes=int(range_[1]) if range_ else 0,
+            excluded=tuple(expand(excluded[1])) if excluded else (),
+            throttle=int(throttle[1]) if throttle else 0,
+            held=tuple(held),
+        )
+    return found
+
+
+def _count(ids: str) -> int:
+    """How many numbers a list of ranges holds."""
+    total = 0
+    for part in ids.split(","):
+        low, _, high = part.partition("-")
+        total += int(high or low) - int(low) + 1
+    return total

@@ -1,0 +1,326 @@
+"""A private Slurm on this machine: N node daemons and a controller on loopback, made to be stopped.
+
+For tests and benchmarks; needs Debian's munge, slurmctld, slurmd and slurm-client. As root the
+daemons run as the user slurm and root, else all of them as the caller, who is then the only one
+who can submit. Nothing outside the given folder is touched, and no port but on 127.0.0.1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
+SBIN = Path("/usr/sbin")
+SECONDS = 60.0
+"""How long anything may take to come up."""
+
+
+def missing_programs() -> list[str]:
+    """The programs of Slurm that are not installed here.
+
+    Examples
+    --------
+    >>> set(missing_programs()) <= set(PROGRAMS)
+    True
+    """
+    return [name for name in PROGRAMS if not shutil.which(name, path=f"{os.defpath}:{SBIN}")]
+
+
+@dataclass(kw_only=True)
+class SlurmCluster:
+    """A cluster in a folder; :func:`slurm_cluster` starts and stops one.
+
+    ``settings`` are further lines of slurm.conf; ``gres`` is the bandwidth of each node (0: none).
+    """
+
+    folder: Path
+    nodes: int = 8
+    cpus: int = 16
+    memory: int = 32000
+    gres: int = 34000
+    settings: Sequence[str] = ()
+    partitions: Sequence[str] = ()
+    port: int = 0
+    pids: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def conf(self) -> Path:
+        """The configuration."""
+        return self.folder / "etc" / "slurm.conf"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment in which Slurm's commands talk to this cluster."""
+        path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
+        return {**os.environ, "SLURM_CONF": str(self.conf), "PATH": path}
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes."""
+        return [f"n{k}" for k in range(1, self.nodes + 1)]
+
+    def run(self, *argv: str, check: bool = True, text: str = "") -> str:
+        """The output of one of Slurm's commands."""
+        done = subprocess.run(
+            argv,
+            env=self.env,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            cwd=self.folder,
+            check=False,
+        )
+        if check and done.returncode:
+            raise UsageError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()}")
+        return done.stdout
+
+    def sbatch(self, *options: str, script: str = "sleep 1", as_user: str = "") -> str:
+        """Submit a script; returns the job's id."""
+        command = ("sbatch", "--parsable", "--output=/dev/null", *options)
+        argv = (*_as(as_user), *command) if as_user else command
+        return self.run(*argv, text=f"#!/bin/sh\n{script}\n").strip().split(";")[0]
+
+    def make(self) -> None:
+        """Write the configuration."""
+        for name in ("etc", "state", "spool", "log", "run", "munge", "bin"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(0o755)
+        # Node GRES are parsed only by programs of exactly these names.
+        for name in ("slurmctld", "slurmd", "slurmstepd"):
+            real = next(p for p in (SBIN / f"{name}-wlm", SBIN / name) if p.exists())
+            link = self.folder / "bin" / name
+            if not link.exists():
+                link.symlink_to(real)
+        key = self.folder / "munge" / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o600)
+        self.port = self.port or free_ports(self.nodes + 2)
+        (self.folder / "etc" / "plugstack.conf").write_text("")
+        (self.folder / "etc" / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+        if self.gres:
+            line = f"NodeName={self._range()} Name=membw Count={self.gres} Flags=CountOnly\n"
+            (self.folder / "etc" / "gres.conf").write_text(line)
+        self.conf.write_text("\n".join(self._lines()) + "\n")
+        for name in self.names:
+            (self.folder / "spool" / name).mkdir(exist_ok=True)
+        if _is_root():
+            for name in ("etc", "state", "log", "run", "munge"):
+                _give(self.folder / name, "slurm")
+
+    def start(self) -> None:
+        """Start all daemons and wait until every node is idle."""
+        self.start_munge()
+        self.start_controller()
+        for name in self.names:
+            self._spawn(
+                f"slurmd-{name}",
+                [self._bin("slurmd"), "-D", "-N", name, "-d", self._bin("slurmstepd")],
+            )
+        wait_for(self._all_idle, "the nodes to be idle")
+
+    def start_munge(self) -> None:
+        """Start the authentication daemon."""
+        d = self.folder
+        self._spawn(
+            "munged",
+            [
+                str(SBIN / "munged"),
+                "--foreground",
+                "--force",
+                f"--socket={d}/run/munge.sock",
+                f"--key-file={d}/munge/munge.key",
+                f"--log-file={d}/log/munged.log",
+                f"--pid-file={d}/run/munged.pid",
+                f"--seed-file={d}/munge/munged.seed",
+                "--num-threads=4",
+            ],
+            user=_daemon_user(),
+        )
+        wait_for(lambda: (d / "run" / "munge.sock").exists(), "munged")
+
+    def start_controller(self) -> None:
+        """Start slurmctld and wait until it answers."""
+        self._spawn("slurmctld", [self._bin("slurmctld"), "-D"], user=_daemon_user())
+        wait_for(lambda: "UP" in self.run("scontrol", "ping", check=False), "slurmctld")
+
+    def kill(self, name: str, sign: int = signal.SIGKILL) -> None:
+        """End one daemon by its name."""
+        process = self._processes.pop(name, None)
+        if process is None:
+            return
+        self.pids.pop(name, None)
+        process.send_signal(sign)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def stop(self) -> None:
+        """Cancel what runs and end all daemons."""
+        with contextlib.suppress(UsageError, subprocess.TimeoutExpired):
+            self.run("scancel", "--full", "--signal=KILL", "--user=root", check=False)
+        for name in sorted(self._processes, key=lambda name: name == "munged"):
+            process = self._processes[name]
+            if name != "munged":
+                process.terminate()
+        for name in [n for n in self._processes if n != "munged"]:
+            self.kill(name, signal.SIGTERM)
+        self.kill("munged", signal.SIGTERM)
+
+    def __post_init__(self) -> None:
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def _bin(self, name: str) -> str:
+        return str(self.folder / "bin" / name)
+
+    def _spawn(self, name: str, argv: Sequence[str], *, user: str = "") -> None:
+        command = [*(_as(user) if user and _is_root() else ()), *argv]
+        with (self.folder / "log" / f"{name}.out").open("ab") as log:
+            process = subprocess.Popen(
+                command,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                cwd=self.folder,
+            )
+        self._processes[name] = process
+        self.pids[name] = process.pid
+
+    def _all_idle(self) -> bool:
+        said = self.run("sinfo", "-h", "-N", "-o", "%N %t", check=False)
+        return len({line for line in said.splitlines() if line.endswith(" idle")}) == self.nodes
+
+    def _range(self) -> str:
+        return f"n[1-{self.nodes}]" if self.nodes > 1 else "n1"
+
+    def _lines(self) -> list[str]:
+        d, first = self.folder, self.port + 2
+        owner = _daemon_user() or pwd.getpwuid(os.getuid()).pw_name
+        ports = f"[{first}-{first + self.nodes - 1}]" if self.nodes > 1 else str(first)
+        gres = f" Gres=membw:{self.gres}" if self.gres else ""
+        partitions = self.partitions or (
+            f"PartitionName=batch Nodes={self._range()} Default=YES MaxTime=INFINITE "
+            "DefaultTime=60 State=UP OverSubscribe=NO",
+        )
+        return [
+            "ClusterName=shadowtime",
+            "SlurmctldHost=localhost(127.0.0.1)",
+            f"SlurmUser={owner}",
+            f"SlurmdUser={'root' if _is_root() else owner}",
+            f"SlurmctldPort={self.port}",
+            f"SlurmdPort={self.port + 1}",
+            "AuthType=auth/munge",
+            "CredType=cred/munge",
+            f"AuthInfo=socket={d}/run/munge.sock",
+            "CommunicationParameters=NoInAddrAny,NoCtldInAddrAny",
+            "ProctrackType=proctrack/linuxproc",
+            "TaskPlugin=task/none",
+            "MpiDefault=none",
+            "ReturnToService=2",
+            f"SlurmctldPidFile={d}/run/slurmctld.pid",
+            f"SlurmdPidFile={d}/run/slurmd-%n.pid",
+            f"SlurmdSpoolDir={d}/spool/%n",
+            f"StateSaveLocation={d}/state",
+            f"SlurmctldLogFile={d}/log/slurmctld.log",
+            f"SlurmdLogFile={d}/log/slurmd-%n.log",
+            "SlurmdParameters=config_overrides",
+            "SelectType=select/cons_tres",
+            "SelectTypeParameters=CR_Core",
+            *(["GresTypes=membw"] if self.gres else []),
+            "SchedulerType=sched/builtin",
+            "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
+            "PriorityType=priority/basic",
+            "JobRequeue=1",
+            "JobAcctGatherType=jobacct_gather/none",
+            "JobCompType=jobcomp/filetxt",
+            f"JobCompLoc={d}/log/jobcomp.log",
+            "AccountingStorageType=accounting_storage/none",
+            "MinJobAge=300",
+            "KillWait=5",
+            "CompleteWait=0",
+            "MaxJobCount=200000",
+            f"PlugStackConfig={d}/etc/plugstack.conf",
+            "MailProg=/bin/true",
+            *self.settings,
+            f"NodeName={self._range()} NodeHostname=localhost NodeAddr=127.0.0.1 Port={ports} "
+            f"Sockets=1 CoresPerSocket={self.cpus} ThreadsPerCore=1 RealMemory={self.memory}"
+            f"{gres} State=UNKNOWN",
+            *partitions,
+        ]
+
+
+@contextlib.contextmanager
+def slurm_cluster(
+    folder: Path, *, prepare: Callable[[SlurmCluster], None] | None = None, **options: object
+) -> Iterator[SlurmCluster]:
+    """A running cluster in a folder; ``prepare`` may change its configuration before the start."""
+    cluster = SlurmCluster(folder=folder, **options)  # type: ignore[arg-type]
+    cluster.make()
+    if prepare is not None:
+        prepare(cluster)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> float:
+    """Wait until something is so; returns how long it took."""
+    began = time.monotonic()
+    while not condition():
+        if time.monotonic() - began > seconds:
+            raise UsageError(f"waited {seconds:g} seconds for {what} in vain")
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def free_ports(count: int) -> int:
+    """The first of so many ports in a row that are free on loopback."""
+    first = 20000 + os.getpid() * 41 % 20000
+    while True:
+        with contextlib.ExitStack() as stack:
+            try:
+                for port in range(first, first + count):
+                    one = stack.enter_context(socket.socket())
+                    one.bind(("127.0.0.1", port))
+                return first
+            except OSError:
+                first = 20000 + (first + count - 20000) % 30000
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _daemon_user() -> str:
+    return "slurm" if _is_root() else ""
+
+
+def _as(user: str) -> tuple[str, ...]:
+    return ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups")
+
+
+def _give(path: Path, user: str) -> None:
+    owner = pwd.getpwnam(user)
+    for entry in (path, *path.rglob("*")):
+        os.chown(entry, owner.pw_uid, owner.pw_gid)
