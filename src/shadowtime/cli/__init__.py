@@ -32,6 +32,8 @@ COMMANDS = {
     "advise": Entry("Study", "What a log says about how to set a policy, and its effect."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
+    "live": Entry("Live", "Run a policy on a real cluster; shadow mode unless told to act."),
+    "eta": Entry("Live", "When a waiting job of the live cluster will start, with a range."),
     "hperf": Entry("Live", "Measured demand by tag: the store of finished jobs' records."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
 }

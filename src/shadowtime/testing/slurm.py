@@ -96,6 +96,18 @@ class SlurmCluster:
         argv = (*_as(as_user), *command) if as_user else command
         return self.run(*argv, text=f"#!/bin/sh\n{script}\n").strip().split(";")[0]
 
+    def clear(self) -> None:
+        """Cancel everybody, mend every node, and wait until nothing is left."""
+        users = {line for line in self.run("squeue", "-h", "-a", "-o", "%u").split() if line}
+        for user in users:
+            self.run("scancel", f"--user={user}", check=False)
+        for line in self.run("sinfo", "-h", "-N", "-o", "%N %T").splitlines():
+            name, state = line.split()
+            if "drain" in state or "down" in state:
+                self.run("scontrol", "update", f"NodeName={name}", "State=RESUME", check=False)
+        wait_for(lambda: not self.run("squeue", "-h", "-a").strip(), "an empty queue")
+        wait_for(self._all_idle, "the nodes to be idle")
+
     def make(self) -> None:
         """Write the configuration."""
         for name in ("etc", "state", "spool", "log", "run", "munge", "bin"):
@@ -175,9 +187,8 @@ class SlurmCluster:
     def stop(self) -> None:
         """Cancel what runs and end all daemons."""
         with contextlib.suppress(UsageError, subprocess.TimeoutExpired):
-            self.run("scancel", "--full", "--signal=KILL", "--user=root", check=False)
-        for name in sorted(self._processes, key=lambda name: name == "munged"):
-            process = self._processes[name]
+            self.clear()
+        for name, process in self._processes.items():
             if name != "munged":
                 process.terminate()
         for name in [n for n in self._processes if n != "munged"]:

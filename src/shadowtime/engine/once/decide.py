@@ -198,7 +198,11 @@ def remember(table: Table, state: State, memory: Memory, due: Any) -> Memory:
     kills = kernel.job[:, f.KILLS].tolist()
     dues = [-1] * n if due is None else np.where(due[:n] < NEVER, due[:n], -1).tolist()
     rows = zip(since, guess, first, promised, blocked, dues, kills, strict=True)
-    notes = {job: Note(*row) for job, row in zip(table.ids, rows, strict=True)}
+    old = memory.jobs
+    notes = {}
+    for job, row in zip(table.ids, rows, strict=True):
+        note = old.get(job)
+        notes[job] = note if note == row else Note._make(row)  # most stay as they were
     for job in (*table.ended, *(job for job, note in notes.items() if note.since == FOREIGN)):
         del notes[job]
     users = dict(memory.users)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.types import Reason
@@ -127,6 +128,7 @@ Decision = Start | Stop
 _NUMBER = re.compile(r"\d+")
 
 
+@lru_cache(maxsize=1 << 17)
 def natural(job: str) -> tuple[int, ...]:
     """The numbers in a job's name, which order jobs submitted in the same second.
 

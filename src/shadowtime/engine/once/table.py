@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.engine.corrections import LADDER
 from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.once.memory import Note
 from shadowtime.engine.once.moment import natural
 from shadowtime.engine.simulate import mark_classes
 from shadowtime.kernel import fields as f
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.once.memory import Memory
-    from shadowtime.engine.once.moment import Ended, Running, State, Waiting
+    from shadowtime.engine.once.moment import State
     from shadowtime.policy import Policy
 
+UNKNOWN = Note(since=-1)
 FOREIGN = -1
 """Submission of jobs that no policy may stop: they outrank everybody."""
 
@@ -42,14 +45,12 @@ class Table(NamedTuple):
     ended: tuple[str, ...]
 
 
-class Row(NamedTuple):
-    """One job on its way into the tables; sorted as it stands."""
+Row = tuple[Any, ...]
+"""One job on its way into the tables: since, new, order of its id, what it is, and the job.
 
-    since: int
-    new: bool
-    order: tuple[int, ...]
-    what: int
-    job: Waiting | Running | Ended
+Plain tuples: there may be ten thousand of them, and a tenth of a second for everything.
+"""
+SINCE, NEW, ORDER, WHAT, JOB = range(5)
 
 
 def table_of(
@@ -59,11 +60,15 @@ def table_of(
 
     ``kept``: whoever holds no promise yet is a newcomer.
     """
+    from shadowtime.engine.once.compiled import fill
+
     rows = rows_of(state, memory, kept=kept)
-    ids = [row.job.id for row in rows]
-    names = sorted({row.job.user for row in rows} - {""})
+    jobs = [row[JOB] for row in rows]
+    what = [row[WHAT] for row in rows]
+    ids = [job.id for job in jobs]
+    names = sorted({job.user for job in jobs} - {""})
     number = {name: k for k, name in enumerate(names)} | {"": -1}
-    workload = workload_of(rows, number, machine.resources)
+    workload = workload_of(rows, jobs, number, machine.resources)
     known = known_at_submission(policy.estimate, workload)
     kernel, world = build(workload, machine, estimate=known.estimate, learner=known.learner)
     n = len(rows)
@@ -74,24 +79,20 @@ def table_of(
     )
     mark_classes(kernel, workload, machine, policy)
     kernel.reg[ARRIVED] = n
-    write_rows(kernel.job, rows, memory, machine, learner=known.learner)
-    users = {}
+    write_notes(kernel.job, ids, memory, learner=known.learner)
+    write_runs(kernel.job, rows, machine, learner=known.learner)
+    dense = {}
     if known.learner:  # only what learns looks at users
-        for row, dense in zip(rows, kernel.job[:, f.USER].tolist(), strict=True):
-            users[row.job.user] = dense
-    users.pop("", None)
-    for user, dense in users.items():
+        dense = dict(zip((job.user for job in jobs), kernel.job[:, f.USER].tolist(), strict=True))
+    dense.pop("", None)
+    for user, at in dense.items():
         if user in memory.users:
-            history = memory.users[user]
-            at = [f.LAST_RUN, f.LAST_REQUEST, f.BEFORE_RUN]
-            kernel.user[dense, at] = history
-    from shadowtime.engine.once.compiled import fill
-
+            columns = [f.LAST_RUN, f.LAST_REQUEST, f.BEFORE_RUN]
+            kernel.user[at, columns] = memory.users[user]
     fill.fill(kernel, world, facts_of(rows), state.now)
-    fresh = next((k for k, row in enumerate(rows) if row.what == fill.NEWS_SUBMIT), n)
-    gone = tuple(row.job.id for row in rows if row.what == fill.NEWS_END)
-    row_of = {job: at for at, job in enumerate(ids)}
-    return Table(kernel, world, ids, row_of, users, fresh, gone)
+    fresh = what.index(fill.NEWS_SUBMIT) if fill.NEWS_SUBMIT in what else n
+    gone = tuple(job for job, kind in zip(ids, what, strict=True) if kind == fill.NEWS_END)
+    return Table(kernel, world, ids, dict(zip(ids, range(n), strict=True)), dense, fresh, gone)
 
 
 def rows_of(state: State, memory: Memory, *, kept: bool) -> list[Row]:
@@ -107,46 +108,47 @@ def rows_of(state: State, memory: Memory, *, kept: bool) -> list[Row]:
         if note is None or (kept and note.due < 0):
             newcomers.append((job, job.submit if note is None else note.since))
             continue
-        rows.append(Row(note.since, False, natural(job.id), WAITS, job))
+        rows.append((note.since, False, natural(job.id), WAITS, job))
         latest = max(latest, note.since)
     rows += [
-        Row(max(since, latest), True, natural(job.id), NEWS_SUBMIT, job) for job, since in newcomers
+        (max(since, latest), True, natural(job.id), NEWS_SUBMIT, job) for job, since in newcomers
     ]
     present = {job.id for job in state.waiting}
     for run in state.running:
         present.add(run.id)
         note = notes.get(run.id)
         since = (note.since if note else run.submit) if run.ours else FOREIGN
-        rows.append(Row(since, False, natural(run.id), RUNS, run))
+        rows.append((since, False, natural(run.id), RUNS, run))
     rows += [
-        Row(end.start, False, natural(end.id), NEWS_END, end)
+        (end.start, False, natural(end.id), NEWS_END, end)
         for end in state.ended
         if end.id not in present and (end.id in notes or end.end > memory.now)
     ]
-    # With promises for good, newcomers are a range of rows; rank matters to others only.
-    rows.sort(key=lambda row: (kept and row.new, row.since, row.new, row.order))
+    rows.sort(key=itemgetter(SINCE, NEW, ORDER))
+    if kept:  # newcomers are one range of rows then; rank matters to others only
+        rows.sort(key=itemgetter(NEW))
     return rows
 
 
 def workload_of(
-    rows: Sequence[Row], number: dict[str, int], resources: tuple[str, ...]
+    rows: Sequence[Row], jobs: Sequence[Any], number: dict[str, int], resources: tuple[str, ...]
 ) -> Workload:
     """The jobs as the simulator's columns; the request stands in for the unknown run time."""
     nothing = (1,) + (0,) * (len(resources) - 1)
-    need = np.array([getattr(row.job, "need", nothing) for row in rows], np.int64)
-    need = need.reshape(len(rows), len(resources))
-    request = np.array([row.job.request for row in rows], np.int64).clip(1, MAX_SPAN)
-    unknown = np.full(len(rows), -1, np.int64)
+    need = np.array([getattr(job, "need", nothing) for job in jobs], np.int64)
+    need = need.reshape(len(jobs), len(resources))
+    request = np.array([job.request for job in jobs], np.int64).clip(1, MAX_SPAN)
+    unknown = np.full(len(jobs), -1, np.int64)
     return Workload(
         name="live",
-        job_id=np.arange(len(rows)),
-        submit=np.array([row.since for row in rows], np.int64),
+        job_id=np.arange(len(jobs)),
+        submit=np.array([row[SINCE] for row in rows], np.int64),
         run=request,
         request=request,
         limit=request,
         demand=need,
         resources=resources,
-        user=np.array([number[row.job.user] for row in rows], np.int64),
+        user=np.array([number[job.user] for job in jobs], np.int64),
         group=unknown,
         executable=unknown,
         queue=unknown,
@@ -156,34 +158,38 @@ def workload_of(
     )
 
 
-def write_rows(
-    table: Any, rows: Sequence[Row], memory: Memory, machine: Cluster, *, learner: int
-) -> None:
-    """Write down what is known of each job besides its demands."""
+def write_notes(table: Any, ids: Sequence[str], memory: Memory, *, learner: int) -> None:
+    """Write down what is remembered of each job."""
+    table[:, f.INITIAL] = table[:, f.ESTIMATE]
+    if not memory.jobs:
+        return
+    notes = [memory.jobs.get(job, UNKNOWN) for job in ids]
+    table[:, f.PROMISED] = [note.promised for note in notes]
+    table[:, f.BLOCKED_AT] = [note.blocked_at for note in notes]
+    table[:, f.KILLS] = [note.kills for note in notes]
+    if learner != FIXED:
+        # EASY++ begins at the prediction at submission; its corrections follow anew.
+        guess = [note.initial if learner == LAST_TWO else note.estimate for note in notes]
+        known = np.array(guess, np.int64)
+        known = np.where(known > 0, known, table[:, f.ESTIMATE])
+        table[:, f.ESTIMATE] = table[:, f.INITIAL] = known
+
+
+def write_runs(table: Any, rows: Sequence[Row], machine: Cluster, *, learner: int) -> None:
+    """Write down since when and where the running jobs run, and the ended ones ran."""
     from shadowtime.engine.once.compiled.fill import NEWS_END, RUNS
 
     host_of = {host.name: at for at, host in enumerate(machine.hosts)}
     several = machine.shape == "hosts"
-    table[:, f.INITIAL] = table[:, f.ESTIMATE]
-    for at, row in enumerate(rows):
-        note = memory.jobs.get(row.job.id)
-        if note is not None:
-            table[at, f.PROMISED] = note.promised
-            table[at, f.BLOCKED_AT] = note.blocked_at
-            table[at, f.KILLS] = note.kills
-            if learner != FIXED and note.estimate > 0:
-                # EASY++ begins at the prediction at submission; its corrections follow anew.
-                first = note.initial if learner == LAST_TWO else note.estimate
-                table[at, f.ESTIMATE] = table[at, f.INITIAL] = max(1, first)
-        if row.what == RUNS or row.what == NEWS_END:
-            start = row.job.start  # type: ignore[union-attr]
-            if row.what == NEWS_END and learner == LAST_TWO:
-                table[at, f.ESTIMATE] = corrected(table[at], row.job.end - start)  # type: ignore[union-attr]
-            table[at, f.START] = start
-            table[at, f.EXPECTED] = start + table[at, f.ESTIMATE]
-            place = getattr(row.job, "place", ())
-            if several and place:
-                table[at, f.HOST] = host_of.get(place[0][0], 0)
+    for at, (_, _, _, what, job) in enumerate(rows):
+        if what != RUNS and what != NEWS_END:
+            continue
+        if what == NEWS_END and learner == LAST_TWO:
+            table[at, f.ESTIMATE] = corrected(table[at], job.end - job.start)
+        table[at, f.START] = job.start
+        table[at, f.EXPECTED] = job.start + table[at, f.ESTIMATE]
+        if several and what == RUNS and job.place:
+            table[at, f.HOST] = host_of.get(job.place[0][0], 0)
 
 
 def corrected(row: Any, run: int) -> int:
@@ -203,14 +209,14 @@ def facts_of(rows: Sequence[Row]) -> Any:
     """Who runs, who waits, then the news by time: ends before submissions."""
     from shadowtime.engine.once.compiled.fill import NEWS_END, RUNS, WAITS
 
-    runs = [(RUNS, at, 0) for at, row in enumerate(rows) if row.what == RUNS]
-    waits = [(WAITS, at, 0) for at, row in enumerate(rows) if row.what == WAITS]
+    runs = [(RUNS, at, 0) for at, row in enumerate(rows) if row[WHAT] == RUNS]
+    waits = [(WAITS, at, 0) for at, row in enumerate(rows) if row[WHAT] == WAITS]
     news = []
     for at, row in enumerate(rows):
-        if row.what > WAITS:
-            ends = row.what == NEWS_END
-            when = row.job.end if ends else row.since  # type: ignore[union-attr]
-            news.append((when, not ends, row.order, (row.what, at, when)))
+        if row[WHAT] > WAITS:
+            ends = row[WHAT] == NEWS_END
+            when = row[JOB].end if ends else row[SINCE]
+            news.append((when, not ends, row[ORDER], (row[WHAT], at, when)))
     news.sort()
     facts = runs + waits + [fact for *_, fact in news]
     return np.array(facts, np.int64).reshape(-1, 3).T.copy()

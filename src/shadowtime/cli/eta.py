@@ -1,0 +1,57 @@
+"""shadowtime eta: when a waiting job of the live cluster will start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shadowtime.cli import live_options as live
+from shadowtime.cli import options
+
+
+@click.command("eta")
+@click.argument("job")
+@live.policy
+@live.partition
+@live.shape
+@live.gres
+@live.state
+@live.timeout
+@options.as_json
+def command(job: str, as_json: bool, **given: Any) -> None:
+    """When the waiting JOB of a Slurm cluster will start, with a range.
+
+    The simulator runs on from the live state: expected, everybody runs as long as the policy
+    expects; the range, everybody uses as little or as much of its request as jobs lately did.
+    Nobody else is submitted meanwhile.
+
+    \b
+    shadowtime eta 1234
+    shadowtime eta 1234 --policy conservative
+    """
+    import time
+
+    from shadowtime.cli.live_slurm_status import look
+    from shadowtime.errors import UsageError
+    from shadowtime.report.numbers import span
+
+    found = look(**given)
+    row = next((row for row in found.waiting if row.job == job), None)
+    if row is None:
+        if job in found.left_alone:
+            raise UsageError(f"job {job} is not the loop's to start: {found.left_alone[job]}")
+        raise UsageError(f"no job {job} waits at the gate: see `shadowtime live slurm status`")
+    if as_json:
+        values = {"job": job, "now": found.now, "expected": row.eta.expected}
+        values |= {"earliest": row.eta.earliest, "latest": row.eta.latest, "policy": found.policy}
+        options.print_json(values)
+        return
+    expected, low, high = (
+        max(0, at - found.now) for at in (row.eta.expected, row.eta.earliest, row.eta.latest)
+    )
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.eta.expected))
+    print(
+        f"job {job} is expected to start in {span(expected)} ({when}), "
+        f"between {span(low)} and {span(high)} from now, under {found.policy}"
+    )

@@ -1,0 +1,114 @@
+"""From a state on into the future: the event loop begun in the middle, with assumed run times."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.engine.once.decide import pooled, recall_promises, refuse
+from shadowtime.engine.once.memory import Memory
+from shadowtime.engine.once.table import table_of
+from shadowtime.engine.plan import prepare
+from shadowtime.engine.simulate import with_more_room
+from shadowtime.errors import PolicyError
+from shadowtime.kernel import fields as f
+from shadowtime.kernel.registers import (
+    BITS,
+    CHANGED,
+    ENDS,
+    FRESH,
+    HEAD,
+    NEVER,
+    SHADOW,
+    VOLATILE,
+    WAKE,
+)
+from shadowtime.policy.reserve import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from shadowtime.engine.once.decide import Shape
+    from shadowtime.engine.once.moment import State
+    from shadowtime.policy import Policy
+
+ROOM_NEEDED = 2
+
+
+def forward(
+    policy: Policy,
+    state: State,
+    memory: Memory | None = None,
+    *,
+    runs: Mapping[str, int] | None = None,
+    shape: Shape = "pool",
+) -> dict[str, int]:
+    """When every waiting job starts if nobody else is submitted.
+
+    ``runs`` is how long each job will run, from its start; whoever is not named runs as long as
+    the policy expects. Running jobs that should have ended already end in the next second.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.engine.once import Running, State, Waiting
+    >>> from shadowtime.policy import parse_policy
+    >>> four = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
+    >>> state = State(now=2, cluster=four,
+    ...     running=(Running(id="1", submit=0, need=(3,), request=9, start=0),),
+    ...     waiting=(Waiting(id="2", submit=1, need=(4,), request=5),
+    ...              Waiting(id="3", submit=2, need=(1,), request=4)))
+    >>> forward(parse_policy("easy"), state)
+    {'2': 9, '3': 2}
+    >>> forward(parse_policy("easy"), state, runs={"1": 4})
+    {'2': 6, '3': 2}
+    """
+    refuse(policy)
+    memory = memory or Memory()
+    if shape == "nodes":
+        raise PolicyError(f"{policy.name}: predicted starts on shared nodes are not there yet")
+    machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
+    kept = isinstance(policy.reserve, Kept)
+    table = table_of(policy, state, memory, machine, kept=kept)
+    kernel, world, n = table.state, table.world, len(table.ids)
+    reg = kernel.reg
+    reg[VOLATILE] = reg[CHANGED] = 1
+    reg[FRESH] = table.fresh
+    reg[HEAD] = table.row_of.get(memory.head, -1)
+    reg[SHADOW] = memory.shadow
+    assumed = kernel.job[:, f.ESTIMATE].copy()
+    for job, run in (runs or {}).items():
+        if job in table.row_of:
+            assumed[table.row_of[job]] = max(1, run)
+    kernel.job[:, f.LIMIT] = NEVER
+    world.truth[:, f.RUN] = assumed
+    world = world._replace(ends=np.empty(4 * n + 8, np.int64))
+    queue_ends(kernel, world, [table.row_of[job.id] for job in state.running], assumed, state.now)
+    made = prepare(policy, machine, n)
+    if kept:
+        from shadowtime.engine import steps
+
+        recall_promises(made.arguments[0], table, memory, state.now)
+        import_module("shadowtime.engine.once.compiled.conservative").once(kernel, *made.arguments)
+        steps.finish_pass(kernel, world)
+    else:
+        reg[WAKE] = state.now
+    run_on = import_module(f"shadowtime.engine.passes.{made.name}").run
+    while int(run_on(kernel, world, *made.arguments)) == ROOM_NEEDED:
+        kernel = with_more_room(kernel)
+    start = kernel.job[:, f.START]
+    return {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
+
+
+def queue_ends(kernel: Any, world: Any, rows: list[int], assumed: Any, now: int) -> None:
+    """Put the ends of the running jobs into the event loop's heap."""
+    keys = []
+    for row in rows:
+        end = max(now + 1, int(kernel.job[row, f.START] + assumed[row]))
+        world.truth[row, f.ENDS_AT] = end
+        keys.append(end << int(kernel.reg[BITS]) | int(world.truth[row, f.RANK]))
+    world.ends[: len(keys)] = sorted(keys)  # ascending: a heap
+    kernel.reg[ENDS] = len(keys)

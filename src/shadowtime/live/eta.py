@@ -1,0 +1,85 @@
+"""When a waiting job will start: the simulator run on from the live state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.engine.once.forward import forward
+
+if TYPE_CHECKING:
+    from shadowtime.engine.once import Memory
+    from shadowtime.engine.once.decide import Shape
+    from shadowtime.live.port import State
+    from shadowtime.policy import Policy
+
+FEW = 5
+"""Fewer ended jobs than this say nothing about how much of a request is used."""
+SHORT, LONG = 0.1, 0.9
+"""The shares of all jobs that bound the range."""
+
+
+@dataclass(frozen=True)
+class Eta:
+    """A predicted start and its range, in seconds since 1970."""
+
+    expected: int
+    earliest: int
+    latest: int
+
+
+def predict(
+    policy: Policy, state: State, memory: Memory | None = None, *, shape: Shape = "pool"
+) -> dict[str, Eta]:
+    """The predicted start of every waiting job.
+
+    Rules
+    -----
+    Expected: everybody runs as long as the policy expects. The range: everybody uses as little or
+    as much of its request as the tenth and the nine tenths of the jobs that ended lately; all of
+    it or a tenth where fewer than five have. Nobody else is submitted: a later job that may
+    overtake is not foreseen.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.live.port import Running, State, Waiting
+    >>> from shadowtime.policy import parse_policy
+    >>> state = State(now=2, cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
+    ...     running=(Running(id="1", submit=0, need=(3,), request=100, start=0),),
+    ...     waiting=(Waiting(id="2", submit=1, need=(4,), request=50),))
+    >>> predict(parse_policy("easy"), state)
+    {'2': Eta(expected=100, earliest=10, latest=100)}
+    """
+    short, long = used_shares(state)
+    expected = forward(policy, state, memory, shape=shape)
+    others = [
+        forward(policy, state, memory, runs=scaled(state, share), shape=shape)
+        for share in (short, long)
+    ]
+    return {
+        job: Eta(
+            start,
+            min(start, *(other[job] for other in others)),
+            max(start, *(other[job] for other in others)),
+        )
+        for job, start in expected.items()
+    }
+
+
+def used_shares(state: State) -> tuple[float, float]:
+    """How much of their requests jobs use: little and much, from those that ended lately."""
+    shares = [(job.end - job.start) / job.request for job in state.ended if job.request > 0]
+    if len(shares) < FEW:
+        return SHORT, 1.0
+    low, high = np.quantile(np.clip(shares, 0, 1), [SHORT, LONG])
+    return float(low), float(high)
+
+
+def scaled(state: State, share: float) -> dict[str, int]:
+    """Run times if everybody uses this share of its request."""
+    jobs = [(job.id, job.request) for job in state.waiting]
+    jobs += [(job.id, job.request) for job in state.running]
+    return {job: max(1, round(request * share)) for job, request in jobs}

@@ -1,0 +1,106 @@
+"""A loop over Slurm put together: commands, port, store, recorder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shadowtime.live.clock import SystemClock
+from shadowtime.live.loop import Loop, Pace, described
+from shadowtime.live.record import Recorder
+from shadowtime.live.runner import Commands
+from shadowtime.live.slurm.port import SlurmPort, look_at, refuse_strangers
+from shadowtime.live.slurm.text import ENVIRONMENT
+from shadowtime.policy.place import NodePlace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from shadowtime.engine.once.decide import Shape
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.runner import Runner
+    from shadowtime.live.store import Store
+    from shadowtime.policy import Policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Which part of which Slurm: a partition (the default one), counted generic resources."""
+
+    partition: str = ""
+    gres: tuple[str, ...] = ()
+    timeout: float = 20.0
+
+
+def commands(where: Where) -> Commands:
+    """Slurm's commands as this process finds them."""
+    return Commands(timeout=where.timeout, env={**os.environ, **ENVIRONMENT})
+
+
+def make_port(where: Where, *, run: Runner | None = None, clock: Clock | None = None) -> SlurmPort:
+    """A port to the Slurm that SLURM_CONF names."""
+    run = run or commands(where)
+    view = look_at(run, partition=where.partition, gres=where.gres)
+    return SlurmPort(run=run, clock=clock or SystemClock(), view=view)
+
+
+def make_loop(
+    port: SlurmPort,
+    policy: Policy,
+    store: Store,
+    *,
+    shape: Shape | None = None,
+    act: bool = False,
+    pace: Pace | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    record: Path | None = None,
+) -> Loop:
+    """A loop over a port; to act takes SlurmUser or root."""
+    if act:
+        refuse_strangers(port.run)
+    shape = shape or shape_for(policy)
+    recorder = Recorder(record, policy=described(policy), shape=shape) if record else None
+    loop = Loop(
+        port=port,
+        policy=policy,
+        store=store,
+        clock=port.clock,
+        shape=shape,
+        act=act,
+        pace=pace or Pace(),
+        tell=tell,
+        record=recorder,
+    )
+    attach(port, loop)
+    return loop
+
+
+def attach(port: SlurmPort, loop: Loop) -> None:
+    """Let the port ask the loop's memory which jobs it knows and which it has stopped."""
+    port.known = lambda job: job in loop.kept.memory.jobs
+    port.stopped = lambda job: job in loop.kept.memory.jobs and loop.kept.memory.jobs[job].kills > 0
+
+
+def shape_for(policy: Policy) -> Shape:
+    """Policies that place jobs beside each other see nodes, all others a pool."""
+    return "nodes" if isinstance(policy.place, NodePlace) else "pool"
+
+
+def default_state_file(partition: str, environment: Sequence[tuple[str, str]] = ()) -> Path:
+    """Where the memory lies: systemd's StateDirectory, else the user's state folder.
+
+    Examples
+    --------
+    >>> str(default_state_file("batch", [("STATE_DIRECTORY", "/var/lib/shadowtime")]))
+    '/var/lib/shadowtime/slurm-batch.json'
+    """
+    known = dict(environment or os.environ.items())
+    folder = known.get("STATE_DIRECTORY", "").split(":")[0]
+    if not folder:
+        home = known.get("XDG_STATE_HOME") or os.path.join(
+            known.get("HOME", "/"), ".local", "state"
+        )
+        folder = os.path.join(home, "shadowtime")
+    return Path(folder) / f"slurm-{partition}.json"

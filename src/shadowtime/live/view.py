@@ -1,0 +1,79 @@
+"""The live state for people: what is in use, who waits, when each will start."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.live.eta import Eta, predict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.engine.once.decide import Shape
+    from shadowtime.live.port import State
+    from shadowtime.live.store import Kept
+    from shadowtime.policy import Policy
+
+
+@dataclass(frozen=True)
+class Row:
+    """A waiting job."""
+
+    job: str
+    user: str
+    procs: int
+    since: int
+    eta: Eta
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """One look at a cluster."""
+
+    policy: str
+    now: int
+    hosts: int
+    used: tuple[int, int]
+    """Processors in use, and all of them."""
+    running: int
+    waiting: tuple[Row, ...]
+    left_alone: Mapping[str, str] = field(default_factory=dict)
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def status_of(
+    policy: Policy,
+    state: State,
+    kept: Kept,
+    *,
+    shape: Shape = "pool",
+    left_alone: Mapping[str, str] | None = None,
+) -> Status:
+    """What there is to say about a state; the waiting in order of their predicted starts."""
+    etas = predict(policy, state, kept.memory, shape=shape) if state.waiting else {}
+    notes = kept.memory.jobs
+    rows = [
+        Row(
+            job.id,
+            job.user,
+            job.need[0],
+            notes[job.id].since if job.id in notes else job.submit,
+            etas[job.id],
+        )
+        for job in state.waiting
+    ]
+    return Status(
+        policy=policy.name,
+        now=state.now,
+        hosts=len(state.cluster.hosts),
+        used=(sum(job.need[0] for job in state.running), state.cluster.procs),
+        running=len(state.running),
+        waiting=tuple(sorted(rows, key=lambda row: (row.eta.expected, row.since))),
+        left_alone=dict(left_alone or {}),
+        counters=dict(kept.counters),
+    )

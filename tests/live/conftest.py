@@ -1,0 +1,42 @@
+"""A real eight-node Slurm on loopback for the tests of this folder, started once."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import require
+from shadowtime.live.slurm import setup
+from shadowtime.testing.slurm import SlurmCluster, missing_programs, slurm_cluster
+
+
+def put_up_the_gate(cluster: SlurmCluster) -> None:
+    """The configuration as `shadowtime live slurm setup` leaves it."""
+    folder = cluster.conf.parent
+    changes = setup.plan_setup(folder, partitions=["batch"], default=True, masters=[0])
+    setup.carry_out(changes, folder)
+
+
+@pytest.fixture(scope="session")
+def slurm() -> Iterator[SlurmCluster]:
+    """Eight nodes of sixteen processors; every job waits at the gate."""
+    missing = missing_programs()
+    require("slurm", not missing, f"Slurm is not installed ({', '.join(missing)})")
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-slurm-"))
+    try:
+        with slurm_cluster(folder, prepare=put_up_the_gate) as cluster:
+            yield cluster
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def queue(slurm: SlurmCluster) -> Iterator[SlurmCluster]:
+    """The cluster with nobody in it, before and after."""
+    slurm.clear()
+    yield slurm
+    slurm.clear()

@@ -1,0 +1,86 @@
+"""Stand-ins for unit tests: a clock turned by hand, a runner that answers from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from shadowtime.live.runner import Done
+from shadowtime.live.slurm.text import BETWEEN, COLUMNS
+
+
+class FakeClock:
+    """Time passes only while somebody sleeps."""
+
+    def __init__(self, now: float = 1000.0) -> None:
+        self.time = now
+        self.slept: list[float] = []
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += seconds
+
+
+class FakeSlurm:
+    """Answers squeue and sinfo from texts, and notes what scontrol is told."""
+
+    def __init__(self, queue: str = "", nodes: str = "") -> None:
+        self.queue, self.nodes = queue, nodes
+        self.told: list[str] = []
+        self.calls: list[str] = []
+        self.before: Callable[[str], Done | None] = lambda name: None
+        self.on_tell: Callable[[str], None] = lambda line: None
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        self.calls.append(argv[0])
+        early = self.before(argv[0])
+        if early is not None:
+            return early
+        if argv[0] == "squeue":
+            return Done(0, self.queue, "")
+        if argv[0] == "sinfo":
+            return Done(0, self.nodes, "")
+        if "config" in argv:
+            return Done(0, "ClusterName = test\nSlurmUser = slurm(64030)\n", "")
+        if "partition" in argv:
+            return Done(0, "PartitionName=batch X=1 Default=YES Nodes=n1\n", "")
+        if "--details" not in argv:
+            for line in text.splitlines():
+                self.told.append(line)
+                self.on_tell(line)
+        return Done(0, "", "")
+
+
+def queue_line(job: str, **given: object) -> str:
+    """A line of squeue: a job at the gate unless told otherwise."""
+    values = {
+        "JobArrayID": job, "State": "PENDING", "Reason": "JobHeldUser", "PriorityLong": 0,
+        "tres-alloc": "cpu=1", "TimeLimit": "1:00:00", "SubmitTime": 900, "EligibleTime": "N/A",
+        "StartTime": "N/A", "EndTime": "N/A", "UserName": "ann", "Partition": "batch",
+        "NodeList": "", "ReqNodes": "", "Dependency": "(null)", "OverSubscribe": "OK",
+        "NumNodes": 1, "NumCPUs": 4, "Reservation": "(null)", "cpus-per-task": 1, "NTPerNode": 0,
+        "NumTasks": 4, "RestartCnt": 0, "Requeue": 1, "tres-per-task": "N/A",
+        "tres-per-node": "N/A", "Feature": "(null)",
+    }  # fmt: skip
+    assert given.keys() <= values.keys(), given
+    values.update(given)
+    assert list(values) == list(COLUMNS)
+    return BETWEEN.join(map(str, values.values())) + BETWEEN + "\n"
+
+
+def running_line(job: str, nodes: str, cpus: int, **given: object) -> str:
+    """A line of squeue: a job that runs since 950."""
+    known = {"State": "RUNNING", "Reason": "None", "PriorityLong": 9, "NodeList": nodes}
+    more = {"NumCPUs": cpus, "StartTime": 950, "EndTime": 4550, "EligibleTime": 950}
+    return queue_line(job, **(known | more | given))
+
+
+def node_line(name: str, state: str = "idle", partition: str = "batch*") -> str:
+    """A line of sinfo: a node of 16 processors."""
+    parts = (name, state, "0/16/0/16", "32000", "membw:34000", partition, "(null)")
+    return BETWEEN.join(parts) + BETWEEN + "\n"
+
+
+NODES = "".join(node_line(f"n{k}") for k in range(1, 5))

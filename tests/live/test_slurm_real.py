@@ -1,0 +1,269 @@
+"""On a real Slurm: the policies drive it as the simulator says, and survive what may happen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from shadowtime.cluster import Cluster, Host
+from shadowtime.errors import UsageError
+from shadowtime.live.loop import Loop
+from shadowtime.live.port import Start
+from shadowtime.live.record import read_passes
+from shadowtime.live.replay import LogPort, follow
+from shadowtime.live.runner import Commands, Done
+from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.port import refuse_strangers
+from shadowtime.live.slurm.text import ENVIRONMENT
+from shadowtime.live.store import StateFile
+from shadowtime.policy import parse_policy
+from shadowtime.testing.slurm import SlurmCluster, wait_for
+from shadowtime.workload import Workload
+
+EIGHT = Cluster(shape="nodes", hosts=tuple(Host(f"n{k}", (16,)) for k in range(1, 9)))
+
+
+def runner(slurm: SlurmCluster) -> Commands:
+    return Commands(timeout=20, env={**slurm.env, **ENVIRONMENT})
+
+
+def loop_over(
+    slurm: SlurmCluster, policy: str, folder: Path, *, run: object = None, act: bool = True
+) -> Loop:
+    """A loop that acts on the cluster and records its passes."""
+    port = drive.make_port(drive.Where(), run=run or runner(slurm))
+    store = StateFile(folder / "state.json")
+    return drive.make_loop(
+        port, parse_policy(policy), store, act=act, record=folder / "passes.jsonl"
+    )
+
+
+def submit(slurm: SlurmCluster, log: Path, nodes: int, seconds: int, minutes: int) -> str:
+    """A job of whole nodes that writes down each of its runs."""
+    log.touch()
+    log.chmod(0o666)
+    script = f"echo $SLURM_JOB_ID >> {log}\nsleep {seconds}"
+    return slurm.sbatch(f"--nodes={nodes}", "--exclusive", f"--time={minutes}", script=script)
+
+
+def finish(loop: Loop, *, seconds: float = 120.0) -> None:
+    """Let the loop go on until nobody is left."""
+    until = time.monotonic() + seconds
+    loop.run(until_idle=True, stopped=lambda: time.monotonic() > until)
+    assert time.monotonic() <= until, "the loop did not come to an end"
+
+
+def started(slurm: SlurmCluster) -> list[tuple[str, str]]:
+    """Jobs that completed, with their nodes, in the order of their starts."""
+    run = subprocess.run(
+        ["squeue", "-h", "-a", "-t", "CD", "-S", "S,i", "-o", "%i %N %S"],
+        env={**slurm.env, **ENVIRONMENT}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows = [line.split() for line in run.stdout.splitlines()]
+    return [(job, nodes) for job, nodes, _ in sorted(rows, key=lambda r: (int(r[2]), int(r[0])))]
+
+
+def assert_decided_alike(folder: Path, policy: str) -> int:
+    """Every recorded pass is decided the same again; returns the number of decisions."""
+    count = 0
+    for found in read_passes(folder / "passes.jsonl"):
+        assert found.decide_again(parse_policy(policy)) == found.decisions
+        count += len(found.decisions)
+    return count
+
+
+JOBS = {
+    "easy": ((4, 6, 2), (6, 5, 2), (4, 12, 1), (2, 7, 9)),
+    "lxfw": ((5, 6, 2), (6, 6, 3), (3, 12, 3), (2, 5, 1)),
+    "pv-easy": ((6, 6, 1), (8, 5, 1), (2, 17, 1)),
+}
+"""(nodes, seconds, requested minutes) of the jobs, submitted together."""
+
+
+@pytest.mark.parametrize("policy", JOBS)
+def test_the_policies_place_and_preempt_as_simulated(
+    queue: SlurmCluster, tmp_path: Path, policy: str
+) -> None:
+    """Order of starts and node sets are the simulation's; no job is lost; requeues are real."""
+    jobs = JOBS[policy]
+    log = queue.folder / f"runs-{policy}.log"
+    ids = [submit(queue, log, *job) for job in jobs]
+    loop = loop_over(queue, policy, tmp_path)
+    finish(loop)
+    workload = Workload.build(
+        submit=[0] * len(jobs),
+        run=[seconds for _, seconds, _ in jobs],
+        procs=[16 * nodes for nodes, _, _ in jobs],
+        request=[60 * minutes for _, _, minutes in jobs],
+        job_id=[int(job) for job in ids],
+    )
+    wanted = follow(LogPort(workload=workload, cluster=EIGHT), parse_policy(policy))
+    starts = [decision for _, decision in wanted.decided if isinstance(decision, Start)]
+    places = {decision.job: {host for host, _ in decision.place} for decision in starts}
+    order = sorted(ids, key=lambda job: (wanted.started[job], int(job)))
+    found = started(queue)
+    assert [job for job, _ in found] == order
+    for job, nodes in found:
+        named = set(queue.run("scontrol", "show", "hostnames", nodes).split())
+        assert named == places[job], f"job {job} of {policy}"
+    lost = Counter(job for job, _, _ in wanted.attempts)
+    runs = Counter(log.read_text().split())
+    assert runs == {job: 1 + lost[job] for job in ids}
+    assert (policy == "pv-easy") == bool(lost), "only pv-easy preempts, and here it must"
+    assert assert_decided_alike(tmp_path, policy) >= len(jobs)
+
+
+def test_shadow_mode_touches_nothing(queue: SlurmCluster, tmp_path: Path) -> None:
+    """It decides and tells, and the job stays at the gate."""
+    job = queue.sbatch("--ntasks=4")
+    loop = loop_over(queue, "easy", tmp_path, act=False)
+    step = loop.step()
+    assert [decision.job for decision in step.decisions] == [job]
+    assert queue.run("squeue", "-h", "-o", "%i %T %r").split() == [job, "PENDING", "JobHeldUser"]
+
+
+def test_arrays_dependencies_and_holds(queue: SlurmCluster, tmp_path: Path) -> None:
+    """Tasks within their throttle, a dependent job after its first, a held job not at all."""
+    first = queue.sbatch("--ntasks=16")
+    after = queue.sbatch("--ntasks=4", f"--dependency=afterok:{first}")
+    array = queue.sbatch("--ntasks=2", "--array=1-3%2")
+    held = queue.sbatch("--hold", "--ntasks=1")
+    loop = loop_over(queue, "easy", tmp_path)
+    most = 0
+
+    def count(step: object) -> None:
+        nonlocal most
+        said = queue.run("squeue", "-h", "-t", "R", "-o", "%F").split()
+        most = max(most, said.count(array))
+
+    until = time.monotonic() + 90
+    loop.run(
+        until_idle=False,
+        after=count,
+        stopped=lambda: (
+            time.monotonic() > until
+            or len(queue.run("squeue", "-h", "-r", "-t", "CD", "-o", "%i").split()) == 5
+        ),
+    )
+    done = set(queue.run("squeue", "-h", "-r", "-t", "CD", "-o", "%i").split())
+    assert done == {first, after, f"{array}_1", f"{array}_2", f"{array}_3"}
+    assert most <= 2
+    assert queue.run("squeue", "-h", "-t", "PD", "-o", "%i").split() == [held]
+    assert "time has not come" in loop.port.sorted.left_alone[held]
+
+
+def test_users_hold_and_release_at_the_gate(queue: SlurmCluster, tmp_path: Path) -> None:
+    """An owner's hold keeps a job from the loop, a release gives it back; neither starts it."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to submit as another user")
+    job = queue.sbatch("--ntasks=1", f"--chdir={queue.folder}", as_user="nobody")
+    port = drive.make_port(drive.Where(), run=runner(queue))
+    assert [w.id for w in port.snapshot().waiting] == [job]
+    as_nobody = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+    queue.run(*as_nobody, "scontrol", "hold", job)
+    assert port.snapshot().waiting == ()
+    queue.run(*as_nobody, "scontrol", "release", job)
+    assert [w.id for w in port.snapshot().waiting] == [job]
+    assert queue.run("squeue", "-h", "-o", "%T").split() == ["PENDING"]
+
+
+def test_only_slurmuser_or_root_may_act(queue: SlurmCluster) -> None:
+    """Refused before anything is tried; and Slurm refuses a stranger's placement itself."""
+    with pytest.raises(UsageError, match="only SlurmUser or root"):
+        refuse_strangers(runner(queue), uid=65534)
+    refuse_strangers(runner(queue), uid=0)
+    if os.geteuid() != 0:
+        return
+    job = queue.sbatch("--ntasks=1")
+    as_nobody = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+    queue.run(*as_nobody, "scontrol", "release", job, check=False)
+    assert queue.run("squeue", "-h", "-o", "%T %Q").split() == ["PENDING", "0"]
+
+
+def test_a_drained_node_is_left_out(queue: SlurmCluster, tmp_path: Path) -> None:
+    """Drained while others wait: nobody is put there, and everybody runs elsewhere."""
+    log = queue.folder / "runs-drain.log"
+    queue.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test")
+    for _ in range(4):
+        submit(queue, log, 3, 1, 1)
+    finish(loop_over(queue, "easy", tmp_path))
+    used = {
+        host
+        for _, nodes in started(queue)
+        for host in queue.run("scontrol", "show", "hostnames", nodes).split()
+    }
+    assert len(log.read_text().split()) == 4
+    assert "n1" not in used
+
+
+@pytest.mark.parametrize("what", ["cancel", "change"])
+def test_a_job_that_its_user_touches_between_decision_and_act(
+    queue: SlurmCluster, tmp_path: Path, what: str
+) -> None:
+    """Cancelled after the last look: the start fails and is told; the others go on."""
+    gone = queue.sbatch("--ntasks=4")
+    stays = queue.sbatch("--ntasks=4")
+    real = runner(queue)
+    looks = []
+
+    def meddle(argv: tuple[str, ...], *, text: str = "") -> Done:
+        if argv[0] == "squeue":
+            looks.append(argv)
+            if what == "change" and len(looks) == 2:  # between the decision and the guard's look
+                queue.run("scontrol", "update", f"JobId={gone}", "TimeLimit=7")
+        if what == "cancel" and text.startswith("update"):
+            queue.run("scancel", gone)
+        return real(argv, text=text)
+
+    loop = loop_over(queue, "easy", tmp_path, run=meddle)
+    outcomes = {o.decision.job: o for o in loop.step().outcomes}
+    assert outcomes[stays].done
+    assert not outcomes[gone].done
+    finish(loop)
+    states = dict(
+        line.split() for line in queue.run("squeue", "-h", "-t", "all", "-o", "%i %T").splitlines()
+    )
+    assert states[stays] == "COMPLETED"
+    assert states[gone] == ("CANCELLED" if what == "cancel" else "COMPLETED")
+
+
+def test_the_controller_dies_and_comes_back(queue: SlurmCluster, tmp_path: Path) -> None:
+    """The loop waits it out; every job runs exactly once."""
+    log = queue.folder / "runs-controller.log"
+    ids = [submit(queue, log, 4, 2, 1) for _ in range(6)]
+    loop = loop_over(queue, "easy", tmp_path)
+    loop.step()
+    queue.kill("slurmctld", signal.SIGKILL)
+    back = threading.Timer(3.0, queue.start_controller)
+    back.start()
+    try:
+        finish(loop)
+    finally:
+        back.join()
+    assert loop.kept.counters["errors"] >= 1
+    assert Counter(log.read_text().split()) == Counter(ids)
+
+
+def test_the_loop_is_killed_and_comes_back(queue: SlurmCluster, tmp_path: Path) -> None:
+    """Killed with -9 again and again: nothing is lost, nothing is started twice."""
+    log = queue.folder / "runs-killed.log"
+    ids = [submit(queue, log, 3, 1, 1) for _ in range(8)]
+    argv = [sys.executable, "-m", "shadowtime", "live", "slurm", "--policy", "easy", "--apply",
+            "--until-idle", "--state", str(tmp_path / "state.json")]  # fmt: skip
+    for _ in range(2):
+        seen = len(log.read_text().split())
+        process = subprocess.Popen(argv, env=queue.env, stdout=subprocess.PIPE)
+        wait_for(lambda: len(log.read_text().split()) > seen, "a job to start", 60)  # noqa: B023
+        process.kill()
+        process.communicate()
+    done = subprocess.run(argv, env=queue.env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert Counter(log.read_text().split()) == Counter(ids)

@@ -1,0 +1,141 @@
+"""Which of Slurm's jobs wait, which count, which are left alone: from texts, without a cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
+from shadowtime.live.port import PortError
+from shadowtime.live.slurm.port import SlurmPort
+from shadowtime.live.slurm.state import View, sort_jobs
+from shadowtime.live.slurm.text import (
+    Detail,
+    Window,
+    parse_nodes,
+    parse_queue,
+)
+
+
+def look(queue: str, nodes: str = NODES, **more: object):
+    return sort_jobs(
+        parse_queue(queue), parse_nodes(nodes), view=View(partition="batch"), now=1000, **more
+    )
+
+
+def test_a_job_at_the_gate_waits() -> None:
+    """With its size, request, user and submission."""
+    (job,) = look(queue_line("7", NumCPUs=20)).state.waiting
+    assert (job.id, job.need, job.request, job.user, job.submit) == ("7", (20,), 3600, "ann", 900)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"Reason": "JobHeldAdmin"}, "held"),
+        ({"EligibleTime": 4000000000}, "time has not come"),
+        ({"Dependency": "afterok:3(unfulfilled)"}, "depends"),
+        ({"Reservation": "maint"}, "reservation"),
+        ({"PriorityLong": 99}, "Slurm schedules it"),
+        ({"Reason": "job requeued in held state"}, "held"),
+    ],
+)
+def test_what_is_left_alone(given: dict[str, object], why: str) -> None:
+    """Held by its user or an operator, not eligible, reserved, or not at the gate."""
+    found = look(queue_line("7", **given))
+    assert found.state.waiting == ()
+    assert why in found.left_alone["7"]
+
+
+def test_a_job_the_loop_stopped_waits_again() -> None:
+    """Its own two minutes of grace are skipped; a requeue by others is not ours."""
+    row = queue_line("7", Reason="job requeued in held state", EligibleTime=1100)
+    assert [job.id for job in look(row, stopped=lambda job: True).state.waiting] == ["7"]
+    row = queue_line("7", State="COMPLETING", Reason="job requeued in held state", NodeList="n1")
+    found = look(row, stopped=lambda job: True).state
+    assert (found.waiting, found.ended, found.running[0].settled) == ((), (), False)
+
+
+def test_jobs_of_other_partitions_count_and_are_not_ours() -> None:
+    """They hold processors of shared nodes, and nobody may stop them."""
+    found = look(running_line("3", "n1", 4, Partition="other")).state
+    assert [(job.id, job.ours, job.place) for job in found.running] == [("3", False, (("n1", 4),))]
+    assert look(queue_line("4", Partition="other")).state.waiting == ()
+
+
+@pytest.mark.parametrize("state", ["mixed+drain", "down*", "idle+maint", "allocated+reserved"])
+def test_nodes_that_cannot_be_used_are_no_part_of_the_cluster(state: str) -> None:
+    """What runs there neither counts nor can be counted on."""
+    nodes = node_line("n1", state) + node_line("n2")
+    found = look(running_line("3", "n1", 4), nodes).state
+    assert ([host.name for host in found.cluster.hosts], found.running) == (["n2"], ())
+
+
+def test_reservations_close_nodes_now_and_bar_long_jobs_before() -> None:
+    """A node that is reserved soon is for jobs that end before."""
+    queue = queue_line("1") + queue_line("2", TimeLimit="1:00")
+    soon = look(queue, windows=[Window(1500, 9000, ("n1", "n2", "n3"))]).state
+    assert [job.only for job in soon.waiting] == [("n4",), ()]
+    now = look(queue, windows=[Window(900, 9000, ("n1", "n2", "n3"))]).state
+    assert [host.name for host in now.cluster.hosts] == ["n4"]
+
+
+def test_arrays_wait_task_by_task_within_their_throttle() -> None:
+    """Of an array that may run two at once, one of which runs, one task waits."""
+    queue = "".join(queue_line(f"5_{k}") for k in (2, 3, 4)) + running_line("5_1", "n1", 4)
+    found = look(queue, details={"5_*": Detail(throttle=2)})
+    assert [job.id for job in found.state.waiting] == ["5_2"]
+    assert set(found.left_alone) == {"5_3", "5_4"}
+
+
+def test_shapes_of_jobs() -> None:
+    """Whole nodes, a number of nodes, tasks of several processors, features and exclusions."""
+    queue = (
+        queue_line("1", OverSubscribe="NO", NumCPUs=20)
+        + queue_line("2", NumNodes=2)
+        + queue_line("3", **{"cpus-per-task": 3, "NumCPUs": 12, "NTPerNode": 2, "NumTasks": 4})
+        + queue_line("4", ReqNodes="n2")
+        + queue_line("5", Feature="gpu")
+    )
+    jobs = look(queue, details={"2": Detail(nodes=2, excluded=("n1",))}).state.waiting
+    assert (jobs[0].alone, jobs[0].nodes, jobs[0].need) == (True, 2, (32,))
+    assert (jobs[1].nodes, jobs[1].only) == (2, ("n2", "n3", "n4"))
+    assert (jobs[2].nodes, jobs[2].chunk) == (2, 3)
+    assert jobs[3].only == ("n2",)
+    assert jobs[4].only == ("none",)
+
+
+def test_a_job_let_through_counts_as_if_it_ran() -> None:
+    """Nobody else is put on its hosts, and it cannot be stopped before it runs."""
+    found = look(queue_line("7", PriorityLong=5, ReqNodes="n[1-2]", Reason="None", NumCPUs=20))
+    (job,) = found.state.running
+    assert (job.place, job.settled, job.ours) == ((("n1", 10), ("n2", 10)), False, True)
+
+
+def test_ended_jobs_teach_but_cancelled_waiting_ones_do_not() -> None:
+    """A job that never ran has no run time."""
+    queue = running_line("1", "n1", 4, State="COMPLETED", EndTime=980) + queue_line(
+        "2", State="CANCELLED", StartTime=990, EndTime=990
+    )
+    assert [(job.id, job.end - job.start) for job in look(queue).state.ended] == [("1", 30)]
+
+
+@pytest.mark.parametrize("text", ["garbage\n", "\x00\x1f\n", "slurm_load_jobs error: x\n"])
+def test_garbage_is_an_error_and_never_a_state(text: str) -> None:
+    """Half a line must not look like an empty queue."""
+    clock = FakeClock()
+    for fake in (FakeSlurm(text, NODES), FakeSlurm(queue_line("1"), text)):
+        port = SlurmPort(run=fake, clock=clock, view=View(partition="batch"))
+        with pytest.raises(PortError):
+            port.snapshot()
+    with pytest.raises(PortError):
+        parse_queue(queue_line("1")[:-30] + "\n")
+
+
+def test_a_snapshot_is_two_commands() -> None:
+    """Details are asked once for each job, reservations every quarter of a minute."""
+    clock, fake = FakeClock(), FakeSlurm(queue_line("1") + queue_line("2"), NODES)
+    port = SlurmPort(run=fake, clock=clock, view=View(partition="batch"))
+    port.snapshot()
+    fake.calls.clear()
+    port.snapshot()
+    assert fake.calls == ["squeue", "sinfo"]
