@@ -328,7 +328,8 @@ def _daemon_user() -> str:
 
 
 def _as(user: str) -> tuple[str, ...]:
-    return ("setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups")
+    known = pwd.getpwnam(user)
+    return ("setpriv", f"--reuid={known.pw_uid}", f"--regid={known.pw_gid}", "--init-groups")
 
 
 def _give(path: Path, user: str) -> None:

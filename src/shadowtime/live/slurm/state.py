@@ -93,6 +93,8 @@ def sort_jobs(
                 continue
             why = _not_ours(row, now, stopped)
             if not why:
+                if row.id in (placed or {}) or stopped(row.id):
+                    row = row._replace(wanted="")  # the hosts we named, not its user
                 waiting.append(
                     _waiting(row, usable, view, detail_of(details, row.id), windows, now)
                 )
