@@ -102,6 +102,17 @@ def test_the_second_reservation_of_a_host_changes_nothing_in_l_sm(seed):
     assert starts(once) == starts(twice)
 
 
+def test_but_it_does_with_two_class_one_hosts():
+    """Then a large job may wait for the host that is soon free again and leave the other open."""
+    needs = [(4, 10, 4), (2, 10, 0), (2, 40, 4), (1, 10, 3), (4, 2, 3), (4, 2, 3), (2, 40, 1)]
+    jobs = [job(i, at, (p, 1), length, length) for i, (p, length, at) in enumerate(needs)]
+    options = {"class_one": [0, 1], "short": 50, "large": 2, "dedicated": (2, 9), "key": "lxfw"}
+    hosts = [(4, 4)] * 3
+    once = starts(naive_hosts.part_l_sm(jobs, hosts, times=1, **options))
+    twice = starts(naive_hosts.part_l_sm(jobs, hosts, times=2, **options))
+    assert {i: (once[i], twice[i]) for i in once if once[i] != twice[i]} == {2: (5, 4)}
+
+
 def test_but_it_does_without_exclusivity():
     hosts = [(8, 9), (4, 9)]
     jobs = [

@@ -165,3 +165,7 @@ def _bars(panel: Panel, at: Callable[[float], float]) -> Iterator[str]:
                 f'height="{at(0.0) - at(y):.1f}" fill="{_colour(k)}"><title>'
                 f"{escape(f'{name}, {panel.series[k].name}: {y:.4g}')}</title></rect>"
             )
+            error = panel.series[k].error[g] if panel.series[k].error else None
+            if error:
+                low, high = at(max(y - error, 0.0)), at(y + error)
+                yield f'<path d="M{x + thick * 0.46:.1f} {low:.1f}V{high:.1f}" stroke="{INK}"/>'

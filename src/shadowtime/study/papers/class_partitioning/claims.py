@@ -118,7 +118,7 @@ def _caps(judge: Judge) -> Iterator[Claim]:
         True,
         "a rule of the policy, which the runs here obey (reservations=2, times=2). With one time "
         f"the resources in place of two, {moved:,} of {jobs:,} starts differ under {p.L_SM_50}: a "
-        "job that takes a whole host leaves no room for a second reservation to matter",
+        "large job may then wait for a host that is soon free again, and leave the others open",
         ours="2; 2x",
     )
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.study.papers import published
 from shadowtime.study.papers.class_partitioning import outcome as o
 from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning.runs import QUICK_DEPTHS
 from shadowtime.study.papers.class_partitioning.worlds import SHARED_JOBS, SPACE_SHARED, WHOLE
+from shadowtime.study.papers.published import rows as _rows
 from shadowtime.study.papers.tables import Cell, PaperTable, Row
 
 if TYPE_CHECKING:
@@ -46,23 +46,27 @@ def _cell(values: Sequence[float], *, scale: float = 1.0, paper: float | None = 
 
 def _table_4(found: Findings) -> PaperTable:
     """Jobs and demand by class: what the draws were fitted to, and what the fit left."""
-    rows = []
-    for line in published.rows("class_partitioning_table4"):
-        checks = found.checks(line["month"])
-        counts = line["measure"] == "jobs"
-        mine = [check.jobs if counts else check.demand for check in checks]
-        totals = [float(sum(one)) for one in mine]
-        cells = [_cell(totals, paper=float(line["total"]))]
-        for at, size in enumerate(SIZES):
-            column = [float(one[at]) for one in mine]
-            cells.append(_cell(column, paper=float(line[size])))
-        unit = "" if counts else "%"
-        rows.append(Row(label=line["measure"], cells=tuple(cells), unit=unit, group=line["month"]))
+    lines = {(row["measure"], row["month"]): row for row in _rows("class_partitioning_table4")}
+
+    def cell(measure: str, month: str, size: str) -> Cell:
+        mine = [check.jobs if measure == "jobs" else check.demand for check in found.checks(month)]
+        values = [float(sum(one) if size == "total" else one[SIZES.index(size)]) for one in mine]
+        return _cell(values, paper=float(lines[measure, month][size]))
+
     return PaperTable(
         name="Table 4",
         title="The months by requested processors",
-        columns=("total", *SIZES),
-        rows=tuple(rows),
+        columns=tuple(p.MONTH_NAMES),
+        rows=tuple(
+            Row(
+                label=size,
+                unit=unit,
+                group=measure,
+                cells=tuple(cell(measure, month, size) for month in p.MONTH_NAMES),
+            )
+            for measure, unit in (("jobs", ""), ("demand", "%"))
+            for size in ("total", *SIZES)
+        ),
         note="The paper's classes do not add up to its totals of jobs; the classes are drawn. The "
         "order of March's demands is uncertain in the text at hand.",
     )
@@ -70,7 +74,7 @@ def _table_4(found: Findings) -> PaperTable:
 
 def _table_8(found: Findings) -> PaperTable:
     rows = []
-    for line in published.rows("class_partitioning_table8"):
+    for line in _rows("class_partitioning_table8"):
         checks = found.checks(line["month"])
         columns = [[check.large for check in checks]]
         columns += [[check.up_to[at] for check in checks] for at in range(3)]
