@@ -31,6 +31,13 @@ exports = all_of(
         help="Write a trace for Perfetto and chrome://tracing; .json.gz is packed.",
     ),
     click.option(
+        "--job-lines",
+        metavar="OUT.svg",
+        type=click.Path(dir_okay=False),
+        help="Draw every job's life on a line: waiting, running, unused and extra time; OUT.prv: "
+        "the same for Paraver.",
+    ),
+    click.option(
         "--batsim",
         metavar="OUT.csv",
         type=click.Path(dir_okay=False),
@@ -59,11 +66,12 @@ def write_exports(result: ReportInput, **asked: str | None) -> list[Path]:
     Returns a file per export and policy: that of the name which was asked for.
     """
     from shadowtime.cli.results import file_names
-    from shadowtime.report import write_batsim, write_paraver, write_perfetto
+    from shadowtime.report import write_batsim, write_job_lines, write_paraver, write_perfetto
 
     writers: dict[str, Callable[..., Written]] = {
         "paraver": write_paraver,
         "perfetto": write_perfetto,
+        "job_lines": write_job_lines,
         "batsim": write_batsim,
     }
     names = file_names([run.name for run in result.runs])

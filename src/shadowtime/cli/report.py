@@ -50,6 +50,7 @@ def command(
     figures: str | None,
     paraver: str | None,
     perfetto: str | None,
+    job_lines: str | None,
     batsim: str | None,
     policies: tuple[str, ...],
 ) -> None:
@@ -68,13 +69,15 @@ def command(
     from shadowtime.cli.reporting import write_results
 
     found = read_folder(folder, policies=policies)
-    if not any((page, figures, paraver, perfetto, batsim)):
+    if not any((page, figures, paraver, perfetto, job_lines, batsim)):
         page = str(found.root / PAGE)
     done = write_results(found.result, found.window, report=page, figures=figures)
     written = [f"wrote {path}" for path in done[: page is not None]]
     if figures:
         written.append(f"drew {len(done) - len(written)} files in {figures}")
-    others = write_exports(found.result, paraver=paraver, perfetto=perfetto, batsim=batsim)
+    others = write_exports(
+        found.result, paraver=paraver, perfetto=perfetto, job_lines=job_lines, batsim=batsim
+    )
     _show(found.result, [*written, *(f"wrote {path}" for path in others)])
 
 

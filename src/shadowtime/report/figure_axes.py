@@ -15,6 +15,7 @@ from shadowtime.report.classes import (
 from shadowtime.report.clock import first_submit
 from shadowtime.report.levels import busy, queue
 from shadowtime.report.metadata import describe
+from shadowtime.report.page.bandwidth import allocated
 from shadowtime.report.page.heat import mean_waits, short_span
 from shadowtime.report.raster import raster
 from shadowtime.report.rows import lay_out
@@ -65,6 +66,24 @@ def over_time(figure: Any, report: ReportInput) -> bool:
     above.set_ylim(bottom=0)
     below.set_ylim(0, max(105.0, below.get_ylim()[1]))
     above.legend(ncols=min(4, len(report.runs)), loc="upper left")
+    return True
+
+
+def bandwidth(figure: Any, report: ReportInput) -> bool:
+    """Bandwidth that the running jobs ask for, and what all nodes have (HPerf thesis, 4.1)."""
+    lines, days = allocated(report)
+    if not lines:
+        return False
+    axes = figure.subplots()
+    for i, (name, values) in enumerate(lines.items()):
+        at = (np.arange(len(values)) + 0.5) / len(values) * days * 24
+        limit = name == "capacity"
+        colour, style = ("#15191e", "--") if limit else (PALETTE[i % 8], "-")
+        axes.plot(at, values / 1000, style, color=colour, lw=1, label=name)
+    axes.set_xlabel("hours")
+    axes.set_ylabel("bandwidth asked for, GB/s")
+    axes.set_ylim(bottom=0)
+    axes.legend(ncols=min(4, len(lines)))
     return True
 
 

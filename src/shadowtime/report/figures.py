@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import MissingExtra
-from shadowtime.report.figure_axes import cdf, class_bars, gantt, heat, over_time
+from shadowtime.report.figure_axes import bandwidth, cdf, class_bars, gantt, heat, over_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,7 @@ def write_figures(
 
     over-time: queue and utilisation. distributions: CDFs of wait and bounded slowdown.
     heat: mean wait by size and run time. classes: what the classes gain. gantt: the rows.
+    bandwidth: what running jobs ask for, beside what the nodes have.
     """
     try:
         import matplotlib
@@ -57,6 +58,7 @@ def write_figures(
         "heat": heat,
         "classes": class_bars,
         "gantt": gantt,
+        "bandwidth": bandwidth,
     }
     written = []
     with matplotlib.rc_context(STYLE):

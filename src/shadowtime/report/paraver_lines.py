@@ -9,7 +9,6 @@ import numpy as np
 
 from shadowtime.report.clock import first_submit
 from shadowtime.schedule.runs import runs, started, waits
-from shadowtime.types import NO_LIMIT
 
 if TYPE_CHECKING:
     from shadowtime.report.rows import Rows
@@ -99,7 +98,7 @@ def _host_names(rows: Rows) -> dict[str, list[str]]:
 def by_job(workload: Workload, schedule: Schedule) -> Body:
     """Mapping A: an application per job whose one thread is its line."""
     origin = first_submit(workload)
-    row, begin, end, state = _lives(workload, schedule)
+    row, begin, end, state = lives(workload, schedule)
     order = np.lexsort((state, row, begin))
     columns = (row[order] + 1, begin[order] - origin, end[order] - origin, state[order])
     lines = [
@@ -127,16 +126,14 @@ def by_job(workload: Workload, schedule: Schedule) -> Body:
     )
 
 
-def _lives(workload: Workload, schedule: Schedule) -> tuple[Ints, Ints, Ints, AnyArray]:
+def lives(workload: Workload, schedule: Schedule) -> tuple[Ints, Ints, Ints, AnyArray]:
     """Stretches of every job's life: row, begin, end, state; empty ones are left out.
 
-    The request is the limit where the policy changed it; a job without a limit used what it
-    asked for.
+    What a job asked for is its request, whatever limit a policy or a grace time gave it.
     """
     every = runs(schedule)
     waiting = waits(schedule, every)
-    asked = workload.request if schedule.limit is None else schedule.limit
-    asked = np.where(asked >= NO_LIMIT, workload.request, asked)
+    asked = workload.request
     final = int(started(schedule).sum())
     upto = np.minimum(every.until, every.since + asked[every.row])
     row, begin, end = every.row[:final], every.since[:final], every.until[:final]

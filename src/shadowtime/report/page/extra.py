@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shadowtime.report.page.bandwidth import bandwidth
 from shadowtime.report.page.fairness import fairness
 from shadowtime.report.page.first import group_scores
-from shadowtime.report.page.markup import section
 from shadowtime.report.page.predictions import predictions
 from shadowtime.report.page.preemption import preemption
 from shadowtime.report.page.resources import resources
@@ -19,22 +19,9 @@ def extra_sections(report: ReportInput) -> str:
     """Resources, fairness, predictions, preemption, bandwidth: what there is something of."""
     several = resources(report, group_scores(report, "resources"))
     return (
-        several + fairness(report) + predictions(report) + preemption(report) + _bandwidth(report)
+        several
+        + fairness(report)
+        + predictions(report)
+        + preemption(report)
+        + bandwidth(report, group_scores(report, "bandwidth"))
     )
-
-
-def _bandwidth(report: ReportInput) -> str:
-    numbers = group_scores(report, "bandwidth")
-    strip = (
-        '<canvas class="strip" data-series="bandwidth" tabindex="-1"></canvas>'
-        if "bandwidth" in report.workload.extra
-        else ""
-    )
-    if not numbers and not strip:
-        return ""
-    lead = (
-        "Bandwidth that the running jobs ask for, MB/s, on the time axis of the schedule above."
-        if strip
-        else ""
-    )
-    return section("bandwidth", "Bandwidth", strip + numbers, lead=lead)
