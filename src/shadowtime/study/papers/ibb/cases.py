@@ -152,7 +152,7 @@ def _cerit(jobs: Workload, cluster: Cluster) -> list[Case]:
     half = replace(
         whole,
         name=f"{CERIT}, half the memory",
-        says="half of the memory: it binds as often as processors do",
+        says="half of the memory",
         cluster=less,
         loads=COARSE,
         kind="machine",
