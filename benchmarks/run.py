@@ -26,6 +26,7 @@ from benchmarks.bench_conservative import conservative  # noqa: E402
 from benchmarks.bench_growth import growth  # noqa: E402
 from benchmarks.bench_hosts import hosts  # noqa: E402
 from benchmarks.bench_hperf import hperf_paper, store  # noqa: E402
+from benchmarks.bench_live import live  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
 from benchmarks.bench_pv_easy import paper, pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
@@ -57,6 +58,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "paper": paper,
     "hperf-store": store,
     "hperf-paper": hperf_paper,
+    "live": live,
 }
 
 

@@ -41,7 +41,7 @@ COMMANDS = {
 @click.option(
     "--every",
     type=click.FloatRange(min=0.05),
-    default=0.5,
+    default=0.25,
     show_default=True,
     metavar="SECONDS",
     help="How often Slurm is asked while things happen; less often while they do not.",

@@ -30,7 +30,7 @@ class Pace:
     doubles up to ``after_error``.
     """
 
-    every: float = 0.5
+    every: float = 0.25
     slowest: float = 2.0
     after_error: float = 60.0
 
@@ -40,9 +40,9 @@ class Pace:
         Examples
         --------
         >>> [Pace().pause(quiet=n, errors=0, took=0.03) for n in (0, 40, 999)]
-        [0.5, 1.0, 2.0]
+        [0.25, 0.5, 2.0]
         >>> Pace().pause(quiet=0, errors=3, took=0.0), Pace().pause(quiet=0, errors=0, took=1.0)
-        (4.0, 4.0)
+        (2.0, 4.0)
         """
         if errors:
             return float(min(self.after_error, self.every * 2.0**errors))

@@ -80,10 +80,9 @@ def gate_script(
 
     Examples
     --------
-    >>> print(gate_script(["batch"], default=True, masters=[0], site="/etc/x.lua")[82:250])
-    -- Written by `shadowtime live slurm setup`; `shadowtime live slurm setup --undo` takes it away.
-    local partitions = {["batch"]=true}
-    local everything = true -- also
+    >>> text = gate_script(["batch"], default=True, masters=[0], site="/etc/x.lua")
+    >>> text.splitlines()[2]
+    'local partitions = {["batch"]=true}'
     """
     values = {
         "%MARK%": MARK,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_text import parse_limit
@@ -11,6 +12,9 @@ from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
 from shadowtime.live.port import PortError
 from shadowtime.types import MAX_SPAN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BETWEEN = "\x1f"
 """Between two columns: nobody can write it into a job."""
@@ -82,7 +86,7 @@ class NodeRow(NamedTuple):
     state: str
     cpus: int
     memory: int
-    gres: dict[str, int]
+    gres: Mapping[str, int]
     partitions: tuple[str, ...]
     features: tuple[str, ...]
 
@@ -107,7 +111,9 @@ def parse_queue(text: str) -> list[QueueRow]:
     return [_queue_row(line) for line in text.splitlines() if line]
 
 
+@lru_cache(maxsize=1 << 16)
 def _queue_row(line: str) -> QueueRow:
+    """Most lines are the same from one look to the next."""
     parts = line.split(BETWEEN)
     if len(parts) != len(COLUMNS) + 1 or parts[-1].strip():
         raise PortError(f"squeue wrote a line that is no job: {line[:80]!r}")
@@ -176,7 +182,8 @@ _GRES = re.compile(r"([\w.-]+)(?::[a-zA-Z][\w.-]*)?:(\d+)([KMG]?)")
 _SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
-def parse_gres(text: str) -> dict[str, int]:
+@lru_cache(maxsize=1 << 12)
+def parse_gres(text: str) -> Mapping[str, int]:
     """Counts of generic resources.
 
     Examples

@@ -1,0 +1,236 @@
+"""The loop against a scheduler that misbehaves: nothing lost, nothing twice, no crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
+from shadowtime.cluster import Cluster, Host
+from shadowtime.errors import InputError, UsageError
+from shadowtime.live.guard import guard
+from shadowtime.live.loop import Loop
+from shadowtime.live.port import PortError, Running, Start, State, Stop, Waiting
+from shadowtime.live.record import read_passes
+from shadowtime.live.runner import Done
+from shadowtime.live.slurm import drive
+from shadowtime.live.store import InMemory, Kept, StateFile
+from shadowtime.policy import parse_policy
+
+
+def a_loop(fake: FakeSlurm, clock: FakeClock, store: object = None, **more: object) -> Loop:
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    return drive.make_loop(
+        port, parse_policy("easy"), store or InMemory(), **({"act": True} | more)
+    )
+
+
+def obedient(fake: FakeSlurm) -> None:
+    """Let a release show in the queue."""
+
+    def tell(line: str) -> None:
+        if line.startswith("release"):
+            job = line.split()[1]
+            lines = fake.queue.splitlines(keepends=True)
+            fake.queue = "".join(
+                running_line(job, "n1", 4) if row.startswith(f"{job}\x1f") else row for row in lines
+            )
+
+    fake.on_tell = tell
+
+
+def test_a_start_is_a_node_list_and_a_release() -> None:
+    """And what was done is counted and struck out when it is seen."""
+    fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
+    obedient(fake)
+    loop = a_loop(fake, clock)
+    step = loop.step()
+    assert fake.told == ["update JobId=7 ReqNodeList=n1", "release 7"]
+    assert [outcome.done for outcome in step.outcomes] == [True]
+    assert set(loop.kept.intents) == {"7"}
+    loop.step()
+    assert (loop.kept.intents, loop.kept.counters) == ({}, {"started": 1})
+    assert len(fake.told) == 2
+
+
+def test_shadow_mode_says_what_it_would_do_once() -> None:
+    """And sends scontrol nothing."""
+    fake, said = FakeSlurm(queue_line("7"), NODES), []
+    loop = a_loop(fake, FakeClock(), act=False, tell=said.append)
+    for _ in range(3):
+        loop.step()
+    assert said == ["would start 7 on n1:4 (head)"]
+    assert fake.told == []
+
+
+def test_a_start_that_slurm_ignores_is_tried_again() -> None:
+    """The scheduler's state is the truth, whatever the command said."""
+    fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
+    loop = a_loop(fake, clock)
+    assert not loop.step().outcomes[0].done
+    clock.sleep(1)
+    obedient(fake)
+    assert loop.step().outcomes[0].done
+    assert loop.kept.counters == {"refused_by_the_scheduler": 1, "started": 1}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        PortError("squeue did not answer within 20 seconds"),
+        Done(1, "", "slurm_load_jobs error: Unable to contact slurm controller"),
+        Done(0, "\x00garbage\nmore", ""),
+        Done(0, "1\x1fRUN", ""),
+    ],
+    ids=["hangs", "refused", "garbage", "half a line"],
+)
+def test_errors_are_waited_out(answer: Done | PortError) -> None:
+    """The pause doubles, nothing is forgotten, and work goes on afterwards."""
+    fake, clock, said = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
+    obedient(fake)
+    loop = a_loop(fake, clock, tell=said.append)
+    failures = 4
+
+    def broken(name: str) -> Done | None:
+        nonlocal failures
+        if name != "squeue" or failures == 0:
+            return None
+        failures -= 1
+        if isinstance(answer, PortError):
+            raise answer
+        return answer
+
+    fake.before = broken
+    loop.run(stopped=lambda: bool(loop.kept.counters.get("started")))
+    assert clock.slept[:4] == [0.5, 1.0, 2.0, 4.0]
+    assert loop.kept.counters == {"errors": 4, "started": 1}
+    assert sum("waiting for slurm" in line for line in said) == 4
+
+
+def test_the_controller_dies_between_decision_and_act(tmp_path: Path) -> None:
+    """The intent is on disk; the next loop sees what became of it and starts nobody twice."""
+    fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
+    path = tmp_path / "state.json"
+    loop = a_loop(fake, clock, StateFile(path))
+
+    def die(line: str) -> None:
+        raise PortError("the controller died")
+
+    fake.on_tell = die
+    with pytest.raises(PortError):
+        loop.step()
+    assert set(StateFile(path).load().intents) == {"7"}
+    fake.on_tell = lambda line: None
+    fake.queue = running_line("7", "n1", 4)
+    again = a_loop(fake, clock, StateFile(path))
+    again.step()
+    assert again.kept.intents == {}
+    assert fake.told == ["update JobId=7 ReqNodeList=n1"]
+
+
+def test_a_job_let_through_in_vain_is_taken_back() -> None:
+    """After half a minute it returns to the gate, on any hosts."""
+    fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
+    loop = a_loop(fake, clock)
+    loop.step()
+    fake.queue = queue_line("7", PriorityLong=5, ReqNodes="n1", Reason="ReqNodeNotAvail")
+    loop.step()
+    clock.sleep(31)
+    loop.step()
+    assert fake.told[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
+
+
+def test_a_half_stopped_job_is_stopped_after_a_crash() -> None:
+    """The loop died after suspending: the job must not stay suspended for ever."""
+    fake, clock = FakeSlurm(queue_line("9"), NODES), FakeClock()
+    loop = a_loop(fake, clock)
+    loop.port.stopped = lambda job: job == "7"
+    fake.queue = running_line("7", "n1", 4, State="SUSPENDED")
+    loop.step()
+    assert fake.told[-1] == "requeuehold 7"
+
+
+def test_a_job_that_ends_while_it_is_stopped_is_not_run_again() -> None:
+    """Only what could be suspended is requeued."""
+    fake = FakeSlurm(running_line("7", "n1", 4), NODES)
+    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
+    port.snapshot()
+    fake.queue = running_line("7", "n1", 4, State="COMPLETED")
+    (outcome,) = port.apply([Stop(job="7")])
+    assert (outcome.done, fake.told) == (False, ["suspend 7"])
+
+
+TWO = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
+JOB = Waiting(id="1", submit=0, need=(4,), request=60)
+BUSY = Running(id="2", submit=0, need=(4,), request=60, start=1, place=(("n1", 4),))
+HERE = Start(job="1", place=(("n1", 4),))
+
+
+@pytest.mark.parametrize(
+    ("fresh", "why"),
+    [
+        (State(now=9, cluster=TWO), "does not wait"),
+        (State(now=9, cluster=TWO, waiting=(Waiting(id="1", submit=0, need=(2,), request=60),)),
+         "changed"),
+        (State(now=9, cluster=TWO, waiting=(JOB,), running=(BUSY,)), "no room"),
+        (State(now=9, cluster=Cluster(shape="nodes", hosts=TWO.hosts[1:]), waiting=(JOB,)),
+         "cannot be used"),
+    ],
+    ids=["gone", "changed", "taken", "drained"],
+)  # fmt: skip
+def test_the_guard_refuses_what_has_changed(fresh: State, why: str) -> None:
+    """Cancelled, modified, overtaken or drained between decision and act."""
+    seen = State(now=8, cluster=TWO, waiting=(JOB,))
+    found = guard([HERE], seen, fresh)
+    assert found.allowed == ()
+    assert why in found.refused[0].why
+
+
+def test_the_guard_lets_no_node_be_taken_twice() -> None:
+    """Two starts on one node's last processors: the second waits."""
+    other = Waiting(id="3", submit=0, need=(4,), request=60)
+    seen = State(now=8, cluster=TWO, waiting=(JOB, other))
+    found = guard([HERE, Start(job="3", place=(("n1", 4),))], seen, seen)
+    assert [d.job for d in found.allowed] == ["1"]
+
+
+def test_the_guard_counts_what_a_stopped_job_gives_up() -> None:
+    """A preempting start fits where its victim lay, unless the victim may not be stopped."""
+    seen = State(now=8, cluster=TWO, waiting=(JOB,), running=(BUSY,))
+    assert len(guard([Stop(job="2"), HERE], seen, seen).allowed) == 2
+    foreign = Running(**{**{f: getattr(BUSY, f) for f in BUSY.__slots__}, "ours": False})
+    left = seen.replace(running=(foreign,))
+    assert guard([Stop(job="2"), HERE], seen, left).allowed == ()
+
+
+def test_a_broken_state_file_is_never_an_empty_memory(tmp_path: Path) -> None:
+    """It is refused with the way out; a second loop on one file is refused too."""
+    path = tmp_path / "state.json"
+    path.write_text("{")
+    with pytest.raises(InputError, match="Move it away"):
+        StateFile(path).load()
+    store = StateFile(tmp_path / "other.json")
+    with store.locked(), pytest.raises(UsageError, match="another loop"), store.locked():
+        pass
+
+
+def test_another_policy_keeps_what_was_learned_and_forgets_the_promises() -> None:
+    """Promises belong to the policy that made them."""
+    from shadowtime.engine.once import History, Memory, Note
+
+    memory = Memory(now=5, jobs={"7": Note(since=1, due=9)}, users={"ann": History(3, 9)})
+    store = InMemory(Kept(policy="conservative(...)", memory=memory))
+    loop = a_loop(FakeSlurm("", NODES), FakeClock(), store)
+    assert (dict(loop.kept.memory.jobs), dict(loop.kept.memory.users)) == ({}, memory.users)
+
+
+def test_recorded_passes_are_decided_again(tmp_path: Path) -> None:
+    """What was seen and remembered is enough to decide the same."""
+    fake, clock = FakeSlurm(queue_line("7") + queue_line("8"), NODES), FakeClock()
+    obedient(fake)
+    loop = a_loop(fake, clock, record=tmp_path / "passes.jsonl")
+    loop.step()
+    (found,) = read_passes(tmp_path / "passes.jsonl")
+    assert len(found.decisions) == 2
+    assert found.decide_again(parse_policy(found.policy)) == found.decisions
