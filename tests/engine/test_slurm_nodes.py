@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,15 @@ from hypothesis import strategies as st
 import naive_nodes
 from engine.node_worlds import COLUMNS, as_cluster, as_workload, penalised_of, places_of, rows_of
 from naive_nodes import Machine, NodeJob, NodeResult
+from shadowtime.cluster import Cluster
+from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
+from shadowtime.errors import ClusterError, PolicyError, StoreError, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
+from shadowtime.schedule.check import check
 from shadowtime.types import NO_LIMIT
+from shadowtime.workload import Workload
 
 CAP = 1000
 SLOPE = Fraction(1, 2)
@@ -108,3 +114,101 @@ def test_equals_the_reference(policy: str, world: Any, grace: int | None) -> Non
     theirs = POLICIES[policy](jobs, machine, grace=grace, slope=SLOPE)
     ours = simulated(jobs, machine, text)
     assert_same(ours, theirs, grace)
+
+
+def small(bandwidth: list[int], procs: list[int], **columns: Any) -> Workload:
+    count = len(procs)
+    return Workload.build(
+        submit=[0] * count,
+        run=[60] * count,
+        procs=procs,
+        request=[60] * count,
+        extra={"bandwidth": np.array(bandwidth), **columns},
+    )
+
+
+MACHINE = node_cluster(2, procs=4, bandwidth=CAP)
+
+
+@settings(max_examples=25, deadline=None)
+@given(world=slurm_worlds())
+def test_declared_bandwidth_is_a_limit(world: Any) -> None:
+    """LessC claims it and it is proved; ConsRes does not, and is refuted where it over-commits."""
+    jobs, machine = world
+    schedule = simulated(jobs, machine, "lessc")
+    cluster = as_cluster(machine, law="sloped", slope=float(SLOPE))
+    report = check(schedule, as_workload(jobs), cluster)
+    assert report.ok, report.first_violation
+    assert any(
+        proof.name == "within-shared" and proof.verdict == "proved" for proof in report.proofs
+    )
+
+
+def test_the_check_sees_a_node_that_is_asked_for_too_much() -> None:
+    """Three processes of 400 MB/s on a node of 1,000."""
+    jobs = small([400, 400], [2, 1])
+    schedule = simulate(jobs, MACHINE, parse_policy("consres"))
+    report = check(schedule, jobs, MACHINE, claims=["within-shared"])
+    assert report.first_violation is not None
+    assert "at 0 s the jobs on n1 ask for 1200 of 1000" in report.first_violation.detail
+
+
+def test_records_of_a_store_are_known_at_the_beginning(tmp_path: Path) -> None:
+    """A tag that the store has shares at once; another runs alone."""
+    from shadowtime.hperf import Record, open_store
+
+    path = str(tmp_path / "perf.sqlite")
+    open_store(path).add([Record(tag="7", bandwidth=300.0), Record(tag="7", bandwidth=500.0)])
+    jobs = small([400, 400, 400], [2, 2, 1], tag=np.array([7, 7, 8]))
+    known = simulate(jobs, MACHINE, parse_policy(f"hperf(store={path})"))
+    assert list(known.place) == ["n1:2", "n2:2", "n1:1"]
+    assert known.start.tolist() == [0, 0, 60]
+    alone = simulate(jobs, MACHINE, parse_policy("hperf"))
+    assert alone.start.tolist() == [0, 0, 60]
+    with pytest.raises(StoreError, match="not a performance store"):
+        (tmp_path / "bad").write_bytes(b"rubbish" * 100)
+        simulate(jobs, MACHINE, parse_policy(f"hperf(store={tmp_path}/bad)"))
+
+
+def test_what_can_never_run_is_refused() -> None:
+    """More than a node has per process, or more than the empty machine holds."""
+    with pytest.raises(UsageError, match="draw more bandwidth per process than a node has"):
+        simulate(small([1001], [1]), MACHINE, parse_policy("lessc"))
+    with pytest.raises(UsageError, match="do not fit on the empty machine within 1000 MB/s"):
+        simulate(small([600], [3]), MACHINE, parse_policy("lessc"))
+    with pytest.raises(UsageError, match="counted with more bandwidth per process"):
+        simulate(small([900], [1], tag=np.array([0])), MACHINE, parse_policy("hperf(factor=2)"))
+    with pytest.raises(UsageError, match="on nodes of their own"):
+        simulate(small([1], [5], tag=np.array([0])), MACHINE, parse_policy("hperf(share=1)"))
+    with pytest.raises(ClusterError, match="no node says its own"):
+        simulate(small([1], [1]), node_cluster(2), parse_policy("lessc"))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("lessc(order=sjf)", "needs order=fcfs"),
+        ("lessc(reserve=1)", "needs reserve=all"),
+        ("consres(estimate=by-tag)", "needs place=capped"),
+        ("lessc(grace=soon)", "whole seconds from 0, or unlimited"),
+        ("hperf(factor=-1)", "must be a number from 0"),
+        ("hperf(factor=0.8/x:1)", "must be a number from 0"),
+    ],
+)
+def test_parts_without_a_meaning_are_refused(text: str, what: str) -> None:
+    """Each with what is needed."""
+    with pytest.raises(PolicyError, match=what):
+        simulate(small([1], [1]), MACHINE, parse_policy(text))
+
+
+def test_grace_means_nothing_on_a_pool() -> None:
+    """Refused there rather than ignored."""
+    with pytest.raises(PolicyError, match="defined on nodes"):
+        simulate(small([1], [1]), Cluster.pool(4), parse_policy("lessc(grace=60)"))
+
+
+def test_a_job_without_a_tag_always_runs_alone() -> None:
+    """Nothing is learnt from it either."""
+    jobs = small([1, 1], [1, 1], tag=np.array([-1, -1]))
+    made = simulate(jobs, node_cluster(1, procs=4, bandwidth=CAP), parse_policy("hperf"))
+    assert made.start.tolist() == [0, 60]

@@ -13,6 +13,7 @@ from shadowtime.schedule.check.claims import (
     QUEUE_BY_ARRIVAL,
     STRICTLY_FAIR,
     SUNNY_ABSORBING,
+    WITHIN_SHARED,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ def claims_of(policy: Policy, workload: Workload) -> tuple[str, ...]:
     >>> claims_of(parse_policy("sjf"), jobs)
     ()
     """
+    if isinstance(policy.place, place.Capped):
+        # What is measured is not what is drawn: only a declared demand is a limit that holds.
+        declared = not isinstance(policy.estimate, estimate.ByTag)
+        return (WITHIN_SHARED,) if declared and "bandwidth" in workload.extra else ()
     in_arrival_order = (
         isinstance(policy.order, order.Fcfs)
         and isinstance(policy.place, place.BestFit)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.contention import contention_of
+from shadowtime.engine.claims import claims_of
 from shadowtime.engine.nodes.demands import demand_of
 from shadowtime.engine.nodes.simulate import (
     as_schedule,
@@ -99,6 +100,7 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     return made.replace(
         policy=policy.name,
         limit=limit,
+        claims=claims_of(policy, workload),
         counters={**made.counters, "rates_rounded_down": int(not law.exact)},
     )
 

@@ -22,6 +22,7 @@ from shadowtime.schedule.check.order import arrival_order, head_never_idle, prom
 from shadowtime.schedule.check.reasons import reasons_consistent
 from shadowtime.schedule.check.report import Proof, Report, Verdict, not_made
 from shadowtime.schedule.check.reservations import no_reservation_violation
+from shadowtime.schedule.check.shared import within_shared
 from shadowtime.schedule.check.sunny import sunny_absorbing
 from shadowtime.schedule.match import match
 
@@ -54,6 +55,7 @@ CLAIMED: tuple[tuple[str, Callable[[Case], Proof]], ...] = (
     (known.STRICTLY_FAIR, strictly_fair),
     (known.SUNNY_ABSORBING, sunny_absorbing),
     (known.NO_RESERVATION_VIOLATION, no_reservation_violation),
+    (known.WITHIN_SHARED, within_shared),
 )
 """Tried where the policy claims it; the proof has the claim's name."""
 

@@ -16,6 +16,7 @@ PROMISES_KEPT = "promises-kept"
 STRICTLY_FAIR = "strictly-fair"
 SUNNY_ABSORBING = "sunny-absorbing"
 NO_RESERVATION_VIOLATION = "no-reservation-violation"
+WITHIN_SHARED = "within-shared"
 
 CLAIMS: Mapping[str, str] = {
     QUEUE_BY_ARRIVAL: "the queue is ordered by (submit, id): reasons can be verified in full",
@@ -25,6 +26,7 @@ CLAIMS: Mapping[str, str] = {
     STRICTLY_FAIR: "free and shadow processors together never hold the first waiting job",
     SUNNY_ABSORBING: "a running job for which no earlier job waits is never preempted",
     NO_RESERVATION_VIOLATION: "no promise is missed because of later jobs let in meanwhile",
+    WITHIN_SHARED: "no node is asked for more of what its jobs share, bandwidth say, than it has",
 }
 """Every claim in one line; the order of jobs is (submit, id) everywhere."""
 
