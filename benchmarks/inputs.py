@@ -24,12 +24,14 @@ LOGS = {
     "SDSC-SP2": "SDSC-SP2-1998-4.2-cln.swf.gz",
     "KTH": "KTH-SP2-1996-2.1-cln.swf.gz",
     "LANL-CM5": "LANL-CM5-1994-4.1-cln.swf.gz",
+    "CTC": "CTC-SP2-1996-3.1-cln.swf.gz",
 }
 STAND_INS = {
     "SDSC-BLUE": (232_536, 1152, 0.75),
     "SDSC-SP2": (54_034, 128, 0.8),
     "KTH": (28_474, 100, 0.7),
     "LANL-CM5": (122_060, 1024, 0.74),
+    "CTC": (77_199, 432, 0.75),
 }
 """Jobs, processors and load of what is generated where a log is missing."""
 PROCS = 1024

@@ -28,6 +28,7 @@ from benchmarks.bench_hosts import hosts  # noqa: E402
 from benchmarks.bench_hperf import hperf_paper, store  # noqa: E402
 from benchmarks.bench_live import live  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
+from benchmarks.bench_nodes import nodes  # noqa: E402
 from benchmarks.bench_pv_easy import paper, pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
@@ -46,6 +47,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "conservative": conservative,
     "pv-easy": pv_easy,
     "resources": resources,
+    "nodes": nodes,
     "growth": growth,
     "hosts": hosts,
     "reading": reading,

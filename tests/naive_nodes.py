@@ -40,6 +40,16 @@ class NodeJob(Job):
 
     bandwidth: int = 0
     tag: str = ""
+    believed: int | None = None  # what the scheduler takes the bandwidth to be, if it errs
+    expected: int | None = None  # how long it is expected to run, for the penalty factor alone
+
+    @property
+    def planned(self) -> int:
+        return self.bandwidth if self.believed is None else self.believed
+
+    @property
+    def span(self) -> int:
+        return self.request if self.expected is None else self.expected
 
     @property
     def procs(self) -> int:
@@ -269,15 +279,15 @@ class Table:
         return [p for p in every if p not in taken]
 
     def cost(self, node: int, k: int, job: NodeJob, start: int) -> int:
-        """4.3, 4.4: sum of |w| * max(0, demand - cap) for k processes during [start, + request)."""
-        end = start + job.request
+        """4.3, 4.4: sum of |w| * max(0, demand - cap) for k processes during [start, + span)."""
+        end = start + job.span
         cuts = {start, end}
         for e in self.entries:
             cuts |= {t for t in (e.start, e.end) if start < t < end}
         moments = sorted(cuts)
         cost = 0
         for w0, w1 in itertools.pairwise(moments):
-            demand = k * job.bandwidth
+            demand = k * job.planned
             for e in self.entries:
                 if e.start <= w0 < e.end:
                     there = [p for p in e.processors if self.machine.node_of(p) == node]
@@ -343,7 +353,8 @@ def _placed(
         return None
     nodes = by_node(table.machine, processors)
     cost = max(table.cost(n, len(ps), job, start) for n, ps in nodes.items())
-    stretch = 0 if limit == "req" else -(-cost // table.machine.cap)  # rounded up
+    factor = Fraction(cost, table.machine.cap * job.span)  # PF - 1
+    stretch = 0 if limit == "req" else math.ceil(factor * job.request)
     return Allocation(start, tuple(processors), cost, job.request + stretch)
 
 
@@ -407,7 +418,7 @@ class LessConsumeThreshold(Search):
     def find(self, table: Table, job: NodeJob, latest: int | None = None) -> Allocation:
         plans = self.planned(table, job, self.starts(table, job, latest), minimax)
         for plan in plans:
-            if 100 * plan.cost <= (self.theta - 100) * table.machine.cap * job.request:
+            if 100 * plan.cost <= (self.theta - 100) * table.machine.cap * job.span:
                 return plan
         return cheapest(plans)
 
@@ -454,7 +465,7 @@ class NodeScheduler:
         nodes = by_node(self.world.machine, plan.processors)
         self.world.start(job, reason, {n: len(ps) for n, ps in nodes.items()}, plan.limit)
         end = plan.start + plan.limit
-        self.entry[job.id] = Entry(plan.start, end, job.bandwidth, plan.processors)
+        self.entry[job.id] = Entry(plan.start, end, job.planned, plan.processors)
 
     def one_pass(self, world: NodeWorld) -> None:
         # (a) while the head's allocation starts now: start it
@@ -470,7 +481,7 @@ class NodeScheduler:
         self.promise[head.id] = plan.start
         world.block(head, plan.start)
         end = plan.start + plan.limit
-        reservation = Entry(plan.start, end, head.bandwidth, plan.processors)
+        reservation = Entry(plan.start, end, head.planned, plan.processors)
         # (c) the others around it
         self.backfill(world.waiting[1:], reservation)
 
@@ -498,8 +509,8 @@ class RuaScheduler(NodeScheduler):
             for job in rest:
                 plan = self.plan_around(job, reservation)
                 if plan.start == self.world.now:
-                    factor = Fraction(plan.cost, self.world.machine.cap * job.request)
-                    length = job.request + Fraction(plan.cost, self.world.machine.cap)
+                    factor = Fraction(plan.cost, self.world.machine.cap * job.span)
+                    length = job.span + Fraction(plan.cost, self.world.machine.cap)
                     now.append((factor, length, job.priority, job, plan))
             if not now:
                 return
@@ -523,6 +534,21 @@ def lc(
 def lct(jobs: list[NodeJob], machine: Machine, *, theta: int, limit: str = "req") -> NodeResult:
     """Shortest-first backfilling with LessConsume-Threshold; ``theta`` in hundredths."""
     return NodeScheduler(jobs, machine, LessConsumeThreshold(limit, theta)).run()
+
+
+class LoadedRua(RuaScheduler):
+    """RUA with one threshold: the next looser one for each machine full of waiting jobs."""
+
+    def __init__(self, jobs: list[NodeJob], machine: Machine, thresholds: tuple[int, ...]) -> None:
+        super().__init__(jobs, machine, LessConsumeThreshold("pf", thresholds[0]))
+        self.thresholds = thresholds
+
+    def one_pass(self, world: NodeWorld) -> None:
+        wanted = sum(job.procs for job in world.waiting)
+        step = wanted // (world.machine.nodes * world.machine.cores)
+        theta = self.thresholds[min(step, len(self.thresholds) - 1)]
+        self.search = LessConsumeThreshold("pf", theta)
+        super().one_pass(world)
 
 
 def rua(

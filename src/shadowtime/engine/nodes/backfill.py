@@ -26,6 +26,7 @@ from shadowtime.kernel.nodes.fields import (
     PROCS,
     READY,
     SEARCH,
+    SEEN_COST,
     SPAN,
     SPARE,
     STRETCHED,
@@ -61,6 +62,7 @@ def backfill(s: Any, t: Any, k: Any) -> None:
                 pin(t, k)
                 if not may_fit(t, job):
                     continue
+            t.par[SEEN_COST] = NO_ROOM
             if t.par[SEARCH] != FIRST_FIT and not roomy(t, job):
                 # It costs something now. Whom that is too much already need not know how much.
                 if t.par[HOLD] == PENDING and t.par[SEARCH] == CHEAPEST:

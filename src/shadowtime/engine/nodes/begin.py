@@ -31,10 +31,12 @@ from shadowtime.kernel.nodes.fields import (
     SPARE,
     STALE,
     START,
+    STARTS,
     STRETCHED,
     TAKE,
     TOP,
     UNTIL,
+    UNTILS,
     WANTED,
     WITHOUT,
 )
@@ -68,6 +70,8 @@ def begin(s: Any, t: Any, k: Any, job: int) -> None:
         par[SPARE] = min(par[SPARE], par[FREE])
     enlist(t, job, until)
     par[WANTED] -= t.job[job, PROCS]
+    t.list[UNTILS, par[STARTS]] = until
+    par[STARTS] += 1
     t.job[job, LIMIT] += more
     t.job[job, START] = now
     dequeue(s, job)

@@ -34,12 +34,16 @@ from shadowtime.kernel.nodes.fields import (
     RUNNING,
     SEARCH,
     SEEN,
+    SEEN_AT,
+    SEEN_COST,
     SHARE,
     SPAN,
     SPARE,
+    STARTS,
     STRETCHED,
     THETA_FROM,
     THETA_TO,
+    UNTILS,
     WITHOUT,
     ZERO,
 )
@@ -225,7 +229,9 @@ def plan_at(t: Any, evaluate: Any, job: int, begin: int) -> int:
 def once_seen(t: Any, evaluate: Any, plan_at: Any, job: int, bound: int) -> int:
     """Cost of the first start from the one that was cheaper when last looked at; NO_ROOM if none.
 
-    Waiting jobs are asked again and again, and mostly the same start is the answer.
+    Waiting jobs are asked again and again, and mostly the same start is the answer. Where it cost
+    nothing and the reservation is not in its way, it still costs nothing as long as nobody has
+    started since who will be there then.
     """
     seen = t.job[job, SEEN]
     if seen <= t.par[NOW]:
@@ -233,8 +239,28 @@ def once_seen(t: Any, evaluate: Any, plan_at: Any, job: int, bound: int) -> int:
     at = last_until(t, seen - 1) + 1
     if at == t.par[RUNNING] or end_at(t, at) > bound:
         return NO_ROOM
+    start = end_at(t, at)
+    apart = within_hold(t, start, start + t.job[job, LENGTH]) == 0
+    since = t.job[job, SEEN_AT]
+    if since >= 0 and apart:
+        while since < t.par[STARTS] and t.list[UNTILS, since] <= seen:
+            since += 1
+        if since == t.par[STARTS]:
+            t.job[job, SEEN_AT] = since
+            return 0
     t.par[READY] = 0
-    return plan_at(t, evaluate, job, end_at(t, at))
+    found = plan_at(t, evaluate, job, start)
+    remember(t, job, start, found)
+    return found
+
+
+@kernel
+def remember(t: Any, job: int, start: int, cost: int) -> None:
+    """Keep a start that was looked at, and whether it costs nothing whatever the reservation."""
+    t.job[job, SEEN] = start
+    t.job[job, SEEN_AT] = -1
+    if cost == 0 and within_hold(t, start, start + t.job[job, LENGTH]) == 0:
+        t.job[job, SEEN_AT] = t.par[STARTS]
 
 
 @pointer(MUST_WAIT)
@@ -244,7 +270,9 @@ def must_wait(t: Any, evaluate: Any, plan_at: Any, job: int) -> bool:
     No cost is within the loosest threshold, or the start seen last costs nothing.
     """
     if t.par[SEARCH] == CHEAPEST:
-        return once_seen(t, evaluate, plan_at, job, t.par[NOW] + t.job[job, REACH]) == 0
+        found = once_seen(t, evaluate, plan_at, job, t.par[NOW] + t.job[job, REACH])
+        t.par[SEEN_COST] = found
+        return found == 0
     return max(allowed(t, t.par[THETA_TO] - 1, job), empty_cost(t, job)) == 0
 
 
@@ -267,8 +295,7 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
             return False
         most = cost - 1
         bound = now + t.job[job, REACH]
-        found = once_seen(t, evaluate, plan_at, job, bound)
-        if found != NO_ROOM and found <= most:
+        if par[SEEN_COST] != NO_ROOM and par[SEEN_COST] <= most:
             return True
     else:
         while met < par[THETA_TO] and cost > max(allowed(t, met, job), least):
@@ -320,7 +347,7 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
         if found == NO_ROOM or found > most:
             continue
         if par[SEARCH] == CHEAPEST:
-            t.job[job, SEEN] = start
+            remember(t, job, start, found)
             return True
         while met > strict and found <= max(allowed(t, met - 1, job), least):
             if par[BASE] * (start - now) + found <= cost:

@@ -75,6 +75,10 @@ THETA_TO = 32
 """and below here."""
 VERSION = 33
 """Counts the changes of who runs where."""
+STARTS = 34
+"""Counts the starts."""
+SEEN_COST = 35
+"""What the start that the candidate at hand has SEEN costs now; NO_ROOM if it has none."""
 LAW = 36
 """Two registers per hinge: its edge, up to which demand costs nothing, and its weight."""
 EDGE, WEIGHT = 0, 1
@@ -141,7 +145,9 @@ KIND = 9
 """Jobs of one kind have the same demand."""
 SEEN = 10
 """A later start that was cheaper when it was last looked at, -1 if none."""
-DEMAND = 11
+SEEN_AT = 11
+"""STARTS when it was last found that this start costs nothing, -1 if it was not."""
+DEMAND = 12
 """First of the columns of demand per process, one a hinge: what the scheduler believes."""
 
 # Rows of the table's lists.
@@ -154,7 +160,9 @@ ROOMY = 3
 """By kind: how many processes of it cost nothing now, the reservation aside,"""
 ROOMY_AT = 4
 """and at which VERSION that was counted."""
-LISTS = 5
+UNTILS = 5
+"""Ends in the table of all who started, in the order of the starts."""
+LISTS = 6
 
 # Running parts of jobs: one a (job, node), at its first processor there.
 LEFT = 0

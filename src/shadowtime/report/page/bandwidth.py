@@ -10,6 +10,7 @@ from shadowtime.cluster.contention import contention_of
 from shadowtime.metrics.drawn import drawn_over_time
 from shadowtime.report.levels import Level
 from shadowtime.report.page.markup import section
+from shadowtime.report.page.node_demand import node_demand
 from shadowtime.report.page.over_time import BINS, DAY, over_time, quarters, stretches
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def bandwidth(report: ReportInput, numbers: str) -> str:
             days=days,
             ticks=quarters(top),
         )
-    return section("bandwidth", "Bandwidth", strip + drawing + numbers, lead=lead)
+    body = strip + drawing + node_demand(report) + numbers
+    return section("bandwidth", "Bandwidth", body, lead=lead)
 
 
 def allocated(report: ReportInput) -> tuple[dict[str, Floats], float]:

@@ -88,7 +88,7 @@ PAPER = Paper(
     title=TITLE,
     reference=REFERENCE,
     logs=LOGS,
-    policies=("rua",),
+    policies=(),
     plan=plan,
     quick=partial(plan, quick=True),
 )

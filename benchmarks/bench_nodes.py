@@ -1,0 +1,46 @@
+"""Nodes whose jobs slow each other down: first fit, LessConsume and RUA on the paper's machines."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from benchmarks.inputs import title_of, workload_of
+from benchmarks.rows import Row
+from benchmarks.timing import best_cpu
+
+from shadowtime.cluster.contention import node_cluster
+from shadowtime.engine import simulate
+from shadowtime.policy import parse_policy
+from shadowtime.workload import job_range
+from shadowtime.workload.demand import draw_bandwidth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NODES = {"SDSC-BLUE": 288, "CTC": 108}
+CASES = (
+    ("SDSC-BLUE", None, "easy-sjbf(place=first-fit)", 1.0),
+    ("SDSC-BLUE", None, "easy-sjbf(place=less-consume(horizon=0))", 6.0),
+    ("SDSC-BLUE", None, "easy-sjbf(place=less-consume)", 60.0),
+    ("CTC", 20_000, "rua", 4.0),
+    ("SDSC-BLUE", 20_000, "rua", 8.0),
+)
+"""Log, jobs of it (None: all), policy, seconds allowed."""
+
+
+def nodes(folder: Path) -> Iterator[Row]:
+    """Seconds of simulate() from arrays, demand class HIGH."""
+    for name, count, text, bar in CASES:
+        policy = parse_policy(text)
+        jobs, _ = workload_of(name)
+        jobs = draw_bandwidth(jobs if count is None else job_range(jobs, 0, count), "HIGH")
+        cluster = node_cluster(NODES[name], bandwidth=6000)
+        simulate(job_range(jobs, 0, 100), cluster, policy)  # compiles
+        runs = 1 if bar > 10 else 3
+        (spent,) = best_cpu(partial(partial, simulate, jobs, cluster, policy), runs=runs)
+        yield Row(
+            what=f"{text} on {NODES[name]} nodes, HIGH, {len(jobs):,} jobs of {title_of(name)}",
+            value=spent, unit="s", bar=bar,
+        )  # fmt: skip

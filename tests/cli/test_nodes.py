@@ -1,0 +1,92 @@
+"""Nodes on the command line: demand classes, the extended log, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shadowtime.cli import run
+from shadowtime.trace import write_swf
+from shadowtime.workload.embedded import demo_workload
+
+NODES = """
+[cluster]
+shape = "nodes"
+[[nodes]]
+name = "n"
+count = 64
+procs = 4
+bandwidth = 6000
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log and a machine of nodes."""
+    monkeypatch.chdir(tmp_path)
+    write_swf(demo_workload().take(range(300)), "log.swf")
+    Path("nodes.toml").write_text(NODES)
+
+
+def simulate(*more: str, policy: str = "rua", log: str = "log.swf") -> int:
+    return run(["simulate", log, "--cluster", "nodes.toml", "--policy", policy, "--json", *more])
+
+
+def test_demand_classes_are_drawn(capsys: pytest.CaptureFixture[str]):
+    """HIGH slows jobs down, high=1500 nobody; the metrics tell who was killed for it."""
+    assert simulate("--demand", "HIGH") == 0
+    high = json.loads(capsys.readouterr().out)["policies"][0]["metrics"]
+    assert high["penalised_mean"] > 0
+    assert high["killed"] == high["killed_contention"] + high["killed_anyway"]
+    assert high["finished"] + high["killed"] == high["jobs"]
+    assert simulate("--demand", "HIGH,high=1500") == 0
+    calm = json.loads(capsys.readouterr().out)["policies"][0]["metrics"]
+    assert calm["penalised_mean"] == calm["killed_contention"] == 0
+
+
+def test_an_extended_log_carries_them(capsys: pytest.CaptureFixture[str]):
+    """convert --demand writes what simulate --demand draws."""
+    assert run(["trace", "convert", "log.swf", "high.swf", "--demand", "HIGH,seed=3"]) == 0
+    capsys.readouterr()
+    assert simulate(log="high.swf") == 0
+    read = json.loads(capsys.readouterr().out)["policies"][0]["metrics"]
+    assert simulate("--demand", "HIGH,seed=3") == 0
+    assert json.loads(capsys.readouterr().out)["policies"][0]["metrics"] == read
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ([], "do not say how much bandwidth a process draws"),
+        (["--demand", "HIGH,high=7000"], "draw more bandwidth per process than a node has (6000)"),
+        (["--demand", "HUGE"], "'HUGE' is no demand"),
+        (["--demand", "80/10/20"], "sum to 100"),
+        (["--demand", "HIGH,high=-5"], "says nothing about demands"),
+    ],
+)
+def test_bad_demands_are_one_sentence(
+    more: list[str], words: str, capsys: pytest.CaptureFixture[str]
+):
+    """Exit code 2 and what to do."""
+    assert simulate(*more) == 2
+    error = capsys.readouterr().err
+    assert words in " ".join(error.split()) and "Traceback" not in error
+
+
+def test_a_default_demand_can_be_stated(capsys: pytest.CaptureFixture[str]):
+    """In the cluster's [contention] table."""
+    Path("nodes.toml").write_text(NODES + "[contention]\ndefault = {bandwidth = 500}\n")
+    assert simulate() == 0
+    assert json.loads(capsys.readouterr().out)["policies"][0]["metrics"]["penalised_mean"] == 0
+
+
+def test_a_negative_demand_is_refused(capsys: pytest.CaptureFixture[str]):
+    """Below -1, which is unknown, by the reader with its line."""
+    assert run(["trace", "convert", "log.swf", "high.swf", "--demand", "HIGH"]) == 0
+    lines = Path("high.swf").read_text().splitlines()
+    lines[-1] = lines[-1].rsplit(" ", 1)[0] + " -9"
+    Path("high.swf").write_text("\n".join(lines) + "\n")
+    assert simulate(log="high.swf") == 2
+    assert f"high.swf, line {len(lines)}: bandwidth is -9" in capsys.readouterr().err
