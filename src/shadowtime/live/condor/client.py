@@ -1,0 +1,173 @@
+"""The thin part: HTCondor's own bindings behind the few calls that the port needs."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shadowtime.errors import UsageError
+from shadowtime.live.port import PortError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Ad = dict[str, Any]
+"""Attributes by their names in lower case; what is undefined is left out, expressions are text."""
+
+
+class Client(Protocol):
+    """What the port asks of a pool; PortError where the pool does not answer."""
+
+    def schedd_name(self) -> str:
+        """The name under which the schedd's jobs are known in the pool."""
+
+    def jobs(self, constraint: str, attributes: Sequence[str]) -> list[Ad]:
+        """Jobs of the schedd's queue."""
+
+    def slots(self, attributes: Sequence[str]) -> list[Ad]:
+        """All slots that the collector knows."""
+
+    def ended(self, constraint: str, attributes: Sequence[str], limit: int) -> list[Ad]:
+        """Jobs that left the queue, the latest first."""
+
+    def matching(self, jobs: Sequence[str], whole: Sequence[Ad]) -> dict[str, list[str]]:
+        """The slots that each job's own Requirements accept, were they empty."""
+
+    def edit(self, job: str, attribute: str, expression: str) -> str:
+        """Set an attribute; empty, or why the schedd refused."""
+
+    def release(self, constraint: str) -> int:
+        """Release the jobs on hold for which a constraint holds; how many those were."""
+
+    def hold(self, constraint: str, reason: str) -> int:
+        """Put jobs on hold; how many those were."""
+
+
+class Pool:
+    """The real thing, over ``htcondor2``: the pool that CONDOR_CONFIG names, or the one told."""
+
+    def __init__(self, *, collector: str = "", schedd: str = "") -> None:
+        try:
+            import htcondor2
+        except ImportError:
+            raise UsageError(
+                "HTCondor's Python bindings are missing: pip install 'shadowtime[condor]'"
+            ) from None
+        self._h = htcondor2
+        self._collector_name, self._schedd_name = collector, schedd
+        self._schedd: Any = None
+
+    @contextmanager
+    def _asking(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (self._h.HTCondorException, RuntimeError, OSError) as error:
+            self._schedd = None  # it may come back at another address
+            text = " ".join(str(error).split())
+            raise PortError(f"{what} does not answer ({text})") from None
+
+    def _collector(self) -> Any:
+        return self._h.Collector(self._collector_name or None)
+
+    def _queue(self) -> Any:
+        if self._schedd is None:
+            with self._asking("the collector"):
+                found = self._collector().locate(
+                    self._h.DaemonType.Schedd, self._schedd_name or None
+                )
+                self._found_name = str(found["Name"])
+                self._schedd = self._h.Schedd(found)
+        return self._schedd
+
+    def schedd_name(self) -> str:
+        self._queue()
+        return self._found_name
+
+    def jobs(self, constraint: str, attributes: Sequence[str]) -> list[Ad]:
+        queue = self._queue()
+        with self._asking("the schedd"):
+            return [plain(ad) for ad in queue.query(constraint, projection=list(attributes))]
+
+    def slots(self, attributes: Sequence[str]) -> list[Ad]:
+        with self._asking("the collector"):
+            found = self._collector().query(self._h.AdType.Startd, projection=list(attributes))
+            return [plain(ad) for ad in found]
+
+    def ended(self, constraint: str, attributes: Sequence[str], limit: int) -> list[Ad]:
+        queue = self._queue()
+        with self._asking("the schedd's history"):
+            found = queue.history(constraint, list(attributes), match=limit)
+            return [plain(ad) for ad in found]
+
+    def matching(self, jobs: Sequence[str], whole: Sequence[Ad]) -> dict[str, list[str]]:
+        from shadowtime.live.condor.gate import ORIGINAL, these
+
+        queue = self._queue()
+        with self._asking("the schedd"):
+            ads = queue.query(these(jobs))
+        with self._asking("the collector"):
+            slots = self._collector().query(
+                self._h.AdType.Startd, constraint="DynamicSlot =!= True"
+            )
+        empty = {str(ad["name"]): ad for ad in whole}
+        for slot in slots:
+            for name, amount in empty.get(str(slot["Name"]), {}).items():
+                if name != "name":
+                    slot[name] = amount
+        found: dict[str, list[str]] = {}
+        for ad in ads:
+            if ORIGINAL in ad:
+                ad["Requirements"] = ad.lookup(ORIGINAL)
+            good = [str(slot["Name"]) for slot in slots if ad.matches(slot)]
+            found[f"{ad['ClusterId']}.{ad['ProcId']}"] = good
+        return found
+
+    def edit(self, job: str, attribute: str, expression: str) -> str:
+        queue = self._queue()
+        try:
+            queue.edit([job], attribute, expression)
+        except self._h.HTCondorException as error:
+            text = " ".join(str(error).split())
+            if "nonexistent" in text:
+                return "it is not in the queue any more"
+            if "ermission" in text or "not owner" in text.lower():
+                return f"the schedd does not let us change it ({text})"
+            raise PortError(f"the schedd does not answer ({text})") from None
+        return ""
+
+    def release(self, constraint: str) -> int:
+        return self._act(self._h.JobAction.Release, constraint, "released by the policy")
+
+    def hold(self, constraint: str, reason: str) -> int:
+        return self._act(self._h.JobAction.Hold, constraint, reason)
+
+    def _act(self, action: Any, constraint: str, reason: str) -> int:
+        queue = self._queue()
+        with self._asking("the schedd"):
+            # A reason alone is lost by the bindings; with a code it arrives.
+            told = queue.act(action, constraint, reason=(reason, 0))
+        return int(told["TotalSuccess"]) if told is not None else 0
+
+
+def plain(ad: Any) -> Ad:
+    """A ClassAd as plain values; expressions are worked out where they can be, else text."""
+    found: Ad = {}
+    for name in ad.keys():  # noqa: SIM118 (a ClassAd iterates differently)
+        value = ad[name]
+        if not isinstance(value, bool | int | float | str):
+            if name.lower() in ("requirements", "shadowtimerequirements"):
+                value = str(value)
+            else:
+                value = _worked_out(ad, name)
+        if value is not None:
+            found[name.lower()] = value
+    return found
+
+
+def _worked_out(ad: Any, name: str) -> Any:
+    evaluate: Callable[[str], Any] = ad.eval
+    try:
+        value = evaluate(name)
+    except Exception:  # the bindings raise what they like for an expression that makes no sense
+        return None
+    return value if isinstance(value, bool | int | float | str) else None

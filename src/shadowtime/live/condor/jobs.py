@@ -1,0 +1,152 @@
+"""The jobs of a schedd's queue as those who wait and those who run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shadowtime.live.condor.gate import MANAGED, ORIGINAL, PLACE, REASON, SUBMITTED_ON_HOLD, parent
+from shadowtime.live.port import Running, Waiting
+from shadowtime.trace.condor_history import TIME_LIMITS
+
+if TYPE_CHECKING:
+    from shadowtime.live.condor.client import Ad
+    from shadowtime.live.condor.slots import Slots
+
+IDLE, RUNNING, REMOVED, COMPLETED, HELD, SENDING, SUSPENDED = range(1, 8)
+VANILLA, PARALLEL = 5, 11
+JOB_ATTRIBUTES = (
+    "ClusterId", "ProcId", "JobStatus", "JobUniverse", "QDate", "Owner", "RequestCpus",
+    "RequestMemory", "MinHosts", "MaxHosts", "HoldReason", "HoldReasonCode", "RemoteHost",
+    "RemoteHosts", "JobCurrentStartDate", "EnteredCurrentStatus", "CpusProvisioned",
+    "MemoryProvisioned", "Requirements", "AllowedExecuteDuration", "AllowedJobDuration",
+    "MaxRuntime", "MaxWallTimeMins", MANAGED, PLACE, ORIGINAL,
+)  # fmt: skip
+CONSTRAINT = "(JobUniverse == 5 || JobUniverse == 11) && (JobStatus <= 2 || JobStatus >= 5)"
+
+QUANTUM = 128
+"""A startd gives memory in steps of so many MB (MODIFY_REQUEST_EXPR_REQUESTMEMORY)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How jobs are read: what stands for a missing time limit, what a start costs, and how long
+    a released job may take to start before it is decided on again (all in seconds)."""
+
+    default_request: int = 3600
+    overhead: int = 2
+    patience: int = 60
+
+
+def job_id(ad: Ad) -> str:
+    """``cluster.proc``."""
+    return f"{ad['clusterid']}.{ad['procid']}"
+
+
+def managed(ad: Ad) -> bool:
+    """True for jobs that the loop may start and stop."""
+    return ad.get(MANAGED.lower()) is True
+
+
+def gated(ad: Ad) -> bool:
+    """True for jobs that wait at our gate, not on somebody else's hold."""
+    ours = str(ad.get("holdreason", "")).startswith(REASON)
+    return ad.get("jobstatus") == HELD and (ours or ad.get("holdreasoncode") == SUBMITTED_ON_HOLD)
+
+
+def about_to_start(ad: Ad, slots: Slots, now: int, reading: Reading) -> bool:
+    """Released by us to slots that are still there, and not too long ago."""
+    place = str(ad.get(PLACE.lower(), ""))
+    hosts = {host.name for host in slots.cluster.hosts}
+    return (
+        ad.get("jobstatus") == IDLE
+        and bool(place)
+        and all(slot in hosts for slot in place.split(","))
+        and now - int(ad.get("enteredcurrentstatus", now)) <= reading.patience
+    )
+
+
+def request_of(ad: Ad, reading: Reading) -> int:
+    """Seconds the job may run, with what a start costs on top."""
+    for attribute, seconds in TIME_LIMITS:
+        value = ad.get(attribute)
+        if isinstance(value, int | float) and value > 0:
+            return int(value * seconds) + reading.overhead
+    return reading.default_request + reading.overhead
+
+
+def hosts_wanted(ad: Ad) -> int:
+    """Slots a job takes: one, or the machine count of a parallel job."""
+    return max(1, int(ad.get("maxhosts", 1))) if ad.get("jobuniverse") == PARALLEL else 1
+
+
+def need_of(ad: Ad, slots: Slots, *, static: bool) -> tuple[int, ...]:
+    """What a job counts for, all its slots together.
+
+    Of a static slot the processors are taken whole, whoever asks for how many; of memory and the
+    rest a job counts what it asks for.
+    """
+    wanted = hosts_wanted(ad)
+    amounts = []
+    for name in slots.cluster.resources:
+        if name == "procs":
+            each = max(1, int(ad.get("requestcpus", 1)))
+            if static:
+                each = max(host.capacity[0] for host in slots.cluster.hosts)
+        elif name == "memory":
+            each = -(-int(ad.get("requestmemory", 0)) // QUANTUM) * QUANTUM * 1024
+        else:
+            each = int(ad.get(f"request{name}", 0))
+        amounts.append(each * wanted)
+    return tuple(amounts)
+
+
+def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> Waiting:
+    """A job at the gate."""
+    static = takes_whole_slots(ad, slots)
+    return Waiting(
+        id=job_id(ad),
+        submit=int(ad.get("qdate", 0)),
+        need=need_of(ad, slots, static=static),
+        request=request_of(ad, reading),
+        user=str(ad.get("owner", "")),
+        nodes=hosts_wanted(ad),
+        alone=static,
+    )
+
+
+def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> Running:
+    """A job that holds slots, or is about to."""
+    if ad.get("jobstatus") == IDLE:
+        names = str(ad.get(PLACE.lower(), "")).split(",")
+        start = now
+    else:
+        told = str(ad.get("remotehosts") or ad.get("remotehost") or "")
+        names = [parent(name) for name in told.split(",") if name]
+        start = int(ad.get("jobcurrentstartdate", now))
+    static = takes_whole_slots(ad, slots)
+    need = need_of(ad, slots, static=static)
+    capacity = {host.name: host.capacity for host in slots.cluster.hosts}
+    order = {name: at for at, name in enumerate(capacity)}
+    here = sorted((name for name in names if name in capacity), key=order.__getitem__)
+    share = [-(-amount // max(1, len(names))) for amount in need]
+    held = tuple((name, capacity[name] if name in slots.static else tuple(share)) for name in here)
+    return Running(
+        id=job_id(ad),
+        submit=int(ad.get("qdate", 0)),
+        # What lies on slots outside the cluster does not count against it.
+        need=tuple(amount * len(here) for amount in share) if here else (0,) * len(need),
+        request=request_of(ad, reading),
+        start=min(start, now),
+        place=tuple((name, share[0]) for name in here),
+        user=str(ad.get("owner", "")),
+        ours=managed(ad),
+        alone=static,
+        held=held,
+    )
+
+
+def takes_whole_slots(ad: Ad, slots: Slots) -> bool:
+    """True where the pool is made of static slots, and for parallel jobs, which need them."""
+    every = len(slots.static) == len(slots.cluster.hosts)
+    return every or (ad.get("jobuniverse") == PARALLEL and bool(slots.static))

@@ -1,0 +1,253 @@
+"""HTCondor behind the loop's port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.engine.once.moment import natural
+from shadowtime.live.condor import gate
+from shadowtime.live.condor import jobs as read
+from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, resource_names, slots_of
+from shadowtime.live.placing import room
+from shadowtime.live.port import Ended, Outcome, PortError, Running, Start, State, Stop, Waiting
+from shadowtime.trace.condor_history import TIME_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.condor.client import Ad, Client
+    from shadowtime.live.condor.slots import Slots
+    from shadowtime.live.port import Decision
+
+ENDED = 200
+"""How many ended jobs are remembered for the estimates that learn."""
+
+
+@dataclass(kw_only=True)
+class CondorPort:
+    """A schedd and the pool it runs jobs on.
+
+    Rules
+    -----
+    Jobs with ``ShadowtimeManaged = True`` that wait on hold from their submission, or on one of
+    our own holds, may be started; everybody else's holds are left alone, and so are jobs without
+    that attribute, which only count while they run. A job that was released to a slot counts as
+    running until it does; if the slot is gone or nothing happens, it waits again and is released
+    to another. A job whose Requirements refuse every slot, or that fits on none, is left out and
+    told once.
+    """
+
+    client: Client
+    clock: Clock
+    reading: read.Reading = field(default_factory=read.Reading)
+    tell: Callable[[str], None] = lambda line: None
+    name: str = "HTCondor"
+
+    def __post_init__(self) -> None:
+        self._further: tuple[str, ...] = ()
+        self._accepts: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
+        self._told: set[str] = set()
+        self._ran: dict[str, Running] = {}
+        self._ended: list[Ended] = []
+        self._original: dict[str, str] = {}
+
+    def snapshot(self) -> State:
+        """The queue and the slots now: two questions, and more only where something is new."""
+        slots = self._slots()
+        attributes = (*read.JOB_ATTRIBUTES, *(f"Request{name}" for name in self._further))
+        ads = self.client.jobs(read.CONSTRAINT, attributes)
+        now = int(self.clock.now())
+        waiting: list[tuple[Waiting, Ad]] = []
+        running: list[Running] = []
+        for ad in ads:
+            status = ad.get("jobstatus")
+            if status in (read.RUNNING, read.SENDING, read.SUSPENDED):
+                running.append(read.running_of(ad, slots, self.reading, now))
+            elif not read.managed(ad):
+                continue
+            elif read.gated(ad):
+                waiting.append((read.waiting_of(ad, slots, self.reading), ad))
+            elif status == read.IDLE:
+                if read.about_to_start(ad, slots, now, self.reading):
+                    running.append(read.running_of(ad, slots, self.reading, now))
+                elif ad.get(gate.PLACE.lower()):
+                    waiting.append((read.waiting_of(ad, slots, self.reading), ad))
+                else:
+                    self._once(read.job_id(ad), "was released by somebody else")
+        waiting.sort(key=lambda one: (one[0].submit, natural(one[0].id)))
+        running += self._foreigners(slots, now)
+        self._note_ends({read.job_id(ad) for ad in ads}, running)
+        return State(
+            now=now,
+            cluster=slots.cluster,
+            waiting=tuple(self._startable(waiting, slots)),
+            running=tuple(sorted(running, key=lambda job: (job.start, natural(job.id)))),
+            ended=tuple(self._ended),
+        )
+
+    def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
+        """Stop by hold; start by pinning Requirements to slots and releasing."""
+        why: dict[str, str] = {}
+        freed = [decision.job for decision in decisions if isinstance(decision, Stop)]
+        if freed:
+            running = f"(JobStatus == 1 || JobStatus == 2) && {gate.MANAGED} =?= True"
+            self.client.hold(
+                f"({gate.these(freed)}) && {running}", f"{gate.REASON}: stopped by the policy"
+            )
+        starts = [decision for decision in decisions if isinstance(decision, Start)]
+        for start in starts:
+            refused = self._pin(start)
+            if refused:
+                why[start.job] = refused
+        pinned = [start.job for start in starts if start.job not in why]
+        if pinned:
+            self.client.release(f"({gate.these(pinned)}) && {gate.GATED}")
+        ids = [decision.job for decision in decisions]
+        after = {
+            read.job_id(ad): ad for ad in self.client.jobs(gate.these(ids), read.JOB_ATTRIBUTES)
+        }
+        return [self._outcome(decision, after.get(decision.job), why) for decision in decisions]
+
+    def _pin(self, start: Start) -> str:
+        slots = [host for host, _ in start.place]
+        own = self._original.get(start.job)
+        if own is None:
+            return "it was not seen at the gate"
+        edits = {
+            gate.ORIGINAL: own,
+            gate.PLACE: '"' + ",".join(slots) + '"',
+            "Requirements": gate.pin(slots, own),
+        }
+        if start.limit > 0:
+            edits["AllowedExecuteDuration"] = str(start.limit)
+        for attribute, expression in edits.items():
+            refused = self.client.edit(start.job, attribute, expression)
+            if refused:
+                return refused
+        return ""
+
+    def _outcome(self, decision: Decision, ad: Ad | None, why: dict[str, str]) -> Outcome:
+        if decision.job in why:
+            return Outcome(decision, False, why[decision.job])
+        if ad is None:
+            return Outcome(decision, isinstance(decision, Start), "it has left the queue")
+        held = ad.get("jobstatus") == read.HELD
+        if isinstance(decision, Stop):
+            return Outcome(decision, held, "" if held else "it runs on")
+        reason = str(ad.get("holdreason", "somebody's hold"))
+        return Outcome(decision, not held, f"it is on hold: {reason}" if held else "")
+
+    def _slots(self) -> Slots:
+        names = [*SLOT_ATTRIBUTES]
+        for name in self._further:
+            names += [name, f"TotalSlot{name}"]
+        ads = self.client.slots(names)
+        further = tuple(resource_names(ads))
+        if further != self._further:  # the pool counts something new: ask for it too
+            self._further = further
+            return self._slots()
+        slots = slots_of(ads, schedd=self.client.schedd_name())
+        if not any(host.name != "nothing" for host in slots.cluster.hosts):
+            raise PortError("the collector knows no slot that takes jobs")
+        return slots
+
+    def _startable(self, waiting: Sequence[tuple[Waiting, Ad]], slots: Slots) -> list[Waiting]:
+        """Those who fit on some slots that they accept."""
+        everything = tuple(host.name for host in slots.cluster.hosts)
+        keys = {}
+        for job, ad in waiting:
+            own = str(ad.get(gate.ORIGINAL.lower()) or ad.get("requirements") or "true")
+            self._original[job.id] = own
+            keys[job.id] = (job.id, f"{own} {job.need}", everything)
+        news = [job for job, key in keys.items() if key not in self._accepts]
+        for at in range(0, len(news), 500):
+            some = news[at : at + 500]
+            found = self.client.matching(some, slots.whole)
+            for one in some:
+                accepted = set(found.get(one, ()))
+                self._accepts[keys[one]] = tuple(n for n in everything if n in accepted)
+        self._accepts = {key: self._accepts[key] for key in keys.values()}
+        self._original = {job: self._original[job] for job in keys}
+        left = []
+        for job, ad in waiting:
+            good = self._accepts[keys[job.id]]
+            if job.alone and ad.get("jobuniverse") == read.PARALLEL:
+                good = tuple(name for name in good if name in slots.static)
+            elif ad.get("jobuniverse") == read.PARALLEL:
+                self._once(job.id, "is a parallel job, which needs static slots: left alone")
+                continue
+            elif slots.static and not job.alone:
+                good = tuple(name for name in good if name not in slots.static)
+            if not self._fits(job, good, slots):
+                self._once(job.id, "fits on no slots that it accepts: left alone")
+                continue
+            left.append(job if good == everything else _only(job, good))
+        return left
+
+    def _fits(self, job: Waiting, good: Sequence[str], slots: Slots) -> bool:
+        share = tuple(-(-amount // job.nodes) for amount in job.need)
+        roomy = [h for h in slots.cluster.hosts if h.name in good and room(h.capacity, share)]
+        return len(roomy) >= job.nodes
+
+    def _foreigners(self, slots: Slots, now: int) -> list[Running]:
+        return [
+            Running(
+                id=f"slot {slot}",
+                submit=0,
+                need=amounts,
+                request=self.reading.default_request,
+                start=now,
+                place=((host, amounts[0]),),
+                ours=False,
+                held=((host, amounts),),
+            )
+            for slot, (host, amounts) in slots.taken.items()
+        ]
+
+    def _note_ends(self, present: set[str], running: Sequence[Running]) -> None:
+        """Ask the history about jobs of ours that ran and are gone."""
+        gone = [job for job in self._ran if job not in present]
+        self._ran = {job.id: job for job in running if job.ours}
+        if not gone:
+            return
+        wanted = (
+            "ClusterId",
+            "ProcId",
+            "JobCurrentStartDate",
+            "CompletionDate",
+            "JobStatus",
+            "Owner",
+        )
+        try:
+            ads = self.client.ended(
+                gate.these(gone), (*wanted, *(n for n, _ in TIME_LIMITS)), len(gone)
+            )
+        except PortError:
+            return  # estimates learn a little less
+        for ad in ads:
+            start, end = ad.get("jobcurrentstartdate"), ad.get("completiondate")
+            if ad.get("jobstatus") == read.COMPLETED and start and end:
+                self._ended.append(
+                    Ended(
+                        id=read.job_id(ad),
+                        start=int(start),
+                        end=int(end),
+                        request=read.request_of(ad, self.reading),
+                        user=str(ad.get("owner", "")),
+                    )
+                )
+        del self._ended[:-ENDED]
+
+    def _once(self, job: str, what: str) -> None:
+        line = f"job {job} {what}"
+        if line not in self._told:
+            self._told.add(line)
+            self.tell(line)
+
+
+def _only(job: Waiting, names: tuple[str, ...]) -> Waiting:
+    from dataclasses import replace
+
+    return replace(job, only=names)

@@ -1,0 +1,120 @@
+"""What the tests on a real pool share: submitting, the loop in this process, looking on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from condor_pool import Pool
+from shadowtime.engine.once import Decided, Memory
+from shadowtime.live.clock import SystemClock
+from shadowtime.live.condor.client import Pool as Client
+from shadowtime.live.condor.jobs import Reading
+from shadowtime.live.condor.port import CondorPort
+from shadowtime.live.loop import Loop, Pace
+from shadowtime.live.port import Decision, State
+from shadowtime.live.store import InMemory, Store
+from shadowtime.policy import parse_policy
+
+PATIENCE = 60.0
+"""Far above what anything takes: the machine may be busy."""
+
+
+def submit(pool: Pool, seconds: int = 1, *, cpus: int = 1, memory: int = 128, hosts: int = 0,
+           limit: int = 0, managed: bool = True, **more: str) -> str:  # fmt: skip
+    """Submit a job that sleeps, at the gate; its number."""
+    h = pool.use()
+    ad = {
+        "executable": "/bin/sleep",
+        "arguments": str(seconds),
+        "request_cpus": str(cpus),
+        "request_memory": str(memory),
+        "request_disk": "1",
+        "transfer_executable": "false",
+        "should_transfer_files": "no",
+        "initialdir": str(pool.folder / "jobs"),
+        "log": str(pool.folder / "jobs" / "log"),
+        "+MaxRuntime": str(limit or seconds + 2),
+    }
+    if managed:
+        ad |= {"hold": "true", "+ShadowtimeManaged": "true"}
+    if hosts:
+        ad |= {"universe": "parallel", "machine_count": str(hosts)}
+    result = pool.schedd().submit(h.Submit(ad | more))
+    return f"{result.cluster()}.0"
+
+
+def status(pool: Pool, job: str) -> int:
+    """JobStatus, 0 where the job has left the queue."""
+    cluster = job.partition(".")[0]
+    found = pool.schedd().query(f"ClusterId == {cluster}", projection=["JobStatus"])
+    return int(found[0]["JobStatus"]) if found else 0
+
+
+def history(pool: Pool) -> dict[str, dict[str, Any]]:
+    """What became of every job that has left the queue."""
+    wanted = ["ClusterId", "ProcId", "JobStatus", "JobCurrentStartDate", "CompletionDate", "QDate",
+              "LastRemoteHost", "RemoteHosts", "AllRemoteHosts", "NumJobStarts",
+              "NumShadowStarts"]  # fmt: skip
+    ads = pool.schedd().history("true", wanted)
+    return {f"{ad['ClusterId']}.{ad['ProcId']}": dict(ad) for ad in ads}
+
+
+@dataclass
+class Seen:
+    """Every pass: the state, the memory before it, what was decided and where it went."""
+
+    passes: list[tuple[State, Memory, Decided, tuple[Decision, ...]]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def record(self, *one: Any) -> None:
+        self.passes.append(one)  # type: ignore[arg-type]
+
+    @property
+    def starts(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Who was started where, in the order of the decisions."""
+        return [
+            (one.job, tuple(host for host, _ in one.place))
+            for *_, decisions in self.passes
+            for one in decisions
+            if hasattr(one, "place") and one.place
+        ]
+
+
+def loop_on(pool: Pool, policy: str, *, act: bool = True, store: Store | None = None,
+            shape: Any = "pool", reading: Reading | None = None) -> tuple[Loop, Seen]:  # fmt: skip
+    """The loop over the real pool, and what it did."""
+    pool.use()
+    seen = Seen()
+    port = CondorPort(
+        client=Client(),
+        clock=SystemClock(),
+        reading=reading or Reading(overhead=1),
+        tell=seen.lines.append,
+    )
+    loop = Loop(
+        port=port,
+        policy=parse_policy(policy),
+        store=store or InMemory(),
+        clock=SystemClock(),
+        shape=shape,
+        act=act,
+        pace=Pace(every=0.2, slowest=0.4, after_error=1.0),
+        tell=seen.lines.append,
+        record=seen.record,
+    )
+    return loop, seen
+
+
+def turn_until(loop: Loop, happened: Callable[[], bool]) -> None:
+    """Turn the loop until something has happened."""
+    clock = SystemClock()
+    until = clock.now() + PATIENCE
+
+    def done() -> bool:
+        if clock.now() > until:
+            raise TimeoutError(f"nothing came of it in {PATIENCE} s")
+        return happened()
+
+    loop.run(stopped=done)
