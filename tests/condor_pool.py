@@ -7,6 +7,7 @@ listens on loopback only and for nothing else.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -110,6 +111,7 @@ class Pool:
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            preexec_fn=_end_with_the_tests,
             **(drop if os.geteuid() == 0 else {}),
         )
         self.use()
@@ -189,6 +191,11 @@ class Pool:
             for pid in self.pids(program):
                 os.kill(pid, signal.SIGKILL)
         self.master = None
+
+
+def _end_with_the_tests() -> None:
+    """Let the kernel stop the master should the tests be killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGQUIT)
 
 
 def configuration(pool: Pool, owner: int) -> str:

@@ -8,6 +8,7 @@ from shadowtime.cli.lazy import Entry, LazyGroup
 
 COMMANDS = {
     "slurm": Entry("Clusters", "Slurm: shadow mode unless --apply is given.", "live_slurm"),
+    "condor": Entry("Clusters", "HTCondor: shadow mode unless --apply is given.", "live_condor"),
     "check": Entry("Proof", "Decide again on recorded snapshots and compare.", "live_check"),
 }
 

@@ -118,7 +118,8 @@ class Pool:
         for ad in ads:
             if ORIGINAL in ad:
                 ad["Requirements"] = ad.lookup(ORIGINAL)
-            good = [str(slot["Name"]) for slot in slots if ad.matches(slot)]
+            # The ad in the brackets is the one whose Requirements are asked.
+            good = [str(slot["Name"]) for slot in slots if slot.matches(ad)]
             found[f"{ad['ClusterId']}.{ad['ProcId']}"] = good
         return found
 

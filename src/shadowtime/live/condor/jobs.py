@@ -115,27 +115,27 @@ def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> Waiting:
     )
 
 
-def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> Running:
-    """A job that holds slots, or is about to."""
+def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> Running | None:
+    """A job that holds slots, or is about to; None if these are not the cluster's any more."""
+    told = ad.get("remotehosts") or ad.get("remotehost") or ad.get(PLACE.lower()) or ""
+    start = int(ad.get("jobcurrentstartdate", now))
     if ad.get("jobstatus") == IDLE:
-        names = str(ad.get(PLACE.lower(), "")).split(",")
-        start = now
-    else:
-        told = str(ad.get("remotehosts") or ad.get("remotehost") or "")
-        names = [parent(name) for name in told.split(",") if name]
-        start = int(ad.get("jobcurrentstartdate", now))
+        told, start = ad.get(PLACE.lower(), ""), now
+    names = [parent(name) for name in str(told).split(",") if name]
     static = takes_whole_slots(ad, slots)
     need = need_of(ad, slots, static=static)
     capacity = {host.name: host.capacity for host in slots.cluster.hosts}
     order = {name: at for at, name in enumerate(capacity)}
     here = sorted((name for name in names if name in capacity), key=order.__getitem__)
-    share = [-(-amount // max(1, len(names))) for amount in need]
+    if not here:
+        return None
+    share = [-(-amount // len(names)) for amount in need]
     held = tuple((name, capacity[name] if name in slots.static else tuple(share)) for name in here)
     return Running(
         id=job_id(ad),
         submit=int(ad.get("qdate", 0)),
         # What lies on slots outside the cluster does not count against it.
-        need=tuple(amount * len(here) for amount in share) if here else (0,) * len(need),
+        need=tuple(amount * len(here) for amount in share),
         request=request_of(ad, reading),
         start=min(start, now),
         place=tuple((name, share[0]) for name in here),

@@ -35,8 +35,8 @@ class CondorPort:
     our own holds, may be started; everybody else's holds are left alone, and so are jobs without
     that attribute, which only count while they run. A job that was released to a slot counts as
     running until it does; if the slot is gone or nothing happens, it waits again and is released
-    to another. A job whose Requirements refuse every slot, or that fits on none, is left out and
-    told once.
+    to another if there is one. A job whose Requirements refuse every slot, or that fits on none,
+    is left out and told once.
     """
 
     client: Client
@@ -52,6 +52,8 @@ class CondorPort:
         self._ran: dict[str, Running] = {}
         self._ended: list[Ended] = []
         self._original: dict[str, str] = {}
+        self._avoid: dict[str, set[str]] = {}
+        """Slots to which a job was released in vain."""
 
     def snapshot(self) -> State:
         """The queue and the slots now: two questions, and more only where something is new."""
@@ -60,24 +62,26 @@ class CondorPort:
         ads = self.client.jobs(read.CONSTRAINT, attributes)
         now = int(self.clock.now())
         waiting: list[tuple[Waiting, Ad]] = []
-        running: list[Running] = []
+        holders: list[Running | None] = []
         for ad in ads:
             status = ad.get("jobstatus")
             if status in (read.RUNNING, read.SENDING, read.SUSPENDED):
-                running.append(read.running_of(ad, slots, self.reading, now))
+                holders.append(read.running_of(ad, slots, self.reading, now))
             elif not read.managed(ad):
                 continue
             elif read.gated(ad):
                 waiting.append((read.waiting_of(ad, slots, self.reading), ad))
             elif status == read.IDLE:
                 if read.about_to_start(ad, slots, now, self.reading):
-                    running.append(read.running_of(ad, slots, self.reading, now))
+                    holders.append(read.running_of(ad, slots, self.reading, now))
                 elif ad.get(gate.PLACE.lower()):
                     waiting.append((read.waiting_of(ad, slots, self.reading), ad))
+                    slow = str(ad[gate.PLACE.lower()]).split(",")
+                    self._avoid.setdefault(read.job_id(ad), set()).update(slow)
                 else:
                     self._once(read.job_id(ad), "was released by somebody else")
         waiting.sort(key=lambda one: (one[0].submit, natural(one[0].id)))
-        running += self._foreigners(slots, now)
+        running = [job for job in holders if job is not None] + self._foreigners(slots, now)
         self._note_ends({read.job_id(ad) for ad in ads}, running)
         return State(
             now=now,
@@ -170,6 +174,7 @@ class CondorPort:
                 self._accepts[keys[one]] = tuple(n for n in everything if n in accepted)
         self._accepts = {key: self._accepts[key] for key in keys.values()}
         self._original = {job: self._original[job] for job in keys}
+        self._avoid = {job: self._avoid[job] for job in keys if job in self._avoid}
         left = []
         for job, ad in waiting:
             good = self._accepts[keys[job.id]]
@@ -183,6 +188,9 @@ class CondorPort:
             if not self._fits(job, good, slots):
                 self._once(job.id, "fits on no slots that it accepts: left alone")
                 continue
+            better = tuple(name for name in good if name not in self._avoid.get(job.id, ()))
+            if self._fits(job, better, slots):
+                good = better
             left.append(job if good == everything else _only(job, good))
         return left
 

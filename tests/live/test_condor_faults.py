@@ -1,0 +1,148 @@
+"""What goes wrong on a real pool: nothing is lost, nothing is started twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from condor_pool import Pool, running_pool
+from condor_tools import history, loop_on, started, status, submit, turn_until
+from shadowtime.live.condor.jobs import Reading
+from shadowtime.live.port import Start
+from shadowtime.live.store import StateFile
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with running_pool(nodes=2) as made:
+        yield made
+
+
+def slot(node: int) -> str:
+    return f"slot1@n{node}@localhost.pool.local"
+
+
+def everybody_once(pool: Pool, jobs: list[str]) -> None:
+    """All jobs have ended well, each having been started once."""
+    past = history(pool)
+    assert [past[job]["JobStatus"] for job in jobs] == [4] * len(jobs)
+    assert [started(pool).count(job) for job in jobs] == [1] * len(jobs)
+
+
+def test_held_or_removed_between_decision_and_act(pool: Pool) -> None:
+    """The owner was quicker: the hold stays a hold, the removed job stays removed."""
+    h = pool.use()
+    held, removed, changed = submit(pool), submit(pool), submit(pool)
+    loop, _ = loop_on(pool, "fcfs")
+    decisions = [Start(job=job, place=((slot(1), 1),)) for job in (held, removed, changed)]
+    loop.port.snapshot()
+    schedd = pool.schedd()
+    schedd.act(h.JobAction.Release, [held])
+    schedd.act(h.JobAction.Hold, [held], reason=("wait for my data", 0))
+    schedd.act(h.JobAction.Remove, [removed])
+    pool.wait(lambda: status(pool, removed) == 0, 30, "the removal")
+    first, second, third = loop.port.apply(decisions)
+    assert (first.done, status(pool, held)) == (False, 5)
+    assert "wait for my data" in first.why
+    assert (second.done, second.why) == (False, "it is not in the queue any more")
+    assert third.done
+    turn_until(loop, lambda: status(pool, changed) == 0)
+    assert held not in started(pool)
+    schedd.act(h.JobAction.Remove, [held])
+
+
+def test_a_job_that_its_owner_changes_is_decided_on_anew(pool: Pool) -> None:
+    """The guard's fresh look sees another request than the one that was decided on."""
+    job = submit(pool, cpus=1)
+    loop, _ = loop_on(pool, "fcfs")
+    look = loop.port.snapshot
+    looks = 0
+
+    def with_a_change():
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            pool.schedd().edit([job], "RequestCpus", "2")
+        return look()
+
+    loop.port.snapshot = with_a_change
+    step = loop.step()
+    assert [outcome.why for outcome in step.outcomes] == ["it was changed after the decision"]
+    turn_until(loop, lambda: status(pool, job) == 0)
+    assert started(pool).count(job) == 1
+
+
+def test_the_schedd_is_killed_and_comes_back(pool: Pool) -> None:
+    """The master starts another one; the loop waits for it and goes on."""
+    jobs = [submit(pool, 3, cpus=8) for _ in range(2)] + [submit(pool, 1, cpus=8) for _ in range(2)]
+    loop, seen = loop_on(pool, "easy")
+    turn_until(loop, lambda: status(pool, jobs[0]) == 2)
+    old = pool.pids("condor_schedd")
+    for pid in old:
+        os.kill(pid, signal.SIGKILL)
+
+    def over() -> bool:
+        try:
+            return not any(status(pool, job) for job in jobs)
+        except Exception:  # nobody answers while it is away
+            return False
+
+    turn_until(loop, over)
+    assert set(pool.pids("condor_schedd")).isdisjoint(old)
+    assert any("does not answer" in line for line in seen.lines)
+    everybody_once(pool, jobs)
+
+
+def test_a_node_that_hangs_does_not_swallow_a_job(pool: Pool) -> None:
+    """Released to a node that does not answer, the job is released to another after a while."""
+    stuck = pool.pids("condor_startd", "-local-name", "n1")
+    job = submit(pool)
+    loop, seen = loop_on(pool, "fcfs", reading=Reading(overhead=1, patience=2))
+    for pid in stuck:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        turn_until(loop, lambda: job in started(pool))
+    finally:
+        for pid in stuck:
+            os.kill(pid, signal.SIGCONT)
+    turn_until(loop, lambda: status(pool, job) == 0)
+    assert [place for _, place in seen.starts][:2] == [(slot(1),), (slot(2),)]
+    everybody_once(pool, [job])
+
+
+def test_the_loop_is_killed_and_started_again(pool: Pool, tmp_path: Path) -> None:
+    """kill -9 in mid-run; its successor reads the state file and finishes the work."""
+    jobs = [submit(pool, 2, cpus=8) for _ in range(4)]
+    state = tmp_path / "live.json"
+    command = [sys.executable, "-m", "shadowtime", "live", "condor", "--policy", "easy", "--apply",
+               "--until-idle", "--every", "0.2", "--state", str(state)]  # fmt: skip
+    environment = dict(os.environ, CONDOR_CONFIG=str(pool.config))
+    first = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    pool.wait(lambda: len(set(started(pool)) & set(jobs)) >= 1, 120, "the first start")
+    first.kill()
+    first.communicate()
+    kept = StateFile(state).load()
+    assert kept.counters["started"] >= 1
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    everybody_once(pool, jobs)
+
+
+def test_no_pool_at_all_is_one_sentence(pool: Pool) -> None:
+    """A collector that is not there: exit code, sentence, no traceback."""
+    command = [sys.executable, "-m", "shadowtime", "live", "condor", "--policy", "ibb", "--once",
+               "--pool", "127.0.0.1:9"]  # fmt: skip
+    environment = dict(os.environ, CONDOR_CONFIG=str(pool.config))
+    began = time.monotonic()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert "does not answer" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert time.monotonic() - began < 120

@@ -1,0 +1,145 @@
+"""A real HTCondor pool of partitionable slots under the live loop: order, place, K resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from condor_pool import PARTITIONABLE, Pool, running_pool
+from condor_tools import history, loop_on, started, status, submit, turn_until
+from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate
+from shadowtime.live.port import Start, State, Stop
+from shadowtime.policy import parse_policy
+from shadowtime.workload import Workload
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with running_pool(slots=PARTITIONABLE) as made:
+        yield made
+
+
+def slot(node: int) -> str:
+    return f"slot1@n{node}@localhost.pool.local"
+
+
+def simulated_starts(state: State, policy: str) -> set[str]:
+    """Whom a simulation starts at the instant of a snapshot.
+
+    Who runs was submitted the second before with what is left of its time, which starts all of
+    them at once since they fit; who waits is submitted in this very second, in the same order.
+    """
+    total = state.cluster.total
+    machine = Cluster.pool(total["procs"], memory=total["memory"])
+    left = [max(job.start + job.request, state.now + 1) - state.now + 1 for job in state.running]
+    jobs = [*state.running, *state.waiting]
+    n, r = len(jobs), len(state.running)
+    request = np.array(left + [job.request for job in state.waiting])
+    work = Workload.build(
+        submit=[0] * r + [1] * (n - r),
+        run=request,
+        request=request,
+        procs=[job.need[0] for job in jobs],
+        demand={"memory": [job.need[1] for job in jobs]},
+    )
+    made = simulate(work, machine, parse_policy(policy))
+    assert (made.start[:r] == 0).all()
+    return {jobs[at].id for at in range(r, n) if made.start[at] == 1}
+
+
+def check_decisions(passes: list, policy: str) -> int:
+    """Every recorded pass decides what the simulator decides; how many did."""
+    for state, _, decided, _ in passes:
+        assert {one.job for one in decided.decisions} == simulated_starts(state, policy)
+    return len(passes)
+
+
+def test_place_is_obeyed(pool: Pool) -> None:
+    """Jobs released to a node run there, wherever else there is room."""
+    loop, _ = loop_on(pool, "fcfs")
+    wanted = {submit(pool): node for node in (3, 1, 4, 3)}
+    state = loop.port.snapshot()
+    assert {job.id for job in state.waiting} == set(wanted)
+    place = [Start(job=job, place=((slot(node), 1),)) for job, node in wanted.items()]
+    assert all(outcome.done for outcome in loop.port.apply(place))
+    turn_until(loop, lambda: not any(status(pool, job) for job in wanted))
+    past = history(pool)
+    assert {j: past[j]["LastRemoteHost"].split("@", 1)[1] for j in wanted} == {
+        job: slot(node).split("@", 1)[1] for job, node in wanted.items()
+    }
+
+
+def test_memory_counts_as_much_as_processors_and_ibb_overtakes(pool: Pool) -> None:
+    """The K-resource part: of two small jobs behind a blocked head IBB takes the one that evens
+    out processors and memory; every decision is the simulator's on the recorded snapshot."""
+    base = [submit(pool, 4, cpus=7, memory=2048, limit=5) for _ in range(4)]
+    head = submit(pool, 1, cpus=8, memory=1024, limit=2)
+    even = submit(pool, 1, cpus=1, memory=4096, limit=2)
+    uneven = submit(pool, 1, cpus=1, memory=128, limit=2)
+    loop, seen = loop_on(pool, "ibb")
+    turn_until(loop, lambda: not any(status(pool, job) for job in (*base, head, even, uneven)))
+    order = [job for job, _ in seen.starts]
+    assert order.index(even) < order.index(head) < order.index(uneven)
+    assert check_decisions(seen.passes, "ibb") > 3
+    assert sorted(started(pool)) == sorted(set(started(pool)))
+
+
+def test_shadow_mode_touches_nothing(pool: Pool) -> None:
+    """Without act the jobs stay as they are, and what would be done is told once."""
+    job = submit(pool)
+    loop, seen = loop_on(pool, "easy", act=False)
+    for _ in range(3):
+        loop.step()
+    assert status(pool, job) == 5
+    assert seen.lines == [f"would start {job} on {slot(1)}:1 (head)"]
+    acting, _ = loop_on(pool, "easy")
+    turn_until(acting, lambda: status(pool, job) == 0)
+
+
+def test_who_is_not_ours_is_left_alone(pool: Pool) -> None:
+    """A job held by its owner, one held from its submission but not managed, one that runs
+    natively: the last counts, none is touched."""
+    h = pool.use()
+    own = submit(pool)
+    pool.schedd().act(h.JobAction.Release, [own])
+    pool.schedd().act(h.JobAction.Hold, [own], reason=("I want to look at it first", 0))
+    unmanaged = submit(pool, managed=False, hold="true")
+    native = submit(pool, 30, cpus=8, managed=False)
+    pool.wait(lambda: status(pool, native) == 2, 60, "the native job to run")
+    loop, seen = loop_on(pool, "easy")
+    job = submit(pool)
+    turn_until(loop, lambda: status(pool, job) == 0)
+    assert (status(pool, own), status(pool, unmanaged)) == (5, 5)
+    assert [one for one, _ in seen.starts] == [job]
+    runs = {one.id: one for one in seen.passes[0][0].running}
+    assert not runs[native].ours
+    assert runs[native].need[0] == 8
+    stop = loop.port.apply([Stop(job=native)])
+    assert (stop[0].done, status(pool, native)) == (False, 2)
+    pool.schedd().act(h.JobAction.Remove, [own, unmanaged, native])
+
+
+def test_a_stopped_job_waits_again_and_is_started_again(pool: Pool) -> None:
+    """Preemption: hold, then the same gate as in the beginning."""
+    job = submit(pool, 20)
+    loop, _ = loop_on(pool, "easy")
+    turn_until(loop, lambda: started(pool).count(job) == 1)  # it says so itself
+    assert loop.port.apply([Stop(job=job)])[0].done
+    turn_until(loop, lambda: started(pool).count(job) == 2)
+    h = pool.use()
+    pool.schedd().act(h.JobAction.Remove, [job])
+
+
+def test_requirements_of_the_job_are_kept(pool: Pool) -> None:
+    """A job that accepts one node only is started there; one that accepts none is left out."""
+    picky = submit(pool, requirements=f'TARGET.Name == "{slot(4)}" || TARGET.DynamicSlot')
+    hopeless = submit(pool, requirements='TARGET.Arch == "VAX"')
+    loop, seen = loop_on(pool, "easy")
+    turn_until(loop, lambda: status(pool, picky) == 0)
+    assert seen.starts == [(picky, (slot(4),))]
+    assert seen.lines.count(f"job {hopeless} fits on no slots that it accepts: left alone") == 1
+    h = pool.use()
+    pool.schedd().act(h.JobAction.Remove, [hopeless])
