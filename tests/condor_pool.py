@@ -37,10 +37,9 @@ STATIC = """
 SLOT_TYPE_1 = 100%
 SLOT_TYPE_1_PARTITIONABLE = False
 NUM_SLOTS_TYPE_1 = 1
-CLAIM_WORKLIFE = 0
-UNUSED_CLAIM_TIMEOUT = 1
 """
-"""One slot a node, taken whole; the dedicated scheduler gives a slot back as soon as it is idle."""
+"""One slot a node, taken whole. Claims are kept, as by default: with UNUSED_CLAIM_TIMEOUT = 1 and
+CLAIM_WORKLIFE = 0 the dedicated scheduler of 23.9.6 ends in a segmentation fault."""
 
 
 def condor_folder() -> Path:
@@ -251,6 +250,7 @@ NEGOTIATOR_UPDATE_INTERVAL = 2
 COLLECTOR_UPDATE_INTERVAL = 5
 STARTER_UPDATE_INTERVAL = 5
 SHADOW_QUEUE_UPDATE_INTERVAL = 5
+ALIVE_INTERVAL = 5
 JOB_START_DELAY = 0
 JOB_START_COUNT = 100
 RUNBENCHMARKS = 0

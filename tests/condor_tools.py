@@ -46,8 +46,20 @@ def submit(pool: Pool, seconds: int = 1, *, cpus: int = 1, memory: int = 128, ho
         ad |= {"hold": "true", "+ShadowtimeManaged": "true"}
     if hosts:
         ad |= {"universe": "parallel", "machine_count": str(hosts)}
-    result = pool.schedd().submit(h.Submit(ad | more))
+    result = again(lambda: pool.schedd().submit(h.Submit(ad | more)))
     return f"{result.cluster()}.0"
+
+
+def again(ask: Callable[[], Any]) -> Any:
+    """Ask a daemon that may be too busy to answer at once."""
+    import htcondor2
+
+    for _ in range(5):
+        try:
+            return ask()
+        except htcondor2.HTCondorException:
+            SystemClock().sleep(0.5)
+    return ask()
 
 
 def started(pool: Pool) -> list[str]:
@@ -58,7 +70,7 @@ def started(pool: Pool) -> list[str]:
 def status(pool: Pool, job: str) -> int:
     """JobStatus, 0 where the job has left the queue."""
     cluster = job.partition(".")[0]
-    found = pool.schedd().query(f"ClusterId == {cluster}", projection=["JobStatus"])
+    found = again(lambda: pool.schedd().query(f"ClusterId == {cluster}", projection=["JobStatus"]))
     return int(found[0]["JobStatus"]) if found else 0
 
 
@@ -67,7 +79,7 @@ def history(pool: Pool) -> dict[str, dict[str, Any]]:
     wanted = ["ClusterId", "ProcId", "JobStatus", "JobCurrentStartDate", "CompletionDate", "QDate",
               "LastRemoteHost", "RemoteHosts", "AllRemoteHosts", "NumJobStarts",
               "NumShadowStarts"]  # fmt: skip
-    ads = pool.schedd().history("true", wanted)
+    ads = again(lambda: list(pool.schedd().history("true", wanted)))
     return {f"{ad['ClusterId']}.{ad['ProcId']}": dict(ad) for ad in ads}
 
 
