@@ -1,0 +1,38 @@
+"""One short run of every policy that a pool knows, on a real HTCondor pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from condor_pool import CPUS, Pool, running_pool
+from condor_tools import loop_on, started, status, submit, turn_until
+from shadowtime.policy import catalogue
+
+POLICIES = [entry.name for entry in catalogue() if entry.name not in ("rua", "lessc")]
+"""Those on nodes need a bandwidth per node, which HTCondor does not know."""
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with running_pool(nodes=2) as made:
+        yield made
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_short_run(pool: Pool, policy: str) -> None:
+    """Two nodes full, one job for a whole node, one small one: all of them end, in an order that
+    the policy allows, each started once."""
+    jobs = [submit(pool, 1, cpus=CPUS, limit=2) for _ in range(3)]
+    jobs.append(submit(pool, 1, limit=1))
+    loop, seen = loop_on(pool, policy)
+    turn_until(loop, lambda: not any(status(pool, job) for job in jobs))
+    assert sorted(job for job, _ in seen.starts if job in jobs) == sorted(jobs)
+    assert [started(pool).count(job) for job in jobs] == [1] * len(jobs)
+    for state, *_ in seen.passes:
+        held: dict[str, int] = {}
+        for run in state.running:
+            for host, count in run.place:
+                held[host] = held.get(host, 0) + count
+        assert max(held.values(), default=0) <= CPUS

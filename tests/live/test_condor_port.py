@@ -1,0 +1,246 @@
+"""The HTCondor port without a pool: how slots and jobs are read, and what an answer can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from shadowtime.live.condor.gate import parent, pin
+from shadowtime.live.condor.jobs import Reading
+from shadowtime.live.condor.port import CondorPort
+from shadowtime.live.condor.slots import slots_of
+from shadowtime.live.port import PortError, Start, Stop
+
+HERE = "here.site"
+
+
+def pslot(node: str, cpus: int = 8, memory: int = 8192, **more: Any) -> dict[str, Any]:
+    whole = {"totalslotcpus": cpus, "totalslotmemory": memory, "cpus": cpus, "memory": memory}
+    return {"name": f"slot1@{node}", "slottype": "Partitionable", "state": "Unclaimed",
+            "machineresources": "Cpus Memory Disk Swap GPUs", **whole, **more}  # fmt: skip
+
+
+def held(cluster: int, **more: Any) -> dict[str, Any]:
+    return {"clusterid": cluster, "procid": 0, "jobstatus": 5, "jobuniverse": 5, "qdate": cluster,
+            "requestcpus": 1, "requestmemory": 100, "holdreasoncode": 15, "owner": "ann",
+            "requirements": "true", "shadowtimemanaged": True, "maxruntime": 60} | more  # fmt: skip
+
+
+class Fake:
+    """A pool that says what it is told to say, and remembers what it is asked to do."""
+
+    def __init__(self, slots: list[dict[str, Any]], jobs: list[dict[str, Any]]) -> None:
+        self.slot_ads, self.job_ads = slots, jobs
+        self.past: list[dict[str, Any]] = []
+        self.asked: list[tuple[str, ...]] = []
+        self.accepts: dict[str, list[str]] = {}
+        self.refuses: dict[str, str] = {}
+
+    def schedd_name(self) -> str:
+        return HERE
+
+    def jobs(self, constraint: str, attributes: Sequence[str]) -> list[dict[str, Any]]:
+        return [dict(ad) for ad in self.job_ads]
+
+    def slots(self, attributes: Sequence[str]) -> list[dict[str, Any]]:
+        return [dict(ad) for ad in self.slot_ads]
+
+    def ended(self, constraint: str, attributes: Sequence[str], limit: int) -> list[dict[str, Any]]:
+        if not self.past:
+            raise PortError("the history is away")
+        return self.past
+
+    def matching(self, jobs: Sequence[str], whole: Sequence[Any]) -> dict[str, list[str]]:
+        everything = [ad["name"] for ad in whole]
+        return {job: self.accepts.get(job, everything) for job in jobs}
+
+    def edit(self, job: str, attribute: str, expression: str) -> str:
+        self.asked.append(("edit", job, attribute, expression))
+        return self.refuses.get(job, "")
+
+    def release(self, constraint: str) -> int:
+        self.asked.append(("release", constraint))
+        for ad in self.job_ads:
+            if f"ClusterId == {ad['clusterid']} " in constraint and ad["holdreasoncode"] == 15:
+                ad["jobstatus"] = 1
+        return 1
+
+    def hold(self, constraint: str, reason: str) -> int:
+        self.asked.append(("hold", constraint, reason))
+        return 1
+
+
+class Noon:
+    def now(self) -> float:
+        return 1000.5
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError
+
+
+def port(slots: list[dict[str, Any]], *jobs: dict[str, Any]) -> tuple[CondorPort, Fake, list[str]]:
+    fake, lines = Fake(slots, list(jobs)), []
+    made = CondorPort(client=fake, clock=Noon(), tell=lines.append, reading=Reading(overhead=0))
+    return made, fake, lines
+
+
+def test_slots_are_hosts_with_all_they_count() -> None:
+    """Processors, memory in KB, GPUs where there are any, and what a site invents."""
+    ads = [pslot("b", gpus=2, totalslotgpus=2), pslot("a", gpus=0, totalslotgpus=0)]
+    ads[0]["machineresources"] += " Bandwidth"
+    ads[0]["totalslotbandwidth"] = 100
+    slots = slots_of(ads, schedd=HERE)
+    assert slots.cluster.resources == ("procs", "memory", "gpus", "bandwidth")
+    assert [(host.name, host.capacity) for host in slots.cluster.hosts] == [
+        ("slot1@a", (8, 8192 * 1024, 0, 0)),
+        ("slot1@b", (8, 8192 * 1024, 2, 100)),
+    ]
+    assert not slots.static
+
+
+def test_a_partitionable_slot_counts_whole_whatever_was_split_off() -> None:
+    """Our own jobs are counted by the schedd's word, other schedds' by the collector's."""
+    dynamic = {"slottype": "Dynamic", "state": "Claimed", "cpus": 3, "memory": 1024}
+    ads = [
+        pslot("a", cpus=8) | {"cpus": 2, "memory": 6144},
+        dynamic | {"name": "slot1_1@a", "globaljobid": f"{HERE}#7.0#99"},
+        dynamic | {"name": "slot1_2@a", "globaljobid": "elsewhere#7.0#99"},
+    ]
+    slots = slots_of(ads, schedd=HERE)
+    assert slots.cluster.hosts[0].capacity == (8, 8192 * 1024)
+    assert slots.taken == {"slot1_2@a": ("slot1@a", (3, 1024 * 1024))}
+    state = port(ads)[0].snapshot()
+    assert [(job.id, job.ours, job.need[0]) for job in state.running] == [
+        ("slot slot1_2@a", False, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    "away", [{"draining": True}, {"offline": True}, {"state": "Owner"}, {"start": False}]
+)
+def test_slots_that_take_no_jobs_are_left_out(away: dict[str, Any]) -> None:
+    """Draining, offline, used by their owner, never willing."""
+    slots = slots_of([pslot("a"), pslot("b", **away)], schedd=HERE)
+    assert [host.name for host in slots.cluster.hosts] == ["slot1@a"]
+    with pytest.raises(PortError, match="no slot that takes jobs"):
+        port([pslot("b", **away)])[0].snapshot()
+
+
+def test_garbage_in_ads_is_no_crash() -> None:
+    """Slots without a name, amounts that are text."""
+    ads = [pslot("a"), {"slottype": "Static"}, pslot("b") | {"totalslotcpus": "many", "cpus": None}]
+    assert [host.name for host in slots_of(ads, schedd=HERE).cluster.hosts] == ["slot1@a"]
+
+
+def test_who_waits_and_who_does_not() -> None:
+    """Only managed jobs at our own gate; the rest is somebody else's business."""
+    made, _, lines = port(
+        [pslot("a")],
+        held(1),
+        held(2, shadowtimemanaged=False),
+        held(3, holdreasoncode=1, holdreason="by its owner"),
+        held(4, holdreasoncode=1, holdreason="shadowtime: stopped by the policy"),
+        held(5, jobstatus=1),
+        held(6, jobuniverse=11, maxhosts=2),
+        held(7, requestcpus=9),
+    )
+    state = made.snapshot()
+    assert [job.id for job in state.waiting] == ["1.0", "4.0"]
+    made.snapshot()
+    assert sorted(lines) == [
+        "job 5.0 was released by somebody else",
+        "job 6.0 is a parallel job, which needs static slots: left alone",
+        "job 7.0 fits on no slots that it accepts: left alone",
+    ]
+
+
+def test_memory_is_counted_as_the_startd_will_give_it() -> None:
+    """In steps of 128 MB; time limits from wherever they are, else the default."""
+    plain = held(1, requestmemory=100)
+    bare = held(2, requestmemory=129)
+    del bare["maxruntime"]
+    first, second = port([pslot("a")], plain, bare)[0].snapshot().waiting
+    assert (first.need, first.request) == ((1, 128 * 1024), 60)
+    assert (second.need, second.request) == ((1, 256 * 1024), 3600)
+
+
+def test_a_released_job_holds_its_slot_until_it_runs_or_time_is_up() -> None:
+    """Released a moment ago: as good as running. Long ago, or to a slot that is gone: it waits,
+    and is sent elsewhere if it can be."""
+    released = held(1, jobstatus=1, shadowtimeplace="slot1@a")
+    made, fake, _ = port([pslot("a"), pslot("b")], released | {"enteredcurrentstatus": 990})
+    assert [job.place for job in made.snapshot().running] == [(("slot1@a", 1),)]
+    fake.job_ads = [released | {"enteredcurrentstatus": 900}]
+    assert [job.only for job in made.snapshot().waiting] == [("slot1@b",)]
+    fake.job_ads = [released | {"enteredcurrentstatus": 990, "shadowtimeplace": "slot1@gone"}]
+    assert [job.id for job in made.snapshot().waiting] == ["1.0"]
+
+
+def test_running_jobs_lie_where_they_lie() -> None:
+    """On the slot theirs was split off from; on slots we do not know they do not count."""
+    runs = held(1, jobstatus=2, remotehost="slot1_3@a", jobcurrentstartdate=900)
+    made, fake, _ = port([pslot("a")], runs, held(2, jobstatus=2, remotehost="slot1@gone"))
+    (job,) = made.snapshot().running
+    assert (job.place, job.start, job.ours) == ((("slot1@a", 1),), 900, True)
+    fake.job_ads = []
+    fake.past = [{"clusterid": 1, "procid": 0, "jobstatus": 4, "jobcurrentstartdate": 900,
+                  "completiondate": 950, "owner": "ann", "maxruntime": 60}]  # fmt: skip
+    (end,) = made.snapshot().ended
+    assert (end.id, end.start, end.end, end.request) == ("1.0", 900, 950, 60)
+
+
+def test_a_start_is_three_edits_and_a_release_that_the_schedd_checks() -> None:
+    """The job's own Requirements are kept, and only our own holds are released."""
+    made, fake, _ = port([pslot("a")], held(1, requirements="Arch == 1"))
+    made.snapshot()
+    outcome = made.apply([Start(job="1.0", place=(("slot1@a", 1),))])[0]
+    assert outcome.done
+    edits = {one[2]: one[3] for one in fake.asked if one[0] == "edit"}
+    assert edits == {
+        "ShadowtimeRequirements": "Arch == 1",
+        "ShadowtimePlace": '"slot1@a"',
+        "Requirements": pin(["slot1@a"], "Arch == 1"),
+    }
+    release = fake.asked[-1][1]
+    assert "JobStatus == 5" in release
+    assert "HoldReasonCode == 15" in release
+
+
+def test_what_the_schedd_refuses_is_an_outcome() -> None:
+    """No permission, gone, on somebody's hold: told, not raised."""
+    made, fake, _ = port([pslot("a")], held(1), held(2, holdreasoncode=1), held(3))
+    made.snapshot()
+    fake.refuses["1.0"] = "the schedd does not let us change it"
+    first, second, third = made.apply(
+        [
+            Start(job="1.0", place=(("slot1@a", 1),)),
+            Start(job="2.0", place=(("slot1@a", 1),)),
+            Stop(job="3.0"),
+        ]
+    )
+    assert (first.done, first.why) == (False, "the schedd does not let us change it")
+    assert (second.done, second.why) == (False, "it was not seen at the gate")
+    assert third.done
+    assert ("hold", fake.asked[0][1], "shadowtime: stopped by the policy") == fake.asked[0]
+
+
+def test_a_history_that_does_not_answer_costs_nothing_but_lessons() -> None:
+    """Estimates learn a little less; the loop goes on."""
+    made, fake, _ = port([pslot("a")], held(1, jobstatus=2, remotehost="slot1_1@a"))
+    made.snapshot()
+    fake.job_ads = []
+    assert made.snapshot().ended == ()
+
+
+def test_names_of_slots_in_an_expression() -> None:
+    """Dots are dots, and slots that are split off match too."""
+    import re
+
+    pattern = re.search(r'"(.*)"', pin(["slot1@n1.site", "slot2@n1.site"], "true"))
+    assert pattern is not None
+    for name, good in (("slot1@n1.site", True), ("slot1_7@n1.site", True), ("slot2@n1.site", True),
+                       ("slot1@n1xsite", False), ("slot11@n1.site", False)):  # fmt: skip
+        assert (re.fullmatch(pattern[1], name) is not None) is good
+    assert parent("slot1_7@n1.site") == "slot1@n1.site"
