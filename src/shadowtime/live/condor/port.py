@@ -101,6 +101,12 @@ class CondorPort:
                 f"({gate.these(freed)}) && {running}", f"{gate.REASON}: stopped by the policy"
             )
         starts = [decision for decision in decisions if isinstance(decision, Start)]
+        in_vain = [start.job for start in starts if start.job in self._avoid]
+        if in_vain:  # take it back from the slot that does not answer before it is sent elsewhere
+            idle = f"JobStatus == 1 && {gate.MANAGED} =?= True"
+            self.client.hold(
+                f"({gate.these(in_vain)}) && {idle}", f"{gate.REASON}: released in vain"
+            )
         for start in starts:
             refused = self._pin(start)
             if refused:
