@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli import options
+from shadowtime.cli import live_options as live
 from shadowtime.cli.trace_options import Span
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command("condor")
+@live.policy
 @click.option(
-    "--policy",
-    "-p",
-    metavar="P",
-    shell_complete=options.policy_names,
-    help="A name with or without parameters: ibb, 'easy(reserve=4)'.",
+    "--apply", "act", is_flag=True, help="Act. Without it: decide and tell, touch nothing."
 )
-@click.option("--apply", "act", is_flag=True, help="Start and stop jobs; without it only look on.")
-@click.option(
-    "--state",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="What outlives a restart. [default with --apply: "
-    "~/.local/state/shadowtime/live-condor.json]",
-)
-@click.option("--until-idle", is_flag=True, help="End when nobody waits and nobody runs.")
-@click.option("--once", is_flag=True, help="End after one look.")
 @click.option(
     "--shape",
     type=click.Choice(["pool", "hosts"]),
     default="pool",
     show_default=True,
     help="How the policy sees the slots: one sum, or each on its own.",
+)
+@live.state
+@click.option("--until-idle", is_flag=True, help="Leave when nobody waits and nobody runs.")
+@click.option("--once", is_flag=True, help="Leave after one look.")
+@click.option(
+    "--record",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Append every pass: what was seen, remembered and decided.",
 )
 @click.option("--pool", "collector", metavar="HOST", default="", help="The collector to ask.")
 @click.option("--schedd", metavar="NAME", default="", help="The schedd whose jobs are managed.")
@@ -55,96 +52,114 @@ from shadowtime.cli.trace_options import Span
     metavar="SPAN",
     help="What a start costs, added to every time limit.",
 )
-@click.option("--every", type=float, default=0.5, show_default=True, help="Seconds between looks.")
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.05),
+    default=0.5,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often HTCondor is asked while things happen; less often while they do not.",
+)
 @click.option("--print-setup", is_flag=True, help="Print what the schedd's configuration needs.")
-def command(
-    policy: str | None,
-    act: bool,
-    until_idle: bool,
-    once: bool,
-    print_setup: bool,
-    **how: Any,
-) -> None:
+def command(policy: str | None, print_setup: bool, **given: Any) -> None:
     """Drive an HTCondor pool: every waiting job is started, and placed, by a policy.
 
     Jobs wait on hold (--print-setup shows how they get there), are pinned to slots and released.
-    Without --apply nothing is touched: what would be done is told on standard error.
+    In shadow mode, which is the default, nothing is touched.
 
     \b
     shadowtime live condor --policy ibb
-    shadowtime live condor --policy ibb --apply
+    shadowtime live condor --policy ibb --apply --record passes.jsonl
     """
-    from shadowtime.errors import UsageError
     from shadowtime.live.condor.gate import TRANSFORM
 
     if print_setup:
         click.echo(TRANSFORM, nl=False)
         return
     if policy is None:
-        raise UsageError("say which policy: --policy ibb (`shadowtime policies` lists them)")
-    _drive(policy, act=act, until_idle=until_idle, once=once, **how)
+        raise click.UsageError("name a policy: --policy ibb", ctx=click.get_current_context())
+    run_loop(policy, **given)
 
 
-def _drive(
+def run_loop(
     policy: str,
     *,
     act: bool,
+    shape: Any,
+    state_file: str | None,
     until_idle: bool,
     once: bool,
-    state: Path | None,
-    shape: Any,
+    record: str | None,
     collector: str,
     schedd: str,
     default_request: int,
     overhead: int,
     every: float,
 ) -> None:
-    from shadowtime.cli.console import note
-    from shadowtime.errors import UsageError
+    """The command itself."""
+    import contextlib
+    import signal
+    import sys
+    import time
+    from pathlib import Path
+
+    from shadowtime.cli.compiling import compile_notice
     from shadowtime.live.clock import SystemClock
     from shadowtime.live.condor.client import Pool
     from shadowtime.live.condor.jobs import Reading
     from shadowtime.live.condor.port import CondorPort
     from shadowtime.live.loop import Loop, Pace
+    from shadowtime.live.record import Recorder
     from shadowtime.live.store import InMemory, StateFile
     from shadowtime.policy import parse_policy
 
-    if every <= 0:
-        raise UsageError(f"--every {every} is no pause: give seconds above 0")
+    def tell(line: str) -> None:
+        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}", flush=True)
+
+    chosen = parse_policy(policy)
     port = CondorPort(
         client=Pool(collector=collector, schedd=schedd),
         clock=SystemClock(),
         reading=Reading(default_request=default_request, overhead=overhead),
-        tell=note,
+        tell=tell,
     )
-    if act and state is None:
-        state = Path.home() / ".local" / "state" / "shadowtime" / "live-condor.json"
-        state.parent.mkdir(parents=True, exist_ok=True)
-    store = InMemory() if state is None else StateFile(state)
-    loop = Loop(
-        port=port,
-        policy=parse_policy(policy),
-        store=store,
-        clock=SystemClock(),
-        shape=shape,
-        act=act,
-        pace=Pace(every=every, slowest=max(2.0, every)),
-        tell=note,
-    )
-    note("acting on HTCondor" if act else "looking on (--apply lets it act)")
-    with store.locked() if isinstance(store, StateFile) else nullcontext():
-        if once:
-            loop.step()
-            return
-        stop = _stop_on_signals()
-        loop.run(until_idle=until_idle, stopped=lambda: bool(stop))
-
-
-def _stop_on_signals() -> list[int]:
-    """A list that is empty until somebody asks us to end."""
-    import signal
-
-    asked: list[int] = []
+    stopped: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, frame: asked.append(received))
-    return asked
+        signal.signal(number, lambda sign, frame: stopped.append(sign))
+    with contextlib.ExitStack() as stack:
+        store: Any = InMemory()
+        if act or state_file:
+            path = Path(state_file) if state_file else default_state_file(schedd)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            store = StateFile(path)
+            stack.enter_context(store.locked())
+        loop = Loop(
+            port=port,
+            policy=chosen,
+            store=store,
+            clock=SystemClock(),
+            shape=shape,
+            act=act,
+            pace=Pace(every=every, slowest=max(2.0, every)),
+            tell=tell,
+            record=Recorder(Path(record), policy=policy, shape=shape) if record else None,
+        )
+        tell(f"{chosen.name}, {'acting' if act else 'shadow mode: touching nothing'}")
+        with compile_notice("the policy's pass", "half a minute"):
+            if once:
+                loop.step()
+            else:
+                loop.run(until_idle=until_idle, stopped=lambda: bool(stopped))
+    if until_idle or once or stopped:
+        counts = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
+        print(f"done: {counts or 'nothing to do'}", file=sys.stderr)
+
+
+def default_state_file(schedd: str) -> Path:
+    """Where the loop keeps what it knows unless told: where systemd says, else at home."""
+    import os
+    from pathlib import Path
+
+    told = os.environ.get("STATE_DIRECTORY")
+    folder = Path(told) if told else Path.home() / ".local" / "state" / "shadowtime"
+    return folder / f"live-condor{'-' if schedd else ''}{schedd}.json"
