@@ -17,8 +17,8 @@ from shadowtime.live.port import Decision, State
 from shadowtime.live.store import InMemory, Store
 from shadowtime.policy import parse_policy
 
-PATIENCE = 60.0
-"""Far above what anything takes: the machine may be busy."""
+PATIENCE = 300.0
+"""Far above what anything takes: the machine may be busy, and a pass may have to be compiled."""
 
 
 def submit(pool: Pool, seconds: int = 1, *, cpus: int = 1, memory: int = 128, hosts: int = 0,

@@ -106,3 +106,25 @@ def test_every_pinned_version_is_exact_and_without_an_address() -> None:
         if not line.startswith("#"):
             name, equals, version = line.partition("==")
             assert name and equals and version and not set(line) & set("/@: ;"), line
+
+
+def test_the_daemons_are_fetched_once_and_where_they_are_told(tmp_path: Path) -> None:
+    """A finished folder is known by its digest; a slip does not start a download."""
+    script = ROOT / "scripts" / "fetch-condor"
+    environment = {"PATH": os.environ["PATH"], "SHADOWTIME_CONDOR": str(tmp_path / "condor")}
+    where = subprocess.run(
+        [script, "--where"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert where.stdout.strip() == str(tmp_path / "condor")
+    wrong = subprocess.run([script, "--wehre"], env=environment, capture_output=True, text=True)
+    assert wrong.returncode == 1
+    assert "--wehre" in wrong.stderr
+    assert not (tmp_path / "condor").exists()
+    alone = {"PATH": str(tmp_path), "SHADOWTIME_CONDOR": str(tmp_path / "condor")}
+    for tool in ("dirname", "id"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or "")
+    missing = subprocess.run(
+        [shutil.which("bash") or "bash", str(script)], env=alone, capture_output=True, text=True
+    )
+    assert missing.returncode == 1
+    assert "apt-get is needed" in missing.stderr

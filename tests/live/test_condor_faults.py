@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,12 +124,12 @@ def test_the_loop_is_killed_and_started_again(pool: Pool, tmp_path: Path) -> Non
                "--until-idle", "--every", "0.2", "--state", str(state)]  # fmt: skip
     environment = dict(os.environ, CONDOR_CONFIG=str(pool.config))
     first = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    pool.wait(lambda: len(set(started(pool)) & set(jobs)) >= 1, 120, "the first start")
+    pool.wait(lambda: len(set(started(pool)) & set(jobs)) >= 1, 300, "the first start")
     first.kill()
     first.communicate()
     kept = StateFile(state).load()
     assert kept.counters["started"] >= 1
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     everybody_once(pool, jobs)
 
@@ -140,9 +139,7 @@ def test_no_pool_at_all_is_one_sentence(pool: Pool) -> None:
     command = [sys.executable, "-m", "shadowtime", "live", "condor", "--policy", "ibb", "--once",
                "--pool", "127.0.0.1:9"]  # fmt: skip
     environment = dict(os.environ, CONDOR_CONFIG=str(pool.config))
-    began = time.monotonic()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
     assert "does not answer" in done.stderr
     assert "Traceback" not in done.stderr
-    assert time.monotonic() - began < 120

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,12 +15,13 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.live.port import Start, State, Stop
 from shadowtime.policy import parse_policy
+from shadowtime.trace import read_raw
 from shadowtime.workload import Workload
 
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    with running_pool(slots=PARTITIONABLE) as made:
+    with running_pool(slots=PARTITIONABLE, extra="MACHINE_RESOURCE_Tokens = 4\n") as made:
         yield made
 
 
@@ -33,7 +36,8 @@ def simulated_starts(state: State, policy: str) -> set[str]:
     them at once since they fit; who waits is submitted in this very second, in the same order.
     """
     total = state.cluster.total
-    machine = Cluster.pool(total["procs"], memory=total["memory"])
+    names = state.cluster.resources[1:]
+    machine = Cluster.pool(total["procs"], **{name: total[name] for name in names})
     left = [max(job.start + job.request, state.now + 1) - state.now + 1 for job in state.running]
     jobs = [*state.running, *state.waiting]
     n, r = len(jobs), len(state.running)
@@ -43,7 +47,7 @@ def simulated_starts(state: State, policy: str) -> set[str]:
         run=request,
         request=request,
         procs=[job.need[0] for job in jobs],
-        demand={"memory": [job.need[1] for job in jobs]},
+        demand={name: [job.need[k] for job in jobs] for k, name in enumerate(names, 1)},
     )
     made = simulate(work, machine, parse_policy(policy))
     assert (made.start[:r] == 0).all()
@@ -143,3 +147,32 @@ def test_requirements_of_the_job_are_kept(pool: Pool) -> None:
     assert seen.lines.count(f"job {hopeless} fits on no slots that it accepts: left alone") == 1
     h = pool.use()
     pool.schedd().act(h.JobAction.Remove, [hopeless])
+
+
+def test_a_resource_of_the_sites_own_counts_too(pool: Pool) -> None:
+    """Four tokens a node: two jobs of three do not lie side by side, whatever else is free."""
+    jobs = [submit(pool, 2, request_tokens="3") for _ in range(2)]
+    loop, seen = loop_on(pool, "easy")
+    turn_until(loop, lambda: not any(status(pool, job) for job in jobs))
+    assert seen.passes[0][0].cluster.resources == ("procs", "memory", "tokens")
+    assert seen.starts == [(jobs[0], (slot(1),)), (jobs[1], (slot(2),))]
+
+
+def test_what_the_pool_wrote_down_is_a_job_log(pool: Pool, tmp_path: Path) -> None:
+    """condor_history and the event log of the jobs above, converted: the same jobs, the same
+    times but for the second in which the shadow hears of the start."""
+    command = [pool.daemons / "usr/bin/condor_history", "-json"]
+    environment = {"CONDOR_CONFIG": str(pool.config)}
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    (tmp_path / "history.json").write_text(told.stdout)
+    past, log = read_raw(tmp_path / "history.json"), read_raw(pool.folder / "jobs" / "log")
+    assert len(past) == len(log) > 0
+    assert past["job_id"].tolist() == log["job_id"].tolist()
+    assert past["status"].tolist() == log["status"].tolist()
+    ended = past["status"] == 1
+    assert (past["procs"][ended] == log["procs"][ended]).all()
+    assert (past.demands["memory"][ended] == log.demands["memory"][ended]).all()
+    for name in ("submit", "run", "wait"):
+        apart = abs(past[name][ended] - log[name][ended])
+        assert apart.max() <= 30, name
+    assert (past["run"][ended] >= 0).all()
