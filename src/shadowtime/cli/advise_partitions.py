@@ -161,10 +161,10 @@ def _demands(advice: Advice) -> Table:
     from shadowtime.cli.tables import numbers_table
 
     table = numbers_table(
-        "processing time", "large", *(f"others, R <= {r:g} h" for r in list(advice.up_to)[3:7])
+        "of the machine", "large", *(f"others, R <= {r:g} h" for r in list(advice.up_to)[3:7])
     )
     table.add_row(
-        "share of the machine",
+        "share",
         f"{advice.large:.1%}",
         *(f"{share:.1%}" for share in list(advice.up_to.values())[3:7]),
     )

@@ -35,13 +35,18 @@ def paper_tables(found: Findings) -> tuple[PaperTable, ...]:
     )
 
 
-def _cell(values: Sequence[float], *, scale: float = 1.0, paper: float | None = None) -> Cell:
+def _cell(values: Sequence[float], *, scale: float = 1.0) -> Cell:
     """The mean over the draws and its standard error."""
     known = np.array([value for value in values if not math.isnan(value)]) * scale
     if not len(known):
-        return Cell(ours=None, paper=paper)
+        return Cell(ours=None)
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else None
-    return Cell(ours=float(known.mean()), paper=paper, error=error)
+    return Cell(ours=float(known.mean()), error=error)
+
+
+def _fitted(values: Sequence[float], paper: float) -> Cell:
+    """What every draw was fitted to: there is no spread worth telling."""
+    return Cell(ours=float(np.mean(values)), paper=paper)
 
 
 def _table_4(found: Findings) -> PaperTable:
@@ -51,7 +56,7 @@ def _table_4(found: Findings) -> PaperTable:
     def cell(measure: str, month: str, size: str) -> Cell:
         mine = [check.jobs if measure == "jobs" else check.demand for check in found.checks(month)]
         values = [float(sum(one) if size == "total" else one[SIZES.index(size)]) for one in mine]
-        return _cell(values, paper=float(lines[measure, month][size]))
+        return _fitted(values, float(lines[measure, month][size]))
 
     return PaperTable(
         name="Table 4",
@@ -79,8 +84,7 @@ def _table_8(found: Findings) -> PaperTable:
         columns = [[check.large for check in checks]]
         columns += [[check.up_to[at] for check in checks] for at in range(3)]
         cells = tuple(
-            _cell(column, paper=float(line[name]))
-            for name, column in zip(BOUNDS, columns, strict=True)
+            _fitted(column, float(line[name])) for name, column in zip(BOUNDS, columns, strict=True)
         )
         rows.append(Row(label="demand", cells=cells, unit="%", group=line["month"]))
     return PaperTable(
