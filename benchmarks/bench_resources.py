@@ -54,15 +54,19 @@ def _on_the_log() -> Iterator[Row]:
 
 
 def _against_resources(name: str) -> Row:
-    costs = []
+    costs, queues = [], []
     for count in RESOURCES:
         jobs, pool = with_resources(count)
-        costs.append(_timed(name, jobs, pool)[1])
+        _, cost, waiting = _timed(name, jobs, pool)
+        costs.append(cost)
+        queues.append(waiting)
     listed = " / ".join(f"{cost:.2f}" for cost in costs)
+    queued = " / ".join(f"{waiting:.0f}" for waiting in queues)
     return Row(
         what=f"{name}, time per job: K = {RESOURCES[0]} to {RESOURCES[-1]} resources",
         value=costs[-1] / costs[0], unit="x",
-        note=f"{listed} us/job; {JOBS:,} generated jobs at load 0.9, none but processors binds",
+        note=f"{listed} us/job with {queued} jobs waiting on average; {JOBS:,} generated jobs at "
+        "load 0.9, none but processors binds",
     )  # fmt: skip
 
 
