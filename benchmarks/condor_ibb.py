@@ -6,7 +6,8 @@ The pool is the one of the tests (scripts/install --system gets the daemons): fo
 static slot each, gangs of whole nodes in the parallel universe, as the paper's dedicated scheduler
 runs them. `sleep` stands in for the NAS benchmarks. Native FIFO and native best-fit are HTCondor's
 own; the others are Shadowtime's live loop. Beside each stands what a simulation says of the very
-same jobs. OUT gets a JSON file with every job of every run.
+same jobs. OUT gets every job of every run, a JSON object a line; runs that are in it already are
+not repeated, so an interrupted study goes on.
 """
 
 from __future__ import annotations
@@ -193,16 +194,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=54)
     parser.add_argument("--schedulers", default=",".join(SCHEDULERS))
-    parser.add_argument("--at-once", type=int, default=1, help="pools side by side")
+    parser.add_argument(
+        "--at-once", type=int, default=1, help="pools side by side; 6: all of a seed"
+    )
     parser.add_argument("-o", "--out", type=Path)
     parser.add_argument("--one", nargs=2, metavar=("SCHEDULER", "SEED"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(run_one(options.one[0], int(options.one[1]), options.jobs)))
         return
-    runs = [
-        (s, seed) for seed in range(1, options.seeds + 1) for s in options.schedulers.split(",")
-    ]
+    done_before = []
+    if options.out and options.out.exists():
+        done_before = [json.loads(line) for line in options.out.read_text().splitlines()]
+    known = {(one["scheduler"], one["seed"]) for one in done_before}
+    wanted = [(s, n) for n in range(1, options.seeds + 1) for s in options.schedulers.split(",")]
+    runs = [run for run in wanted if run not in known]
 
     def apart(run: tuple[str, int]) -> dict[str, Any] | None:
         """A process of its own: the bindings know one pool per process."""
@@ -229,13 +235,14 @@ def main() -> None:
         return result
 
     with ThreadPoolExecutor(options.at_once) as side_by_side:
-        results = [one for one in side_by_side.map(apart, runs) if one is not None]
+        fresh = [one for one in side_by_side.map(apart, runs) if one is not None]
+    results = [one for one in done_before if (one["scheduler"], one["seed"]) in wanted] + fresh
     print(f"{options.jobs} jobs, {options.seeds} seeds, load average {os.getloadavg()[1]:.1f}\n")
     print(table(results))
     extra = [row["end"] - row["start"] - row["run"] for one in results for row in one["jobs"]]
     print(f"\na run lasts {median(extra):.0f} s (median) longer than the job sleeps")
-    if len(results) < len(runs):
-        sys.exit(f"{len(runs) - len(results)} of {len(runs)} runs failed")
+    if len(fresh) < len(runs):
+        sys.exit(f"{len(runs) - len(fresh)} of {len(runs)} runs failed")
 
 
 if __name__ == "__main__":
