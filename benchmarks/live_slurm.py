@@ -95,6 +95,7 @@ def loop_over(cluster: SlurmCluster, policy: str, folder: Path) -> Loop:
         StateFile(folder / "live.json"),
         act=True,
         record=folder / "passes.jsonl",
+        tell=lambda line: print(f"{time.time():.2f} {line}", file=sys.stderr),
     )
 
 

@@ -26,7 +26,7 @@ class Pace:
     """How often the scheduler is asked.
 
     Every ``every`` seconds while things happen, slower step by step up to ``slowest`` while they
-    do not; never more than a fifth of the time is spent in asking; after an error the pause
+    do not; no more than half of the time is spent in asking; after an error the pause
     doubles up to ``after_error``.
     """
 
@@ -42,12 +42,12 @@ class Pace:
         >>> [Pace().pause(quiet=n, errors=0, took=0.03) for n in (0, 40, 999)]
         [0.25, 0.5, 2.0]
         >>> Pace().pause(quiet=0, errors=3, took=0.0), Pace().pause(quiet=0, errors=0, took=1.0)
-        (2.0, 4.0)
+        (2.0, 1.0)
         """
         if errors:
             return float(min(self.after_error, self.every * 2.0**errors))
         calm = min(self.slowest, self.every * (1 + quiet / 40))
-        return max(calm, 4 * took)
+        return max(calm, took)
 
 
 @dataclass(frozen=True, kw_only=True)
