@@ -40,21 +40,24 @@ def _apart(gaps: Iterable[float]) -> str:
     return f"{near} of {len(each)} cells within 10 %, median distance {each[len(each) // 2]:.0%}"
 
 
-def _distance(table: PaperTable) -> str:
+def _gaps(table: PaperTable) -> dict[str, list[float]]:
+    """Distances from the paper's cells, by center and value of high demand."""
     groups: dict[str, list[float]] = {}
-    for row, _, cell in table.compared():
-        groups.setdefault(row.group, []).append(abs(cell.difference or 0.0))
-    told = "; ".join(f"{group}: {_apart(gaps)}" for group, gaps in groups.items())
+    for row, center, cell in table.compared():
+        group = f"{center}, {row.group.rpartition(', ')[2]}"
+        groups.setdefault(group, []).append(abs(cell.difference or 0.0))
+    return groups
+
+
+def _distance(table: PaperTable) -> str:
+    told = "; ".join(f"{group}: {_apart(gaps)}" for group, gaps in _gaps(table).items())
     return f"{table.name} ({table.title.lower()}) beside the paper's: {told}."
 
 
 def _which_high(tables: Sequence[PaperTable]) -> str:
     """Which value of high demand comes nearer to the killed jobs of Table 7."""
     killed = next(table for table in tables if table.name == "Table 7")
-    gaps: dict[str, list[float]] = {}
-    for row, _, cell in killed.compared():
-        gaps.setdefault(row.group, []).append(abs(cell.difference or 0.0))
-    means = {group: sum(values) / len(values) for group, values in gaps.items()}
+    means = {group: sum(gaps) / len(gaps) for group, gaps in _gaps(killed).items()}
     told = ", ".join(f"{group} {value:.0%}" for group, value in means.items())
     return (
         "The value of high demand is missing in the text. Mean distance from the killed jobs of "

@@ -100,13 +100,27 @@ def cell_of(
 
 def _paper_table(found: Findings, number: int) -> PaperTable:
     measure = MEASURES[number]
-    theirs = {} if number == 4 else printed(number)
-    columns = (*COLUMNS, RUA)
-    rows = tuple(
+    return PaperTable(
+        name=f"Table {number}",
+        title=measure.title,
+        columns=found.centers,
+        rows=_by_policy(found, measure, {} if number == 4 else printed(number)),
+        note=measure.note,
+    )
+
+
+def _by_policy(
+    found: Findings, measure: Measure, theirs: dict[tuple[str, str], dict[str, float]]
+) -> tuple[Row, ...]:
+    """A group for every workload and value of high demand: rows are policies, columns centers.
+
+    The paper has them the other way round, which no terminal is wide enough for.
+    """
+    return tuple(
         Row(
-            label=scenario,
+            label=policy,
             unit=measure.unit,
-            group=f"{center}, high = {high}",
+            group=f"{scenario}, high = {high}",
             cells=tuple(
                 cell_of(
                     found,
@@ -114,19 +128,12 @@ def _paper_table(found: Findings, number: int) -> PaperTable:
                     measure,
                     theirs.get((center, scenario), {}).get(policy),
                 )
-                for policy in columns
+                for center in found.centers
             ),
         )
         for high in _highs(found)
-        for center in found.centers
         for scenario in _scenarios(found)
-    )
-    return PaperTable(
-        name=f"Table {number}",
-        title=measure.title,
-        columns=columns,
-        rows=rows,
-        note=measure.note,
+        for policy in (*COLUMNS, RUA)
     )
 
 
@@ -141,21 +148,12 @@ def _scenarios(found: Findings) -> tuple[str, ...]:
 
 def _anyway(found: Findings) -> PaperTable:
     measure = Measure("Killed jobs with run >= request", "killed_anyway")
-    columns = (*COLUMNS, RUA)
-    rows = tuple(
-        Row(
-            label=scenario,
-            group=f"{center}, high = {high}",
-            cells=tuple(
-                cell_of(found, Key(center, scenario, high, policy, 0), measure)
-                for policy in columns
-            ),
-        )
-        for high in _highs(found)
-        for center in found.centers
-        for scenario in _scenarios(found)
+    return PaperTable(
+        name="Killed anyway",
+        title=measure.title,
+        columns=found.centers,
+        rows=_by_policy(found, measure, {}),
     )
-    return PaperTable(name="Killed anyway", title=measure.title, columns=columns, rows=rows)
 
 
 SHORT = {
