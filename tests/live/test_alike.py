@@ -125,3 +125,21 @@ def test_what_nobody_can_know_is_refused(name: str) -> None:
     """The true run time of a real job."""
     with pytest.raises(PolicyError, match="true run time"):
         decide(parse_policy(name), State(now=0, cluster=FOUR))
+
+
+@pytest.mark.parametrize("name", ["easy", "conservative", "lxfw", "pv-easy", "easy++"])
+def test_predicted_starts_are_those_of_a_simulation(name: str) -> None:
+    """From an empty machine on, with requests for run times, forward() is simulate()."""
+    from shadowtime.engine.once.forward import forward
+
+    draw = np.random.default_rng(5)
+    request = draw.integers(5, 60, 30)
+    jobs = Workload.build(submit=[7] * 30, run=request, procs=draw.integers(1, 9, 30))
+    waiting = tuple(
+        Waiting(id=str(k + 1), submit=7, need=(int(jobs.procs[k]),), request=int(request[k]))
+        for k in range(30)
+    )
+    machine = Cluster(shape="nodes", hosts=(Host("n1", (8,)),))
+    found = forward(parse_policy(name), State(now=7, cluster=machine, waiting=waiting))
+    wanted = simulate(jobs, Cluster.pool(8), parse_policy(name))
+    assert list(found.values()) == wanted.start.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from shadowtime.cli import run
 from shadowtime.cluster import Cluster, Host
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
@@ -128,6 +130,28 @@ def test_shadow_mode_touches_nothing(queue: SlurmCluster, tmp_path: Path) -> Non
     step = loop.step()
     assert [decision.job for decision in step.decisions] == [job]
     assert queue.run("squeue", "-h", "-o", "%i %T %r").split() == [job, "PENDING", "JobHeldUser"]
+
+
+def test_eta_and_status_of_waiting_jobs(
+    queue: SlurmCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A job that needs all nodes is expected when the one before it may end."""
+    first = queue.sbatch("--nodes=8", "--exclusive", "--time=2", script="sleep 30")
+    second = queue.sbatch("--nodes=8", "--exclusive", "--time=1")
+    monkeypatch.setenv("SLURM_CONF", str(queue.conf))
+    more = ["--policy", "easy", "--state", str(tmp_path / "none.json"), "--json"]
+    assert run(["live", "slurm", "status", *more]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert [row["job"] for row in status["waiting"]] == [first, second]
+    assert status["used"] == [0, 128]
+    assert run(["eta", second, *more]) == 0
+    eta = json.loads(capsys.readouterr().out)
+    assert eta["expected"] - eta["now"] == 120
+    assert eta["earliest"] <= eta["expected"] <= eta["latest"]
+    assert run(["eta", "99999", *more]) == 2
 
 
 def test_arrays_dependencies_and_holds(queue: SlurmCluster, tmp_path: Path) -> None:
