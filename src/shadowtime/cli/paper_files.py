@@ -55,6 +55,7 @@ def write_paper(found: Reproduction, folder: str, *, command: str) -> Path:
         name = root / "figures" / file_name(figure.name)
         _write_csv(name.with_suffix(".csv"), figure.flat())
         name.with_suffix(".svg").write_text(svg(figure), "utf-8")
+    _write_job_lines(found, root / "figures")
     _write_csv(root / "claims.csv", (claim.as_dict() for claim in found.claims))
     for subject in found.subjects:
         result = _report(found, subject, command)
@@ -64,6 +65,17 @@ def write_paper(found: Reproduction, folder: str, *, command: str) -> Path:
     (root / "result.json").write_text(to_json(whole) + "\n", "utf-8")
     (root / "result.md").write_text(markdown(whole), "utf-8")
     return root
+
+
+def _write_job_lines(found: Reproduction, folder: Path) -> None:
+    """The figures that show every job's life on a line."""
+    from shadowtime.report import write_job_lines
+
+    subjects = {subject.label: subject for subject in found.subjects}
+    for name, (label, place) in found.job_lines.items():
+        subject, run = subjects[label], found.runs[label][place]
+        path = folder / f"{file_name(name)}.svg"
+        write_job_lines(subject.workload, run.schedule, subject.cluster, path)
 
 
 def write_paper_page(found: Reproduction, path: str, *, command: str) -> Path:

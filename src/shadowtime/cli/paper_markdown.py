@@ -28,6 +28,7 @@ def markdown(content: Mapping[str, Any]) -> str:
         *(part for table in content["tables"] for part in _table(table)),
         "## Figures",
         *(part for figure in content["figures"] for part in _figure(figure)),
+        *_job_lines(content.get("job_lines", {})),
         "## Chosen where the text is silent",
         _list(content["choices"]),
     ]
@@ -136,3 +137,11 @@ def _safe(text: str) -> str:
     'a &lt; b \\\\| BB\\\\* and BB\\\\*'
     """
     return text.replace("<", "&lt;").replace("|", "\\|").replace("BB*", "BB\\*")
+
+
+def _job_lines(pictures: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Figures with a line per job: waiting red, running blue, unused white, extra dark yellow."""
+    for name, about in pictures.items():
+        yield f"### {_safe(name)}"
+        yield _safe(f"{about['policy']}, {about['subject']}.")
+        yield f"![{_safe(name)}](figures/{file_name(name)}.svg)"

@@ -85,14 +85,14 @@ def picture(parts: tuple[Ints, Ints, Ints, AnyArray], jobs: int, origin: int, ti
 
 def _legend(title: str) -> Iterator[str]:
     yield f'<text x="{LEFT}" y="18" font-size="13" font-weight="600">{escape(title)}</text>'
-    x = WIDTH - 420
+    x = WIDTH - 445
     for kind in SHOWN[:4]:
         name, colour = STATES[kind]
         yield (
             f'<rect x="{x}" y="9" width="10" height="10" fill="rgb{colour}" stroke="{RULE}"/>'
             f'<text x="{x + 15}" y="18">{escape(name)}</text>'
         )
-        x += 105
+        x += 112
 
 
 def _axis(last: int, scale: float, height: float) -> Iterator[str]:

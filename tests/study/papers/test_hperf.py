@@ -60,6 +60,9 @@ def test_figures_and_schedules_of_the_first_draw(found: Reproduction) -> None:
         assert set(figure.panels[0].line("capacity").values()) == {400.0}
     assert sum(len(runs) for runs in found.runs.values()) == 16
     assert not found.generated
+    assert len(found.job_lines) == 16
+    label, place = found.job_lines["Figure 4.10b"]
+    assert found.runs[label][place].policy == "hperf(grace=unlimited, preloaded=yes)"
     assert any("Figure 3.3" in note for note in found.notes)
 
 

@@ -49,6 +49,8 @@ class Reproduction:
     drawn: bool = False
     """The paper itself drew its workload from a model, as we do: no log could be here."""
     runs: Mapping[str, tuple[SubjectRun, ...]] = field(default_factory=dict)
+    job_lines: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Figures that show every job's life: their names, the subject and the place of its run."""
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -73,6 +75,10 @@ class Reproduction:
             "seeds": list(self.seeds),
             "tables": [table.as_dict() for table in self.tables],
             "figures": [figure.as_dict() for figure in self.figures],
+            "job_lines": {
+                name: {"subject": label, "policy": self.runs[label][place].policy}
+                for name, (label, place) in self.job_lines.items()
+            },
             "claims": [claim.as_dict() for claim in self.claims],
             "notes": list(self.notes),
             "choices": list(self.choices),

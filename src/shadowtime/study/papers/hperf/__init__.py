@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shadowtime.study.papers.hperf.claims import paper_claims
-from shadowtime.study.papers.hperf.figures import paper_figures
+from shadowtime.study.papers.hperf.figures import job_lines, paper_figures
 from shadowtime.study.papers.hperf.machine import jobs_of, thesis_cluster
 from shadowtime.study.papers.hperf.notes import CHOICES, paper_notes
 from shadowtime.study.papers.hperf.policies import TABLES
@@ -64,6 +64,7 @@ def reproduction(found: Findings) -> Reproduction:
         seeds=found.seeds,
         drawn=True,
         runs=found.runs(),
+        job_lines=job_lines(),
         more={"draws": _draws(found)},
     )
 

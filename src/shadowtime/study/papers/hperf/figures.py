@@ -9,8 +9,8 @@ import numpy as np
 from shadowtime.metrics.drawn import drawn_over_time
 from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.study.papers.hperf.machine import thesis_cluster
-from shadowtime.study.papers.hperf.policies import UNLIMITED
-from shadowtime.study.papers.hperf.runs import PICTURED
+from shadowtime.study.papers.hperf.policies import GRACE, UNLIMITED
+from shadowtime.study.papers.hperf.runs import PICTURED, label_of
 
 if TYPE_CHECKING:
     from shadowtime.study.papers.hperf.runs import Findings
@@ -23,6 +23,13 @@ FIGURES = {
                    "all the time over it."),
     "Figure 4.9": ("Medium", "HPerf_preloaded", "HPerf is always below the system limit."),
 }  # fmt: skip
+LINES = {
+    ("High", UNLIMITED): ("4.2a", "4.2b", "4.3a", "4.3b"),
+    ("High", GRACE): ("4.5a", "4.5b", "4.6a", "4.6b"),
+    ("Medium", UNLIMITED): ("4.8a", "4.8b", "4.10a", "4.10b"),
+    ("Medium", GRACE): ("4.11a", "4.11b", "4.12a", "4.12b"),
+}
+"""The pictures with a line per job, in the order of the policies."""
 STEP = 100
 """Seconds between the points of a line."""
 
@@ -33,6 +40,21 @@ def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
         _figure(found, name, workload, other, says)
         for name, (workload, other, says) in FIGURES.items()
     )
+
+
+def job_lines() -> dict[str, tuple[str, int]]:
+    """Names of the thesis' traces, the subject of each and the place of its run.
+
+    Examples
+    --------
+    >>> job_lines()["Figure 4.3b"]
+    ('High, unlimited time', 3)
+    """
+    return {
+        f"Figure {name}": (label_of(*key), place)
+        for key, names in LINES.items()
+        for place, name in enumerate(names)
+    }
 
 
 def _figure(found: Findings, name: str, workload: str, other: str, says: str) -> PaperFigure:

@@ -37,7 +37,7 @@ def paper_notes(found: Findings) -> tuple[str, ...]:
     notes.append(
         "Figure 3.3 (run time by number of nodes) needs a cost of communication, which the model "
         "does not have: not drawn. Figures 3.1 and 3.2 are about collectors: shadowtime hperf "
-        "overhead measures ours."
+        "collectors --overhead N measures ours."
     )
     return tuple(notes)
 
