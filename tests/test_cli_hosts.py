@@ -30,6 +30,7 @@ LINE = "{id} {submit} -1 60 {procs} -1 -1 {procs} 60 {memory} 1 1 1 1 1 1 -1 -1\
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine of two hosts and a log of 200 jobs, one of which fits on neither."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")  # lines of proofs in one piece
     Path("machine.toml").write_text(MACHINE)
     jobs = [
         LINE.format(id=k, submit=20 * k, procs=(1, 3, 4, 7)[k % 4], memory=300)

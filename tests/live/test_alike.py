@@ -12,6 +12,7 @@ from shadowtime.errors import PolicyError
 from shadowtime.live.replay import LogPort, follow
 from shadowtime.policy import parse_policy
 from shadowtime.policy.catalogue import catalogue
+from shadowtime.policy.partition import ByClass
 from shadowtime.policy.place import NodePlace
 from shadowtime.testing import small_worlds
 from shadowtime.workload import Workload
@@ -26,7 +27,11 @@ VARIANTS = (
     "pv-easy(prune=yes)",
     "pv-easy(estimate=requested)",
 )
-ON_POOLS = [p.name for p in catalogue() if not isinstance(p.place, NodePlace)]
+ON_POOLS = [
+    policy.name
+    for policy in catalogue()
+    if not isinstance(policy.place, NodePlace) and not isinstance(policy.partition, ByClass)
+]
 
 
 def as_hosts(cluster: Cluster) -> Cluster:
