@@ -103,6 +103,7 @@ def run_one(scheduler: str, seed: int, count: int) -> dict[str, Any]:
             loop, _ = loop_on(pool, scheduler)
             loop.run(stopped=over)
         past = history(pool)
+        deaths = (pool.folder / "log" / "MasterLog").read_text().count("died due to signal")
     rows = []
     for job, told in zip(plan, (past[one] for one in ids), strict=True):
         rows.append(
@@ -114,7 +115,7 @@ def run_one(scheduler: str, seed: int, count: int) -> dict[str, Any]:
                 "starts": int(told.get("NumJobStarts", 0)),
             }
         )
-    return {"scheduler": scheduler, "seed": seed, "jobs": rows}
+    return {"scheduler": scheduler, "seed": seed, "jobs": rows, "daemons_died": deaths}
 
 
 def simulated(result: dict[str, Any]) -> list[dict[str, int]]:
@@ -228,6 +229,8 @@ def main() -> None:
         result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         told = figures(result["jobs"])
         shown = ", ".join(f"{name} {value:.1f}" for name, value in told.items())
+        if result["daemons_died"]:
+            shown += f" (daemons of the pool died {result['daemons_died']} times)"
         print(f"{run[0]}, seed {run[1]}: {shown}", file=sys.stderr, flush=True)
         if options.out:
             with options.out.open("a") as file:

@@ -54,7 +54,7 @@ def again(ask: Callable[[], Any]) -> Any:
     """Ask a daemon that may be too busy to answer at once."""
     import htcondor2
 
-    for _ in range(5):
+    for _ in range(100):  # a schedd that died is back in seconds
         try:
             return ask()
         except htcondor2.HTCondorException:
