@@ -260,7 +260,11 @@ def test_the_controller_dies_and_comes_back(queue: SlurmCluster, tmp_path: Path)
     log = queue.folder / "runs-controller.log"
     ids = [submit(queue, log, 4, 2, 1) for _ in range(6)]
     loop = loop_over(queue, "easy", tmp_path)
+    submitted = time.time()
     loop.step()
+    # A controller that is killed forgets what it has not written down yet, whoever schedules.
+    saved = queue.folder / "state" / "job_state"
+    wait_for(lambda: saved.exists() and saved.stat().st_mtime > submitted, "the jobs to be saved")
     queue.kill("slurmctld", signal.SIGKILL)
     back = threading.Timer(3.0, queue.start_controller)
     back.start()
