@@ -57,6 +57,10 @@ class StoreError(ShadowtimeError, RuntimeError):
     """A performance store that cannot be used as asked: down, locked, read-only, not ours."""
 
 
+class StoreWarning(UserWarning):
+    """A performance store could not be read, and what is done without it."""
+
+
 class MissingExtra(ShadowtimeError, ImportError):
     """An optional dependency that is not installed.
 

@@ -18,7 +18,7 @@ from naive_nodes import Machine, NodeJob, NodeResult
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
-from shadowtime.errors import ClusterError, PolicyError, StoreError, UsageError
+from shadowtime.errors import ClusterError, PolicyError, StoreWarning, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
@@ -165,9 +165,11 @@ def test_records_of_a_store_are_known_at_the_beginning(tmp_path: Path) -> None:
     assert known.start.tolist() == [0, 0, 60]
     alone = simulate(jobs, MACHINE, parse_policy("hperf"))
     assert alone.start.tolist() == [0, 0, 60]
-    with pytest.raises(StoreError, match="not a performance store"):
-        (tmp_path / "bad").write_bytes(b"rubbish" * 100)
-        simulate(jobs, MACHINE, parse_policy(f"hperf(store={tmp_path}/bad)"))
+    (tmp_path / "bad").write_bytes(b"rubbish" * 100)
+    with pytest.warns(StoreWarning, match="not a performance store.*goes on without it"):
+        without = simulate(jobs, MACHINE, parse_policy(f"hperf(store={tmp_path}/bad)"))
+    assert without.start.tolist() == alone.start.tolist()
+    assert list(without.place) == list(alone.place)
 
 
 def test_what_can_never_run_is_refused() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+import warnings
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -59,6 +60,7 @@ def app(debug: bool) -> None:
 
 def main() -> NoReturn:
     """The console entry point."""
+    warnings.showwarning = _warn
     code = run(sys.argv[1:])
     if code == 141:  # nobody reads our output any more: let the last flush go nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -107,6 +109,11 @@ def _say(message: str, code: int, *, hint: str = "") -> int:
     text = " ".join(message.split())
     print(f"shadowtime: {text} {hint}".rstrip(), file=sys.stderr, flush=True)
     return code
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning, as one line on standard error."""
+    _say(f"warning: {message}", 0)
 
 
 def _sentence(wrong: ShadowtimeError | OSError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from shadowtime.engine.nodes.simulate import (
     refuse_unfit,
     shape_of,
 )
-from shadowtime.errors import ClusterError, PolicyError, UsageError
+from shadowtime.errors import ClusterError, PolicyError, StoreError, StoreWarning, UsageError
 from shadowtime.kernel.nodes import book as bk
 from shadowtime.kernel.nodes import fields as nf
 from shadowtime.kernel.nodes.rates import make_rates
@@ -198,7 +199,17 @@ def history(part: estimate.ByTag, workload: Workload, jobs: Ints) -> Ints:
     if part.store:
         from shadowtime.hperf.history import load
 
-        for tag, (mean, records) in load(part.store, workload).items():
+        try:
+            averages = load(part.store, workload)
+        except StoreError as wrong:  # the schedule goes on by the rule for unknown tags
+            warnings.warn(
+                f"{wrong}; the run goes on without it: tags are unknown at the beginning, and the "
+                "first run of each has nodes of its own",
+                StoreWarning,
+                stacklevel=2,
+            )
+            averages = {}
+        for tag, (mean, records) in averages.items():
             known[tag] += math.ceil(Fraction(mean) * records * GRAIN), records
     return known
 
