@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from shadowtime.live.condor.client import Pool as Client
 from shadowtime.live.condor.jobs import Reading
 from shadowtime.live.condor.port import CondorPort
 from shadowtime.live.loop import Loop, Pace
-from shadowtime.live.port import Decision, State
+from shadowtime.live.port import Decision, PortError, State
 from shadowtime.live.store import InMemory, Store
 from shadowtime.policy import parse_policy
 
@@ -132,6 +133,8 @@ def loop_on(pool: Pool, policy: str, *, act: bool = True, store: Store | None = 
 def turn_until(loop: Loop, happened: Callable[[], bool]) -> None:
     """Turn the loop until something has happened."""
     clock = SystemClock()
+    with suppress(PortError):
+        loop.step()  # the first one may have to compile the pass, which takes what it takes
     until = clock.now() + PATIENCE
 
     def done() -> bool:
