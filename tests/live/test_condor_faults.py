@@ -116,6 +116,19 @@ def test_a_node_that_hangs_does_not_swallow_a_job(pool: Pool) -> None:
     everybody_once(pool, [job])
 
 
+def test_a_node_whose_startd_is_killed(pool: Pool) -> None:
+    """Its last word still stands in the collector; the jobs run elsewhere, or when it is back."""
+    gone = pool.pids("condor_startd", "-local-name", "n1")
+    jobs = [submit(pool) for _ in range(3)]
+    loop, seen = loop_on(pool, "fcfs", reading=Reading(overhead=1, patience=2))
+    for pid in gone:
+        os.kill(pid, signal.SIGKILL)
+    turn_until(loop, lambda: not any(status(pool, job) for job in jobs))
+    assert set(pool.pids("condor_startd", "-local-name", "n1")).isdisjoint(gone)
+    assert {job for job, _ in seen.starts} == set(jobs)
+    everybody_once(pool, jobs)
+
+
 def test_the_loop_is_killed_and_started_again(pool: Pool, tmp_path: Path) -> None:
     """kill -9 in mid-run; its successor reads the state file and finishes the work."""
     jobs = [submit(pool, 2, cpus=8) for _ in range(4)]
