@@ -75,11 +75,7 @@ def workload_of(name: str) -> tuple[Workload, Cluster]:
 
 
 @cache
-def generated(jobs: int, load: float, *, procs: int = PROCS, widest: int | None = None) -> Workload:
-    """Jobs by Lublin and Feitelson's model with Tsafrir's estimates, arriving at a load.
-
-    ``widest`` draws the sizes for a machine of so many processors, narrower than the one they
-    are scheduled on.
-    """
-    drawn = lublin_workload(jobs, seed=1, procs=widest or procs)
+def generated(jobs: int, load: float, *, procs: int = PROCS) -> Workload:
+    """Jobs by Lublin and Feitelson's model with Tsafrir's estimates, arriving at a load."""
+    drawn = lublin_workload(jobs, seed=1, procs=procs)
     return to_load(tsafrir_estimates(drawn, max_estimate=MAX_ESTIMATE, seed=1), procs, load)
