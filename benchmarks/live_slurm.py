@@ -1,11 +1,14 @@
 """Sixty jobs on a real eight-node Slurm under a policy, beside what the simulator says of them.
 
     python benchmarks/live_slurm.py --policy easy
-    python benchmarks/live_slurm.py --policy pv-easy --jobs 60 --seed 1 --queue 10000
+    python benchmarks/live_slurm.py --policy pv-easy --jobs 60 --seed 1
+    python benchmarks/live_slurm.py --alone
+    python benchmarks/live_slurm.py --policy easy --jobs 0 --queue 10000
 
 Starts a private Slurm on loopback (Debian's munge, slurmctld, slurmd, slurm-client), submits the
-jobs, drives them with the live loop and prints the figures as JSON. ``--queue`` also measures a
-snapshot of that many waiting tasks.
+jobs, drives them with the live loop and prints the figures as JSON. ``--alone`` leaves the same
+jobs to Slurm itself (first come, first served): its own delays to compare with. ``--queue``
+measures reading and deciding with that many jobs waiting in Slurm.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import argparse
 import json
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -26,6 +30,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.live_latency import SCRIPT, Timed, delays, marks  # noqa: E402
+
 from shadowtime.cluster import Cluster  # noqa: E402
 from shadowtime.engine import simulate  # noqa: E402
 from shadowtime.live.record import read_passes  # noqa: E402
@@ -34,11 +40,11 @@ from shadowtime.live.slurm import drive, setup  # noqa: E402
 from shadowtime.live.slurm.text import ENVIRONMENT  # noqa: E402
 from shadowtime.live.store import StateFile  # noqa: E402
 from shadowtime.policy import parse_policy  # noqa: E402
-from shadowtime.testing.slurm import SlurmCluster, slurm_cluster  # noqa: E402
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for  # noqa: E402
 from shadowtime.workload import Workload  # noqa: E402
 
 if TYPE_CHECKING:
-    from shadowtime.live.loop import Loop, Step
+    from shadowtime.live.loop import Loop
 
 NODES = 8
 
@@ -50,15 +56,19 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queue", type=int, default=0)
+    parser.add_argument("--alone", action="store_true", help="without the loop")
     chosen = parser.parse_args(words)
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-bench-"))
     try:
         with slurm_cluster(
-            folder, prepare=gate, nodes=NODES, cpus=16, settings=["MaxArraySize=20001"]
+            folder, prepare=None if chosen.alone else gate, nodes=NODES, cpus=16
         ) as cluster:
-            found = measure(cluster, chosen.policy, jobs(chosen.jobs, chosen.seed), folder)
+            found: dict[str, Any] = {}
+            if chosen.jobs:
+                policy = "" if chosen.alone else chosen.policy
+                found |= measure(cluster, policy, jobs(chosen.jobs, chosen.seed), folder)
             if chosen.queue:
-                found |= snapshot_of(cluster, chosen.queue)
+                found |= long_queue(cluster, chosen.policy, chosen.queue, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(json.dumps(found, indent=1))
@@ -85,12 +95,10 @@ def jobs(count: int, seed: int) -> Workload:
     )
 
 
-def loop_over(cluster: SlurmCluster, policy: str, folder: Path) -> Loop:
+def loop_over(run: Timed, policy: str, folder: Path) -> Loop:
     """A loop that acts and records."""
-    run = Commands(env={**cluster.env, **ENVIRONMENT})
-    port = drive.make_port(drive.Where(), run=run)
     return drive.make_loop(
-        port,
+        drive.make_port(drive.Where(), run=run),
         parse_policy(policy),
         StateFile(folder / "live.json"),
         act=True,
@@ -99,100 +107,139 @@ def loop_over(cluster: SlurmCluster, policy: str, folder: Path) -> Loop:
     )
 
 
+def commands(cluster: SlurmCluster) -> Timed:
+    """Slurm's commands, timed."""
+    return Timed(Commands(env={**cluster.env, **ENVIRONMENT}))
+
+
 def measure(cluster: SlurmCluster, policy: str, work: Workload, folder: Path) -> dict[str, Any]:
-    """Submit on time, drive, and compare with the simulation."""
+    """Submit on time, drive (without a policy: Slurm does), and compare with the simulation."""
     log = folder / "times.log"
     log.touch()
     log.chmod(0o666)
-    loop = loop_over(cluster, policy, folder)
-    loop.step()  # whatever must be compiled is compiled before the clock runs
+    run = commands(cluster)
+    loop = loop_over(run, policy, folder) if policy else None
+    if loop is not None:
+        loop.step()  # whatever must be compiled is compiled before the clock runs
+    run.calls.clear()
     began = time.time()
     ids: dict[str, int] = {}
-    submitted = threading.Event()
+    submitted: dict[str, float] = {}
+    all_in = threading.Event()
 
     def submit_all() -> None:
         for at in range(len(work)):
             time.sleep(max(0.0, began + int(work.submit[at]) - time.time()))
-            script = (
-                f'echo "$SLURM_JOB_ID begin $(date +%s.%N)" >> {log}\n'
-                f"sleep {work.run[at]}\n"
-                f'echo "$SLURM_JOB_ID end $(date +%s.%N)" >> {log}'
-            )
-            nodes, minutes = work.procs[at] // 16, work.request[at] // 60
+            now = time.time()
             job = cluster.sbatch(
-                f"--nodes={nodes}", "--exclusive", f"--time={minutes}", script=script
+                f"--nodes={work.procs[at] // 16}",
+                "--exclusive",
+                f"--time={work.request[at] // 60}",
+                script=SCRIPT.format(log=log, seconds=work.run[at]),
             )
-            ids[job] = at
-        submitted.set()
+            ids[job], submitted[job] = at, now
+        all_in.set()
 
-    released: dict[str, float] = {}
-    lag: list[float] = []
-
-    def after(step: Step) -> None:
-        now = time.time()
-        for outcome in step.outcomes:
-            if outcome.done and hasattr(outcome.decision, "place"):
-                released[outcome.decision.job] = now
-                ends = [t for _, what, t in lines(log) if what == "end" and t < now]
-                submits = [began + int(work.submit[at]) for at in ids.values()]
-                lag.append(now - max(ends + [t for t in submits if t < now]))
+    def finished() -> bool:
+        return all_in.is_set() and ended(log) >= len(work)
 
     feeder = threading.Thread(target=submit_all)
     feeder.start()
-    loop.run(
-        after=after,
-        stopped=lambda: submitted.is_set() and ended(log) >= len(work),
-    )
+    if loop is not None:
+        loop.run(stopped=finished)
+    else:
+        wait_for(finished, "the jobs to end", 900)
     feeder.join()
-    begins: dict[str, list[float]] = {}
-    for job, what, when in lines(log):
-        if what == "begin":
-            begins.setdefault(job, []).append(when)
-    wanted = simulate(work, Cluster.pool(16 * NODES), parse_policy(policy))
-    real = {ids[job]: times[-1] - began for job, times in begins.items()}
-    waits = [real[at] - int(work.submit[at]) for at in range(len(work))]
-    slurm = [begins[job][-1] - when for job, when in released.items() if job in begins]
+    took = time.time() - began
+    written = marks(log)
+    begins = {mark.job: mark.when for mark in written if mark.what == "begin"}
+    waits = [begins[job] - began - int(work.submit[at]) for job, at in ids.items()]
+    found: dict[str, Any] = {
+        "policy": policy or "Slurm alone",
+        "jobs": len(work),
+        "completed": ended(log),
+        "runs_beyond_the_first": sum(mark.what == "begin" for mark in written) - len(begins),
+        "makespan_s": round(max(mark.when for mark in written) - began, 1),
+        "wait_mean_s": round(statistics.mean(waits), 2),
+        **delays(written, submitted, run.released),
+    }
+    if policy:
+        wanted = simulate(work, Cluster.pool(16 * NODES), parse_policy(policy))
+        found |= {
+            "makespan_simulated_s": int(wanted.end.max()),
+            "wait_mean_simulated_s": round(float((wanted.start - work.submit).mean()), 2),
+            "commands_a_second": round(len(run.calls) / took, 1),
+            **decided_again(folder / "passes.jsonl", policy),
+        }
+    return found
+
+
+def decided_again(recorded: Path, policy: str) -> dict[str, int]:
+    """Every recorded pass, decided anew by the simulator's code."""
     alike = different = decisions = 0
-    for found in read_passes(folder / "passes.jsonl"):
+    for found in read_passes(recorded):
         same = found.decide_again(parse_policy(policy)) == found.decisions
         alike, different = alike + same, different + (not same)
         decisions += len(found.decisions)
     return {
-        "policy": policy,
-        "jobs": len(work),
-        "completed": ended(log),
-        "runs_beyond_the_first": sum(len(times) - 1 for times in begins.values()),
-        "makespan_s": round(max(when for _, _, when in lines(log)) - began, 1),
-        "makespan_simulated_s": int(wanted.end.max()),
-        "wait_mean_s": round(statistics.mean(waits), 2),
-        "wait_mean_simulated_s": round(float((wanted.start - work.submit).mean()), 2),
-        "loop_adds_median_s": round(statistics.median(lag), 2),
-        "slurm_start_median_s": round(statistics.median(slurm), 2),
         "passes": alike + different,
         "decisions": decisions,
         "passes_decided_differently": different,
     }
 
 
-def lines(log: Path) -> list[tuple[str, str, float]]:
-    """What the jobs wrote down."""
-    found = (line.split() for line in log.read_text().splitlines())
-    return [(job, what, float(when)) for job, what, when in found]
-
-
 def ended(log: Path) -> int:
     """How many jobs have come to their own end."""
-    return len({job for job, what, _ in lines(log) if what == "end"})
+    return len({mark.job for mark in marks(log) if mark.what == "end"})
 
 
-def snapshot_of(cluster: SlurmCluster, count: int) -> dict[str, Any]:
-    """A look at a long queue, the commands included; the second one, as the loop takes them."""
-    cluster.sbatch(f"--array=1-{count}", "--ntasks=1")
-    port = drive.make_port(drive.Where(), run=Commands(env={**cluster.env, **ENVIRONMENT}))
-    port.snapshot()
+def long_queue(cluster: SlurmCluster, policy: str, count: int, folder: Path) -> dict[str, Any]:
+    """Reading, deciding and acting while so many jobs wait in Slurm, each of them its own."""
+    script = folder / "long.sh"
+    script.write_text("#!/bin/sh\nsleep 600\n")
+    each = f"sbatch --nodes=1 --exclusive --time=20 --output=/dev/null {script} >/dev/null"
+    shells = [
+        subprocess.Popen(["sh", "-c", f"for i in $(seq {count // 4}); do {each}; done"],
+                         env=cluster.env)
+        for _ in range(4)
+    ]  # fmt: skip
+    for shell in shells:
+        shell.wait()
+    run = commands(cluster)
+    port = drive.make_port(drive.Where(), run=run)
+    first = timed(run, port.snapshot)
+    looks = [timed(run, port.snapshot) for _ in range(5)]
+    loop = drive.make_loop(port, parse_policy(policy), StateFile(folder / "queue.json"))
+    loop.step()  # compiles, and remembers everybody
+    passes = []
+    for _ in range(5):
+        cluster.sbatch("--nodes=1", "--exclusive")
+        passes.append(timed(run, loop.step))
+    loop.act = True
+    cluster.sbatch("--nodes=1", "--exclusive")
+    act = timed(run, loop.step)
+    return {
+        "queue": len(port.snapshot().waiting),
+        "first_look_s": first,
+        "look_s": middle(looks),
+        "look_and_decide_s": middle(passes),
+        "look_decide_look_start_look_s": act,
+    }
+
+
+def timed(run: Timed, what: Any) -> dict[str, float]:
+    """Wall time: of Slurm's commands, and of Python."""
+    run.calls.clear()
     began = time.perf_counter()
-    state = port.snapshot()
-    return {"queue": len(state.waiting), "snapshot_s": round(time.perf_counter() - began, 3)}
+    what()
+    wall = time.perf_counter() - began
+    slurm = run.seconds()
+    return {"wall": round(wall, 3), "commands": round(slurm, 3), "python": round(wall - slurm, 3)}
+
+
+def middle(values: list[dict[str, float]]) -> dict[str, float]:
+    """The median of each part."""
+    return {part: statistics.median(value[part] for value in values) for part in values[0]}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from shadowtime.engine.once.decide import Shape
+    from shadowtime.live.bell import Bell
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Decision, Port, State
     from shadowtime.live.store import Kept, Store
@@ -27,7 +28,8 @@ class Pace:
 
     Every ``every`` seconds while things happen, slower step by step up to ``slowest`` while they
     do not; no more than half of the time is spent in asking; after an error the pause
-    doubles up to ``after_error``.
+    doubles up to ``after_error``. Where a bell tells of news, the pause ends with it, but not
+    before two fifths of it are over: a bell that rings all the time does not make a storm.
     """
 
     every: float = 0.25
@@ -48,6 +50,19 @@ class Pace:
             return float(min(self.after_error, self.every * 2.0**errors))
         calm = min(self.slowest, self.every * (1 + quiet / 40))
         return max(calm, took)
+
+    def soonest(self, *, quiet: int, errors: int, took: float) -> float:
+        """Seconds before which not even a bell brings the next look.
+
+        Examples
+        --------
+        >>> [Pace().soonest(quiet=n, errors=0, took=0.03) for n in (0, 999)]
+        [0.1, 0.8]
+        >>> Pace().soonest(quiet=0, errors=3, took=0.0)
+        2.0
+        """
+        pause = self.pause(quiet=quiet, errors=errors, took=0.0)
+        return pause if errors else max(0.4 * pause, took)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +105,8 @@ class Loop:
     pace: Pace = field(default_factory=Pace)
     tell: Callable[[str], None] = lambda line: None
     record: Callable[[State, Memory, Decided, tuple[Decision, ...]], None] | None = None
+    bell: Bell | None = None
+    """Tells of news between two looks."""
 
     def __post_init__(self) -> None:
         self._kept = self.store.load()
@@ -112,6 +129,8 @@ class Loop:
 
     def step(self) -> Step:
         """Observe; decide, guard and apply if something has changed."""
+        if self.bell is not None:
+            self.bell.hush()
         began = self.clock.now()
         state = self.port.snapshot()
         self._asking = max(0.0, self.clock.now() - began)
@@ -160,7 +179,16 @@ class Loop:
                 after(step)
                 if until_idle and step.idle:
                     return
-            self.clock.sleep(self.pace.pause(quiet=quiet, errors=errors, took=self._asking))
+            self._rest(quiet, errors)
+
+    def _rest(self, quiet: int, errors: int) -> None:
+        """Wait for the next look."""
+        pause = self.pace.pause(quiet=quiet, errors=errors, took=self._asking)
+        if self.bell is None:
+            self.clock.sleep(pause)
+        else:
+            soonest = self.pace.soonest(quiet=quiet, errors=errors, took=self._asking)
+            self.bell.rest(self.clock, pause, at_least=soonest)
 
     def _due(self, state: State) -> bool:
         seen = self._seen

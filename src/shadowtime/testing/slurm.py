@@ -2,7 +2,8 @@
 
 For tests and benchmarks; needs Debian's munge, slurmctld, slurmd and slurm-client. As root the
 daemons run as the user slurm and root, else all of them as the caller, who is then the only one
-who can submit. Nothing outside the given folder is touched, and no port but on 127.0.0.1.
+who can submit. Nothing outside the given folder is touched, and no port but on 127.0.0.1. Should
+the caller be killed, a watchdog ends the daemons.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
+from shadowtime.testing.slurm_accounting import Accounting
+from shadowtime.testing.watchdog import watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SBIN = Path("/usr/sbin")
+CLUSTER = "shadowtime"
 SECONDS = 60.0
 """How long anything may take to come up."""
 
@@ -45,7 +49,9 @@ def missing_programs() -> list[str]:
 class SlurmCluster:
     """A cluster in a folder; :func:`slurm_cluster` starts and stops one.
 
-    ``settings`` are further lines of slurm.conf; ``gres`` is the bandwidth of each node (0: none).
+    ``settings`` are further lines of slurm.conf; ``gres`` is the bandwidth of each node (0: none);
+    with ``accounting`` sacct works; ``owner`` is SlurmUser (left out: slurm, or whoever is not
+    root).
     """
 
     folder: Path
@@ -54,9 +60,15 @@ class SlurmCluster:
     memory: int = 32000
     gres: int = 34000
     settings: Sequence[str] = ()
+    accounting: bool = False
+    owner: str = ""
     partitions: Sequence[str] = ()
     port: int = 0
     pids: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._watchdog: subprocess.Popen[bytes] | None = None
 
     @property
     def conf(self) -> Path:
@@ -74,11 +86,17 @@ class SlurmCluster:
         """The nodes."""
         return [f"n{k}" for k in range(1, self.nodes + 1)]
 
-    def run(self, *argv: str, check: bool = True, text: str = "") -> str:
-        """The output of one of Slurm's commands."""
+    def run(
+        self,
+        *argv: str,
+        check: bool = True,
+        text: str = "",
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """The output of one of Slurm's commands; ``env`` is set besides."""
         done = subprocess.run(
             argv,
-            env=self.env,
+            env={**self.env, **(env or {})},
             input=text,
             capture_output=True,
             text=True,
@@ -122,7 +140,9 @@ class SlurmCluster:
         key = self.folder / "munge" / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
-        self.port = self.port or free_ports(self.nodes + 2)
+        self.port = self.port or free_ports(self.nodes + 4)
+        if self.accounting:
+            self._accounting().make()
         (self.folder / "etc" / "plugstack.conf").write_text("")
         (self.folder / "etc" / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         if self.gres:
@@ -133,11 +153,14 @@ class SlurmCluster:
             (self.folder / "spool" / name).mkdir(exist_ok=True)
         if _is_root():
             for name in ("etc", "state", "log", "run", "munge"):
-                _give(self.folder / name, "slurm")
+                _give(self.folder / name, self._daemon_user())
 
     def start(self) -> None:
         """Start all daemons and wait until every node is idle."""
+        self._watchdog = watch(f"SLURM_CONF={self.conf}")
         self.start_munge()
+        if self.accounting:
+            self._start_accounting()
         self.start_controller()
         for name in self.names:
             self._spawn(
@@ -162,13 +185,27 @@ class SlurmCluster:
                 f"--seed-file={d}/munge/munged.seed",
                 "--num-threads=4",
             ],
-            user=_daemon_user(),
+            user=self._daemon_user(),
         )
         wait_for(lambda: (d / "run" / "munge.sock").exists(), "munged")
 
+    def _start_accounting(self) -> None:
+        """Start MariaDB and slurmdbd, and tell them of this cluster."""
+        made = self._accounting()
+        self._spawn("mariadbd", made.database())
+        made.let_slurm_in(wait_for)
+        self._spawn("slurmdbd", [str(SBIN / "slurmdbd"), "-D"], user=self._daemon_user())
+
+        def known() -> bool:
+            self.run("sacctmgr", "--immediate", "add", "cluster", CLUSTER, check=False)
+            said = self.run("sacctmgr", "--noheader", "show", "cluster", check=False)
+            return CLUSTER in said
+
+        wait_for(known, "slurmdbd")
+
     def start_controller(self) -> None:
         """Start slurmctld and wait until it answers."""
-        self._spawn("slurmctld", [self._bin("slurmctld"), "-D"], user=_daemon_user())
+        self._spawn("slurmctld", [self._bin("slurmctld"), "-D"], user=self._daemon_user())
         wait_for(lambda: "UP" in self.run("scontrol", "ping", check=False), "slurmctld")
 
     def kill(self, name: str, sign: int = signal.SIGKILL) -> None:
@@ -188,15 +225,14 @@ class SlurmCluster:
         """Cancel what runs and end all daemons."""
         with contextlib.suppress(UsageError, subprocess.TimeoutExpired):
             self.clear()
+        last = ("slurmdbd", "mariadbd", "munged")
         for name, process in self._processes.items():
-            if name != "munged":
+            if name not in last:
                 process.terminate()
-        for name in [n for n in self._processes if n != "munged"]:
+        for name in [*(n for n in self._processes if n not in last), *last]:
             self.kill(name, signal.SIGTERM)
-        self.kill("munged", signal.SIGTERM)
-
-    def __post_init__(self) -> None:
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        if self._watchdog is not None:
+            self._watchdog.communicate()
 
     def _bin(self, name: str) -> str:
         return str(self.folder / "bin" / name)
@@ -220,12 +256,19 @@ class SlurmCluster:
         said = self.run("sinfo", "-h", "-N", "-o", "%N %t", check=False)
         return len({line for line in said.splitlines() if line.endswith(" idle")}) == self.nodes
 
+    def _daemon_user(self) -> str:
+        return self.owner or ("slurm" if _is_root() else "")
+
+    def _accounting(self) -> Accounting:
+        user = self._daemon_user() or pwd.getpwuid(os.getuid()).pw_name
+        return Accounting(self.folder, self.port + self.nodes + 2, user)
+
     def _range(self) -> str:
         return f"n[1-{self.nodes}]" if self.nodes > 1 else "n1"
 
     def _lines(self) -> list[str]:
         d, first = self.folder, self.port + 2
-        owner = _daemon_user() or pwd.getpwuid(os.getuid()).pw_name
+        owner = self._daemon_user() or pwd.getpwuid(os.getuid()).pw_name
         ports = f"[{first}-{first + self.nodes - 1}]" if self.nodes > 1 else str(first)
         gres = f" Gres=membw:{self.gres}" if self.gres else ""
         partitions = self.partitions or (
@@ -233,7 +276,7 @@ class SlurmCluster:
             "DefaultTime=60 State=UP OverSubscribe=NO",
         )
         return [
-            "ClusterName=shadowtime",
+            f"ClusterName={CLUSTER}",
             "SlurmctldHost=localhost(127.0.0.1)",
             f"SlurmUser={owner}",
             f"SlurmdUser={'root' if _is_root() else owner}",
@@ -264,7 +307,11 @@ class SlurmCluster:
             "JobAcctGatherType=jobacct_gather/none",
             "JobCompType=jobcomp/filetxt",
             f"JobCompLoc={d}/log/jobcomp.log",
-            "AccountingStorageType=accounting_storage/none",
+            *(
+                self._accounting().slurm_lines()
+                if self.accounting
+                else ["AccountingStorageType=accounting_storage/none"]
+            ),
             "MinJobAge=300",
             "KillWait=5",
             "CompleteWait=0",
@@ -321,10 +368,6 @@ def free_ports(count: int) -> int:
 
 def _is_root() -> bool:
     return os.geteuid() == 0
-
-
-def _daemon_user() -> str:
-    return "slurm" if _is_root() else ""
 
 
 def _as(user: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from shadowtime.trace.sacct_sense import looks_like_id, most, sense
 
 RECOMMENDED = (
     "JobIDRaw,JobID,Cluster,Partition,QOS,Account,User,Submit,Eligible,Start,End,ElapsedRaw,"
-    "Suspended,TimelimitRaw,State,ExitCode,Restarts,Priority,Flags,Reason,NNodes,ReqCPUS,NCPUS,"
+    "Suspended,TimelimitRaw,State,ExitCode,Priority,Flags,Reason,NNodes,ReqCPUS,NCPUS,"
     "ReqMem,ReqTRES,AllocTRES,Constraints,Reservation,NodeList,JobName"
 )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shadowtime.live.bell import Bell
 from shadowtime.live.clock import SystemClock
 from shadowtime.live.loop import Loop, Pace, described
 from shadowtime.live.record import Recorder
@@ -72,9 +74,19 @@ def make_loop(
         pace=pace or Pace(),
         tell=tell,
         record=recorder,
+        bell=bell_of(port.run),
     )
     attach(port, loop)
     return loop
+
+
+_LOG = re.compile(r"^SlurmctldLogFile\s*=\s*(/\S+)", re.MULTILINE)
+
+
+def bell_of(run: Runner) -> Bell | None:
+    """The controller's log as a bell, where the loop runs beside the controller and may see it."""
+    found = _LOG.search(run(("scontrol", "show", "config")).out)
+    return Bell(Path(found[1])) if found and os.access(found[1], os.F_OK) else None
 
 
 def attach(port: SlurmPort, loop: Loop) -> None:

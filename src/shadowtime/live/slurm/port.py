@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shadowtime.errors import UsageError
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.slurm.act import outcome, rows_by_id, start_lines, take_back_lines
+from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.state import Sorted, View, sort_jobs
 from shadowtime.live.slurm.text import (
     SINFO,
@@ -61,6 +62,7 @@ class SlurmPort:
         self._windows: list[Window] = []
         self._windows_at = float("-inf")
         self._since: dict[str, float] = {}
+        self._remembered = Remembered()
 
     def snapshot(self) -> State:
         """What Slurm says now."""
@@ -81,6 +83,7 @@ class SlurmPort:
             details=self._details,
             placed=self.placed,
             stopped=self.stopped,
+            remembered=self._remembered,
         )
         return self.sorted.state
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Ended, PortError, Running, State, Waiting
+from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.text import Detail, parse_gres, parse_tres
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def sort_jobs(
     details: Mapping[str, Detail] | None = None,
     placed: Mapping[str, Place] | None = None,
     stopped: Callable[[str], bool] = lambda job: False,
+    remembered: Remembered | None = None,
 ) -> Sorted:
     """The State in Slurm's rows.
 
@@ -71,12 +73,14 @@ def sort_jobs(
     do not wait yet. Nodes that are drained, down or reserved are no part of the cluster; jobs on
     the others that are not of the partition count, but are not ours.
     """
-    details = details or {}
+    details, placed = details or {}, placed or {}
     ours = [node for node in nodes if view.partition in node.partitions]
     if not ours:
         raise PortError(f"Slurm has no partition {view.partition} with nodes")
     closed = {host for w in windows if w.begin <= now < w.end for host in w.nodes}
     usable = {node.name: node for node in ours if node.usable and node.name not in closed}
+    remembered = remembered or Remembered()
+    remembered.begin([(node.name, node.cpus, node.features) for node in usable.values()])
     waiting: list[Waiting] = []
     running: list[Running] = []
     ended: list[Ended] = []
@@ -93,13 +97,18 @@ def sort_jobs(
                 continue
             why = _not_ours(row, now, stopped)
             if not why:
-                if row.id in (placed or {}) or stopped(row.id):
-                    row = row._replace(wanted="")  # the hosts we named, not its user
-                waiting.append(
-                    _waiting(row, usable, view, detail_of(details, row.id), windows, now)
-                )
+                named = row.id in placed or stopped(row.id)
+                detail = detail_of(details, row.id)
+                known = remembered.get(row, detail, named)
+                if known is None:
+                    # Hosts that we named are not its user's wish.
+                    wish = row._replace(wanted="") if named else row
+                    known = _waiting(wish, usable, view, detail, windows, now)
+                    if not windows and row.eligible <= now:  # else it depends on the time of day
+                        remembered.put(row, detail, named, known)
+                waiting.append(known)
             elif why == RELEASED:
-                place = (placed or {}).get(row.id) or _spread(expand(row.wanted), row.cpus)
+                place = placed.get(row.id) or _spread(expand(row.wanted), row.cpus)
                 released[row.id] = row.submit
                 running.append(_about_to_start(row, place, usable, view, now))
             else:

@@ -1,0 +1,103 @@
+"""How late jobs start on a real Slurm, and whose fault it is: the loop's, or Slurm's own."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.hostlist import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from shadowtime.live.runner import Done, Runner
+
+SCRIPT = """echo "$SLURM_JOB_ID begin $(date +%s.%N) $SLURM_JOB_NODELIST" >> {log}
+sleep {seconds}
+echo "$SLURM_JOB_ID end $(date +%s.%N) $SLURM_JOB_NODELIST" >> {log}"""
+"""A job that writes down when it began and ended, and where."""
+
+
+@dataclass
+class Timed:
+    """A runner that takes the time of every command."""
+
+    run: Runner
+    calls: list[tuple[str, float]] = field(default_factory=list)
+    """Each command with the seconds it took."""
+    released: dict[str, float] = field(default_factory=dict)
+    """When each job was let through, the last time."""
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        began = time.perf_counter()
+        try:
+            return self.run(argv, text=text)
+        finally:
+            self.calls.append((argv[0], time.perf_counter() - began))
+            for line in text.splitlines():
+                if line.startswith("release "):
+                    self.released[line.split()[1]] = time.time()
+
+    def seconds(self) -> float:
+        """What all commands took."""
+        return sum(took for _, took in self.calls)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line of a job: it began or ended at a moment on some nodes."""
+
+    job: str
+    what: str
+    when: float
+    nodes: tuple[str, ...]
+
+
+def marks(log: Path) -> list[Mark]:
+    """What the jobs wrote down."""
+    found = (line.split() for line in log.read_text().splitlines())
+    return [Mark(job, what, float(when), tuple(expand(nodes))) for job, what, when, nodes in found]
+
+
+def ready(begin: Mark, written: Sequence[Mark], submitted: float) -> float:
+    """The first moment at which a job could have begun where it did.
+
+    Its submission, or the end of the last job on one of its nodes. A policy may have had reasons
+    to wait longer (a reservation, a job that had to be stopped): these count as delay here, so
+    look at the median.
+    """
+    ends = [
+        mark.when
+        for mark in written
+        if mark.what == "end" and mark.when < begin.when and set(mark.nodes) & set(begin.nodes)
+    ]
+    return max([submitted, *ends])
+
+
+def delays(
+    written: Sequence[Mark], submitted: Mapping[str, float], released: Mapping[str, float]
+) -> dict[str, float]:
+    """Median and nine tenths of the delays of all starts, in seconds."""
+    last = {mark.job: mark for mark in written if mark.what == "begin"}
+    whole, loop, slurm = [], [], []
+    for job, begin in last.items():
+        free = ready(begin, written, submitted[job])
+        whole.append(begin.when - free)
+        if job in released:
+            loop.append(released[job] - free)
+            slurm.append(begin.when - released[job])
+    found = spread("start_delay", whole)
+    if loop:
+        found |= spread("loop_adds", loop) | spread("slurm_start", slurm)
+    return found
+
+
+def spread(name: str, values: Sequence[float]) -> dict[str, float]:
+    """Median and nine tenths under a name."""
+    return {
+        f"{name}_median_s": round(statistics.median(values), 2),
+        f"{name}_p90_s": round(statistics.quantiles(values, n=10)[-1], 2),
+    }

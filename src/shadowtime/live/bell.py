@@ -1,0 +1,62 @@
+"""A bell: a file the scheduler writes to when something happens, so that nobody need ask often."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shadowtime.live.clock import Clock
+
+LISTEN_EVERY = 0.04
+"""Seconds between two glances at the file; a glance is one system call and no command."""
+
+
+class Bell:
+    """Rings when the scheduler's log grows: a job came, ended, or was started.
+
+    Rules
+    -----
+    It may ring for nothing and it may be missing; both cost time, never correctness: the loop
+    looks after its own pause in any case.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = Path(folder) / "slurmctld.log"
+    ...     bell = Bell(log)
+    ...     bell.hush()
+    ...     before = bell.rang()
+    ...     _ = log.write_text("sched: JobId=7 done")
+    ...     before, bell.rang()
+    (False, True)
+    """
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self._heard = self._sign()
+
+    def hush(self) -> None:
+        """From now on only what is new rings."""
+        self._heard = self._sign()
+
+    def rang(self) -> bool:
+        """True if something was written since."""
+        return self._sign() != self._heard
+
+    def rest(self, clock: Clock, pause: float, *, at_least: float) -> None:
+        """Wait for the bell, but at least and at most so long."""
+        until = clock.now() + pause
+        clock.sleep(min(at_least, pause))
+        while (left := until - clock.now()) > 0 and not self.rang():
+            clock.sleep(min(LISTEN_EVERY, left))
+
+    def _sign(self) -> tuple[int, int, int]:
+        try:
+            found = self.log.stat()
+        except OSError:
+            return (0, 0, 0)
+        return (found.st_ino, found.st_size, found.st_mtime_ns)

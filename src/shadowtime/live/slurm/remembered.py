@@ -1,0 +1,55 @@
+"""Waiting jobs as the last look understood them: of ten thousand lines few are new."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shadowtime.live.port import Waiting
+    from shadowtime.live.slurm.text import Detail, QueueRow
+
+    Known = tuple[QueueRow, Detail | None, bool, Waiting]
+
+
+class Remembered:
+    """What a line of squeue was understood as, for as long as line, details and machine stay.
+
+    Rules
+    -----
+    Rows are compared by identity: the reader gives the same row for the same line. What depends on
+    the time of day must not be put in: jobs beside reservations, or with a begin time ahead.
+
+    Examples
+    --------
+    >>> from shadowtime.live.port import Waiting
+    >>> known, row = Remembered(), object()
+    >>> known.put(row, None, False, Waiting(id="7", submit=0, need=(1,), request=9))
+    >>> known.begin(["n1", "n2"])  # another machine
+    >>> known.get(row, None, False)
+    >>> known.put(row, None, False, Waiting(id="7", submit=0, need=(1,), request=9))
+    >>> known.begin(["n1", "n2"])
+    >>> known.get(row, None, False).id
+    '7'
+    """
+
+    def __init__(self) -> None:
+        self._machine: object = None
+        self._before: dict[int, Known] = {}
+        self._now: dict[int, Known] = {}
+
+    def begin(self, machine: object) -> None:
+        """A new look: what the last one did not see is forgotten, another machine forgets all."""
+        self._before = self._now if machine == self._machine else {}
+        self._machine, self._now = machine, {}
+
+    def get(self, row: QueueRow, detail: Detail | None, named: bool) -> Waiting | None:
+        """The job of a row, if it is known; ``named``: whether we named its hosts."""
+        found = self._before.get(id(row))
+        if found is None or found[0] is not row or found[1] is not detail or found[2] != named:
+            return None
+        self._now[id(row)] = found
+        return found[3]
+
+    def put(self, row: QueueRow, detail: Detail | None, named: bool, job: Waiting) -> None:
+        """Remember what a row was understood as."""
+        self._now[id(row)] = (row, detail, named, job)
