@@ -32,25 +32,35 @@ def installed(cluster: SlurmCluster) -> Installation:
     )
 
 
-def prepare(cluster: SlurmCluster) -> None:
+def prepare(cluster: SlurmCluster, epilog: str) -> None:
     plan = installed(cluster)
     plan.write()
     shutil.copy(plan.folder / "job_submit.lua", cluster.conf.parent / "job_submit.lua")
-    # On the nodes, as root: the user slurm may not be allowed to run this Python.
-    lines = ["JobSubmitPlugins=lua", f"Epilog={plan.folder / 'hperf-epilog.sh'}"]
+    lines = ["JobSubmitPlugins=lua", f"{epilog}={plan.folder / 'hperf-epilog.sh'}"]
     cluster.conf.write_text(cluster.conf.read_text() + "\n".join(lines) + "\n")
     if os.geteuid() == 0:
         for path in [plan.folder, *plan.folder.iterdir()]:
             shutil.chown(path, "slurm", "slurm")
 
 
-@pytest.fixture(scope="module")
-def slurm() -> Iterator[SlurmCluster]:
+@pytest.fixture(scope="module", params=["Epilog", "EpilogSlurmctld"])
+def slurm(request: pytest.FixtureRequest) -> Iterator[SlurmCluster]:
+    """Two nodes; the epilog on the nodes (as root), or at the controller (as SlurmUser).
+
+    SlurmUser is root there, as the user slurm may not be allowed to run this Python.
+    """
     missing = missing_programs()
     require("slurm", not missing, f"Slurm is not installed ({', '.join(missing)})")
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-hperf-"))
+    owner = "root" if request.param == "EpilogSlurmctld" and os.geteuid() == 0 else ""
     try:
-        with slurm_cluster(folder, prepare=prepare, nodes=2, gres=CAPACITY) as cluster:
+        with slurm_cluster(
+            folder,
+            prepare=lambda cluster: prepare(cluster, request.param),
+            nodes=2,
+            gres=CAPACITY,
+            owner=owner,
+        ) as cluster:
             yield cluster
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.cluster import Cluster, Host
 from shadowtime.errors import InputError, UsageError
-from shadowtime.live.guard import guard
+from shadowtime.live.guard import IN_VAIN, guard
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import PortError, Running, Start, State, Stop, Waiting
 from shadowtime.live.record import read_passes
@@ -199,9 +200,22 @@ def test_the_guard_counts_what_a_stopped_job_gives_up() -> None:
     """A preempting start fits where its victim lay, unless the victim may not be stopped."""
     seen = State(now=8, cluster=TWO, waiting=(JOB,), running=(BUSY,))
     assert len(guard([Stop(job="2"), HERE], seen, seen).allowed) == 2
-    foreign = Running(**{**{f: getattr(BUSY, f) for f in BUSY.__slots__}, "ours": False})
+    foreign = replace(BUSY, ours=False)
     left = seen.replace(running=(foreign,))
     assert guard([Stop(job="2"), HERE], seen, left).allowed == ()
+
+
+def test_the_guard_stops_nobody_in_vain() -> None:
+    """One of two victims has just been let through: the other goes on, and the start waits."""
+    wide = Waiting(id="1", submit=0, need=(8,), request=60)
+    beside = Running(id="3", submit=0, need=(4,), request=60, start=1, place=(("n2", 4),))
+    young = replace(BUSY, settled=False)
+    seen = State(now=8, cluster=TWO, waiting=(wide,), running=(BUSY, beside))
+    both = [Stop(job="2"), Stop(job="3"), Start(job="1", place=(("n1", 4), ("n2", 4)))]
+    assert len(guard(both, seen, seen).allowed) == 3
+    found = guard(both, seen, seen.replace(running=(young, beside)))
+    assert found.allowed == ()
+    assert [outcome.why for outcome in found.refused if outcome.decision.job == "3"] == [IN_VAIN]
 
 
 def test_a_broken_state_file_is_never_an_empty_memory(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.cluster import Cluster, Host
+from shadowtime.engine.once import decide
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import Start
@@ -63,14 +64,23 @@ def finish(loop: Loop, *, seconds: float = 120.0) -> None:
     assert time.monotonic() <= until, "the loop did not come to an end"
 
 
+def completed(slurm: SlurmCluster, ids: list[str]) -> list[tuple[str, str, int]]:
+    """Those of these jobs that completed, with their nodes and starts."""
+    wanted = ("-t", "CD", "-j", ",".join(ids), "-o", "%i %N %S")
+    told = slurm.run("squeue", "-h", "-a", *wanted, env=ENVIRONMENT)
+    rows = (line.split() for line in told.splitlines())
+    return [(job, nodes, int(start)) for job, nodes, start in rows]
+
+
 def started(slurm: SlurmCluster, ids: list[str]) -> list[tuple[str, str]]:
     """Which of these jobs completed, with their nodes, in the order of their starts."""
-    run = subprocess.run(
-        ["squeue", "-h", "-a", "-t", "CD", "-j", ",".join(ids), "-o", "%i %N %S"],
-        env={**slurm.env, **ENVIRONMENT}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    rows = [line.split() for line in run.stdout.splitlines()]
-    return [(job, nodes) for job, nodes, _ in sorted(rows, key=lambda r: (int(r[2]), int(r[0])))]
+    rows = sorted(completed(slurm, ids), key=lambda row: (row[2], int(row[0])))
+    return [(job, nodes) for job, nodes, _ in rows]
+
+
+def starts_of(slurm: SlurmCluster, ids: list[str]) -> dict[str, int]:
+    """When each of these jobs started."""
+    return {job: start for job, _, start in completed(slurm, ids)}
 
 
 def assert_decided_alike(folder: Path, policy: str) -> int:
@@ -121,6 +131,30 @@ def test_the_policies_place_and_preempt_as_simulated(
     assert runs == {job: 1 + lost[job] for job in ids}
     assert (policy == "pv-easy") == bool(lost), "only pv-easy preempts, and here it must"
     assert assert_decided_alike(tmp_path, policy) >= len(jobs)
+
+
+def test_lxfw_holds_several_reservations_at_once(queue: SlurmCluster, tmp_path: Path) -> None:
+    """A job that would delay only the second reservation waits; every promise is kept or beaten.
+
+    By the requests the first runs until 120, the second (six nodes) is reserved at 120 and the
+    third (seven) at 240. The fourth would fit now, on two nodes for 300 s, and beside the second,
+    but not before the third; the fifth ends in time.
+    """
+    log = queue.folder / "runs-several.log"
+    jobs = ((5, 6, 2), (6, 5, 2), (7, 4, 1), (2, 4, 5), (2, 3, 1))
+    ids = [submit(queue, log, *job) for job in jobs]
+    finish(loop_over(queue, "lxfw", tmp_path))
+    passes = list(read_passes(tmp_path / "passes.jsonl"))
+    assert {d.job for d in passes[0].decisions} == {ids[0], ids[4]}
+    one = passes[0].decide_again(parse_policy("lxfw(reserve=1)"))
+    assert {d.job for d in one} == {ids[0], ids[3]}, "with one reservation the fourth starts"
+    promised = [decide(parse_policy("lxfw"), p.state, p.memory).promises for p in passes]
+    assert max(len(promises) for promises in promised) >= 2
+    starts = starts_of(queue, ids)
+    for promises in promised:
+        for job, moment in promises.items():
+            assert starts[job] <= moment, f"{job} was promised {moment}"
+    assert Counter(log.read_text().split()) == Counter(ids)
 
 
 def test_shadow_mode_touches_nothing(queue: SlurmCluster, tmp_path: Path) -> None:

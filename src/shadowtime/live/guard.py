@@ -9,9 +9,9 @@ from shadowtime.live.placing import free_of, held_by, portion, room
 from shadowtime.live.port import Outcome, Start
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from shadowtime.live.port import Decision, State
+    from shadowtime.live.port import Decision, State, Stop
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,9 @@ class Guarded:
     refused: tuple[Outcome, ...]
 
 
+IN_VAIN = "the start it was to make room for is not possible now"
+
+
 def guard(decisions: Sequence[Decision], seen: State, fresh: State) -> Guarded:
     """Hold every decision against a fresh snapshot.
 
@@ -29,58 +32,104 @@ def guard(decisions: Sequence[Decision], seen: State, fresh: State) -> Guarded:
     -----
     A job is started only if it still waits and asks for the same as when it was decided on, and
     only on hosts that are usable and have room by the fresh snapshot after all earlier decisions.
-    A job is stopped only if it still runs and may be stopped. Whoever was stopped in this very
-    pass is not started in it: it is not back in the queue yet. Where a stop is refused, the starts
-    that follow find no room. No job is started twice.
+    A job is stopped only if it still runs and may be stopped, and only if the start that follows
+    its stop is possible: nobody loses work in vain. Whoever was stopped in this very pass is not
+    started in it: it is not back in the queue yet. No job is started twice.
     """
-    before = {job.id: job for job in seen.waiting}
-    waits = {job.id: job for job in fresh.waiting}
-    runs = {job.id: job for job in fresh.running}
-    free = free_of(fresh)
-    whole = {host.name: list(host.capacity) for host in fresh.cluster.hosts}
+    look = _Look(seen, fresh)
     allowed: list[Decision] = []
     refused: list[Outcome] = []
-    touched: set[str] = set()
-    for decision in decisions:
-        why = ""
-        if decision.job in touched:
-            why = "it was stopped in this pass and is not back in the queue yet"
-        elif isinstance(decision, Start):
-            job = waits.get(decision.job)
-            if job is None:
-                why = "it runs already" if decision.job in runs else "it does not wait any more"
-            elif job != before.get(decision.job):
-                why = "it was changed after the decision"
-            elif not decision.place:
-                why = "no hosts have room for it as it asks for them"
+    for group in together(decisions):
+        before = look.keep() if len(group) > 1 else None
+        whys = [look.try_one(decision) for decision in group]
+        if before is not None and whys[-1]:
+            look.back_to(before)
+            whys = [why or IN_VAIN for why in whys]
+        for decision, why in zip(group, whys, strict=True):
+            if why:
+                refused.append(Outcome(decision, False, why))
             else:
-                for host, count in decision.place:
-                    if host not in free:
-                        why = f"{host} cannot be used now"
-                        break
-                    need = whole[host] if job.alone else portion(job.need, count)
-                    if not room(free[host], need):
-                        why = f"{host} has no room for it any more"
-                        break
-                else:
-                    for host, count in decision.place:
-                        need = whole[host] if job.alone else portion(job.need, count)
-                        free[host] = [a - b for a, b in zip(free[host], need, strict=True)]
-        else:
-            run = runs.get(decision.job)
-            if run is None:
-                why = "it does not run any more"
-            elif not run.ours:
-                why = "it is not ours to stop"
-            elif not run.settled:
-                why = "it is about to start, or stopping already"
-            else:
-                for host, amounts in held_by(run):
-                    if host in free:
-                        free[host] = [a + b for a, b in zip(free[host], amounts, strict=True)]
-        touched.add(decision.job)
-        if why:
-            refused.append(Outcome(decision, False, why))
-        else:
-            allowed.append(decision)
+                allowed.append(decision)
     return Guarded(tuple(allowed), tuple(refused))
+
+
+def together(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
+    """Stops with the start they make room for, which follows them; everything else by itself.
+
+    Examples
+    --------
+    >>> from shadowtime.live.port import Stop
+    >>> a, b, c = Start(job="a"), Start(job="b"), Start(job="c")
+    >>> made = together([a, Stop(job="x"), Stop(job="y"), b, c, Stop(job="z")])
+    >>> [[decision.job for decision in group] for group in made]
+    [['a'], ['x', 'y', 'b'], ['c'], ['z']]
+    """
+    stops: list[Decision] = []
+    for decision in decisions:
+        if isinstance(decision, Start):
+            yield [*stops, decision]
+            stops = []
+        else:
+            stops.append(decision)
+    for stop in stops:
+        yield [stop]
+
+
+class _Look:
+    """A fresh snapshot that decisions are tried on, one after the other."""
+
+    def __init__(self, seen: State, fresh: State) -> None:
+        self.before = {job.id: job for job in seen.waiting}
+        self.waits = {job.id: job for job in fresh.waiting}
+        self.runs = {job.id: job for job in fresh.running}
+        self.free = free_of(fresh)
+        self.whole = {host.name: list(host.capacity) for host in fresh.cluster.hosts}
+        self.touched: set[str] = set()
+
+    def keep(self) -> tuple[dict[str, list[int]], set[str]]:
+        """Everything that trying changes."""
+        return {host: list(free) for host, free in self.free.items()}, set(self.touched)
+
+    def back_to(self, kept: tuple[dict[str, list[int]], set[str]]) -> None:
+        """As if nothing had been tried since."""
+        self.free, self.touched = kept
+
+    def try_one(self, decision: Decision) -> str:
+        """Why a decision is not possible; empty if it is, and then it counts."""
+        if decision.job in self.touched:
+            return "it was stopped in this pass and is not back in the queue yet"
+        self.touched.add(decision.job)
+        return self._start(decision) if isinstance(decision, Start) else self._stop(decision)
+
+    def _start(self, decision: Start) -> str:
+        job = self.waits.get(decision.job)
+        if job is None:
+            return "it runs already" if decision.job in self.runs else "it does not wait any more"
+        if job != self.before.get(decision.job):
+            return "it was changed after the decision"
+        if not decision.place:
+            return "no hosts have room for it as it asks for them"
+        needs = []
+        for host, count in decision.place:
+            if host not in self.free:
+                return f"{host} cannot be used now"
+            need = self.whole[host] if job.alone else list(portion(job.need, count))
+            if not room(self.free[host], need):
+                return f"{host} has no room for it any more"
+            needs.append((host, need))
+        for host, need in needs:
+            self.free[host] = [a - b for a, b in zip(self.free[host], need, strict=True)]
+        return ""
+
+    def _stop(self, decision: Stop) -> str:
+        run = self.runs.get(decision.job)
+        if run is None:
+            return "it does not run any more"
+        if not run.ours:
+            return "it is not ours to stop"
+        if not run.settled:
+            return "it is about to start, or stopping already"
+        for host, amounts in held_by(run):
+            if host in self.free:
+                self.free[host] = [a + b for a, b in zip(self.free[host], amounts, strict=True)]
+        return ""
