@@ -5,8 +5,9 @@ bandwidth of each node, so jobs slow each other down and ends move.
 
 Readings chosen where the specification leaves room
 ---------------------------------------------------
-- ``job.limit`` is not used: the limit is the request, or the request stretched by the planned
-  penalty (``limit="pf"``); under Slurm it is the request, with the grace after it.
+- ``job.limit`` is used by conservative backfilling alone: elsewhere the limit is the request, or
+  the request stretched by the planned penalty (``limit="pf"``); under Slurm it is the request, with
+  the grace after it.
 - Rates are exact fractions, which is what counting work in 1/L s amounts to. L is taken over
   the demands that up to ``cores`` processes with bandwidths of the workload can make together.
 - Thresholds are whole hundredths (115 is 1.15), so that every comparison is exact.
@@ -15,7 +16,8 @@ Readings chosen where the specification leaves room
 - With a stretched limit that reaches into the reservation the job is placed again without all
   the processors of the reservation; where that fails, s is no candidate.
 - A head that waits for a better start counts as blocked like one that does not fit.
-- ``stretch=window`` and ``resv`` by counts are not here.
+- ``stretch=window`` is not here, and ``resv`` by counts for conservative backfilling alone.
+- Conservative backfilling on nodes is in ``naive_kept.py``.
 - HPerf counts in thousandths of a MB/s, as Slurm counts a resource in whole numbers: a record is
   rounded down to them, the mean of a tag's records up.
 - HPerf with ``record="rate"``: the work done is the mean over the processes, over elapsed time.
@@ -200,17 +202,24 @@ def nothing(*_: object) -> None:
     return None
 
 
+def no_timers(_: NodeWorld) -> list[int]:
+    return []
+
+
 def replay_nodes(
     world: NodeWorld,
     one_pass: Callable[[NodeWorld], None],
     *,
     ended: Callable[[NodeWorld, Execution], None] = nothing,
+    after_ends: Callable[[NodeWorld, list[Execution]], None] = nothing,
     arrived: Callable[[NodeWorld, NodeJob], None] = nothing,
+    timers: Callable[[NodeWorld], list[int]] = no_timers,
 ) -> NodeResult:
-    """Go from instant to instant (1.1); passes at ends and submissions."""
+    """Go from instant to instant (1.1); passes at ends, submissions and timers."""
     coming = list(world.jobs)
     while coming or world.waiting or world.running:
         times = [world.will_end(run) for run in world.running] + [job.submit for job in coming]
+        times += timers(world)
         assert times, "jobs wait and nothing will ever happen"
         world.advance(min(times))
         over = [run for run in world.running if run.done or run.kill_at == world.now]
@@ -219,6 +228,7 @@ def replay_nodes(
             world.end[run.job.id] = world.now
             world.killed[run.job.id] = not run.done
             ended(world, run)
+        after_ends(world, over)
         while coming and coming[0].submit == world.now:
             world.waiting.append(coming.pop(0))
             arrived(world, world.waiting[-1])
@@ -271,6 +281,13 @@ class Table:
     def bucket_starts(self) -> list[int]:
         """Moments after now at which processors become free."""
         return sorted({e.end for e in self.entries if e.end > self.now})
+
+    def room(self, start: int, end: int) -> int:
+        """How many processors a job can have during all of [start, end)."""
+        return len(self.free(start, end))
+
+    def allocation(self, job: NodeJob, start: int, place: Place, limit: str) -> Allocation | None:
+        return allocation_at(self, job, start, place, limit)
 
     def free(self, start: int, end: int) -> list[int]:
         """Processors free during all of [start, end), by index."""
@@ -334,18 +351,18 @@ def allocation_at(
     """The allocation of a job at one start, None if there is no room."""
     assert limit in ("req", "pf")
     free = table.free(start, start + job.request)
-    planned = _placed(table, job, start, place, limit, free)
+    planned = placed(table, job, start, place, limit, free)
     resv = table.reservation
     if planned is None or resv is None:
         return planned
     reaches = start < resv.start < start + planned.limit
     if reaches and set(planned.processors) & set(resv.processors):
         free = [p for p in free if p not in resv.processors]
-        planned = _placed(table, job, start, place, limit, free)
+        planned = placed(table, job, start, place, limit, free)
     return planned
 
 
-def _placed(
+def placed(
     table: Table, job: NodeJob, start: int, place: Place, limit: str, free: list[int]
 ) -> Allocation | None:
     processors = place(table, job, start, free)
@@ -367,7 +384,7 @@ class Search:
     def starts(self, table: Table, job: NodeJob, latest: int | None) -> list[int]:
         """FF's start and all later bucket starts, not after ``latest``."""
         candidates = [table.now, *table.bucket_starts()]
-        room = [s for s in candidates if len(table.free(s, s + job.request)) >= job.procs]
+        room = [s for s in candidates if table.room(s, s + job.request) >= job.procs]
         return [s for s in room if latest is None or s <= latest]
 
     def find(self, table: Table, job: NodeJob, latest: int | None = None) -> Allocation:
@@ -376,7 +393,7 @@ class Search:
     def planned(
         self, table: Table, job: NodeJob, starts: list[int], place: Place
     ) -> list[Allocation]:
-        plans = [allocation_at(table, job, s, place, self.limit) for s in starts]
+        plans = [table.allocation(job, s, place, self.limit) for s in starts]
         return [plan for plan in plans if plan is not None]
 
 

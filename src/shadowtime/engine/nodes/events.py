@@ -13,7 +13,17 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
 from shadowtime.kernel.nodes.rates import conclude, find_end, refresh, set_out, will_end
 from shadowtime.kernel.nodes.table import vacate
-from shadowtime.kernel.registers import BITS, DECISIONS, ENDS, EVENTS, LEARNER, NEVER, NOW, PASSES
+from shadowtime.kernel.registers import (
+    BITS,
+    DECISIONS,
+    ENDED,
+    ENDS,
+    EVENTS,
+    LEARNER,
+    NEVER,
+    NOW,
+    PASSES,
+)
 
 
 @routine
@@ -26,6 +36,7 @@ def advance(s: Any, w: Any, t: Any, r: Any) -> int:
         return DONE
     reg[NOW] = now
     reg[DECISIONS] = 0
+    reg[ENDED] = 0
     carry_out_ends(s, w, t, r, now)
     admit(s, w, now)
     reg[PASSES] += 1
@@ -44,6 +55,8 @@ def carry_out_ends(s: Any, w: Any, t: Any, r: Any, now: int) -> None:
         if w.truth[job, ENDS_AT] != now:
             continue
         w.truth[job, ENDS_AT] = -1
+        s.ended[reg[ENDED]] = job
+        reg[ENDED] += 1
         conclude(t, r, job, now)
         vacate(t, job)
         p = t.job[job, FIRST]

@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.nodes import fields as f
 from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
 
 if TYPE_CHECKING:
+    from shadowtime.kernel.nodes.table import Table
     from shadowtime.policy import Policy
+
+Loop = Callable[[Any, Any, Any], None]
+"""Runs the event loop on (state, world, rates) until it is done."""
+
+
+def loop_of(policy: Policy, table: Table) -> Loop:
+    """The event loop with the right pass: one reservation at most, or one for everybody.
+
+    Passes are imported here, when they are needed: each takes its time to compile.
+    """
+    if isinstance(policy.reserve, reserve.Kept):
+        return conservative_loop(table, compress=policy.reserve.compress)
+    from shadowtime.engine.nodes import passes
+
+    return lambda state, world, rates: passes.run(state, world, table, rates, passes.UNITS)
+
+
+def conservative_loop(table: Table, *, compress: bool) -> Loop:
+    """The loop of promises that outlive the pass; their ledger grows when there is no room."""
+    from shadowtime.engine.nodes import conservative
+    from shadowtime.kernel.nodes.ledger import make_ledger, with_more_room
+
+    par = table.par
+
+    def run(state: Any, world: Any, rates: Any) -> None:
+        ledger = make_ledger(
+            n=len(table.job),
+            nodes=int(par[f.NODES]),
+            cores=int(par[f.CORES]),
+            hinges=int(par[f.HINGES]),
+            compress=compress,
+            costed=bool(par[f.SEARCH] != f.FIRST_FIT or par[f.STRETCHED]),
+        )
+        while conservative.run(state, world, table, rates, ledger) == conservative.ROOM_NEEDED:
+            ledger = with_more_room(ledger, len(ledger.room))
+
+    return run
 
 
 def parameters(policy: Policy) -> dict[int, int]:
@@ -76,9 +115,12 @@ def refuse_nonsense(policy: Policy) -> None:
     if not isinstance(policy.partition, partition.Anywhere):
         raise PolicyError(f"{name}: nodes have no partitions: use partition=anywhere")
     one = isinstance(policy.reserve, reserve.Depth) and policy.reserve == reserve.Depth()
+    if isinstance(policy.reserve, reserve.Kept):
+        refuse_unkept(policy)
+        return
     if not one and not isinstance(policy.reserve, reserve.Nobody):
         raise PolicyError(
-            f"{name}: reserve={policy.reserve} is not defined on nodes: use reserve=1 or none"
+            f"{name}: reserve={policy.reserve} is not defined on nodes: use reserve=1, kept or none"
         )
     parts = (backfill.Never, backfill.InOrder, backfill.ShortestFirst, backfill.Anybody)
     if not isinstance(policy.backfill, parts) or not getattr(policy.backfill, "extra_update", True):
@@ -86,4 +128,18 @@ def refuse_nonsense(policy: Policy) -> None:
     if one == isinstance(policy.backfill, backfill.Anybody):
         raise PolicyError(
             f"{name}: backfill={policy.backfill} and reserve={policy.reserve} do not go together"
+        )
+
+
+def refuse_unkept(policy: Policy) -> None:
+    """Refuse parts with which a promise for good has no meaning."""
+    if not isinstance(policy.backfill, backfill.InOrder) or not policy.backfill.extra_update:
+        raise PolicyError(
+            f"{policy.name}: reserve=kept promises in submission order; use backfill=in-order"
+        )
+    part = policy.place
+    if isinstance(part, place.NodePlace) and (part.limit, part.resv) == ("pf", "counts"):
+        raise PolicyError(
+            f"{policy.name}: a limit stretched by the planned penalty (limit=pf) needs a planned "
+            "place, which reserve=kept with resv=counts does not have; use resv=placed or limit=req"
         )

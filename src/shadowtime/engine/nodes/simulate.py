@@ -13,13 +13,13 @@ from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.nodes.demands import believed, demand_of, work_unit
-from shadowtime.engine.nodes.plan import parameters, thresholds
+from shadowtime.engine.nodes.plan import loop_of, parameters, thresholds
 from shadowtime.errors import ClusterError, PolicyError, UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.nodes import fields as nf
 from shadowtime.kernel.nodes.rates import Rates, make_rates
 from shadowtime.kernel.nodes.table import Table, make_table
-from shadowtime.kernel.registers import EVENTS, NEVER, PASSES, VOLATILE
+from shadowtime.kernel.registers import EVENTS, NEVER, PASSES, SLIPPED, VOLATILE
 from shadowtime.kernel.state import State, build
 from shadowtime.policy import place
 from shadowtime.policy.estimate import Estimate, Requested
@@ -54,8 +54,6 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
         from shadowtime.engine.nodes.slurm_run import simulate_slurm
 
         return simulate_slurm(workload, cluster, policy)
-    from shadowtime.engine.nodes import passes
-
     chosen = parameters(policy) if isinstance(policy, Policy) else {}
     if not chosen:
         raise PolicyError("policies written in Python see pools, not nodes")
@@ -91,12 +89,16 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
         unit=law.unit,
         windows=law.windows,
     )
-    passes.run(state, world, table, rates, passes.UNITS)
+    loop_of(policy, table)(state, world, rates)
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,
         claims=claims_of(policy, workload),
-        counters={**made.counters, "rates_rounded_down": int(not law.exact)},
+        counters={
+            **made.counters,
+            "rates_rounded_down": int(not law.exact),
+            "slipped_promises": int(state.reg[SLIPPED]),
+        },
     )
 
 

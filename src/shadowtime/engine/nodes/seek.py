@@ -1,0 +1,156 @@
+"""Which start a job is promised among all reservations, and where: the place parts (spec 4.6, 4.7).
+
+The starts are now, the ends in the table and, for a job that is asked again, the start it was
+promised; none is later than that one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.nodes.search import allowed, stretch
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.nodes.fields import (
+    BASE,
+    CHEAPEST,
+    COUNTED,
+    FIRST_FIT,
+    LENGTH,
+    NOW,
+    PLAN_START,
+    PROCS,
+    REACH,
+    SEARCH,
+    THETA_FROM,
+    THETA_TO,
+)
+from shadowtime.kernel.nodes.ledger import (
+    BEGIN,
+    ENDS,
+    OTHER,
+    PICK,
+    PIECES,
+    PLAN_MORE,
+    WINDOW,
+    WORDS,
+    place_of,
+)
+from shadowtime.kernel.nodes.placing import NO_ROOM, empty_cost
+from shadowtime.kernel.nodes.spread import (
+    first_room,
+    gather,
+    least_left,
+    lowest,
+    minimax,
+    pick,
+    rooms,
+    within,
+)
+from shadowtime.kernel.registers import NEVER
+
+
+@routine
+def evaluate(b: Any, t: Any, job: int, at: int, begin: int) -> int:
+    """Cost of a job's allocation at a start, which lies in piece ``at``; NO_ROOM if none.
+
+    The allocation is in TAKE, for pick to choose the processors. Where its stretched limit runs
+    into somebody's time there, it is made again among the processors that are free until then.
+    """
+    procs = t.job[job, PROCS]
+    end = begin + t.job[job, LENGTH]
+    if gather(b, WINDOW, at, end) < procs:
+        return NO_ROOM
+    if t.par[COUNTED] != 0 and least_left(b, at, end) < procs:
+        return NO_ROOM
+    while True:
+        rooms(b, t)
+        if t.par[SEARCH] == FIRST_FIT:
+            cost = lowest(b, t, job, at, begin)
+        else:
+            cost = minimax(b, t, job, at, begin)
+        more = stretch(t, job, cost)
+        b.par[PLAN_MORE] = more
+        if more == 0:
+            return cost
+        pick(b, t)
+        count = gather(b, OTHER, at, end + more)
+        if within(b, PICK, OTHER):
+            return cost
+        if count < procs:
+            return NO_ROOM
+        for word in range(b.par[WORDS]):
+            b.mask[WINDOW, word] = b.mask[OTHER, word]
+
+
+@kernel
+def next_start(b: Any, at: int, latest: int) -> int:
+    """The first start behind piece ``at``: an end, at last ``latest`` itself; -1 if none."""
+    at += 1
+    while at < b.par[PIECES] and b.line[BEGIN, at] < latest:
+        if b.line[ENDS, at] != 0:
+            return b.line[BEGIN, at]
+        at += 1
+    return latest if latest < NEVER else -1
+
+
+@routine
+def seek(b: Any, t: Any, job: int, latest: int, before: int) -> bool:
+    """Find the start that the place part prefers to ``latest`` (NEVER: to none), and its plan.
+
+    True if there is one: PLAN_START, PLAN_MORE, and its processors in PICK. Nobody has
+    room before the first start with room, which is sought below ``before``.
+    """
+    par = t.par
+    now = par[NOW]
+    at = first_room(b, t, job, before)
+    if at < 0:
+        return False
+    kind = par[SEARCH]
+    start = b.line[BEGIN, at]
+    near = min(latest, start + t.job[job, REACH])
+    least = empty_cost(t, job)
+    strict = par[THETA_FROM]
+    met = par[THETA_TO]
+    chosen = -1
+    quick = NEVER  # slowness of the start chosen
+    best = -1
+    best_start = -1
+    seen = -1
+    while True:
+        if kind == CHEAPEST and best >= 0 and start > near:
+            break
+        later = par[BASE] * (start - now)
+        if chosen >= 0 and latest == NEVER and later + least > quick:
+            # Every threshold is met in the end: those that are left, by slower starts.
+            met = strict
+            break
+        cost = evaluate(b, t, job, at, start)
+        seen = start
+        if cost != NO_ROOM:
+            if best < 0 or cost < best:
+                best = cost
+                best_start = start
+            if kind == FIRST_FIT or (kind == CHEAPEST and (cost == least or start > near)):
+                break
+            while met > strict and cost <= max(allowed(t, met - 1, job), least):
+                met -= 1
+                if chosen < 0 or later + cost <= quick:
+                    chosen = start
+                    quick = later + cost
+            if kind != CHEAPEST and met == strict:
+                break
+        start = next_start(b, at, latest) if start < latest else -1
+        if start < 0:
+            break
+        at = place_of(b, start)
+    # Who meets a threshold nowhere, or has none, takes what costs least.
+    if best >= 0 and (chosen < 0 or met > strict):
+        if chosen < 0 or par[BASE] * (best_start - now) + best <= quick:
+            chosen = best_start
+    if chosen < 0 or chosen == latest:
+        return False
+    if chosen != seen:
+        evaluate(b, t, job, place_of(b, chosen), chosen)
+    pick(b, t)
+    par[PLAN_START] = chosen
+    return True

@@ -1,0 +1,290 @@
+"""Room and cost of a job's allocation at a start, around all reservations (spec 4.3, 4.4, 4.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.nodes.fields import (
+    CLEAR,
+    CORES,
+    COUNTED,
+    DEMAND,
+    EDGE,
+    HINGES,
+    LAW,
+    LENGTH,
+    NODES,
+    PROCS,
+    ROOM,
+    SPAN,
+    TAKE,
+    TOP,
+    VALUES,
+    WEIGHT,
+    ZERO,
+)
+from shadowtime.kernel.nodes.fields import ENDS as COLUMNS
+from shadowtime.kernel.nodes.ledger import (
+    BEGIN,
+    BITS,
+    COSTED,
+    LEFT,
+    OTHER,
+    PEAK,
+    PICK,
+    PIECES,
+    ROW,
+    WINDOW,
+    WORDS,
+)
+from shadowtime.kernel.nodes.placing import allot, kth
+
+
+@kernel
+def bits_in(word: int) -> int:
+    """How many of 32 bits are set."""
+    word = word - ((word >> 1) & 0x55555555)
+    word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
+    word = (word + (word >> 4)) & 0x0F0F0F0F
+    return ((word * 0x01010101) >> 24) & 0xFF
+
+
+@kernel
+def narrow(b: Any, slot: int, row: int) -> int:
+    """Keep those processors of a slot that are free in a row; how many are left."""
+    count = 0
+    for word in range(b.par[WORDS]):
+        left = b.mask[slot, word] & b.room[row, 1 + word]
+        b.mask[slot, word] = left
+        count += bits_in(left)
+    return count
+
+
+@kernel
+def take_row(b: Any, slot: int, row: int) -> None:
+    """The processors that are free in a row."""
+    for word in range(b.par[WORDS]):
+        b.mask[slot, word] = b.room[row, 1 + word]
+
+
+@routine
+def first_room(b: Any, t: Any, job: int, before: int) -> int:
+    """Place of the first start before an instant with room for a job's request, -1 if none.
+
+    Only cuts need be looked at, and the first with room is now or an end: going back over a start,
+    no processor is lost. Where a window fails in some piece, starts fail up to the last one from
+    which on that piece has too little too.
+    """
+    line = b.line
+    procs = t.job[job, PROCS]
+    length = t.job[job, LENGTH]
+    counted = t.par[COUNTED] != 0
+    pieces = b.par[PIECES]
+    start = 0
+    while start < pieces and line[BEGIN, start] < before:
+        end = line[BEGIN, start] + length
+        at = start
+        missing = 0
+        while at < pieces and line[BEGIN, at] < end:
+            row = line[ROW, at]
+            if b.room[row, LEFT] < procs:
+                missing = 1
+                break
+            if not counted:
+                if at == start:
+                    take_row(b, WINDOW, row)
+                elif narrow(b, WINDOW, row) < procs:
+                    missing = 2
+                    break
+            at += 1
+        if missing == 0:
+            return start
+        if missing == 1:
+            start = at + 1
+            continue
+        take_row(b, OTHER, line[ROW, at])
+        at -= 1
+        while at > start and narrow(b, OTHER, line[ROW, at]) >= procs:
+            at -= 1
+        start = at + 1
+    return -1
+
+
+@kernel
+def gather(b: Any, slot: int, at: int, end: int) -> int:
+    """Processors that are free from a place on until an instant; how many."""
+    take_row(b, slot, b.line[ROW, at])
+    count = narrow(b, slot, b.line[ROW, at])
+    at += 1
+    while at < b.par[PIECES] and b.line[BEGIN, at] < end:
+        count = narrow(b, slot, b.line[ROW, at])
+        at += 1
+    return count
+
+
+@kernel
+def least_left(b: Any, at: int, end: int) -> int:
+    """The fewest free processors from a place on until an instant."""
+    least = b.room[b.line[ROW, at], LEFT]
+    at += 1
+    while at < b.par[PIECES] and b.line[BEGIN, at] < end:
+        least = min(least, b.room[b.line[ROW, at], LEFT])
+        at += 1
+    return least
+
+
+@kernel
+def rooms(b: Any, t: Any) -> None:
+    """Free processors of the window by node (ROOM)."""
+    p = 0
+    cores = t.par[CORES]
+    for node in range(t.par[NODES]):
+        room = 0
+        for _ in range(cores):
+            room += (b.mask[WINDOW, p // BITS] >> (p % BITS)) & 1
+            p += 1
+        t.node[node, ROOM] = room
+
+
+@kernel
+def pick(b: Any, t: Any) -> None:
+    """The lowest free processors of the window on each node, as many as TAKE says."""
+    for word in range(b.par[WORDS]):
+        b.mask[PICK, word] = 0
+    cores = t.par[CORES]
+    for node in range(t.par[TOP]):
+        left = t.node[node, TAKE]
+        p = node * cores
+        while left > 0:
+            if (b.mask[WINDOW, p // BITS] >> (p % BITS)) & 1 != 0:
+                b.mask[PICK, p // BITS] |= 1 << (p % BITS)
+                left -= 1
+            p += 1
+
+
+# ------------------------------------------------------------------------- cost
+@kernel
+def peaks(b: Any, at: int, end: int) -> None:
+    """The most that is drawn on every node from a place on until an instant (row PEAK)."""
+    columns = b.load.shape[1]
+    row = b.line[ROW, at]
+    for k in range(columns):
+        b.load[PEAK, k] = b.load[row, k]
+    at += 1
+    while at < b.par[PIECES] and b.line[BEGIN, at] < end:
+        row = b.line[ROW, at]
+        for k in range(columns):
+            b.load[PEAK, k] = max(b.load[PEAK, k], b.load[row, k])
+        at += 1
+
+
+@kernel
+def clear_of_cost(b: Any, t: Any, node: int, job: int) -> int:
+    """How many processes of a job cost nothing on a node, of the room there is."""
+    clear = t.node[node, ROOM]
+    hinges = t.par[HINGES]
+    for h in range(hinges):
+        below = t.par[LAW + 2 * h + EDGE] - b.load[PEAK, node * hinges + h]
+        if below < 0:
+            return 0
+        each = t.job[job, DEMAND + h]
+        if clear * each > below:
+            clear = below // each
+    return clear
+
+
+@routine
+def cost_on(b: Any, t: Any, node: int, count: int, job: int, at: int, begin: int) -> int:
+    """Cost of so many processes on a node from ``begin``, in piece ``at``, for the job's span."""
+    hinges = t.par[HINGES]
+    end = begin + t.job[job, SPAN]
+    total = 0
+    while begin < end:
+        until = end
+        if at + 1 < b.par[PIECES]:
+            until = min(end, b.line[BEGIN, at + 1])
+        row = b.line[ROW, at]
+        over = 0
+        for h in range(hinges):
+            drawn = b.load[row, node * hinges + h] + count * t.job[job, DEMAND + h]
+            over += t.par[LAW + 2 * h + WEIGHT] * max(0, drawn - t.par[LAW + 2 * h + EDGE])
+        total += (until - begin) * over
+        begin = until
+        at += 1
+    return total
+
+
+@kernel
+def is_idle(b: Any, t: Any, node: int) -> bool:
+    """True if nobody draws anything on a node in the window: such nodes cost the same."""
+    for h in range(t.par[HINGES]):
+        if b.load[PEAK, node * t.par[HINGES] + h] != 0:
+            return False
+    return True
+
+
+@routine
+def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
+    """Cost of the best spread over the rooms: TAKE is filled (placing.py says how)."""
+    nodes = t.par[NODES]
+    procs = t.job[job, PROCS]
+    peaks(b, at, begin + t.job[job, SPAN])
+    clear = 0
+    for node in range(nodes):
+        some = clear_of_cost(b, t, node, job)
+        t.node[node, CLEAR] = some
+        clear += some
+        if clear >= procs:
+            t.par[TOP] = node + 1
+            allot(t, job, ZERO)
+            return 0
+    t.par[TOP] = nodes
+    column = COLUMNS + (2 + t.par[HINGES]) * t.par[CORES]
+    idle = -1
+    count = ZERO
+    for node in range(nodes):
+        room = t.node[node, ROOM]
+        some = t.node[node, CLEAR]
+        if room == some:
+            continue
+        alike = is_idle(b, t, node)
+        for k in range(some, room):
+            if alike and idle >= 0 and k < t.node[idle, ROOM]:
+                cost = t.node[idle, column + k]
+            else:
+                cost = cost_on(b, t, node, k + 1, job, at, begin)
+            t.node[node, column + k] = cost
+            t.list[VALUES, count] = cost
+            count += 1
+        if alike and (idle < 0 or room > t.node[idle, ROOM]):
+            idle = node
+    worst = kth(t, count, procs - clear - 1)
+    allot(t, job, worst)
+    return worst
+
+
+@routine
+def lowest(b: Any, t: Any, job: int, at: int, begin: int) -> int:
+    """Cost of the lowest processors (first fit): TAKE is filled."""
+    left = t.job[job, PROCS]
+    worst = 0
+    node = 0
+    while left > 0:
+        take = min(left, t.node[node, ROOM])
+        t.node[node, TAKE] = take
+        left -= take
+        if take > 0 and b.par[COSTED] != 0:
+            worst = max(worst, cost_on(b, t, node, take, job, at, begin))
+        node += 1
+    t.par[TOP] = node
+    return worst
+
+
+@kernel
+def within(b: Any, slot: int, other: int) -> bool:
+    """True if all processors of a slot are in the other."""
+    for word in range(b.par[WORDS]):
+        if b.mask[slot, word] & ~b.mask[other, word] != 0:
+            return False
+    return True
