@@ -11,7 +11,7 @@ import sys
 
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
-from shadowtime.testing import small_host_worlds, small_worlds
+from shadowtime.testing import small_host_worlds, small_node_worlds, small_worlds
 
 POLICIES = [
     "fcfs",
@@ -30,11 +30,19 @@ POLICIES = [
 
 ON_HOSTS = ["easy", "lxfw(reserve=3)", "part-l-sm", "part-l-a"]
 
+ON_NODES = [
+    "conservative",
+    "conservative(place=first-fit, compress=no)",
+    "conservative(place=less-consume)",
+    "conservative(place=least-slowdown)",
+]
+
 
 def digests() -> dict[str, str]:
     """A digest of starts, reasons, promises and kills by policy."""
     on_hosts = {f"{name} on hosts": digest(name, small_host_worlds()) for name in ON_HOSTS}
-    return {name: digest(name, small_worlds()) for name in POLICIES} | on_hosts
+    on_nodes = {f"{name} on nodes": digest(name, small_node_worlds()) for name in ON_NODES}
+    return {name: digest(name, small_worlds()) for name in POLICIES} | on_hosts | on_nodes
 
 
 def digest(policy: str, worlds: list) -> str:

@@ -60,6 +60,7 @@ def as_workload(jobs: list[NodeJob]) -> Workload:
         run=[j.run for j in jobs],
         procs=[j.procs for j in jobs],
         request=[j.request for j in jobs],
+        limit=[j.limit for j in jobs],
         job_id=[j.id for j in jobs],
         extra={"bandwidth": np.array([j.bandwidth for j in jobs])},
     )

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from shadowtime.policy import catalogue
+from shadowtime.policy import catalogue, parse_policy
 from shadowtime.testing import CHECKS
+
+ON_NODES = [
+    "easy-sjbf(place=first-fit)",
+    "easy-sjbf(place=less-consume)",
+    "conservative(place=first-fit)",
+    "conservative(place=less-consume)",
+    "conservative(place=less-consume(threshold=1.15))",
+    "conservative(place=less-consume(limit=pf), compress=no)",
+]
+"""Policies that plan on nodes are checked there too."""
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
@@ -13,3 +23,10 @@ from shadowtime.testing import CHECKS
 def test_policy_conforms(policy, check):
     """Registered policies get these for free."""
     check(lambda: policy)
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+@pytest.mark.parametrize("policy", ON_NODES)
+def test_policy_conforms_on_nodes(policy, check):
+    """The place parts under EASY and under conservative backfilling."""
+    check(lambda: parse_policy(policy))

@@ -41,7 +41,7 @@ def test_work_is_conserved(world: tuple[list[NodeJob], Machine]) -> None:
     """Second by second, progress on every node adds up to the run time just when a job ends."""
     jobs, machine = world
     jobs = sorted(jobs, key=lambda job: job.priority)
-    for policy in (FF, "rua"):
+    for policy in (FF, "rua", *(f"conservative(place={place})" for place in PLACES[:3])):
         made = simulated(jobs, machine, policy)
         if made.counters["rates_rounded_down"]:
             continue  # demands without a common unit: the schedule says so

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shadowtime.schedule.check import Report
+    from shadowtime.cluster import Cluster
     from shadowtime.workload import Workload
 
 STYLE = {"proved": ("✓", "green"), "violated": ("✗", "bold red"), "not made": ("-", "dim")}
@@ -73,7 +74,7 @@ def command(
     names = dict(_renamed(column) for column in columns)
     plan = read(schedule, names=names or None)
     workload, machine = load(trace, cluster, Cleaning(**cleaning))
-    report = check(plan, workload, machine, claims=_claims(claims, policy, workload))
+    report = check(plan, workload, machine, claims=_claims(claims, policy, workload, machine))
     if as_json:
         options.print_json(_as_object(schedule, report))
     else:
@@ -89,7 +90,7 @@ def _renamed(text: str) -> tuple[str, str]:
 
 
 def _claims(
-    named: tuple[str, ...], policy: str | None, workload: Workload
+    named: tuple[str, ...], policy: str | None, workload: Workload, machine: Cluster
 ) -> tuple[str, ...] | None:
     """What is to be proved besides; None leaves it to the schedule."""
     if policy is None:
@@ -97,7 +98,8 @@ def _claims(
     from shadowtime.engine.claims import claims_of
     from shadowtime.policy import parse_policy
 
-    return (*named, *claims_of(parse_policy(policy), workload))
+    contended = machine.shape == "nodes"
+    return (*named, *claims_of(parse_policy(policy), workload, contended=contended))
 
 
 def _as_object(schedule: str, report: Report) -> dict[str, Any]:

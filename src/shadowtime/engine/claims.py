@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 
-def claims_of(policy: Policy, workload: Workload) -> tuple[str, ...]:
+def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) -> tuple[str, ...]:
     """The claims of a policy: no more than what holds on every workload like this one.
 
     Rules
     -----
+    ``contended``: jobs slow each other down, so that any of them may run until its limit.
     Every claim is about the order of submission, so a policy with another order makes none, and
     neither does one that restricts where jobs may go.
 
@@ -45,22 +46,26 @@ def claims_of(policy: Policy, workload: Workload) -> tuple[str, ...]:
         # What is measured is not what is drawn: only a declared demand is a limit that holds.
         declared = not isinstance(policy.estimate, estimate.ByTag)
         return (WITHIN_SHARED,) if declared and "bandwidth" in workload.extra else ()
+    anywhere = isinstance(policy.place, place.BestFit) or (
+        # Promises for good are kept wherever they were planned.
+        isinstance(policy.place, place.NodePlace) and isinstance(policy.reserve, reserve.Kept)
+    )
     in_arrival_order = (
         isinstance(policy.order, order.Fcfs)
-        and isinstance(policy.place, place.BestFit)
+        and anywhere
         and isinstance(policy.partition, partition.Anywhere)
     )
-    return tuple(_claims(policy, workload)) if in_arrival_order else ()
+    return tuple(_claims(policy, workload, contended)) if in_arrival_order else ()
 
 
-def _claims(policy: Policy, workload: Workload) -> Iterator[str]:
+def _claims(policy: Policy, workload: Workload, contended: bool) -> Iterator[str]:
     yield QUEUE_BY_ARRIVAL
     # Promises to later jobs may keep the first waiting one from what is free.
     if not isinstance(policy.reserve, reserve.Kept):
         yield HEAD_NEVER_IDLE
     if isinstance(policy.backfill, backfill.Never):
         yield ARRIVAL_ORDER
-    kept = keeps_promises(policy, workload)
+    kept = keeps_promises(policy, workload, contended=contended)
     if kept:
         yield PROMISES_KEPT
     fair = isinstance(policy.preempt, preempt.ShadowLoad)
@@ -73,14 +78,15 @@ def _claims(policy: Policy, workload: Workload) -> Iterator[str]:
         yield NO_RESERVATION_VIOLATION
 
 
-def keeps_promises(policy: Policy, workload: Workload) -> bool:
+def keeps_promises(policy: Policy, workload: Workload, *, contended: bool = False) -> bool:
     """A promise holds if nobody outlives its estimate and nobody is let in at its expense.
 
     That is so for a reservation that backfilling respects exactly, for promises made for good,
     and for one that counts on stopping whoever stands in the way.
     """
+    longest = workload.limit if contended else workload.effective_run
     careful = isinstance(policy.estimate, estimate.Requested | estimate.Actual) and bool(
-        (workload.effective_run <= workload.request).all()
+        (longest <= workload.request).all()
     )
     if isinstance(policy.reserve, reserve.Sunny):
         return careful and isinstance(policy.preempt, preempt.ShadowLoad)

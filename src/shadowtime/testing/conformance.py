@@ -13,8 +13,10 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.policy.partition import ByClass
+from shadowtime.policy.place import NodePlace
 from shadowtime.schedule.check import check
 from shadowtime.testing.host_worlds import small_host_worlds
+from shadowtime.testing.node_worlds import small_node_worlds
 from shadowtime.testing.worlds import World, small_worlds
 
 Maker = Callable[[], Any]
@@ -22,15 +24,23 @@ Maker = Callable[[], Any]
 
 
 def worlds_for(policy: Any) -> list[World]:
-    """Worlds of the shape that a policy needs: hosts if it divides them among classes."""
+    """Worlds of the shape that a policy needs.
+
+    Hosts if it divides them among classes; nodes too if it plans on them.
+    """
     part = getattr(policy, "partition", None)
     if isinstance(part, ByClass):
         return small_host_worlds(one=part.hosts, above=part.above, hours=part.hours)
+    if isinstance(getattr(policy, "place", None), NodePlace):
+        return small_worlds() + small_node_worlds()
     return small_worlds()
 
 
 def every_job_runs_once(make: Maker) -> None:
-    """Every job starts, not before its submission, and runs for its time."""
+    """Every job starts, not before its submission, and runs for its time.
+
+    On nodes that is its run time and what its neighbours cost it, or its limit.
+    """
     for name, workload, cluster in worlds_for(make()):
         schedule = simulate(workload, cluster, make())
         early = np.flatnonzero(schedule.start < workload.submit)
@@ -38,7 +48,10 @@ def every_job_runs_once(make: Maker) -> None:
             f"{name}: job {schedule.job_id[early[0]]} starts before its submission"
         )
         ran = schedule.end - schedule.start
-        wrong = np.flatnonzero(ran != workload.effective_run)
+        due = workload.effective_run
+        if schedule.penalised is not None and schedule.limit is not None:
+            due = np.where(schedule.killed == 1, schedule.limit, workload.run + schedule.penalised)
+        wrong = np.flatnonzero(ran != due)
         assert not len(wrong), f"{name}: job {schedule.job_id[wrong[0]]} ran for {ran[wrong[0]]} s"
 
 

@@ -8,14 +8,15 @@ limits a job gains only from processors that came free since it was placed, so f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.passes import choose_threshold, greet, move_overdue
-from shadowtime.engine.nodes.seek import evaluate, seek
+from shadowtime.engine.nodes.seek import assess, seek
 from shadowtime.kernel import fields
 from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.nodes.booking import change, count_by_node, free_slot, get_slot
 from shadowtime.kernel.nodes.fields import (
     BY_LOAD,
     CORES,
@@ -62,16 +63,12 @@ from shadowtime.kernel.nodes.ledger import (
     SOONEST,
     UNTIL,
     WORDS,
-    change,
     clear,
-    count_by_node,
     forget_past,
-    free_slot,
-    get_slot,
     lacks_room,
     place_of,
 )
-from shadowtime.kernel.nodes.spread import gather, least_left, pick, within
+from shadowtime.kernel.nodes.spread import first_room, gather, least_left, pick, within
 from shadowtime.kernel.nodes.table import end_at, enlist, job_at, join_line
 from shadowtime.kernel.queue import dequeue, first_waiting, next_waiting
 from shadowtime.kernel.registers import (
@@ -97,8 +94,20 @@ WIDTH = fields.PROCS
 """Row of the queue's mirrors."""
 
 
+class Units(NamedTuple):
+    """What the pass calls through pointers."""
+
+    change: Any
+    first_room: Any
+    assess: Any
+    seek: Any
+
+
+UNITS = Units(change, first_room, assess, seek)
+
+
 @entry
-def run(s: Any, w: Any, t: Any, r: Any, b: Any) -> int:
+def run(s: Any, w: Any, t: Any, r: Any, b: Any, k: Any) -> int:
     """The event loop with this pass."""
     while True:
         if b.par[RESUME] == 0 and advance(s, w, t, r) != PASS_DUE:
@@ -109,28 +118,28 @@ def run(s: Any, w: Any, t: Any, r: Any, b: Any) -> int:
             return ROOM_NEEDED
         t.par[TABLE_NOW] = s.reg[NOW]
         greet(s, t)
-        decide(s, t, b)
+        decide(s, t, b, k)
         carry_out_starts(s, w, t, r)
 
 
 @routine
-def decide(s: Any, t: Any, b: Any) -> None:
+def decide(s: Any, t: Any, b: Any, k: Any) -> None:
     """One pass."""
     now = s.reg[NOW]
     forget_past(b, now)
-    early = book_out_ended(s, t, b, now)
+    early = book_out_ended(s, t, b, k, now)
     if t.par[BY_LOAD] != 0:
         choose_threshold(t)
     if s.reg[VOLATILE] != 0 and t.par[RUNNING] > 0 and end_at(t, ZERO) <= now:
         move_overdue(t)
-        rebuild(s, t, b)
+        rebuild(s, t, b, k)
     if early and b.par[COMPRESS] != 0:
-        compress(s, t, b)
+        compress(s, t, b, k)
     for job in range(s.reg[FRESH], s.reg[ARRIVED]):
         get_slot(b, job)
-        promise_anew(t, b, job)
+        promise_anew(t, b, k, job)
         s.job[job, PROMISED] = b.job[job, DUE]
-    start_due(s, t, b, now)
+    start_due(s, t, b, k, now)
     s.reg[WAKE] = b.par[SOONEST]
 
 
@@ -148,10 +157,10 @@ def length_of(t: Any, b: Any, job: int) -> int:
 
 
 @kernel
-def book(t: Any, b: Any, job: int, sign: int) -> None:
+def book(t: Any, b: Any, k: Any, job: int, sign: int) -> None:
     """Book a waiting job's reservation in (sign -1) or out (1)."""
     due = b.job[job, DUE]
-    change(b, t, job, due, due + length_of(t, b, job), sign, held(t))
+    k.change(b, t, job, due, due + length_of(t, b, job), sign, held(t))
     if sign < 0:
         b.par[SOONEST] = min(b.par[SOONEST], due)
 
@@ -166,22 +175,22 @@ def write_plan(t: Any, b: Any, job: int) -> None:
 
 
 @kernel
-def promise_anew(t: Any, b: Any, job: int) -> None:
+def promise_anew(t: Any, b: Any, k: Any, job: int) -> None:
     """Promise a job the start that its place part finds around everybody else."""
-    seek(b, t, job, NEVER, NEVER)
+    k.seek(b, t, k.first_room, k.assess, job, ZERO, NEVER, NEVER)
     write_plan(t, b, job)
-    book(t, b, job, -1)
+    book(t, b, k, job, -1)
 
 
 @kernel
-def book_out_ended(s: Any, t: Any, b: Any, now: int) -> bool:
+def book_out_ended(s: Any, t: Any, b: Any, k: Any, now: int) -> bool:
     """Free what early ends leave of their time in the table; True if there was one."""
     early = False
     for i in range(s.reg[ENDED]):
         job = s.ended[i]
         until = b.job[job, UNTIL]
         if until > now:
-            change(b, t, job, now, until, 1, COUNT | PLACE)
+            k.change(b, t, job, now, until, 1, COUNT | PLACE)
             b.par[GAIN] = max(b.par[GAIN], until)
             early = True
         free_slot(b, job)
@@ -200,7 +209,7 @@ def widest_before(b: Any, before: int) -> int:
 
 
 @routine
-def compress(s: Any, t: Any, b: Any) -> None:
+def compress(s: Any, t: Any, b: Any, k: Any) -> None:
     """One sweep in submit order: every job to the start its place part now finds, never later."""
     by_gain = t.par[SEARCH] == LOWEST and t.par[STRETCHED] == 0
     gain = b.par[GAIN] if by_gain else NEVER
@@ -215,22 +224,24 @@ def compress(s: Any, t: Any, b: Any) -> None:
                 continue
             due = b.job[job, DUE]
             before = min(due, gain)
-            if t.job[job, PROCS] > widest_before(b, before):
+            # With its own time left aside: who finds no room so finds none.
+            at = k.first_room(b, t, job, ZERO, before, due)
+            if at < 0:
                 continue
             freed = due + length_of(t, b, job)
-            book(t, b, job, 1)
-            if seek(b, t, job, due, before):
+            book(t, b, k, job, 1)
+            if k.seek(b, t, k.first_room, k.assess, job, at, due, before):
                 write_plan(t, b, job)
                 moved_until = max(moved_until, freed)
                 gain = max(gain, moved_until)
-            book(t, b, job, -1)
+            book(t, b, k, job, -1)
             widest = widest_before(b, gain)
     # What later jobs gave up in this sweep is all that earlier ones have not been asked about.
     b.par[GAIN] = moved_until
 
 
 @routine
-def rebuild(s: Any, t: Any, b: Any) -> None:
+def rebuild(s: Any, t: Any, b: Any, k: Any) -> None:
     """Somebody has outlived its end in the table: book everything anew.
 
     In submit order, reservations that still hold around the running jobs stay; those that do not
@@ -242,19 +253,19 @@ def rebuild(s: Any, t: Any, b: Any) -> None:
     for at in range(t.par[RUNNING]):
         job = job_at(t, at)
         b.job[job, UNTIL] = end_at(t, at)
-        change(b, t, job, now, end_at(t, at), -1, COUNT | PLACE)
+        k.change(b, t, job, now, end_at(t, at), -1, COUNT | PLACE)
     fresh = s.reg[FRESH]
     job = first_waiting(s)
     while 0 <= job < fresh:
         if still_holds(t, b, job):
-            book(t, b, job, -1)
+            book(t, b, k, job, -1)
         else:
             b.job[job, DUE] = -1
         job = next_waiting(s, job + 1)
     job = first_waiting(s)
     while 0 <= job < fresh:
         if b.job[job, DUE] < 0:
-            promise_anew(t, b, job)
+            promise_anew(t, b, k, job)
             s.reg[SLIPPED] += 1
         job = next_waiting(s, job + 1)
     b.par[GAIN] = NEVER
@@ -274,7 +285,7 @@ def still_holds(t: Any, b: Any, job: int) -> bool:
 
 # ------------------------------------------------------------------------- starts
 @routine
-def start_due(s: Any, t: Any, b: Any, now: int) -> None:
+def start_due(s: Any, t: Any, b: Any, k: Any, now: int) -> None:
     """Start who is due now; without compression also whose place part would have it now."""
     head = first_waiting(s)
     if head < 0:
@@ -292,12 +303,12 @@ def start_due(s: Any, t: Any, b: Any, now: int) -> None:
         for job in range(block * BLOCK, min(arrived, block * BLOCK + BLOCK)):
             if s.wait[WIDTH, job] == BIG:
                 continue
-            if b.job[job, DUE] == now or may_start_early(t, b, job, now):
+            if b.job[job, DUE] == now or may_start_early(t, b, k, job, now):
                 # The reason of whoever starts behind a job that stays is known at once.
                 s.job[job, REASON] = BACKFILLED
                 if head < 0:
                     s.job[job, REASON] = HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED
-                begin(s, t, b, job, now)
+                begin(s, t, b, k, job, now)
                 continue
             soonest = min(soonest, b.job[job, DUE])
             if head < 0:
@@ -315,30 +326,32 @@ def block_head(s: Any, head: int, now: int) -> None:
 
 
 @kernel
-def may_start_early(t: Any, b: Any, job: int, now: int) -> bool:
+def may_start_early(t: Any, b: Any, k: Any, job: int, now: int) -> bool:
     """Without compression: the place part, asked again, answers now; the job is booked so."""
     if b.par[COMPRESS] != 0 or b.room[b.line[ROW, 0], LEFT] < t.job[job, PROCS]:
         return False
-    book(t, b, job, 1)
-    sooner = seek(b, t, job, b.job[job, DUE], b.job[job, DUE]) and t.par[PLAN_START] == now
+    book(t, b, k, job, 1)
+    due = b.job[job, DUE]
+    sooner = k.seek(b, t, k.first_room, k.assess, job, ZERO, due, due)
+    sooner = sooner and t.par[PLAN_START] == now
     if sooner:
         write_plan(t, b, job)
-    book(t, b, job, -1)
+    book(t, b, k, job, -1)
     return sooner
 
 
 @routine
-def begin(s: Any, t: Any, b: Any, job: int, now: int) -> None:
+def begin(s: Any, t: Any, b: Any, k: Any, job: int, now: int) -> None:
     """Start a job now; where reservations are counted, its place is chosen now."""
     until = now + length_of(t, b, job)
     slot = b.job[job, SLOT]
     if t.par[COUNTED] != 0:
-        book(t, b, job, 1)
-        evaluate(b, t, job, ZERO, now)
+        book(t, b, k, job, 1)
+        k.assess(b, t, job, ZERO, now)
         pick(b, t)
         for word in range(b.par[WORDS]):
             b.mask[slot, word] = b.mask[PICK, word]
-        change(b, t, job, now, until, -1, COUNT | PLACE)
+        k.change(b, t, job, now, until, -1, COUNT | PLACE)
     b.job[job, UNTIL] = until
     claim(t, b, job, until)
     enlist(t, job, until)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shadowtime.kernel.nodes.table import Table
     from shadowtime.policy import Policy
 
-Loop = Callable[[Any, Any, Any], None]
+Loop = Callable[[Any, Any, Any], int]
 """Runs the event loop on (state, world, rates) until it is done."""
 
 
@@ -32,12 +32,13 @@ def loop_of(policy: Policy, table: Table) -> Loop:
 
 def conservative_loop(table: Table, *, compress: bool) -> Loop:
     """The loop of promises that outlive the pass; their ledger grows when there is no room."""
+    from shadowtime.engine.events import ROOM_NEEDED
     from shadowtime.engine.nodes import conservative
     from shadowtime.kernel.nodes.ledger import make_ledger, with_more_room
 
     par = table.par
 
-    def run(state: Any, world: Any, rates: Any) -> None:
+    def run(state: Any, world: Any, rates: Any) -> int:
         ledger = make_ledger(
             n=len(table.job),
             nodes=int(par[f.NODES]),
@@ -46,8 +47,12 @@ def conservative_loop(table: Table, *, compress: bool) -> Loop:
             compress=compress,
             costed=bool(par[f.SEARCH] != f.FIRST_FIT or par[f.STRETCHED]),
         )
-        while conservative.run(state, world, table, rates, ledger) == conservative.ROOM_NEEDED:
+        units = conservative.UNITS
+        done = conservative.run(state, world, table, rates, ledger, units)
+        while done == ROOM_NEEDED:
             ledger = with_more_room(ledger, len(ledger.room))
+            done = conservative.run(state, world, table, rates, ledger, units)
+        return done
 
     return run
 

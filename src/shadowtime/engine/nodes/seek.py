@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.nodes.search import allowed, stretch
-from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.nodes.fields import (
     BASE,
     CHEAPEST,
@@ -23,21 +23,24 @@ from shadowtime.kernel.nodes.fields import (
     SEARCH,
     THETA_FROM,
     THETA_TO,
+    THRESHOLD,
 )
 from shadowtime.kernel.nodes.ledger import (
     BEGIN,
+    CAP,
     ENDS,
     OTHER,
     PICK,
     PIECES,
     PLAN_MORE,
+    UNCAPPED,
     WINDOW,
     WORDS,
     place_of,
 )
+from shadowtime.kernel.nodes.ledger_pointers import ASSESS, SEEK, pointer
 from shadowtime.kernel.nodes.placing import NO_ROOM, empty_cost
 from shadowtime.kernel.nodes.spread import (
-    first_room,
     gather,
     least_left,
     lowest,
@@ -49,12 +52,13 @@ from shadowtime.kernel.nodes.spread import (
 from shadowtime.kernel.registers import NEVER
 
 
-@routine
-def evaluate(b: Any, t: Any, job: int, at: int, begin: int) -> int:
+@pointer(ASSESS)
+def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     """Cost of a job's allocation at a start, which lies in piece ``at``; NO_ROOM if none.
 
     The allocation is in TAKE, for pick to choose the processors. Where its stretched limit runs
     into somebody's time there, it is made again among the processors that are free until then.
+    A cost of CAP or more only says that: it is no less with fewer processors to choose from.
     """
     procs = t.job[job, PROCS]
     end = begin + t.job[job, LENGTH]
@@ -70,7 +74,7 @@ def evaluate(b: Any, t: Any, job: int, at: int, begin: int) -> int:
             cost = minimax(b, t, job, at, begin)
         more = stretch(t, job, cost)
         b.par[PLAN_MORE] = more
-        if more == 0:
+        if more == 0 or cost >= b.par[CAP]:
             return cost
         pick(b, t)
         count = gather(b, OTHER, at, end + more)
@@ -93,16 +97,18 @@ def next_start(b: Any, at: int, latest: int) -> int:
     return latest if latest < NEVER else -1
 
 
-@routine
-def seek(b: Any, t: Any, job: int, latest: int, before: int) -> bool:
+@pointer(SEEK)
+def seek(
+    b: Any, t: Any, first_room: Any, assess: Any, job: int, at: int, latest: int, before: int
+) -> bool:
     """Find the start that the place part prefers to ``latest`` (NEVER: to none), and its plan.
 
-    True if there is one: PLAN_START, PLAN_MORE, and its processors in PICK. Nobody has
-    room before the first start with room, which is sought below ``before``.
+    True if there is one: PLAN_START, PLAN_MORE, and its processors in PICK. The first start with
+    room is sought from place ``at`` on and before an instant.
     """
     par = t.par
     now = par[NOW]
-    at = first_room(b, t, job, before)
+    at = first_room(b, t, job, at, before, NEVER)
     if at < 0:
         return False
     kind = par[SEARCH]
@@ -124,9 +130,17 @@ def seek(b: Any, t: Any, job: int, latest: int, before: int) -> bool:
             # Every threshold is met in the end: those that are left, by slower starts.
             met = strict
             break
-        cost = evaluate(b, t, job, at, start)
+        cap = UNCAPPED
+        if kind == CHEAPEST and best >= 0:
+            cap = best
+        elif kind == THRESHOLD and (best >= 0 or latest == NEVER):
+            cap = max(allowed(t, met - 1, job), least) + 1
+            if latest < NEVER:
+                cap = max(cap, best)
+        b.par[CAP] = cap
+        cost = assess(b, t, job, at, start)
         seen = start
-        if cost != NO_ROOM:
+        if cost != NO_ROOM and cost < cap:
             if best < 0 or cost < best:
                 best = cost
                 best_start = start
@@ -149,8 +163,9 @@ def seek(b: Any, t: Any, job: int, latest: int, before: int) -> bool:
             chosen = best_start
     if chosen < 0 or chosen == latest:
         return False
+    b.par[CAP] = UNCAPPED
     if chosen != seen:
-        evaluate(b, t, job, place_of(b, chosen), chosen)
+        assess(b, t, job, place_of(b, chosen), chosen)
     pick(b, t)
     par[PLAN_START] = chosen
     return True

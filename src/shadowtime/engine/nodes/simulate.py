@@ -93,7 +93,7 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,
-        claims=claims_of(policy, workload),
+        claims=claims_of(policy, workload, contended=len(law.hinges) > 0),
         counters={
             **made.counters,
             "rates_rounded_down": int(not law.exact),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.nodes.fields import CORES, DEMAND, HINGES, NODES, PROCS, TAKE, TOP
+from shadowtime.kernel.nodes.fields import CORES, NODES
 from shadowtime.kernel.registers import NEVER
 
 # Registers.
@@ -39,6 +39,8 @@ SLOTS = 8
 """Slots that are not in use."""
 PLAN_MORE = 9
 """Seconds by which the plan at hand stretches the job's limit."""
+CAP = 10
+"""Costs from this on are all the same to who asks: they need not be worked out to the end."""
 
 # The line of time, by place.
 BEGIN = 0
@@ -76,6 +78,8 @@ UNUSED_SLOTS = 1
 PEAK = 0
 """The row of demand that belongs to no piece: the most that is drawn in the window at hand."""
 
+UNCAPPED = 1 << 62
+
 COUNT = 1
 PLACE = 2
 """What is booked: a number of processors, certain ones, or both."""
@@ -102,6 +106,7 @@ def make_ledger(
     par = np.zeros(16, np.int64)
     par[COMPRESS], par[COSTED], par[WORDS] = compress, costed, words
     par[SOONEST] = NEVER
+    par[CAP] = UNCAPPED
     ledger = Ledger(
         par=par,
         line=np.zeros((4, 0), np.int64),
@@ -232,67 +237,3 @@ def clear(b: Any, t: Any) -> None:
         b.room[row, 1 + word] = (1 << min(BITS, procs - word * BITS)) - 1
     for k in range(b.load.shape[1]):
         b.load[row, k] = 0
-
-
-# ------------------------------------------------------------------------- booking
-@kernel
-def get_slot(b: Any, job: int) -> None:
-    """A place for the bits of a job's processors."""
-    b.par[SLOTS] -= 1
-    b.job[job, SLOT] = b.unused[UNUSED_SLOTS, b.par[SLOTS]]
-
-
-@kernel
-def free_slot(b: Any, job: int) -> None:
-    """It is not needed any more."""
-    b.unused[UNUSED_SLOTS, b.par[SLOTS]] = b.job[job, SLOT]
-    b.par[SLOTS] += 1
-
-
-@kernel
-def count_by_node(b: Any, t: Any, slot: int) -> None:
-    """How many of a slot's processors lie on each node (TAKE), up to TOP."""
-    cores = t.par[CORES]
-    t.par[TOP] = t.par[NODES]
-    for node in range(t.par[NODES]):
-        t.node[node, TAKE] = 0
-    for word in range(b.par[WORDS]):
-        bits = b.mask[slot, word]
-        p = word * BITS
-        while bits != 0:
-            if bits & 1 != 0:
-                t.node[p // cores, TAKE] += 1
-            bits >>= 1
-            p += 1
-
-
-@routine
-def change(b: Any, t: Any, job: int, since: int, until: int, sign: int, what: int) -> None:
-    """Book a job in (sign -1) or out (1) during [since, until)."""
-    first = cut(b, since)
-    last = cut(b, until)
-    line = b.line
-    slot = b.job[job, SLOT]
-    words = b.par[WORDS]
-    count = t.job[job, PROCS] if what & COUNT != 0 else 0
-    for i in range(first, last):
-        row = line[ROW, i]
-        b.room[row, LEFT] += sign * count
-        if what & PLACE != 0:
-            for word in range(words):
-                b.room[row, 1 + word] ^= b.mask[slot, word]
-    hinges = t.par[HINGES]
-    if what & PLACE != 0 and b.par[COSTED] != 0:
-        count_by_node(b, t, slot)
-        for node in range(t.par[NODES]):
-            if t.node[node, TAKE] == 0:
-                continue
-            for h in range(hinges):
-                drawn = t.node[node, TAKE] * t.job[job, DEMAND + h] * sign
-                for i in range(first, last):
-                    b.load[line[ROW, i], node * hinges + h] -= drawn
-    if what & COUNT != 0:
-        line[STARTS, first] -= sign
-        line[ENDS, last] -= sign
-    close(b, last)
-    close(b, first)

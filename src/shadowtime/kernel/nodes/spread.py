@@ -28,9 +28,9 @@ from shadowtime.kernel.nodes.fields import ENDS as COLUMNS
 from shadowtime.kernel.nodes.ledger import (
     BEGIN,
     BITS,
+    CAP,
     COSTED,
     LEFT,
-    OTHER,
     PEAK,
     PICK,
     PIECES,
@@ -38,6 +38,7 @@ from shadowtime.kernel.nodes.ledger import (
     WINDOW,
     WORDS,
 )
+from shadowtime.kernel.nodes.ledger_pointers import FIRST_ROOM, pointer
 from shadowtime.kernel.nodes.placing import allot, kth
 
 
@@ -51,62 +52,67 @@ def bits_in(word: int) -> int:
 
 
 @kernel
-def narrow(b: Any, slot: int, row: int) -> int:
-    """Keep those processors of a slot that are free in a row; how many are left."""
-    count = 0
-    for word in range(b.par[WORDS]):
-        left = b.mask[slot, word] & b.room[row, 1 + word]
-        b.mask[slot, word] = left
-        count += bits_in(left)
-    return count
-
-
-@kernel
 def take_row(b: Any, slot: int, row: int) -> None:
     """The processors that are free in a row."""
     for word in range(b.par[WORDS]):
         b.mask[slot, word] = b.room[row, 1 + word]
 
 
-@routine
-def first_room(b: Any, t: Any, job: int, before: int) -> int:
-    """Place of the first start before an instant with room for a job's request, -1 if none.
+@kernel
+def narrow(b: Any, slot: int, row: int) -> None:
+    """Keep those processors of a slot that are free in a row."""
+    for word in range(b.par[WORDS]):
+        b.mask[slot, word] &= b.room[row, 1 + word]
 
-    Only cuts need be looked at, and the first with room is now or an end: going back over a start,
-    no processor is lost. Where a window fails in some piece, starts fail up to the last one from
-    which on that piece has too little too.
+
+@kernel
+def count(b: Any, slot: int) -> int:
+    """Processors of a slot."""
+    total = 0
+    for word in range(b.par[WORDS]):
+        total += bits_in(b.mask[slot, word])
+    return total
+
+
+@pointer(FIRST_ROOM)
+def first_room(b: Any, t: Any, job: int, start: int, before: int, until: int) -> int:
+    """Place of the first start with room for a job's request, -1 if none.
+
+    Starts from a place on, before an instant; what happens from ``until`` on is left aside. Only
+    cuts need be looked at, and the first with room is now or an end: going back over a start, no
+    processor is lost. Where a window fails, so do all starts up to the last one from which on to
+    the window's end too few are free.
     """
     line = b.line
     procs = t.job[job, PROCS]
     length = t.job[job, LENGTH]
-    counted = t.par[COUNTED] != 0
+    placed = t.par[COUNTED] == 0
     pieces = b.par[PIECES]
-    start = 0
     while start < pieces and line[BEGIN, start] < before:
-        end = line[BEGIN, start] + length
+        end = min(until, line[BEGIN, start] + length)
         at = start
-        missing = 0
+        enough = True
         while at < pieces and line[BEGIN, at] < end:
             row = line[ROW, at]
             if b.room[row, LEFT] < procs:
-                missing = 1
+                enough = False
                 break
-            if not counted:
+            if placed:
                 if at == start:
                     take_row(b, WINDOW, row)
-                elif narrow(b, WINDOW, row) < procs:
-                    missing = 2
-                    break
+                else:
+                    narrow(b, WINDOW, row)
             at += 1
-        if missing == 0:
-            return start
-        if missing == 1:
+        if not enough:
             start = at + 1
             continue
-        take_row(b, OTHER, line[ROW, at])
+        if not placed or count(b, WINDOW) >= procs:
+            return start
         at -= 1
-        while at > start and narrow(b, OTHER, line[ROW, at]) >= procs:
+        take_row(b, WINDOW, line[ROW, at])
+        while count(b, WINDOW) >= procs:
             at -= 1
+            narrow(b, WINDOW, line[ROW, at])
         start = at + 1
     return -1
 
@@ -115,12 +121,11 @@ def first_room(b: Any, t: Any, job: int, before: int) -> int:
 def gather(b: Any, slot: int, at: int, end: int) -> int:
     """Processors that are free from a place on until an instant; how many."""
     take_row(b, slot, b.line[ROW, at])
-    count = narrow(b, slot, b.line[ROW, at])
     at += 1
     while at < b.par[PIECES] and b.line[BEGIN, at] < end:
-        count = narrow(b, slot, b.line[ROW, at])
+        narrow(b, slot, b.line[ROW, at])
         at += 1
-    return count
+    return count(b, slot)
 
 
 @kernel
@@ -199,8 +204,9 @@ def cost_on(b: Any, t: Any, node: int, count: int, job: int, at: int, begin: int
     """Cost of so many processes on a node from ``begin``, in piece ``at``, for the job's span."""
     hinges = t.par[HINGES]
     end = begin + t.job[job, SPAN]
+    cap = b.par[CAP]
     total = 0
-    while begin < end:
+    while begin < end and total < cap:
         until = end
         if at + 1 < b.par[PIECES]:
             until = min(end, b.line[BEGIN, at + 1])
@@ -242,7 +248,7 @@ def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     t.par[TOP] = nodes
     column = COLUMNS + (2 + t.par[HINGES]) * t.par[CORES]
     idle = -1
-    count = ZERO
+    values = ZERO
     for node in range(nodes):
         room = t.node[node, ROOM]
         some = t.node[node, CLEAR]
@@ -255,11 +261,11 @@ def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
             else:
                 cost = cost_on(b, t, node, k + 1, job, at, begin)
             t.node[node, column + k] = cost
-            t.list[VALUES, count] = cost
-            count += 1
+            t.list[VALUES, values] = cost
+            values += 1
         if alike and (idle < 0 or room > t.node[idle, ROOM]):
             idle = node
-    worst = kth(t, count, procs - clear - 1)
+    worst = kth(t, values, procs - clear - 1)
     allot(t, job, worst)
     return worst
 
