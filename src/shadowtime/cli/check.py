@@ -12,8 +12,8 @@ from shadowtime.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from shadowtime.schedule.check import Report
     from shadowtime.cluster import Cluster
+    from shadowtime.schedule.check import Report
     from shadowtime.workload import Workload
 
 STYLE = {"proved": ("✓", "green"), "violated": ("✗", "bold red"), "not made": ("-", "dim")}
