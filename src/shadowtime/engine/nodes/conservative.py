@@ -68,6 +68,7 @@ from shadowtime.kernel.nodes.ledger import (
     lacks_room,
     place_of,
 )
+from shadowtime.kernel.nodes.placing import allot
 from shadowtime.kernel.nodes.spread import first_room, gather, least_left, pick, within
 from shadowtime.kernel.nodes.table import end_at, enlist, job_at, join_line
 from shadowtime.kernel.queue import dequeue, first_waiting, next_waiting
@@ -347,7 +348,7 @@ def begin(s: Any, t: Any, b: Any, k: Any, job: int, now: int) -> None:
     slot = b.job[job, SLOT]
     if t.par[COUNTED] != 0:
         book(t, b, k, job, 1)
-        k.assess(b, t, job, ZERO, now)
+        allot(t, job, k.assess(b, t, job, ZERO, now))
         pick(b, t)
         for word in range(b.par[WORDS]):
             b.mask[slot, word] = b.mask[PICK, word]

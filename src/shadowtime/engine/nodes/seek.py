@@ -39,7 +39,7 @@ from shadowtime.kernel.nodes.ledger import (
     place_of,
 )
 from shadowtime.kernel.nodes.ledger_pointers import ASSESS, SEEK, pointer
-from shadowtime.kernel.nodes.placing import NO_ROOM, empty_cost
+from shadowtime.kernel.nodes.placing import NO_ROOM, allot, empty_cost
 from shadowtime.kernel.nodes.spread import (
     gather,
     least_left,
@@ -56,9 +56,9 @@ from shadowtime.kernel.registers import NEVER
 def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     """Cost of a job's allocation at a start, which lies in piece ``at``; NO_ROOM if none.
 
-    The allocation is in TAKE, for pick to choose the processors. Where its stretched limit runs
-    into somebody's time there, it is made again among the processors that are free until then.
-    A cost of CAP or more only says that: it is no less with fewer processors to choose from.
+    Of that cost allot makes the allocation, and pick chooses its processors. Where its stretched
+    limit runs into somebody's time there, it is made again among the processors that are free
+    until then. A cost of CAP or more only says that: it is no less where the choice is smaller.
     """
     procs = t.job[job, PROCS]
     end = begin + t.job[job, LENGTH]
@@ -76,6 +76,7 @@ def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
         b.par[PLAN_MORE] = more
         if more == 0 or cost >= b.par[CAP]:
             return cost
+        allot(t, job, cost)
         pick(b, t)
         count = gather(b, OTHER, at, end + more)
         if within(b, PICK, OTHER):
@@ -121,27 +122,34 @@ def seek(
     quick = NEVER  # slowness of the start chosen
     best = -1
     best_start = -1
+    # Who is asked again is asked about the promised start first: mostly it is hard to improve on.
+    sure = latest == NEVER
+    if not sure and (kind == THRESHOLD or (kind == CHEAPEST and near == latest)):
+        b.par[CAP] = UNCAPPED
+        best = assess(b, t, job, place_of(b, latest), latest)
+        best_start = latest
+        sure = kind == THRESHOLD and 0 <= best <= max(allowed(t, strict, job), least)
     seen = -1
-    while True:
+    cost = NO_ROOM
+    while start < latest:
         if kind == CHEAPEST and best >= 0 and start > near:
             break
         later = par[BASE] * (start - now)
-        if chosen >= 0 and latest == NEVER and later + least > quick:
+        if chosen >= 0 and sure and later + least > quick:
             # Every threshold is met in the end: those that are left, by slower starts.
             met = strict
             break
         cap = UNCAPPED
-        if kind == CHEAPEST and best >= 0:
-            cap = best
-        elif kind == THRESHOLD and (best >= 0 or latest == NEVER):
-            cap = max(allowed(t, met - 1, job), least) + 1
-            if latest < NEVER:
-                cap = max(cap, best)
+        if best >= 0:
+            cap = best if best_start < start else best + 1
+        if kind == THRESHOLD:
+            enough = max(allowed(t, met - 1, job), least) + 1
+            cap = enough if sure else max(cap, enough)
         b.par[CAP] = cap
         cost = assess(b, t, job, at, start)
         seen = start
         if cost != NO_ROOM and cost < cap:
-            if best < 0 or cost < best:
+            if best < 0 or cost < best or (cost == best and start < best_start):
                 best = cost
                 best_start = start
             if kind == FIRST_FIT or (kind == CHEAPEST and (cost == least or start > near)):
@@ -151,9 +159,9 @@ def seek(
                 if chosen < 0 or later + cost <= quick:
                     chosen = start
                     quick = later + cost
-            if kind != CHEAPEST and met == strict:
+            if kind == THRESHOLD and met == strict:
                 break
-        start = next_start(b, at, latest) if start < latest else -1
+        start = next_start(b, at, latest)
         if start < 0:
             break
         at = place_of(b, start)
@@ -161,11 +169,12 @@ def seek(
     if best >= 0 and (chosen < 0 or met > strict):
         if chosen < 0 or par[BASE] * (best_start - now) + best <= quick:
             chosen = best_start
+    b.par[CAP] = UNCAPPED
     if chosen < 0 or chosen == latest:
         return False
-    b.par[CAP] = UNCAPPED
     if chosen != seen:
-        assess(b, t, job, place_of(b, chosen), chosen)
+        cost = assess(b, t, job, place_of(b, chosen), chosen)
+    allot(t, job, cost)
     pick(b, t)
     par[PLAN_START] = chosen
     return True

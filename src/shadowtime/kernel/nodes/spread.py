@@ -39,7 +39,7 @@ from shadowtime.kernel.nodes.ledger import (
     WORDS,
 )
 from shadowtime.kernel.nodes.ledger_pointers import FIRST_ROOM, pointer
-from shadowtime.kernel.nodes.placing import allot, kth
+from shadowtime.kernel.nodes.placing import kth
 
 
 @kernel
@@ -142,13 +142,18 @@ def least_left(b: Any, at: int, end: int) -> int:
 @kernel
 def rooms(b: Any, t: Any) -> None:
     """Free processors of the window by node (ROOM)."""
-    p = 0
     cores = t.par[CORES]
+    p = 0
     for node in range(t.par[NODES]):
         room = 0
-        for _ in range(cores):
-            room += (b.mask[WINDOW, p // BITS] >> (p % BITS)) & 1
-            p += 1
+        left = cores
+        while left > 0:
+            # Of the word at hand, what belongs to this node.
+            bits = b.mask[WINDOW, p // BITS] >> (p % BITS)
+            some = min(left, BITS - p % BITS)
+            room += bits_in(bits & ((1 << some) - 1))
+            p += some
+            left -= some
         t.node[node, ROOM] = room
 
 
@@ -232,20 +237,28 @@ def is_idle(b: Any, t: Any, node: int) -> bool:
 
 @routine
 def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
-    """Cost of the best spread over the rooms: TAKE is filled (placing.py says how)."""
+    """Cost of the best spread over the rooms, for allot to make TAKE of; CAP if it is no less.
+
+    As placing.evaluate: with costs that never fall with the number of processes, the answer is the
+    cost of the p-th cheapest place.
+    """
     nodes = t.par[NODES]
     procs = t.job[job, PROCS]
     peaks(b, at, begin + t.job[job, SPAN])
+    places = 0
     clear = 0
     for node in range(nodes):
         some = clear_of_cost(b, t, node, job)
         t.node[node, CLEAR] = some
         clear += some
+        places += t.node[node, ROOM]
         if clear >= procs:
             t.par[TOP] = node + 1
-            allot(t, job, ZERO)
             return 0
     t.par[TOP] = nodes
+    cap = b.par[CAP]
+    if cap <= 1:
+        return cap
     column = COLUMNS + (2 + t.par[HINGES]) * t.par[CORES]
     idle = -1
     values = ZERO
@@ -258,16 +271,21 @@ def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
         for k in range(some, room):
             if alike and idle >= 0 and k < t.node[idle, ROOM]:
                 cost = t.node[idle, column + k]
+            elif k > some and t.node[node, column + k - 1] >= cap:
+                cost = cap
             else:
                 cost = cost_on(b, t, node, k + 1, job, at, begin)
             t.node[node, column + k] = cost
-            t.list[VALUES, values] = cost
-            values += 1
+            if cost < cap:
+                t.list[VALUES, values] = cost
+                values += 1
+            else:
+                places -= 1
+        if places < procs:
+            return cap
         if alike and (idle < 0 or room > t.node[idle, ROOM]):
             idle = node
-    worst = kth(t, values, procs - clear - 1)
-    allot(t, job, worst)
-    return worst
+    return kth(t, values, procs - clear - 1)
 
 
 @routine
