@@ -40,3 +40,11 @@ POLICIES = {
 def test_equals_the_reference(policy, world):
     """Every placement, limit and horizon."""
     assert_same(simulated(*world, policy), POLICIES[policy](*world))
+
+
+@pytest.mark.parametrize("policy", ["easy-sjbf(place=less-consume)", "rua"])
+@settings(max_examples=30, deadline=None)
+@given(world=node_worlds(most=40))
+def test_equals_the_reference_with_long_queues(policy, world):
+    """What is remembered of a waiting job from pass to pass changes nothing."""
+    assert_same(simulated(*world, policy), POLICIES[policy](*world))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,14 +44,22 @@ def test_wrong_demands_mislead_the_plan_and_not_the_world(place: str, world: Wor
     assert_same(simulated(jobs, machine, policy), run(misled, machine))
 
 
+@pytest.mark.parametrize(
+    ("policy", "run"),
+    [
+        ("rua(estimate=actual)", naive_nodes.rua),
+        ("easy-sjbf(place=less-consume, estimate=actual)", naive_nodes.lc),
+    ],
+)
 @settings(max_examples=60, deadline=None)
 @given(world=node_worlds())
-def test_expected_run_times_count_for_the_factor_alone(world: World) -> None:
+def test_expected_run_times_count_for_the_factor_alone(
+    policy: str, run: Callable[..., Any], world: World
+) -> None:
     """The table and the order keep the request; the limit is the request times the factor."""
     jobs, machine = world
     known = [replace(job, expected=max(1, min(job.run, job.request))) for job in jobs]
-    made = simulated(jobs, machine, "rua(estimate=actual)")
-    assert_same(made, naive_nodes.rua(known, machine))
+    assert_same(simulated(jobs, machine, policy), run(known, machine))
 
 
 @settings(max_examples=60, deadline=None)

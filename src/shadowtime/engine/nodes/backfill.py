@@ -8,6 +8,7 @@ from shadowtime.engine.nodes.begin import begin, pin
 from shadowtime.kernel import fields
 from shadowtime.kernel.exact import compare_products
 from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.nodes.clear import roomy
 from shadowtime.kernel.nodes.fields import (
     BACKFILL,
     BASE,
@@ -24,15 +25,16 @@ from shadowtime.kernel.nodes.fields import (
     NOW,
     PENDING,
     PROCS,
+    REACH,
     READY,
     SEARCH,
-    SEEN_COST,
     SPAN,
     SPARE,
     STRETCHED,
+    THRESHOLD,
     TRIED,
 )
-from shadowtime.kernel.nodes.placing import NO_ROOM, roomy
+from shadowtime.kernel.nodes.placing import NO_ROOM
 from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, NEVER, SHIFT
 from shadowtime.kernel.running import BACKFILLED
 from shadowtime.kernel.vector import any_fits
@@ -62,19 +64,19 @@ def backfill(s: Any, t: Any, k: Any) -> None:
                 pin(t, k)
                 if not may_fit(t, job):
                     continue
-            t.par[SEEN_COST] = NO_ROOM
-            if t.par[SEARCH] != FIRST_FIT and not roomy(t, job):
+            choosy = t.par[SEARCH] == THRESHOLD or t.job[job, REACH] > 0
+            if choosy and not roomy(t, job):
                 # It costs something now. Whom that is too much already need not know how much.
                 if t.par[HOLD] == PENDING and t.par[SEARCH] == CHEAPEST:
                     pin(t, k)
-                if k.must_wait(t, k.evaluate, k.plan_at, job):
+                if k.must_wait(t, k.within, job):
                     continue
             cost = k.plan_at(t, k.evaluate, job, t.par[NOW])
             if cost == NO_ROOM:
                 continue
             t.job[job, COST] = cost
             t.par[READY] = 1
-            if cost > 0 and t.par[SEARCH] != FIRST_FIT:
+            if cost > 0 and choosy:
                 if t.par[HOLD] == PENDING:
                     pin(t, k)
                 if k.prefers_later(t, k.evaluate, k.plan_at, job, cost):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.nodes.search import free_at, stretch
+from shadowtime.engine.nodes.search import stretch
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.nodes.fields import (
     BUSY,
@@ -13,35 +13,35 @@ from shadowtime.kernel.nodes.fields import (
     COUNTED,
     FREE,
     HEAD,
+    HELD,
     HOLD,
     HOLD_FROM,
     HOLD_JOB,
     HOLD_TOP,
     HOLD_UNTIL,
+    HOLDS,
     LENGTH,
     LIMIT,
     NOW,
     OWNER,
     PENDING,
-    PLAN_COST,
     PLAN_START,
     PROCS,
     READY,
     RESERVED,
+    SITES,
     SPARE,
     STALE,
     START,
-    STARTS,
     STRETCHED,
     TAKE,
     TOP,
     UNTIL,
-    UNTILS,
     WANTED,
     WITHOUT,
 )
 from shadowtime.kernel.nodes.placing import allot
-from shadowtime.kernel.nodes.table import claim, enlist
+from shadowtime.kernel.nodes.table import claim, enlist, free_at
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import STARTED
 from shadowtime.kernel.running import log
@@ -61,7 +61,7 @@ def begin(s: Any, t: Any, k: Any, job: int) -> None:
     allot(t, job, t.job[job, COST])
     more = stretch(t, job, t.job[job, COST])
     until = now + t.job[job, LENGTH] + more
-    for node in range(par[TOP]):
+    for node in t.list[SITES, : par[TOP]]:
         if t.node[node, TAKE] > 0:
             claim(t, job, node, t.node[node, TAKE], until, par[WITHOUT])
     if par[COUNTED] != 0 and par[HOLD] != 0 and until > par[HOLD_FROM]:
@@ -70,8 +70,6 @@ def begin(s: Any, t: Any, k: Any, job: int) -> None:
         par[SPARE] = min(par[SPARE], par[FREE])
     enlist(t, job, until)
     par[WANTED] -= t.job[job, PROCS]
-    t.list[UNTILS, par[STARTS]] = until
-    par[STARTS] += 1
     t.job[job, LIMIT] += more
     t.job[job, START] = now
     dequeue(s, job)
@@ -113,16 +111,19 @@ def pin(t: Any, k: Any) -> None:
     start = par[HOLD_FROM]
     par[HOLD] = 0
     par[READY] = 0
-    par[PLAN_COST] = k.evaluate(t, head, start, par[HOLD])
-    allot(t, head, par[PLAN_COST])
+    cost = k.evaluate(t, head, start, par[HOLD])
+    allot(t, head, cost)
     par[HOLD] = 1
-    par[HOLD_UNTIL] += stretch(t, head, par[PLAN_COST])
+    par[HOLDS] += 1
+    par[HOLD_UNTIL] += stretch(t, head, cost)
     cores = par[CORES]
-    top = par[TOP]
-    par[HOLD_TOP] = top
     spare = par[FREE]
-    for node in range(top):
+    for node in t.list[SITES, : par[TOP]]:
         left = t.node[node, TAKE]
+        if left == 0:
+            continue
+        t.list[HELD, par[HOLD_TOP]] = node
+        par[HOLD_TOP] += 1
         t.node[node, RESERVED] = left
         busy = t.node[node, BUSY]
         if busy == 0:
@@ -143,5 +144,5 @@ def let_go(t: Any) -> None:
     """Take the reservation out of the table."""
     if t.par[HOLD] != 0:
         t.par[HOLD] = 0
-        for node in range(t.par[HOLD_TOP]):
+        for node in t.list[HELD, : t.par[HOLD_TOP]]:
             t.node[node, RESERVED] = 0

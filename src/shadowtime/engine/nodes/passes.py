@@ -14,7 +14,8 @@ from shadowtime.engine.events import DONE, PASS_DUE
 from shadowtime.engine.nodes.backfill import backfill
 from shadowtime.engine.nodes.begin import begin, hold, let_go
 from shadowtime.engine.nodes.events import advance, carry_out_starts
-from shadowtime.engine.nodes.search import Units, must_wait, plan_at, plan_head, prefers_later
+from shadowtime.engine.nodes.head import plan_head
+from shadowtime.engine.nodes.search import Units, must_wait, plan_at, prefers_later
 from shadowtime.kernel import fields
 from shadowtime.kernel.estimates import FIXED
 from shadowtime.kernel.jit import entry, kernel
@@ -22,14 +23,12 @@ from shadowtime.kernel.nodes.fields import (
     BACKFILL,
     BY_LOAD,
     CORES,
-    COST,
     FREE,
     HEAD,
     HOLD,
     NEVER_BACKFILL,
     NODES,
     NOW,
-    PLAN_COST,
     PLAN_START,
     PROCS,
     PROMISE,
@@ -46,7 +45,7 @@ from shadowtime.kernel.nodes.fields import (
     WITHOUT,
     ZERO,
 )
-from shadowtime.kernel.nodes.placing import evaluate
+from shadowtime.kernel.nodes.placing import evaluate, within
 from shadowtime.kernel.nodes.table import end_at, job_at, postpone
 from shadowtime.kernel.queue import first_waiting
 from shadowtime.kernel.registers import (
@@ -68,7 +67,7 @@ BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 ESTIMATE = fields.ESTIMATE
 WIDTH = fields.PROCS
 
-UNITS = Units(evaluate, plan_at, plan_head, prefers_later, must_wait)
+UNITS = Units(evaluate, within, plan_at, plan_head, prefers_later, must_wait)
 
 
 @entry
@@ -142,7 +141,6 @@ def start_heads(s: Any, t: Any, k: Any) -> bool:
             k.plan_head(t, k.evaluate, head)
         if par[PLAN_START] > now:
             break
-        t.job[head, COST] = par[PLAN_COST]
         par[WITHOUT] = 0
         s.job[head, REASON] = AS_HEAD if s.job[head, BLOCKED_AT] < 0 else RESERVED
         begin(s, t, k, head)

@@ -1,8 +1,7 @@
-"""When a job starts and what that costs: first fit, LessConsume, thresholds (spec 4.6, 4.7).
+"""Would a candidate for backfilling rather start later? First fit, LessConsume, thresholds.
 
-Two questions are asked. Of the head, alone with the running jobs: which start? Its costs never
-rise with the start, so thresholds are found by bisection. Of a candidate for backfilling, around
-the reservation: is its start now? For that few later starts need a look, and often none.
+A candidate starts where its own allocation, made around the reservation, begins now (spec 4.6,
+4.7). To know that, few later starts need a look, and often none.
 """
 
 from __future__ import annotations
@@ -10,40 +9,38 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.nodes.clear import free_around, free_of_cost
+from shadowtime.kernel.nodes.cost import within_hold
 from shadowtime.kernel.nodes.fields import (
     BASE,
     CHEAPEST,
     COUNTED,
     FACTOR,
-    FIRST_FIT,
     FREE,
     HINGES,
     HOLD,
     HOLD_FROM,
     HOLD_JOB,
     HOLD_UNTIL,
+    HOLDS,
     LAW,
     LENGTH,
     NOW,
-    PLAN_COST,
-    PLAN_START,
     PROCS,
-    PROMISE,
     REACH,
     READY,
     RUNNING,
     SEARCH,
     SEEN,
-    SEEN_AT,
     SEEN_COST,
+    SETTLED,
     SHARE,
     SPAN,
     SPARE,
-    STARTS,
     STRETCHED,
     THETA_FROM,
     THETA_TO,
-    UNTILS,
+    VERSION,
     WITHOUT,
     ZERO,
 )
@@ -52,16 +49,16 @@ from shadowtime.kernel.nodes.placing import (
     allot,
     empty_cost,
     touches_pins,
-    within_hold,
 )
-from shadowtime.kernel.nodes.pointers import MUST_WAIT, PLAN_AT, PLAN_HEAD, PREFERS_LATER, pointer
-from shadowtime.kernel.nodes.table import end_at, job_at
+from shadowtime.kernel.nodes.pointers import MUST_WAIT, PLAN_AT, PREFERS_LATER, pointer
+from shadowtime.kernel.nodes.table import end_at, free_at
 
 
 class Units(NamedTuple):
     """What the pass calls through pointers."""
 
     evaluate: Any
+    within: Any
     plan_at: Any
     plan_head: Any
     prefers_later: Any
@@ -112,78 +109,6 @@ def last_until(t: Any, bound: int) -> int:
     return low - 1
 
 
-# ------------------------------------------------------------------------------- the head
-@pointer(PLAN_HEAD)
-def plan_head(t: Any, evaluate: Any, job: int) -> None:
-    """Choose the head's start (PLAN_START); the table holds no reservation.
-
-    Its cost is known and the evaluation at hand is of that start only if READY is 1.
-    """
-    par = t.par
-    now = par[NOW]
-    par[READY] = 0
-    # First fit: the first end by which enough is free.
-    free = par[FREE]
-    at = -1
-    while free < t.job[job, PROCS]:
-        at += 1
-        free += t.job[job_at(t, at), PROCS]
-    start = start_of(t, at)
-    par[PLAN_START] = start
-    if par[SEARCH] == FIRST_FIT:
-        return
-    bound = par[PROMISE]
-    if par[SEARCH] == CHEAPEST:
-        bound = min(bound, start + t.job[job, REACH])
-    last = last_until(t, bound)
-    if last <= at:
-        return
-    cost = evaluate(t, job, start, ZERO)
-    par[PLAN_COST] = cost
-    par[READY] = 1
-    if cost == 0:
-        return
-    par[READY] = 0
-    least = evaluate(t, job, end_at(t, last), ZERO)
-    best = -1
-    place = last
-    known = least
-    # Smaller thresholds first: each larger one is met no later. LessConsume is one of penalty 0.
-    for theta in range(par[THETA_FROM], max(par[THETA_FROM] + 1, par[THETA_TO])):
-        most = least
-        if par[SEARCH] != CHEAPEST:
-            most = max(allowed(t, theta, job), least)
-        if cost <= most:
-            place = at
-            known = cost
-        low = at + 1
-        while low < place:
-            middle = (low + place) >> 1
-            found = evaluate(t, job, end_at(t, middle), ZERO)
-            if found <= most:
-                place = middle
-                known = found
-            else:
-                low = middle + 1
-        slowness = par[BASE] * (start_of(t, place) - now) + known
-        if best < 0 or slowness < best:
-            best = slowness
-            par[PLAN_START] = start_of(t, place)
-            par[PLAN_COST] = known
-
-
-# ------------------------------------------------------------------------------- candidates
-@kernel
-def free_at(t: Any, when: int) -> int:
-    """Processors that the running jobs leave free at an instant."""
-    free = t.par[FREE]
-    at = 0
-    while at < t.par[RUNNING] and end_at(t, at) <= when:
-        free += t.job[job_at(t, at), PROCS]
-        at += 1
-    return free
-
-
 @kernel
 def room_by_count(t: Any, procs: int, begin: int, overlap: int) -> bool:
     """resv=counts: is there room, the reservation's number of processors left aside?"""
@@ -226,54 +151,54 @@ def plan_at(t: Any, evaluate: Any, job: int, begin: int) -> int:
 
 
 @kernel
-def once_seen(t: Any, evaluate: Any, plan_at: Any, job: int, bound: int) -> int:
-    """Cost of the first start from the one that was cheaper when last looked at; NO_ROOM if none.
+def seen_start(t: Any, job: int, bound: int) -> int:
+    """The first start from the one that was cheaper when last looked at; now if there is none.
 
-    Waiting jobs are asked again and again, and mostly the same start is the answer. Where it cost
-    nothing and the reservation is not in its way, it still costs nothing as long as nobody has
-    started since who will be there then.
+    Waiting jobs are asked again and again, and mostly the same start is the answer.
     """
     seen = t.job[job, SEEN]
-    if seen <= t.par[NOW]:
-        return NO_ROOM
-    at = last_until(t, seen - 1) + 1
-    if at == t.par[RUNNING] or end_at(t, at) > bound:
-        return NO_ROOM
-    start = end_at(t, at)
-    apart = within_hold(t, start, start + t.job[job, LENGTH]) == 0
-    since = t.job[job, SEEN_AT]
-    if since >= 0 and apart:
-        while since < t.par[STARTS] and t.list[UNTILS, since] <= seen:
-            since += 1
-        if since == t.par[STARTS]:
-            t.job[job, SEEN_AT] = since
-            return 0
-    t.par[READY] = 0
-    found = plan_at(t, evaluate, job, start)
-    remember(t, job, start, found)
-    return found
+    if seen > t.par[NOW]:
+        at = last_until(t, seen - 1) + 1
+        if at < t.par[RUNNING] and end_at(t, at) <= bound:
+            return end_at(t, at)
+    return t.par[NOW]
 
 
 @kernel
-def remember(t: Any, job: int, start: int, cost: int) -> None:
-    """Keep a start that was looked at, and whether it costs nothing whatever the reservation."""
-    t.job[job, SEEN] = start
-    t.job[job, SEEN_AT] = -1
-    if cost == 0 and within_hold(t, start, start + t.job[job, LENGTH]) == 0:
-        t.job[job, SEEN_AT] = t.par[STARTS]
+def costs_within(t: Any, within: Any, job: int, begin: int, most: int) -> bool:
+    """True if plan_at() is known to find no more than so much there."""
+    overlap = within_hold(t, begin, begin + t.job[job, LENGTH])
+    if overlap != 0 and t.par[COUNTED] != 0:
+        return False
+    return within(t, job, begin, overlap, most)
 
 
 @pointer(MUST_WAIT)
-def must_wait(t: Any, evaluate: Any, plan_at: Any, job: int) -> bool:
+def must_wait(t: Any, within: Any, job: int) -> bool:
     """True if a candidate that would cost something now is known to prefer a later start.
 
-    No cost is within the loosest threshold, or the start seen last costs nothing.
+    No cost is within the loosest threshold, or the start seen last still costs no more than it
+    did and now costs more than that.
     """
-    if t.par[SEARCH] == CHEAPEST:
-        found = once_seen(t, evaluate, plan_at, job, t.par[NOW] + t.job[job, REACH])
-        t.par[SEEN_COST] = found
-        return found == 0
-    return max(allowed(t, t.par[THETA_TO] - 1, job), empty_cost(t, job)) == 0
+    par = t.par
+    if par[SEARCH] != CHEAPEST:
+        return max(allowed(t, par[THETA_TO] - 1, job), empty_cost(t, job)) == 0
+    start = seen_start(t, job, par[NOW] + t.job[job, REACH])
+    if start == par[NOW]:
+        return False
+    mark = par[VERSION] + par[HOLDS]
+    if t.job[job, SETTLED] == mark:
+        return True
+    if free_around(t, job, start, last_until(t, start) + 1):
+        t.job[job, SETTLED] = mark
+        return True
+    most = t.job[job, SEEN_COST]
+    if most == 0 or par[STRETCHED] != 0:
+        return False
+    overlap = within_hold(t, par[NOW], par[NOW] + t.job[job, LENGTH])
+    if within(t, job, par[NOW], 0 if par[COUNTED] != 0 else overlap, most):
+        return False
+    return costs_within(t, within, job, start, most)
 
 
 @pointer(PREFERS_LATER)
@@ -295,8 +220,13 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
             return False
         most = cost - 1
         bound = now + t.job[job, REACH]
-        if par[SEEN_COST] != NO_ROOM and par[SEEN_COST] <= most:
-            return True
+        seen = seen_start(t, job, bound)
+        if seen > now:
+            par[READY] = 0
+            found = plan_at(t, evaluate, job, seen)
+            if found != NO_ROOM and found <= most:
+                t.job[job, SEEN_COST] = found
+                return True
     else:
         while met < par[THETA_TO] and cost > max(allowed(t, met, job), least):
             met += 1
@@ -316,20 +246,32 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
     # The reservation can only make a start dearer: without it the last one is a bound.
     par[READY] = 0
     hold = par[HOLD]
-    par[HOLD] = 0
-    bound_on_cost = evaluate(t, job, latest, ZERO)
-    at = ZERO
-    if bound_on_cost <= most:
-        beyond = last + 1
-        while at < beyond:
-            middle = (at + beyond) >> 1
-            if evaluate(t, job, end_at(t, middle), ZERO) <= most:
-                beyond = middle
-            else:
-                at = middle + 1
-    par[HOLD] = hold
+    bound_on_cost = ZERO
+    if not free_of_cost(t, job, last + 1):
+        par[HOLD] = 0
+        bound_on_cost = evaluate(t, job, latest, ZERO)
+        par[HOLD] = hold
     if bound_on_cost > most:
         return False
+    if par[SEARCH] == CHEAPEST:
+        # Any cheaper start will do, and the last one stays cheap the longest.
+        found = bound_on_cost
+        if hold != 0 and latest < par[HOLD_UNTIL]:
+            found = plan_at(t, evaluate, job, latest)
+        if found != NO_ROOM and found <= most:
+            t.job[job, SEEN] = latest
+            t.job[job, SEEN_COST] = found
+            return True
+    at = ZERO
+    beyond = last + 1
+    par[HOLD] = 0
+    while at < beyond:
+        middle = (at + beyond) >> 1
+        if evaluate(t, job, end_at(t, middle), ZERO) <= most:
+            beyond = middle
+        else:
+            at = middle + 1
+    par[HOLD] = hold
     # Starts before ``at`` are too dear even without it. The others in ascending order: a threshold
     # is settled by the first start that meets it, so those from ``met`` on are settled.
     before = now
@@ -347,7 +289,8 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
         if found == NO_ROOM or found > most:
             continue
         if par[SEARCH] == CHEAPEST:
-            remember(t, job, start, found)
+            t.job[job, SEEN] = start
+            t.job[job, SEEN_COST] = found
             return True
         while met > strict and found <= max(allowed(t, met - 1, job), least):
             if par[BASE] * (start - now) + found <= cost:

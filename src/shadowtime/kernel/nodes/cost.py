@@ -17,6 +17,7 @@ from shadowtime.kernel.nodes.fields import (
     EDGE,
     ENDS,
     HINGES,
+    HOLD,
     HOLD_FROM,
     HOLD_JOB,
     HOLD_UNTIL,
@@ -25,6 +26,14 @@ from shadowtime.kernel.nodes.fields import (
     UNTIL,
     WEIGHT,
 )
+
+
+@kernel
+def within_hold(t: Any, begin: int, end: int) -> int:
+    """1 if [begin, end) overlaps the time of the reservation."""
+    if t.par[HOLD] != 0 and begin < t.par[HOLD_UNTIL] and t.par[HOLD_FROM] < end:
+        return 1
+    return 0
 
 
 @kernel
@@ -44,6 +53,8 @@ def room_on(t: Any, node: int, first: int, begin: int, without: int) -> int:
     room = cores - t.node[node, BUSY] + first
     pins = t.node[node, RESERVED]
     if without != 0 and pins != 0:
+        if begin >= t.par[HOLD_FROM]:
+            return room - pins
         p = node * cores
         while pins > 0:
             if t.proc[p, UNTIL] <= t.par[HOLD_FROM]:

@@ -49,20 +49,19 @@ PROMISE = 16
 STALE = 17
 """1 if the table has changed since the plan was made."""
 PLAN_START = 18
-PLAN_COST = 19
 HOLD = 20
 """1 while the reservation is in the table; PENDING while only its time is."""
 HOLD_FROM = 21
 HOLD_UNTIL = 22
 HOLD_JOB = 23
 HOLD_TOP = 24
-"""Nodes from here on have no part in it."""
+"""Entries in the list of the nodes that it is on (HELD)."""
 READY = 25
 """1 if the nodes' columns hold the plan of the candidate at hand."""
 WITHOUT = 26
 """1 if that plan leaves out the pinned processors."""
 TOP = 27
-"""Nodes from here on have no part in it."""
+"""Entries in the list of the nodes that it may use (SITES)."""
 TRIED = 28
 """Jobs below this index cannot start before the table changes."""
 WANTED = 29
@@ -75,10 +74,10 @@ THETA_TO = 32
 """and below here."""
 VERSION = 33
 """Counts the changes of who runs where."""
-STARTS = 34
-"""Counts the starts."""
-SEEN_COST = 35
-"""What the start that the candidate at hand has SEEN costs now; NO_ROOM if it has none."""
+HOLDS = 34
+"""Counts the reservations that were pinned."""
+LOWEST = 35
+"""Nodes below this one have no free processor."""
 LAW = 36
 """Two registers per hinge: its edge, up to which demand costs nothing, and its weight."""
 EDGE, WEIGHT = 0, 1
@@ -145,9 +144,13 @@ KIND = 9
 """Jobs of one kind have the same demand."""
 SEEN = 10
 """A later start that was cheaper when it was last looked at, -1 if none."""
-SEEN_AT = 11
-"""STARTS when it was last found that this start costs nothing, -1 if it was not."""
-DEMAND = 12
+GAIN = 11
+"""Processes that will cost nothing only after its end (clear.py)."""
+SEEN_COST = 12
+"""What that start cost then."""
+SETTLED = 13
+"""VERSION + HOLDS when that start was found to cost nothing: while they stand, it does not."""
+DEMAND = 14
 """First of the columns of demand per process, one a hinge: what the scheduler believes."""
 
 # Rows of the table's lists.
@@ -156,13 +159,23 @@ FOUND = 1
 """Candidates for backfilling."""
 KEYS = 2
 """Running jobs as (end in the table, job), ascending."""
-ROOMY = 3
-"""By kind: how many processes of it cost nothing now, the reservation aside,"""
-ROOMY_AT = 4
-"""and at which VERSION that was counted."""
-UNTILS = 5
-"""Ends in the table of all who started, in the order of the starts."""
-LISTS = 6
+SOONEST = 3
+"""By node: the first instant at which a processor of it is free, 0 if one is now."""
+SITES = 4
+"""Nodes with room in the evaluation at hand, ascending."""
+HELD = 5
+"""Nodes of the reservation."""
+ROOMY = 6
+"""Three rows by kind: how many processes of it cost nothing now, at which VERSION that was
+counted, and 0; then the same around the reservation, with the number of the HOLDS."""
+SLOT_OF = 12
+"""By slot: the kind whose counts it holds,"""
+SLOT_AT = 13
+"""and at which VERSION they were made."""
+CLEARS = 14
+"""First of the slots: processes of a kind that cost nothing after so many ends."""
+SLOTS = 8
+LISTS = CLEARS + SLOTS
 
 # Running parts of jobs: one a (job, node), at its first processor there.
 LEFT = 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.nodes.cost import clear_of_cost, cost_on, room_on, running_at
+from shadowtime.kernel.nodes.cost import clear_of_cost, cost_on, room_on, running_at, within_hold
 from shadowtime.kernel.nodes.fields import (
     BACKFILL,
     BUSY,
@@ -22,41 +22,32 @@ from shadowtime.kernel.nodes.fields import (
     ENDS,
     FIRST_FIT,
     HINGES,
-    HOLD,
     HOLD_FROM,
-    HOLD_UNTIL,
-    KIND,
     LAW,
     LEAST_PENALTY,
+    LOWEST,
     MOST,
     NODES,
+    NOW,
     PROCS,
     RESERVED,
     ROOM,
-    ROOMY,
-    ROOMY_AT,
     SEARCH,
+    SITES,
+    SOONEST,
     SPAN,
     STRETCHED,
     TAKE,
     TOP,
     UNTIL,
     VALUES,
-    VERSION,
     WEIGHT,
     ZERO,
 )
-from shadowtime.kernel.nodes.pointers import EVALUATE, pointer
+from shadowtime.kernel.nodes.pointers import EVALUATE, WITHIN, pointer
+from shadowtime.kernel.nodes.table import free_at
 
 NO_ROOM = -1
-
-
-@kernel
-def within_hold(t: Any, begin: int, end: int) -> int:
-    """1 if [begin, end) overlaps the time of the reservation."""
-    if t.par[HOLD] != 0 and begin < t.par[HOLD_UNTIL] and t.par[HOLD_FROM] < end:
-        return 1
-    return 0
 
 
 @kernel
@@ -69,25 +60,6 @@ def empty_cost(t: Any, job: int) -> int:
         over = most * t.job[job, DEMAND + h] - t.par[LAW + 2 * h + EDGE]
         cost += t.par[LAW + 2 * h + WEIGHT] * max(0, over)
     return cost * t.job[job, SPAN]
-
-
-@routine
-def roomy(t: Any, job: int) -> bool:
-    """True if all processes of a job could start now without cost, the reservation aside.
-
-    What is free now has no end behind it, so the answer hangs on the kind of job alone and holds
-    until somebody starts or ends.
-    """
-    kind = t.job[job, KIND]
-    if t.list[ROOMY_AT, kind] != t.par[VERSION]:
-        count = 0
-        for node in range(t.par[NODES]):
-            room = t.par[CORES] - t.node[node, BUSY]
-            if room > 0:
-                count += clear_of_cost(t, node, ZERO, room, job, ZERO, ZERO)
-        t.list[ROOMY, kind] = count
-        t.list[ROOMY_AT, kind] = t.par[VERSION]
-    return t.job[job, PROCS] <= t.list[ROOMY, kind]
 
 
 @kernel
@@ -125,16 +97,16 @@ def allot(t: Any, job: int, worst: int) -> None:
     """How many processes go to each node (TAKE), given the cost that evaluate found."""
     if t.par[SEARCH] == FIRST_FIT:
         return
-    nodes = t.par[TOP]
+    sites = t.list[SITES, : t.par[TOP]]
     left = t.job[job, PROCS]
     column = ENDS + (2 + t.par[HINGES]) * t.par[CORES]
     if worst == 0:
-        for node in range(nodes):
+        for node in sites:
             take = min(left, t.node[node, CLEAR])
             t.node[node, TAKE] = take
             left -= take
         return
-    for node in range(nodes):
+    for node in sites:
         room = t.node[node, ROOM]
         k = t.node[node, CLEAR]
         while k < room and t.node[node, column + k] < worst:
@@ -146,7 +118,7 @@ def allot(t: Any, job: int, worst: int) -> None:
         t.node[node, MOST] = k
         left -= below
     for used in range(2):
-        for node in range(nodes):
+        for node in sites:
             have = t.node[node, TAKE]
             if (have > 0) == (used == 0) and t.node[node, MOST] > have:
                 more = min(left, t.node[node, MOST] - have)
@@ -158,7 +130,7 @@ def allot(t: Any, job: int, worst: int) -> None:
 def touches_pins(t: Any, begin: int) -> bool:
     """True if the allocation in TAKE, pinned processors allowed, uses one of them."""
     cores = t.par[CORES]
-    for node in range(t.par[TOP]):
+    for node in t.list[SITES, : t.par[TOP]]:
         left = t.node[node, TAKE]
         pins = t.node[node, RESERVED]
         p = node * cores
@@ -171,6 +143,44 @@ def touches_pins(t: Any, begin: int) -> bool:
             if pin:
                 pins -= 1
             p += 1
+    return False
+
+
+@pointer(WITHIN)
+def within(t: Any, job: int, begin: int, without: int, most: int) -> bool:
+    """True if a job's allocation by minimax at a start costs no more than so much.
+
+    As evaluate() would find, but without working out how much: a node is left at the first
+    process that costs more, and the search ends when enough have been found or too many lost.
+    """
+    par = t.par
+    row = t.node
+    left = t.job[job, PROCS]
+    end = begin + t.job[job, SPAN]
+    hold = within_hold(t, begin, end)
+    cores = par[CORES]
+    losable = free_at(t, begin) - left
+    blank = -1
+    for node in range(par[NODES]):
+        if t.list[SOONEST, node] > begin:
+            continue
+        first = running_at(t, node, begin)
+        room = room_on(t, node, first, begin, without)
+        empty = first == row[node, BUSY] and room == cores and row[node, RESERVED] == 0
+        if empty and blank >= 0:
+            k = blank
+        else:
+            k = clear_of_cost(t, node, first, room, job, begin, hold)
+            while k < room and cost_on(t, node, first, k + 1, job, begin, end, hold) <= most:
+                k += 1
+            if empty:
+                blank = k
+        left -= k
+        losable -= room - k
+        if left <= 0:
+            return True
+        if losable < 0:
+            return False
     return False
 
 
@@ -188,42 +198,60 @@ def evaluate(t: Any, job: int, begin: int, without: int) -> int:
     hold = within_hold(t, begin, end)
     nodes = par[NODES]
     cores = par[CORES]
+    soonest = t.list[SOONEST]
+    sites = t.list[SITES]
+    top = ZERO
     if par[SEARCH] == FIRST_FIT:
         costly = par[STRETCHED] != 0 or par[BACKFILL] == LEAST_PENALTY
         worst = 0
-        node = ZERO
-        while procs > 0 and node < nodes:
+        node = ZERO - 1
+        if begin == par[NOW]:
+            while par[LOWEST] < nodes and soonest[par[LOWEST]] != 0:
+                par[LOWEST] += 1
+            node = par[LOWEST] - 1
+        while procs > 0 and node + 1 < nodes:
+            node += 1
+            if soonest[node] > begin:
+                continue
             first = running_at(t, node, begin)
             take = min(procs, room_on(t, node, first, begin, without))
-            if costly and take > 0:
+            if take == 0:
+                continue
+            if costly:
                 worst = max(worst, cost_on(t, node, first, take, job, begin, end, hold))
             row[node, TAKE] = take
             procs -= take
-            node += 1
-        par[TOP] = node
+            sites[top] = node
+            top += 1
+        par[TOP] = top
         return worst if procs == 0 else NO_ROOM
     places = 0
     clear = 0
     for node in range(nodes):
+        if soonest[node] > begin:
+            continue
         first = running_at(t, node, begin)
         room = room_on(t, node, first, begin, without)
-        some = 0
-        if room > 0:
-            some = clear_of_cost(t, node, first, room, job, begin, hold)
+        if room == 0:
+            continue
+        some = clear_of_cost(t, node, first, room, job, begin, hold)
         row[node, ROOM] = room
         row[node, CLEAR] = some
+        sites[top] = node
+        top += 1
         places += room
         clear += some
         if clear >= procs:
-            par[TOP] = node + 1  # nothing costs nothing: the rest is not needed
-            return 0
-    par[TOP] = nodes
+            break  # nothing costs nothing: the rest is not needed
+    par[TOP] = top
+    if clear >= procs:
+        return 0
     if places < procs:
         return NO_ROOM
     column = ENDS + (2 + par[HINGES]) * cores
     blank = -1
     count = ZERO
-    for node in range(nodes):
+    for node in sites[:top]:
         room = row[node, ROOM]
         some = row[node, CLEAR]
         if room == some:

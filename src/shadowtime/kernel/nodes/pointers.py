@@ -26,12 +26,13 @@ TABLE = numba.typeof(
 """The type of every Table."""
 
 EVALUATE = INT(TABLE, INT, INT, INT)
+WITHIN = types.boolean(TABLE, INT, INT, INT, INT)
 PLAN_AT = INT(TABLE, types.FunctionType(EVALUATE), INT, INT)
 PLAN_HEAD = types.void(TABLE, types.FunctionType(EVALUATE), INT)
 PREFERS_LATER = types.boolean(
     TABLE, types.FunctionType(EVALUATE), types.FunctionType(PLAN_AT), INT, INT
 )
-MUST_WAIT = types.boolean(TABLE, types.FunctionType(EVALUATE), types.FunctionType(PLAN_AT), INT)
+MUST_WAIT = types.boolean(TABLE, types.FunctionType(WITHIN), INT)
 """Signatures, by the names of the functions."""
 
 
