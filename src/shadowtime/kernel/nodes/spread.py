@@ -17,6 +17,7 @@ from shadowtime.kernel.nodes.fields import (
     NODES,
     PROCS,
     ROOM,
+    SITES,
     SPAN,
     TAKE,
     TOP,
@@ -250,6 +251,7 @@ def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     for node in range(nodes):
         some = clear_of_cost(b, t, node, job)
         t.node[node, CLEAR] = some
+        t.list[SITES, node] = node
         clear += some
         places += t.node[node, ROOM]
         if clear >= procs:
