@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -24,6 +25,9 @@ MARKS = {
     "does not hold": ("✗", "red"),
     "not judged": (DASH, "dim"),
 }
+
+HEADING = 12
+"""Longer headings are broken."""
 
 MANY = 20
 """More points than this are not told one by one."""
@@ -91,7 +95,8 @@ def _table(table: PaperTable) -> Iterator[RenderableType]:
     grid = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
     grid.add_column("")
     for name, paper in zip(table.columns, beside, strict=True):
-        grid.add_column(name, justify="right", no_wrap=True)
+        heading = "\n".join(wrap(name, HEADING))
+        grid.add_column(heading, justify="right", no_wrap=True)
         if paper:
             grid.add_column("paper", justify="right", no_wrap=True, style="dim")
             grid.add_column("diff", justify="right", no_wrap=True)

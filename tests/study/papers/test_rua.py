@@ -51,7 +51,7 @@ def test_the_quick_form_on_a_generated_workload():
     assert {"Figure 4", "Figure 6", "Figure 8"} == {figure.name for figure in found.figures}
     assert {claim.verdict for claim in found.claims} == {"not judged"}
     assert found.generated and "generated workload" in found.notes[0]
-    killed = found.table("The limit").cell("killed by contention", "RUA")
+    killed = found.table("The limit").cell("RUA", "killed by contention")
     assert killed.ours is not None and killed.paper is None
     first_fit = next(point for point in found.more["points"] if point["policy"] == "FF")
     assert found.table("Table 2").cell("FF", "generated").ours == first_fit["bsld_finished_mean"]

@@ -11,6 +11,8 @@ from shadowtime.study.papers.tables import Cell, PaperTable, Row
 from shadowtime.workload.demand import SCENARIOS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shadowtime.study.papers.rua.runs import Findings
 
 PRINTED = dict(zip(COLUMNS, ("ff", "lc", "lct1", "lct115", "lct125", "lct15"), strict=True))
@@ -160,48 +162,42 @@ SHORT = {
     "killed by contention": Measure("", "killed_contention"),
     "killed anyway": Measure("", "killed_anyway"),
     "finished": Measure("", "finished"),
-    "bounded slowdown, 95th percentile": MEASURES[1],
-    "bounded slowdown, average": MEASURES[2],
-    "wait, average": MEASURES[4],
-    "penalised, average": MEASURES[6],
+    "slowdown, 95th percentile": MEASURES[1],
+    "slowdown, average": MEASURES[2],
+    "wait, average, s": MEASURES[4],
+    "penalised, average, %": MEASURES[6],
 }
+"""Columns of the tables that hold variants of a policy against each other."""
 
 
-def _side_by_side(
-    found: Findings, group: str, key: Key, policies: tuple[str, ...], readings: tuple[str, ...] = ()
-) -> list[Row]:
-    """A row per measure, a column per policy (or per policy and reading)."""
-    keys = [
-        key._replace(policy=policy, reading=reading)
-        for reading in (readings or (key.reading,))
-        for policy in policies
-    ]
+def _variants(found: Findings, key: Key, names: Mapping[str, tuple[str, str]]) -> list[Row]:
+    """A row per variant, given as name: (policy, reading); a column per measure."""
     return [
         Row(
-            label=label,
-            unit=measure.unit,
-            group=group,
-            cells=tuple(cell_of(found, one, measure) for one in keys),
+            label=name,
+            group=f"{key.center} {key.scenario}",
+            cells=tuple(
+                cell_of(found, key._replace(policy=policy, reading=reading), measure)
+                for measure in SHORT.values()
+            ),
         )
-        for label, measure in SHORT.items()
+        for name, (policy, reading) in names.items()
     ]
 
 
 def _limit(found: Findings) -> PaperTable:
     """RUA's longer limit taken away, and given to first fit."""
-    policies = ("FF", *LIMIT, RUA)
+    names = {policy: (policy, "") for policy in ("FF", *LIMIT, RUA)}
     rows = [
         row
         for center in found.centers
         for scenario in _scenarios(found)
-        for row in _side_by_side(
-            found, f"{center} {scenario}", Key(center, scenario, HIGHS[0], "", 0), policies
-        )
+        for row in _variants(found, Key(center, scenario, HIGHS[0], "", 0), names)
     ]
     return PaperTable(
         name="The limit",
         title=f"What the longer limit does alone (high = {HIGHS[0]})",
-        columns=policies,
+        columns=tuple(SHORT),
         rows=tuple(rows),
         note="RUA gives a job request x planned factor; the others kill at the request.",
     )
@@ -209,23 +205,21 @@ def _limit(found: Findings) -> PaperTable:
 
 def _readings(found: Findings) -> PaperTable:
     """Choices turned round: the paper-literal stretch, 128 nodes for CTC."""
-    columns = ("", WINDOW, NODES_128)
-    names = tuple(f"{name}{f', {r}' if r else ''}" for r in columns for name in READINGS)
+    names = {
+        f"{policy}{f', {reading}' if reading else ''}": (policy, reading)
+        for reading in ("", WINDOW, NODES_128)
+        for policy in READINGS
+    }
     rows = [
         row
         for center in found.centers
-        for row in _side_by_side(
-            found,
-            f"{center} {_scenarios(found)[0]}",
-            Key(center, _scenarios(found)[0], HIGHS[0], "", 0),
-            READINGS,
-            columns,
-        )
+        for row in _variants(found, Key(center, _scenarios(found)[0], HIGHS[0], "", 0), names)
+        if any(cell.ours is not None for cell in row.cells)
     ]
     return PaperTable(
         name="Readings",
         title=f"The same with other choices (high = {HIGHS[0]})",
-        columns=names,
+        columns=tuple(SHORT),
         rows=tuple(rows),
         note="stretch=window adds the penalty of the shared windows to the run time, as the paper "
         "writes it; the size of its CTC machine is not said (108 nodes here, 128 beside it).",
@@ -234,20 +228,18 @@ def _readings(found: Findings) -> PaperTable:
 
 def _beyond(found: Findings) -> PaperTable:
     """The paper's future work, measured."""
-    policies = (RUA, *BEYOND)
+    names = {policy: (policy, "") for policy in (RUA, *BEYOND)}
     rows = [
         row
         for center in found.centers
         for scenario in _scenarios(found)
         if scenario != "LOW"
-        for row in _side_by_side(
-            found, f"{center} {scenario}", Key(center, scenario, HIGHS[0], "", 0), policies
-        )
+        for row in _variants(found, Key(center, scenario, HIGHS[0], "", 0), names)
     ]
     return PaperTable(
         name="Beyond the paper",
         title=f"What the paper left for later (high = {HIGHS[0]})",
-        columns=policies,
+        columns=tuple(SHORT),
         rows=tuple(rows),
         note="; ".join(f"{name}: {text}" for name, text in ({RUA: POLICIES[RUA]} | BEYOND).items()),
     )
