@@ -3,7 +3,7 @@
     python benchmarks/live_slurm.py --policy easy
     python benchmarks/live_slurm.py --policy pv-easy --jobs 60 --seed 1
     python benchmarks/live_slurm.py --alone
-    python benchmarks/live_slurm.py --policy easy --jobs 0 --queue 10000
+    python benchmarks/live_slurm.py --policy easy --jobs 0 --queue 10000 --nodes 1000
 
 Starts a private Slurm on loopback (Debian's munge, slurmctld, slurmd, slurm-client), submits the
 jobs, drives them with the live loop and prints the figures as JSON. ``--alone`` leaves the same
@@ -56,12 +56,13 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queue", type=int, default=0)
+    parser.add_argument("--nodes", type=int, default=NODES)
     parser.add_argument("--alone", action="store_true", help="without the loop")
     chosen = parser.parse_args(words)
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-bench-"))
     try:
         with slurm_cluster(
-            folder, prepare=None if chosen.alone else gate, nodes=NODES, cpus=16
+            folder, prepare=None if chosen.alone else gate, nodes=chosen.nodes, cpus=16
         ) as cluster:
             found: dict[str, Any] = {}
             if chosen.jobs:
@@ -153,6 +154,7 @@ def measure(cluster: SlurmCluster, policy: str, work: Workload, folder: Path) ->
     took = time.time() - began
     written = marks(log)
     begins = {mark.job: mark.when for mark in written if mark.what == "begin"}
+    print(log.read_text(), file=sys.stderr)
     waits = [begins[job] - began - int(work.submit[at]) for job, at in ids.items()]
     found: dict[str, Any] = {
         "policy": policy or "Slurm alone",
@@ -164,7 +166,7 @@ def measure(cluster: SlurmCluster, policy: str, work: Workload, folder: Path) ->
         **delays(written, submitted, run.released),
     }
     if policy:
-        wanted = simulate(work, Cluster.pool(16 * NODES), parse_policy(policy))
+        wanted = simulate(work, Cluster.pool(16 * cluster.nodes), parse_policy(policy))
         found |= {
             "makespan_simulated_s": int(wanted.end.max()),
             "wait_mean_simulated_s": round(float((wanted.start - work.submit).mean()), 2),
@@ -194,10 +196,16 @@ def ended(log: Path) -> int:
 
 
 def long_queue(cluster: SlurmCluster, policy: str, count: int, folder: Path) -> dict[str, Any]:
-    """Reading, deciding and acting while so many jobs wait in Slurm, each of them its own."""
+    """Reading, deciding and acting while one job holds all nodes but one and so many wait."""
+    run = commands(cluster)
+    port = drive.make_port(drive.Where(), run=run)
+    loop = drive.make_loop(port, parse_policy(policy), StateFile(folder / "queue.json"), act=True)
+    cluster.sbatch(f"--nodes={cluster.nodes - 1}", "--exclusive", "--time=30", script="sleep 1800")
+    loop.step()
+    wait_for(lambda: "R" in cluster.run("squeue", "-h", "-o", "%t").split(), "the large job")
     script = folder / "long.sh"
     script.write_text("#!/bin/sh\nsleep 600\n")
-    each = f"sbatch --nodes=1 --exclusive --time=20 --output=/dev/null {script} >/dev/null"
+    each = f"sbatch --nodes=2 --exclusive --time=20 --output=/dev/null {script} >/dev/null"
     shells = [
         subprocess.Popen(["sh", "-c", f"for i in $(seq {count // 4}); do {each}; done"],
                          env=cluster.env)
@@ -205,25 +213,25 @@ def long_queue(cluster: SlurmCluster, policy: str, count: int, folder: Path) -> 
     ]  # fmt: skip
     for shell in shells:
         shell.wait()
-    run = commands(cluster)
-    port = drive.make_port(drive.Where(), run=run)
     first = timed(run, port.snapshot)
     looks = [timed(run, port.snapshot) for _ in range(5)]
-    loop = drive.make_loop(port, parse_policy(policy), StateFile(folder / "queue.json"))
+    loop.act = False
     loop.step()  # compiles, and remembers everybody
     passes = []
     for _ in range(5):
-        cluster.sbatch("--nodes=1", "--exclusive")
+        cluster.sbatch("--nodes=2", "--exclusive", "--time=20")
         passes.append(timed(run, loop.step))
     loop.act = True
-    cluster.sbatch("--nodes=1", "--exclusive")
+    cluster.sbatch("--nodes=1", "--exclusive", "--time=20", script="sleep 600")
     act = timed(run, loop.step)
     return {
         "queue": len(port.snapshot().waiting),
+        "nodes": cluster.nodes,
         "first_look_s": first,
         "look_s": middle(looks),
         "look_and_decide_s": middle(passes),
         "look_decide_look_start_look_s": act,
+        "started": loop.kept.counters.get("started", 0),
     }
 
 

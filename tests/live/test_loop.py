@@ -142,26 +142,6 @@ def test_a_job_let_through_in_vain_is_taken_back() -> None:
     assert fake.told[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
 
 
-def test_a_half_stopped_job_is_stopped_after_a_crash() -> None:
-    """The loop died after suspending: the job must not stay suspended for ever."""
-    fake, clock = FakeSlurm(queue_line("9"), NODES), FakeClock()
-    loop = a_loop(fake, clock)
-    loop.port.stopped = lambda job: job == "7"
-    fake.queue = running_line("7", "n1", 4, State="SUSPENDED")
-    loop.step()
-    assert fake.told[-1] == "requeuehold 7"
-
-
-def test_a_job_that_ends_while_it_is_stopped_is_not_run_again() -> None:
-    """Only what could be suspended is requeued."""
-    fake = FakeSlurm(running_line("7", "n1", 4), NODES)
-    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
-    port.snapshot()
-    fake.queue = running_line("7", "n1", 4, State="COMPLETED")
-    (outcome,) = port.apply([Stop(job="7")])
-    assert (outcome.done, fake.told) == (False, ["suspend 7"])
-
-
 TWO = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
 JOB = Waiting(id="1", submit=0, need=(4,), request=60)
 BUSY = Running(id="2", submit=0, need=(4,), request=60, start=1, place=(("n1", 4),))

@@ -16,10 +16,11 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.cluster import Cluster, Host
+from shadowtime.cluster.hostlist import expand
 from shadowtime.engine.once import decide
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
-from shadowtime.live.port import Start
+from shadowtime.live.port import Start, Stop
 from shadowtime.live.record import read_passes
 from shadowtime.live.replay import LogPort, follow
 from shadowtime.live.runner import Commands, Done
@@ -131,6 +132,11 @@ def test_the_policies_place_and_preempt_as_simulated(
     assert runs == {job: 1 + lost[job] for job in ids}
     assert (policy == "pv-easy") == bool(lost), "only pv-easy preempts, and here it must"
     assert assert_decided_alike(tmp_path, policy) >= len(jobs)
+    nodes_of = {job: nodes for job, (nodes, _, _) in zip(ids, jobs, strict=True)}
+    for recorded in read_passes(tmp_path / "passes.jsonl"):
+        for decision in recorded.decisions:
+            if isinstance(decision, Start):  # also when it was stopped before
+                assert len(decision.place) == nodes_of[decision.job]
 
 
 def test_lxfw_holds_several_reservations_at_once(queue: SlurmCluster, tmp_path: Path) -> None:
@@ -244,18 +250,19 @@ def test_only_slurmuser_or_root_may_act(queue: SlurmCluster) -> None:
 
 
 def test_a_drained_node_is_left_out(queue: SlurmCluster, tmp_path: Path) -> None:
-    """Drained while others wait: nobody is put there, and everybody runs elsewhere."""
+    """Drained while a job runs there and others wait: that one ends, nobody else is put there."""
     log = queue.folder / "runs-drain.log"
+    first = submit(queue, log, 2, 4, 1)
+    loop = loop_over(queue, "easy", tmp_path)
+    loop.step()
+    wait_for(lambda: bool(log.read_text()), "the first job to run")
     queue.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test")
     ids = [submit(queue, log, 3, 1, 1) for _ in range(4)]
-    finish(loop_over(queue, "easy", tmp_path))
-    used = {
-        host
-        for _, nodes in started(queue, ids)
-        for host in queue.run("scontrol", "show", "hostnames", nodes).split()
-    }
-    assert len(log.read_text().split()) == 4
-    assert "n1" not in used
+    finish(loop)
+    used = {host for _, nodes in started(queue, ids) for host in expand(nodes)}
+    assert started(queue, [first]) == [(first, "n[1-2]")]
+    assert Counter(log.read_text().split()) == Counter([first, *ids])
+    assert "n2" in used and "n1" not in used
 
 
 @pytest.mark.parametrize("what", ["cancel", "change"])
@@ -287,6 +294,26 @@ def test_a_job_that_its_user_touches_between_decision_and_act(
     )
     assert states[stays] == "COMPLETED"
     assert states[gone] == ("CANCELLED" if what == "cancel" else "COMPLETED")
+
+
+def test_a_job_that_ends_before_it_is_stopped_is_not_run_again(
+    queue: SlurmCluster, tmp_path: Path
+) -> None:
+    """Seen running, ended since: the stop comes to nothing. One that runs goes back to the gate."""
+    log = queue.folder / "runs-stop.log"
+    ids = [submit(queue, log, 2, seconds, 1) for seconds in (1, 60)]
+    loop = loop_over(queue, "easy", tmp_path)
+    loop.step()
+    wait_for(lambda: len(log.read_text().split()) == 2, "both to run")
+    wait_for(lambda: completed(queue, ids) != [], "the first to end")
+    ended, stopped = loop.port.apply([Stop(job=job) for job in ids])
+    assert (ended.done, stopped.done) == (False, True)
+    told = dict(
+        line.split(maxsplit=1)
+        for line in queue.run("squeue", "-h", "-t", "all", "-o", "%i %T").splitlines()
+    )
+    assert told[ids[0]] == "COMPLETED"
+    assert told[ids[1]] in ("COMPLETING", "PENDING")
 
 
 def wait_until_saved(slurm: SlurmCluster) -> None:

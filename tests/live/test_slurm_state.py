@@ -55,6 +55,16 @@ def test_a_job_the_loop_stopped_waits_again() -> None:
     assert (found.waiting, found.ended, found.running[0].settled) == ((), (), False)
 
 
+def test_a_job_that_was_stopped_asks_for_as_many_nodes_as_before() -> None:
+    """Slurm tells the processors of its tasks then, and no range of nodes."""
+    row = queue_line(
+        "7", Reason="job requeued in held state", EligibleTime=1100, NumNodes=2, NumCPUs=2,
+        OverSubscribe="NO", ReqNodes="n[1-2]", **{"tres-alloc": "cpu=2,mem=62.50G,node=2"},
+    )  # fmt: skip
+    (job,) = look(row, stopped=lambda job: True, details={"7": Detail()}).state.waiting
+    assert (job.nodes, job.need, job.only) == (2, (32,), ())
+
+
 def test_jobs_of_other_partitions_count_and_are_not_ours() -> None:
     """They hold processors of shared nodes, and nobody may stop them."""
     found = look(running_line("3", "n1", 4, Partition="other")).state

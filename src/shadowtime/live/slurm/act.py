@@ -33,6 +33,21 @@ def start_lines(decision: Start, *, restarted: bool = False) -> list[str]:
     return [" ".join(words), f"release {decision.job}"]
 
 
+def stop_line(job: str) -> str:
+    """Back into the queue, at the gate, if it still runs.
+
+    ``Incomplete`` has slurmctld look at the state in the same breath: a job that has just ended is
+    left alone, and would be run again without. Suspending first is no way to be sure: nodes may
+    carry a suspension out seconds late, on the next run of the job, which then stands still.
+
+    Examples
+    --------
+    >>> stop_line("7")
+    'requeuehold Incomplete 7'
+    """
+    return f"requeuehold Incomplete {job}"
+
+
 def take_back_lines(job: str) -> list[str]:
     """Back to the gate, on any hosts.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.live.port import Outcome, PortError, Start
-from shadowtime.live.slurm.act import outcome, rows_by_id, start_lines, take_back_lines
+from shadowtime.live.slurm.act import outcome, rows_by_id, start_lines, stop_line, take_back_lines
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.state import Sorted, View, sort_jobs
 from shadowtime.live.slurm.text import (
@@ -23,7 +23,7 @@ from shadowtime.live.slurm.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Decision, Place, State
@@ -41,8 +41,8 @@ MANY = 40
 class SlurmPort:
     """Slurm through its commands; see :class:`shadowtime.live.port.Port`.
 
-    ``known`` tells whether the loop remembers a job, ``stopped`` whether it has stopped it: only
-    such jobs are taken back or finished off after a crash.
+    ``known`` tells whether the loop remembers a job, and only such jobs are taken back;
+    ``stopped`` whether it has stopped it, which lets it wait again.
     """
 
     run: Runner
@@ -59,6 +59,7 @@ class SlurmPort:
         self._rows: dict[str, QueueRow] = {}
         self._details: dict[str, Detail] = {}
         self._asked: dict[str, tuple[object, ...]] = {}
+        self._nodes: dict[str, int] = {}
         self._windows: list[Window] = []
         self._windows_at = float("-inf")
         self._since: dict[str, float] = {}
@@ -88,63 +89,32 @@ class SlurmPort:
         return self.sorted.state
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
-        """Stops first, so that they are sure; then all starts in one session."""
+        """Everything in one session, stops first; then one look at what became of it."""
         stops = [d for d in decisions if not isinstance(d, Start)]
-        starts = [d for d in decisions if isinstance(d, Start)]
-        done = {d.job: o for d, o in zip(stops, self._stop(stops), strict=True)}
-        lines: list[str] = []
-        for decision in starts:
-            row = self._rows.get(decision.job)
-            lines += start_lines(decision, restarted=row is not None and row.restarts > 0)
-            self.placed[decision.job] = decision.place
-        if starts:
-            said = self._tell(lines)
-            after = self._look()
-            for decision in starts:
-                done[decision.job] = outcome(decision, after.get(decision.job), said)
-        return [done[d.job] for d in decisions]
+        lines = [stop_line(decision.job) for decision in stops]
+        for decision in decisions:
+            if isinstance(decision, Start):
+                row = self._rows.get(decision.job)
+                lines += start_lines(decision, restarted=row is not None and row.restarts > 0)
+                self.placed[decision.job] = decision.place
+        said = self._tell(lines)
+        after = self._look()
+        return [outcome(decision, after.get(decision.job), said) for decision in decisions]
 
     def tidy(self) -> list[str]:
-        """Finish what was begun: jobs let through in vain go back, half-stopped ones are stopped.
-
-        Returns what was done, in words.
-        """
+        """Take back to the gate who was let through in vain; returns what was done, in words."""
         if self.sorted is None:
             return []
         now = self.clock.now()
         waiting = [job for job in self.sorted.released if self.known(job) or job in self.placed]
         self._since = {job: self._since.get(job, now) for job in waiting}
         late = [job for job, since in self._since.items() if now - since > PATIENCE]
-        half = [j for j, r in self._rows.items() if r.state == "SUSPENDED" and self.stopped(j)]
-        lines = [line for job in late for line in take_back_lines(job)]
-        lines += [f"requeuehold {job}" for job in half]
-        if not lines:
+        if not late:
             return []
-        self._tell(lines)
+        self._tell([line for job in late for line in take_back_lines(job)])
         for job in late:
             self.placed.pop(job, None)
-        return [f"took back {job}, which did not start" for job in late] + [
-            f"stopped {job}, which was half stopped" for job in half
-        ]
-
-    def _stop(self, stops: Sequence[Decision]) -> list[Outcome]:
-        """Suspend, look, requeue and hold: a job that ends meanwhile must not be run again."""
-        if not stops:
-            return []
-        self._tell([f"suspend {d.job}" for d in stops])
-        rows = self._look()
-        caught = [d for d in stops if d.job in rows and rows[d.job].state == "SUSPENDED"]
-        said = self._tell([f"requeuehold {d.job}" for d in caught]) if caught else []
-        after = self._look() if caught else rows
-        found = []
-        for decision in stops:
-            if decision not in caught:
-                row = rows.get(decision.job)
-                state = row.state.lower() if row else "gone"
-                found.append(Outcome(decision, False, f"it could not be stopped: it is {state}"))
-            else:
-                found.append(outcome(decision, after.get(decision.job), said))
-        return found
+        return [f"took back {job}, which did not start" for job in late]
 
     def _look(self) -> dict[str, QueueRow]:
         return dict(rows_by_id(parse_queue(self._ask(SQUEUE))))
@@ -161,7 +131,7 @@ class SlurmPort:
         done = self.run(("scontrol",), text="".join(f"{line}\n" for line in lines))
         return [line for line in done.err.splitlines() if line.strip()]
 
-    def _learn_details(self, rows: Iterable[QueueRow]) -> None:
+    def _learn_details(self, rows: Sequence[QueueRow]) -> None:
         """Ask scontrol once about every job it has something to add to."""
         wanted: dict[str, tuple[object, ...]] = {}
         for row in rows:
@@ -169,10 +139,11 @@ class SlurmPort:
             if pending or (row.state == "RUNNING" and row.node_count > 1):
                 wanted[row.id] = (pending, row.node_count, row.cpus, row.restarts, row.reason[:8])
         unknown = [job for job, key in wanted.items() if self._asked.get(job) != key]
-        gone = self._asked.keys() - wanted.keys()
-        for job in gone:
+        for job in self._asked.keys() - wanted.keys():
             del self._asked[job]
             self._details.pop(job, None)
+        for job in self._nodes.keys() - {row.id for row in rows}:
+            del self._nodes[job]
         if not unknown:
             return
         argv: tuple[str, ...] = ("scontrol", "--oneliner", "--details")
@@ -180,7 +151,11 @@ class SlurmPort:
             told = self._ask((*argv, "show", "job"))
         else:
             told = self.run(argv, text="".join(f"show job {job}\n" for job in unknown)).out
-        self._details.update(parse_details(told))
+        for job, detail in parse_details(told).items():
+            # Once a job has run, Slurm does not tell any more how many nodes it may have.
+            nodes = detail.nodes or self._nodes.get(job, 0)
+            self._details[job] = detail._replace(nodes=nodes)
+            self._nodes[job] = nodes
         self._asked.update({job: wanted[job] for job in unknown})
 
 

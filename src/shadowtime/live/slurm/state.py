@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -191,7 +192,8 @@ def _waiting(
     now: int,
 ) -> Waiting:
     detail = detail or Detail(nodes=row.node_count if row.node_count > 1 else 0)
-    hosts = detail.nodes
+    # Of a job that was stopped scontrol tells no range any more: the request still holds it.
+    hosts = max(detail.nodes, least_nodes(row.tres))
     if row.per_node > 0:
         hosts = max(hosts, -(-max(1, row.tasks) // row.per_node))
     only: tuple[str, ...] = ()
@@ -228,6 +230,21 @@ def _waiting(
         chunk=1 if exclusive else max(1, row.per_task),
         bandwidth=parse_gres(row.gres_per_task).get("membw", -1),
     )
+
+
+_NODES = re.compile(r"\bnode=(\d+)")
+
+
+def least_nodes(tres: str) -> int:
+    """The number of nodes a waiting job asks for at least, 0 where one will do.
+
+    Examples
+    --------
+    >>> least_nodes("cpu=2,mem=62.50G,node=2,billing=2"), least_nodes("cpu=20,node=1")
+    (2, 0)
+    """
+    found = _NODES.search(tres)
+    return int(found[1]) if found and int(found[1]) > 1 else 0
 
 
 def _running(
