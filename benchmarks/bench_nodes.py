@@ -26,8 +26,11 @@ CASES = (
     ("SDSC-BLUE", None, "easy-sjbf(place=less-consume)", 60.0),
     ("CTC", 20_000, "rua", 4.0),
     ("SDSC-BLUE", 20_000, "rua", 8.0),
+    ("CTC", None, "conservative(place=first-fit)", 10.0),
+    ("CTC", 20_000, "conservative(place=less-consume)", None),
+    ("CTC", 20_000, "conservative(place=less-consume(threshold=1.15))", None),
 )
-"""Log, jobs of it (None: all), policy, seconds allowed."""
+"""Log, jobs of it (None: all), policy, seconds allowed (None: for the record)."""
 
 
 def nodes(folder: Path) -> Iterator[Row]:
@@ -38,7 +41,7 @@ def nodes(folder: Path) -> Iterator[Row]:
         jobs = draw_bandwidth(jobs if count is None else job_range(jobs, 0, count), "HIGH")
         cluster = node_cluster(NODES[name], bandwidth=6000)
         simulate(job_range(jobs, 0, 100), cluster, policy)  # compiles
-        runs = 1 if bar > 10 else 3
+        runs = 1 if bar is None or bar > 10 else 3
         (spent,) = best_cpu(partial(partial, simulate, jobs, cluster, policy), runs=runs)
         yield Row(
             what=f"{text} on {NODES[name]} nodes, HIGH, {len(jobs):,} jobs of {title_of(name)}",

@@ -58,7 +58,6 @@ from shadowtime.kernel.nodes.ledger import (
     PLACE,
     PLAN_MORE,
     RESUME,
-    ROW,
     SLOT,
     SOONEST,
     UNTIL,
@@ -69,7 +68,7 @@ from shadowtime.kernel.nodes.ledger import (
     place_of,
 )
 from shadowtime.kernel.nodes.placing import allot
-from shadowtime.kernel.nodes.spread import first_room, gather, least_left, pick, within
+from shadowtime.kernel.nodes.spread import first_room, gather, pick, within
 from shadowtime.kernel.nodes.table import end_at, enlist, job_at, join_line
 from shadowtime.kernel.queue import dequeue, first_waiting, next_waiting
 from shadowtime.kernel.registers import (
@@ -204,7 +203,7 @@ def widest_before(b: Any, before: int) -> int:
     most = 0
     at = 0
     while at < b.par[PIECES] and b.line[BEGIN, at] < before:
-        most = max(most, b.room[b.line[ROW, at], LEFT])
+        most = max(most, b.line[LEFT, at])
         at += 1
     return most
 
@@ -278,10 +277,10 @@ def still_holds(t: Any, b: Any, job: int) -> bool:
     due = b.job[job, DUE]
     at = place_of(b, due)
     end = due + length_of(t, b, job)
-    if t.par[COUNTED] != 0:
-        return least_left(b, at, end) >= t.job[job, PROCS]
-    gather(b, OTHER, at, end)
-    return within(b, b.job[job, SLOT], OTHER)
+    procs = t.job[job, PROCS]
+    if gather(b, OTHER, at, end, procs) < procs:
+        return False
+    return t.par[COUNTED] != 0 or within(b, b.job[job, SLOT], OTHER)
 
 
 # ------------------------------------------------------------------------- starts
@@ -329,7 +328,7 @@ def block_head(s: Any, head: int, now: int) -> None:
 @kernel
 def may_start_early(t: Any, b: Any, k: Any, job: int, now: int) -> bool:
     """Without compression: the place part, asked again, answers now; the job is booked so."""
-    if b.par[COMPRESS] != 0 or b.room[b.line[ROW, 0], LEFT] < t.job[job, PROCS]:
+    if b.par[COMPRESS] != 0 or b.line[LEFT, 0] < t.job[job, PROCS]:
         return False
     book(t, b, k, job, 1)
     due = b.job[job, DUE]

@@ -13,7 +13,6 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.nodes.fields import (
     BASE,
     CHEAPEST,
-    COUNTED,
     FIRST_FIT,
     LENGTH,
     NOW,
@@ -42,7 +41,6 @@ from shadowtime.kernel.nodes.ledger_pointers import ASSESS, SEEK, pointer
 from shadowtime.kernel.nodes.placing import NO_ROOM, allot, empty_cost
 from shadowtime.kernel.nodes.spread import (
     gather,
-    least_left,
     lowest,
     minimax,
     pick,
@@ -62,9 +60,7 @@ def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     """
     procs = t.job[job, PROCS]
     end = begin + t.job[job, LENGTH]
-    if gather(b, WINDOW, at, end) < procs:
-        return NO_ROOM
-    if t.par[COUNTED] != 0 and least_left(b, at, end) < procs:
+    if gather(b, WINDOW, at, end, procs) < procs:
         return NO_ROOM
     while True:
         rooms(b, t)
@@ -78,11 +74,10 @@ def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
             return cost
         allot(t, job, cost)
         pick(b, t)
-        count = gather(b, OTHER, at, end + more)
+        if gather(b, OTHER, at, end + more, procs) < procs:
+            return NO_ROOM
         if within(b, PICK, OTHER):
             return cost
-        if count < procs:
-            return NO_ROOM
         for word in range(b.par[WORDS]):
             b.mask[WINDOW, word] = b.mask[OTHER, word]
 
@@ -132,8 +127,6 @@ def seek(
     seen = -1
     cost = NO_ROOM
     while start < latest:
-        if kind == CHEAPEST and best >= 0 and start > near:
-            break
         later = par[BASE] * (start - now)
         if chosen >= 0 and sure and later + least > quick:
             # Every threshold is met in the end: those that are left, by slower starts.
@@ -162,7 +155,7 @@ def seek(
             if kind == THRESHOLD and met == strict:
                 break
         start = next_start(b, at, latest)
-        if start < 0:
+        if start < 0 or (kind == CHEAPEST and best >= 0 and start > near):
             break
         at = place_of(b, start)
     # Who meets a threshold nowhere, or has none, takes what costs least.

@@ -67,10 +67,10 @@ def change(b: Any, t: Any, job: int, since: int, until: int, sign: int, what: in
     count = t.job[job, PROCS] if what & COUNT != 0 else 0
     for i in range(first, last):
         row = line[ROW, i]
-        b.room[row, LEFT] += sign * count
+        line[LEFT, i] += sign * count
         if what & PLACE != 0:
             for word in range(words):
-                b.room[row, 1 + word] ^= b.mask[slot, word]
+                b.room[row, word] ^= b.mask[slot, word]
     hinges = t.par[HINGES]
     if what & PLACE != 0 and b.par[COSTED] != 0:
         count_by_node(b, t, slot)

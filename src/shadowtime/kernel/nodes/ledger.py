@@ -49,9 +49,10 @@ STARTS = 2
 """How many start here,"""
 ENDS = 3
 """and how many end: others may start where somebody ends. Neither is kept of the first piece."""
+LEFT = 4
+"""Free processors."""
+COLUMNS = 5
 
-LEFT = 0
-"""First column of a row: free processors. Behind it their bits."""
 BITS = 32
 """Processors in a word."""
 
@@ -89,8 +90,8 @@ class Ledger(NamedTuple):
     """Arrays of the table; columns, rows and registers are named above."""
 
     par: Any  # int64[16]
-    line: Any  # int64[4, S]
-    room: Any  # int64[S, 1 + W]
+    line: Any  # int64[COLUMNS, S]
+    room: Any  # int64[S, W]: bits of the free processors
     load: Any  # int64[S, N H]: by node, then hinge
     job: Any  # int64[n, 4]
     mask: Any  # int64[L, W]: by slot
@@ -109,8 +110,8 @@ def make_ledger(
     par[CAP] = UNCAPPED
     ledger = Ledger(
         par=par,
-        line=np.zeros((4, 0), np.int64),
-        room=np.zeros((0, 1 + words), np.int64),
+        line=np.zeros((COLUMNS, 0), np.int64),
+        room=np.zeros((0, words), np.int64),
         load=np.zeros((0, nodes * hinges), np.int64),
         job=np.full((n, 4), -1, np.int64),
         mask=np.zeros((0, words), np.int64),
@@ -121,9 +122,9 @@ def make_ledger(
     par[SLOTS] -= OWN + 1
     par[PIECES] = 1
     ledger.line[ROW, 0] = 1
-    ledger.room[1, LEFT] = procs
+    ledger.line[LEFT, 0] = procs
     for p in range(procs):
-        ledger.room[1, 1 + p // BITS] |= 1 << (p % BITS)
+        ledger.room[1, p // BITS] |= 1 << (p % BITS)
     return ledger
 
 
@@ -175,7 +176,7 @@ def cut(b: Any, time: int) -> int:
         return before
     at = before + 1
     for i in range(b.par[PIECES], at, -1):
-        for k in range(4):
+        for k in range(COLUMNS):
             line[k, i] = line[k, i - 1]
     b.par[PIECES] += 1
     b.par[ROWS] -= 1
@@ -185,8 +186,9 @@ def cut(b: Any, time: int) -> int:
     line[ROW, at] = row
     line[STARTS, at] = 0
     line[ENDS, at] = 0
-    for k in range(1 + b.par[WORDS]):
-        b.room[row, k] = b.room[old, k]
+    line[LEFT, at] = line[LEFT, before]
+    for word in range(b.par[WORDS]):
+        b.room[row, word] = b.room[old, word]
     if b.par[COSTED] != 0:
         for k in range(b.load.shape[1]):
             b.load[row, k] = b.load[old, k]
@@ -203,7 +205,7 @@ def close(b: Any, at: int) -> None:
     b.par[ROWS] += 1
     b.par[PIECES] -= 1
     for i in range(at, b.par[PIECES]):
-        for k in range(4):
+        for k in range(COLUMNS):
             line[k, i] = line[k, i + 1]
 
 
@@ -217,7 +219,7 @@ def forget_past(b: Any, now: int) -> None:
             b.unused[UNUSED_ROWS, b.par[ROWS]] = line[ROW, i]
             b.par[ROWS] += 1
         b.par[PIECES] -= past
-        for k in range(4):
+        for k in range(COLUMNS):
             for i in range(b.par[PIECES]):
                 line[k, i] = line[k, i + past]
     line[BEGIN, 0] = now
@@ -232,8 +234,8 @@ def clear(b: Any, t: Any) -> None:
         b.par[ROWS] += 1
     row = b.line[ROW, 0]
     procs = t.par[NODES] * t.par[CORES]
-    b.room[row, LEFT] = procs
+    b.line[LEFT, 0] = procs
     for word in range(b.par[WORDS]):
-        b.room[row, 1 + word] = (1 << min(BITS, procs - word * BITS)) - 1
+        b.room[row, word] = (1 << min(BITS, procs - word * BITS)) - 1
     for k in range(b.load.shape[1]):
         b.load[row, k] = 0

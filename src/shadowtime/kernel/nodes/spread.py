@@ -56,14 +56,14 @@ def bits_in(word: int) -> int:
 def take_row(b: Any, slot: int, row: int) -> None:
     """The processors that are free in a row."""
     for word in range(b.par[WORDS]):
-        b.mask[slot, word] = b.room[row, 1 + word]
+        b.mask[slot, word] = b.room[row, word]
 
 
 @kernel
 def narrow(b: Any, slot: int, row: int) -> None:
     """Keep those processors of a slot that are free in a row."""
     for word in range(b.par[WORDS]):
-        b.mask[slot, word] &= b.room[row, 1 + word]
+        b.mask[slot, word] &= b.room[row, word]
 
 
 @kernel
@@ -95,7 +95,7 @@ def first_room(b: Any, t: Any, job: int, start: int, before: int, until: int) ->
         enough = True
         while at < pieces and line[BEGIN, at] < end:
             row = line[ROW, at]
-            if b.room[row, LEFT] < procs:
+            if line[LEFT, at] < procs:
                 enough = False
                 break
             if placed:
@@ -119,40 +119,35 @@ def first_room(b: Any, t: Any, job: int, start: int, before: int, until: int) ->
 
 
 @kernel
-def gather(b: Any, slot: int, at: int, end: int) -> int:
-    """Processors that are free from a place on until an instant; how many."""
-    take_row(b, slot, b.line[ROW, at])
+def gather(b: Any, slot: int, at: int, end: int, procs: int) -> int:
+    """Processors that are free from a place on until an instant; how many, or 0 if too few.
+
+    Where reservations are counted, those that are free of running jobs, if as many are left.
+    """
+    line = b.line
+    if line[LEFT, at] < procs:
+        return 0
+    take_row(b, slot, line[ROW, at])
     at += 1
-    while at < b.par[PIECES] and b.line[BEGIN, at] < end:
-        narrow(b, slot, b.line[ROW, at])
+    while at < b.par[PIECES] and line[BEGIN, at] < end:
+        if line[LEFT, at] < procs:
+            return 0
+        narrow(b, slot, line[ROW, at])
         at += 1
     return count(b, slot)
 
 
 @kernel
-def least_left(b: Any, at: int, end: int) -> int:
-    """The fewest free processors from a place on until an instant."""
-    least = b.room[b.line[ROW, at], LEFT]
-    at += 1
-    while at < b.par[PIECES] and b.line[BEGIN, at] < end:
-        least = min(least, b.room[b.line[ROW, at], LEFT])
-        at += 1
-    return least
-
-
-@kernel
 def rooms(b: Any, t: Any) -> None:
     """Free processors of the window by node (ROOM)."""
-    cores = t.par[CORES]
     p = 0
     for node in range(t.par[NODES]):
         room = 0
-        left = cores
+        left = t.par[CORES]
         while left > 0:
             # Of the word at hand, what belongs to this node.
-            bits = b.mask[WINDOW, p // BITS] >> (p % BITS)
             some = min(left, BITS - p % BITS)
-            room += bits_in(bits & ((1 << some) - 1))
+            room += bits_in((b.mask[WINDOW, p // BITS] >> (p % BITS)) & ((1 << some) - 1))
             p += some
             left -= some
         t.node[node, ROOM] = room
