@@ -52,6 +52,10 @@ class Outcome:
     run: SubjectRun | None = None
 
 
+ROUNDING = 1e-12
+"""Shares that differ by less than this differ in how they were rounded."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A mean over seeds and its standard error (None for one seed)."""
@@ -68,7 +72,8 @@ class Estimate:
         if n < 2:
             return None
         spread = sum((value - self.mean) ** 2 for value in self.values) / (n - 1)
-        return math.sqrt(spread / n)
+        error = math.sqrt(spread / n)
+        return error if error > ROUNDING * abs(self.mean) else 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
