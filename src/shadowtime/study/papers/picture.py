@@ -20,6 +20,9 @@ INK, GREY, RULE = "#15191e", "#5a6470", "#e1e5e9"
 WIDTH, HEIGHT = 330, 250
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 30, 46
 COLUMNS = 3
+FONT = 11
+LETTER = 0.65
+"""About how wide a letter is, in sizes of the font."""
 MOST_TICKS = 14
 """So many numbers have room below a line."""
 HEAD, LEGEND = 30, 18
@@ -81,7 +84,12 @@ def _colour(k: int) -> str:
 
 
 def _panel(panel: Panel) -> Iterator[str]:
-    known = [y for one in panel.series for y in one.y if y is not None]
+    known = [
+        y + (error or 0.0)
+        for one in panel.series
+        for y, error in zip(one.y, one.error or [0.0] * len(one.y), strict=True)
+        if y is not None
+    ]
     top = max(known, default=1.0) or 1.0
     ticks = nice_ticks(top)
     high = max(top * 1.05, ticks[-1])
@@ -89,7 +97,12 @@ def _panel(panel: Panel) -> Iterator[str]:
     def at(value: float) -> float:
         return TOP + (1 - value / high) * (HEIGHT - TOP - BOTTOM)
 
-    yield f'<text x="{LEFT}" y="18" font-weight="600">{escape(panel.title)}</text>'
+    room = WIDTH - LEFT - RIGHT
+    size = min(FONT, room / (LETTER * max(len(panel.title), 1)))
+    yield (
+        f'<text x="{LEFT}" y="18" font-weight="600" font-size="{size:.3g}">'
+        f"{escape(panel.title)}</text>"
+    )
     for tick in ticks:
         y = at(tick)
         yield (
@@ -99,10 +112,17 @@ def _panel(panel: Panel) -> Iterator[str]:
     yield (
         f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 8}" text-anchor="end" fill="{GREY}">'
         f"{escape(panel.x_label)}</text>"
-        f'<text x="{WIDTH - RIGHT}" y="18" text-anchor="end" fill="{GREY}">'
-        f"{escape(panel.y_label)}</text>"
+        f"{_unit(panel, room)}"
     )
     yield from (_lines(panel, at) if panel.kind == "line" else _bars(panel, at))
+
+
+def _unit(panel: Panel, room: float) -> str:
+    """What the ticks count: beside the title, below the panel where the title is long."""
+    text = escape(panel.y_label)
+    if FONT * LETTER * (len(panel.title) + len(panel.y_label) + 2) <= room:
+        return f'<text x="{WIDTH - RIGHT}" y="18" text-anchor="end" fill="{GREY}">{text}</text>'
+    return f'<text x="{LEFT}" y="{HEIGHT - 8}" fill="{GREY}">{text}</text>'
 
 
 def nice_ticks(top: float) -> list[float]:
@@ -151,11 +171,13 @@ def _bars(panel: Panel, at: Callable[[float], float]) -> Iterator[str]:
     groups, series = len(panel.x), len(panel.series)
     room = (WIDTH - LEFT - RIGHT) / max(groups, 1)
     thick = 0.8 * room / max(series, 1)
+    longest = max((len(str(name)) for name in panel.x), default=1)
+    size = min(10.0, 0.96 * room / (LETTER * longest))
     for g, name in enumerate(panel.x):
         middle = LEFT + (g + 0.5) * room
         yield (
             f'<text x="{middle:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle" '
-            f'fill="{GREY}" font-size="{10 if groups <= 4 else 9}">{escape(str(name))}</text>'
+            f'fill="{GREY}" font-size="{size:.3g}">{escape(str(name))}</text>'
         )
         there = [(k, y) for k, one in enumerate(panel.series) if (y := one.y[g]) is not None]
         for place, (k, y) in enumerate(there):
