@@ -109,11 +109,12 @@ class _Look:
             return "it was changed after the decision"
         if not decision.place:
             return "no hosts have room for it as it asks for them"
+        alone = job.alone or decision.alone
         needs = []
         for host, count in decision.place:
             if host not in self.free:
                 return f"{host} cannot be used now"
-            need = self.whole[host] if job.alone else list(portion(job.need, count))
+            need = self.whole[host] if alone else list(portion(job.need, count))
             if not room(self.free[host], need):
                 return f"{host} has no room for it any more"
             needs.append((host, need))

@@ -290,6 +290,7 @@ def words(decision: Decision) -> str:
     if not isinstance(decision, Start):
         return f"stop {decision.job}"
     where = ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
+    where += ", alone" if decision.alone else ""
     return f"start {decision.job} on {where} ({decision.reason.label})"
 
 

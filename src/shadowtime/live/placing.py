@@ -6,6 +6,7 @@ so that the hosts can be compared.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -127,12 +128,12 @@ def placed(decisions: Sequence[Decision], state: State) -> list[Decision]:
             found.append(decision)
             continue
         job = waiting.get(decision.job) or again(running[decision.job])
+        if decision.alone and not job.alone:
+            job = replace(job, alone=True)
         place = decision.place or first_fit(job, free, capacity)
         for host, count in place:
             taken = capacity[host] if job.alone else portion(job.need, count)
             for k, amount in enumerate(taken):
                 free[host][k] -= amount
-        found.append(
-            Start(job=decision.job, place=place, reason=decision.reason, limit=decision.limit)
-        )
+        found.append(replace(decision, place=place))
     return found

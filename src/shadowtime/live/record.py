@@ -137,6 +137,8 @@ def decision_to_json(decision: Decision) -> dict[str, Any]:
             "place": [list(part) for part in decision.place],
             "reason": decision.reason.label,
             "limit": decision.limit,
+            "alone": decision.alone,
+            "bandwidth": decision.bandwidth,
         }
     return {"stop": decision.job}
 
@@ -150,4 +152,6 @@ def decision_from_json(values: Mapping[str, Any]) -> Decision:
         place=_tuple(values["place"]),
         reason=Reason[values["reason"].upper()],
         limit=values["limit"],
+        alone=values.get("alone", False),
+        bandwidth=values.get("bandwidth", 0),
     )

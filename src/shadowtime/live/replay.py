@@ -6,7 +6,8 @@ two are proved to decide alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.once.moment import natural
@@ -23,18 +24,46 @@ if TYPE_CHECKING:
     from shadowtime.engine.once.decide import Shape
     from shadowtime.live.port import Decision
     from shadowtime.policy import Policy
+    from shadowtime.policy.estimate import ByTag
     from shadowtime.workload import Workload
+
+
+class Measured:
+    """The records of a log's tags: sum and number, in thousandths of a MB/s (spec 6.1)."""
+
+    def __init__(self, workload: Workload, part: ByTag) -> None:
+        general, special = part.factors()
+        self._of: dict[str, tuple[int, int]] = {}
+        tags = workload.extra["tag"].tolist()
+        for at, drawn in enumerate(workload.extra["bandwidth"].tolist()):
+            one = math.floor(special.get(tags[at], general) * drawn * 1000)
+            self._of[str(workload.job_id[at])] = tags[at], one
+        self._records: dict[int, list[int]] = {}
+
+    def learn(self, job: str) -> None:
+        """A job has ended: what it drew becomes a record of its tag."""
+        tag, one = self._of[job]
+        if tag >= 0:
+            self._records.setdefault(tag, []).append(one)
+
+    def mean(self, job: str) -> float:
+        """The mean of the records of a job's tag, rounded up; -1 without any."""
+        records = self._records.get(self._of[job][0])
+        return -(-sum(records) // len(records)) / 1000 if records else -1
 
 
 @dataclass(kw_only=True)
 class LogPort:
     """The jobs of a log as a scheduler would show them; started jobs end when the log says.
 
-    ``cluster`` lists the hosts. The clock stands still until :meth:`forward`.
+    ``cluster`` lists the hosts. The clock stands still until :meth:`forward`. Jobs draw what the
+    workload's column ``bandwidth`` says; with ``measures`` their demand is what was measured of
+    their tags before: told as a submit plug-in would, or as a store that is asked at every look.
     """
 
     workload: Workload
     cluster: Cluster
+    measures: ByTag | None = None
     name: str = "log"
     clock: int = -1
     started: dict[str, int] = field(default_factory=dict)
@@ -46,6 +75,8 @@ class LogPort:
     def __post_init__(self) -> None:
         work = self.workload
         have = {name: column for column, name in enumerate(work.resources)}
+        drawn = work.extra.get("bandwidth", [-1] * len(work))
+        self._measured = Measured(work, self.measures) if self.measures else None
         self._jobs: dict[str, Waiting] = {}
         self._run: dict[str, int] = {}
         for at in range(len(work)):
@@ -61,6 +92,7 @@ class LogPort:
                 need=need,
                 request=int(work.request[at]),
                 user="" if user < 0 else str(user),
+                bandwidth=-1 if self.measures else int(drawn[at]),
             )
             self._run[job] = int(work.effective_run[at])
         self._coming = list(self._jobs)
@@ -86,9 +118,20 @@ class LogPort:
                     )
                 )
                 del self._runs[job]
+                if self._measured is not None:
+                    self._measured.learn(job)
         while self._coming and self._jobs[self._coming[0]].submit <= self.clock:
             self._waits[self._coming.pop(0)] = None
+            self._predict(next(reversed(self._waits)))
+        if self.measures is not None and self.measures.predict == "start":
+            for job in self._waits:
+                self._predict(job)
         return True
+
+    def _predict(self, job: str) -> None:
+        """Write down what is known of a waiting job's tag now."""
+        if self._measured is not None:
+            self._jobs[job] = replace(self._jobs[job], bandwidth=self._measured.mean(job))
 
     def snapshot(self) -> State:
         """The jobs as they stand."""
@@ -120,6 +163,7 @@ class LogPort:
                 user=job.user,
                 start=self.clock,
                 place=decision.place,
+                bandwidth=job.bandwidth,
             )
         return [Outcome(decision, True) for decision in decisions]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from shadowtime.engine.events import DONE, PASS_DUE
 from shadowtime.engine.nodes.events import advance, carry_out_starts
+from shadowtime.engine.nodes.hopeful import last_that_may_start
 from shadowtime.kernel import fields
 from shadowtime.kernel.fields import ENDS_AT, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
@@ -34,6 +35,7 @@ from shadowtime.kernel.nodes.book import (
     RESUME,
     ROW,
     RUNNING,
+    SEGMENTS,
     SUM,
     TAG,
     TAKE,
@@ -80,15 +82,26 @@ def run(s: Any, w: Any, t: Any, r: Any, b: Any) -> int:
 
 @routine
 def decide(s: Any, b: Any, now: int) -> None:
-    """One pass: touches the queue, the log of decisions and the book alone."""
+    """One pass: touches the queue, the log of decisions and the book alone.
+
+    Plans only matter to those behind who could start now, so the pass ends with the last of them.
+    Who that is becomes clear as plans are made: it is asked again after 1, 2, 4, ... of them.
+    """
     count = gather(s, b.found)
     fill(b, now)
-    last = last_that_may_start(b, count)
+    if b.par[LATE] != 0:
+        for i in range(count):
+            look_up(b, b.found[i])
+    last = last_that_may_start(b, 0, count - 1, 1)
+    ask = 1
     blocked = False
     for i in range(count):
         job = b.found[i]
+        if i == ask:
+            ask *= 2
+            last = last_that_may_start(b, i, last, b.par[SEGMENTS])
         if i > last and (blocked or s.job[job, BLOCKED_AT] >= 0):
-            break  # plans only matter to those behind who could start now
+            break
         at = earliest(b, job)
         start = b.when[BEGIN, at]
         book_taken(b, job, at, start + b.job[job, LENGTH])
@@ -96,6 +109,8 @@ def decide(s: Any, b: Any, now: int) -> None:
             reason = AS_HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED
             s.job[job, REASON] = BACKFILLED if blocked else reason
             begin(s, b, job, now)
+            while last > i and b.job[b.found[last], PROCS] > b.when[FREE, b.when[ROW, 0]]:
+                last -= 1
         elif not blocked:
             blocked = True
             if s.job[job, BLOCKED_AT] < 0:
@@ -114,20 +129,6 @@ def fill(b: Any, now: int) -> None:
             node = b.places[p] >> PLACE_BITS
             some = b.places[p] & ((1 << PLACE_BITS) - 1)
             write_on(b, node, some, b.job[job, WISH], 0, last)
-
-
-@kernel
-def last_that_may_start(b: Any, count: int) -> int:
-    """Place of the last waiting job that the free cores of this moment could hold, -1 if none."""
-    last = -1
-    free = b.when[FREE, b.when[ROW, 0]]
-    for i in range(count):
-        job = b.found[i]
-        if b.par[LATE] != 0:
-            look_up(b, job)
-        if b.job[job, PROCS] <= free:
-            last = i
-    return last
 
 
 @kernel

@@ -84,7 +84,9 @@ def decide(
     refuse(policy)
     memory = memory or Memory()
     if shape == "nodes":
-        return decide_on_nodes(policy, state, memory)
+        from shadowtime.engine.nodes import once
+
+        return once.decide(policy, state, memory)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = isinstance(policy.reserve, Kept)
     table = table_of(policy, state, memory, machine, kept=kept)
@@ -137,16 +139,6 @@ def refuse(policy: Policy | Any) -> None:
             f"{policy.name}: estimate={policy.estimate} needs the true run time, which nobody "
             "knows of a real job; use requested, last or last-two"
         )
-
-
-def decide_on_nodes(policy: Policy, state: State, memory: Memory) -> Decided:
-    """The slot for passes on nodes that share bandwidth."""
-    try:
-        module = import_module("shadowtime.engine.nodes.once")
-    except ModuleNotFoundError:
-        raise PolicyError(f"{policy.name}: no live pass on shared nodes yet") from None
-    decided: Decided = module.decide(policy, state, memory)
-    return decided
 
 
 def pooled(cluster: Cluster) -> Cluster:

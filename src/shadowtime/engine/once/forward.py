@@ -12,7 +12,6 @@ from shadowtime.engine.once.memory import Memory
 from shadowtime.engine.once.table import table_of
 from shadowtime.engine.plan import prepare
 from shadowtime.engine.simulate import with_more_room
-from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
     BITS,
@@ -49,7 +48,8 @@ def forward(
     """When every waiting job starts if nobody else is submitted.
 
     ``runs`` is how long each job will run, from its start; whoever is not named runs as long as
-    the policy expects. Running jobs that should have ended already end in the next second.
+    the policy expects. Running jobs that should have ended already end in the next second. Who
+    would not even start on the empty machine is not in the answer.
 
     Examples
     --------
@@ -69,7 +69,9 @@ def forward(
     refuse(policy)
     memory = memory or Memory()
     if shape == "nodes":
-        raise PolicyError(f"{policy.name}: predicted starts on shared nodes are not there yet")
+        from shadowtime.engine.nodes import ahead
+
+        return ahead.forward(policy, state, memory, runs=runs)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = isinstance(policy.reserve, Kept)
     table = table_of(policy, state, memory, machine, kept=kept)
@@ -100,7 +102,8 @@ def forward(
     while int(run_on(kernel, world, *made.arguments)) == ROOM_NEEDED:
         kernel = with_more_room(kernel)
     start = kernel.job[:, f.START]
-    return {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
+    found = {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
+    return {job: when for job, when in found.items() if when >= 0}
 
 
 def queue_ends(kernel: Any, world: Any, rows: list[int], assumed: Any, now: int) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Place = tuple[tuple[str, int], ...]
 """Where a job lies: (host, processors there), in the cluster's order of hosts."""
 
+NO_HOST = "none"
+"""Name of the host that stands for none: a cluster needs one."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
@@ -27,7 +30,7 @@ class Waiting:
     ``need`` has an entry per resource of the cluster, processors first. ``nodes`` is the number
     of hosts it wants to lie on (0: any), ``alone`` whether it shares none of them. ``only`` names
     the hosts it may use, all where empty; ``chunk`` processors must lie on one host together.
-    ``bandwidth`` counts per process, -1 where unknown.
+    ``bandwidth`` is what a process draws in MB/s, to a thousandth, -1 where unknown.
     """
 
     id: str
@@ -40,7 +43,7 @@ class Waiting:
     only: tuple[str, ...] = ()
     chunk: int = 1
     tag: str = ""
-    bandwidth: int = -1
+    bandwidth: float = -1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +68,7 @@ class Running:
     alone: bool = False
     held: tuple[tuple[str, tuple[int, ...]], ...] = ()
     tag: str = ""
-    bandwidth: int = -1
+    bandwidth: float = -1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +103,11 @@ class State:
     running: tuple[Running, ...] = ()
     ended: tuple[Ended, ...] = ()
 
+    @property
+    def closed(self) -> bool:
+        """True if there is no host that jobs may be started on."""
+        return self.cluster.hosts[0].name == NO_HOST
+
     def replace(self, **changes: Any) -> State:
         """A variant of this state."""
         return replace(self, **changes)
@@ -114,6 +122,10 @@ class Start:
     reason: Reason = Reason.HEAD
     limit: int = 0
     """A new wall time limit in seconds, 0: as it is."""
+    alone: bool = False
+    """On hosts of its own, whether it asks for them or not."""
+    bandwidth: int = 0
+    """MB/s that a process is counted with, 0: none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

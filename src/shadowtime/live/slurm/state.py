@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
+from shadowtime.engine.once.moment import NO_HOST
 from shadowtime.live.port import Ended, PortError, Running, State, Waiting
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.text import Detail, parse_gres, parse_tres
@@ -160,7 +161,7 @@ def _cluster(usable: Mapping[str, NodeRow], view: View) -> Cluster:
         # A cluster needs a host: one processor that nobody fits beside stands for none.
         nothing = (1, *(0 for _ in view.resources[1:]))
         return Cluster(
-            shape="nodes", resources=view.resources, hosts=(Host("none", nothing),), name=view.name
+            shape="nodes", resources=view.resources, hosts=(Host(NO_HOST, nothing),), name=view.name
         )
     hosts = []
     for node in usable.values():
@@ -210,7 +211,7 @@ def _waiting(
             if name not in barred
             and (not wanted or name in wanted)
             and all(feature in node.features for feature in features)
-        ) or ("none",)
+        ) or (NO_HOST,)
         hosts = max(hosts, len(wanted))
     cpus = row.cpus
     exclusive = row.sharing == "NO"

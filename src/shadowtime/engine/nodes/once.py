@@ -1,0 +1,131 @@
+"""Slurm's policies on the nodes of a snapshot: one pass.
+
+The pass is the simulator's own (slurm.py): it touches the queue and the book alone, and both can
+be filled from a real cluster as well as from a simulated one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.engine.nodes.counted import COUNTED, counting_of, known_in
+from shadowtime.engine.nodes.live_book import book_of, pieces_of, unfit, wishes
+from shadowtime.engine.nodes.slurm_run import GRAIN
+from shadowtime.engine.once.decide import Decided, pooled, promises_of, remember
+from shadowtime.engine.once.moment import Start
+from shadowtime.engine.once.table import table_of
+from shadowtime.kernel import fields as f
+from shadowtime.kernel.nodes import book as bk
+from shadowtime.kernel.registers import DECISIONS
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.engine.nodes.counted import Counting
+    from shadowtime.engine.once.memory import Memory
+    from shadowtime.engine.once.moment import Place, State, Waiting
+    from shadowtime.engine.once.table import Table
+    from shadowtime.policy import Policy
+    from shadowtime.types import Ints
+
+
+def decide(policy: Policy, state: State, memory: Memory) -> Decided:
+    """One pass of consres, lessc or hperf on a state.
+
+    Rules
+    -----
+    A start names its nodes with the processors on each, whether it shares them, and what a process
+    of it is counted with. Where the nodes that the pass found are not what the job asks for (a
+    number of nodes, certain ones, tasks of several processors) it names none: whoever carries the
+    start out looks for them. Jobs that the machine as it is could not hold even when empty wait
+    without a plan.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import node_cluster
+    >>> from shadowtime.engine.once import Memory, Running, State, Waiting
+    >>> from shadowtime.policy import parse_policy
+    >>> state = State(now=5, cluster=node_cluster(2, procs=4, bandwidth=1300),
+    ...     running=(Running(id="1", submit=0, need=(2, 0), request=60, start=0, bandwidth=600,
+    ...                      place=(("n1", 2),)),),
+    ...     waiting=(Waiting(id="2", submit=1, need=(3, 0), request=60, bandwidth=600),
+    ...              Waiting(id="3", submit=2, need=(2, 0), request=50, bandwidth=600)))
+    >>> made = decide(parse_policy("lessc"), state, Memory())
+    >>> [(start.job, start.place) for start in made.decisions], made.promises
+    ([('3', (('n2', 2),))], {'2': 60})
+    """
+    table = table_of(policy, state, memory, pooled(state.cluster))
+    if state.closed:
+        return Decided(decisions=(), memory=remember(table, state, memory, None))
+    from shadowtime.engine.nodes.slurm_once import once
+
+    how = counting_of(policy, state.cluster)
+    known = known_in(memory)
+    pieces = pieces_of(state.running, how, state.cluster, known)
+    wish = wishes(state.waiting, how, known)
+    at = np.array([table.row_of[job.id] for job in state.waiting], np.int64)
+    n = len(table.ids)
+    rows = np.zeros((n + len(pieces), 8), np.int64)
+    write_waiting(rows, at, state.waiting, wish)
+    book = book_of(rows, n, pieces, how, len(at))
+    once(table.state, book, at[unfit(rows[at, bk.PROCS], wish, how)], state.now)
+    waiting = {job.id: job for job in state.waiting}
+    decisions = tuple(
+        started(table, book, int(job), waiting, state)
+        for job in table.state.did[f.WHICH, : int(table.state.reg[DECISIONS])]
+    )
+    kept = remember(table, state, memory, None)
+    if how.by_tag:
+        kept = replace(kept, extra={**memory.extra, COUNTED: found_by_tag(state, how, known, wish)})
+    return Decided(decisions=decisions, memory=kept, promises=promises_of(table, None))
+
+
+def write_waiting(rows: Ints, at: Ints, waiting: tuple[Waiting, ...], wish: Ints) -> None:
+    """The columns of the waiting jobs."""
+    rows[at, bk.PROCS] = [job.need[0] for job in waiting]
+    rows[at, bk.LENGTH] = np.maximum([job.request for job in waiting], 1) if waiting else 1
+    rows[at, bk.WISH] = wish
+    rows[:, bk.TAG] = -1
+
+
+def started(
+    table: Table, book: bk.Book, at: int, waiting: Mapping[str, Waiting], state: State
+) -> Start:
+    """A start of the pass in words."""
+    job = waiting[table.ids[at]]
+    first, count, wish = (int(book.job[at, k]) for k in (bk.FROM, bk.COUNT, bk.WISH))
+    spots = book.places[first : first + count].tolist()
+    mask = (1 << bk.PLACE_BITS) - 1
+    hosts = state.cluster.hosts
+    place = tuple((hosts[spot >> bk.PLACE_BITS].name, spot & mask) for spot in spots)
+    return Start(
+        job=job.id,
+        place=place if suits(job, place) else (),
+        reason=Reason(int(table.state.job[at, f.REASON])),
+        alone=wish == bk.ALONE,
+        bandwidth=-(-wish * job.chunk // GRAIN) if wish > 0 else 0,
+    )
+
+
+def suits(job: Waiting, place: Place) -> bool:
+    """Whether nodes are such as the job asks for."""
+    if job.only and not {host for host, _ in place} <= set(job.only):
+        return False
+    if job.nodes > 0 and len(place) != job.nodes:
+        return False
+    return all(count % job.chunk == 0 for _, count in place)
+
+
+def found_by_tag(
+    state: State, how: Counting, known: Mapping[str, int], wish: Ints
+) -> dict[str, int]:
+    """What to remember of the jobs that are counted by their tags, until they end."""
+    found = {job.id: known[job.id] for job in state.running if job.id in known}
+    for job, each in zip(state.waiting, wish.tolist(), strict=True):
+        if not job.alone and (not how.counts or job.need[how.column] == 0):
+            found[job.id] = each
+    return found
