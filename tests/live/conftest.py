@@ -10,12 +10,24 @@ from pathlib import Path
 import pytest
 
 from conftest import require
+from hperf.test_plugin_real import installed, prepare
 from shadowtime.live.slurm import setup
 from shadowtime.testing.slurm import SlurmCluster, missing_programs, slurm_cluster
 
 
+def install_hperf(cluster: SlurmCluster) -> None:
+    """HPerf's plug-in as the site's own, and its epilog for jobs with a tag."""
+    prepare(cluster)
+    real = installed(cluster).folder / "hperf-epilog.sh"
+    tagged = real.with_name("tagged-epilog.sh")
+    tagged.write_text(f'#!/bin/sh\ncase "$SLURM_JOB_COMMENT" in *tag=*) exec {real};; esac\n')
+    tagged.chmod(0o755)
+    cluster.conf.write_text(cluster.conf.read_text().replace(str(real), str(tagged)))
+
+
 def put_up_the_gate(cluster: SlurmCluster) -> None:
-    """The configuration as `shadowtime live slurm setup` leaves it."""
+    """The configuration as `shadowtime live slurm setup` leaves it on a site with HPerf."""
+    install_hperf(cluster)
     folder = cluster.conf.parent
     changes = setup.plan_setup(folder, partitions=["batch"], default=True, masters=[0])
     setup.carry_out(changes, folder)

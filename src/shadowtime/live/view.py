@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
 
 
+NEVER = "the nodes that can be used now could not hold it even if they were empty"
+
+
 @dataclass(frozen=True)
 class Row:
     """A waiting job."""
@@ -66,7 +69,9 @@ def status_of(
             etas[job.id],
         )
         for job in state.waiting
+        if job.id in etas
     ]
+    never = {job.id: NEVER for job in state.waiting if job.id not in etas}
     return Status(
         policy=policy.name,
         now=state.now,
@@ -74,6 +79,6 @@ def status_of(
         used=(sum(job.need[0] for job in state.running), state.cluster.procs),
         running=len(state.running),
         waiting=tuple(sorted(rows, key=lambda row: (row.eta.expected, row.since))),
-        left_alone=dict(left_alone or {}),
+        left_alone={**(left_alone or {}), **never},
         counters=dict(kept.counters),
     )

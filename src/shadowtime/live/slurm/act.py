@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.live.port import Outcome, Start
 from shadowtime.live.slurm.state import HOLDS
+from shadowtime.live.slurm.text import parse_gres
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import QueueRow
 
 
-def start_lines(decision: Start, *, restarted: bool = False) -> list[str]:
+def start_lines(
+    decision: Start, *, restarted: bool = False, row: QueueRow | None = None, gres: str = ""
+) -> list[str]:
     """Name the hosts, then open the gate.
 
-    A job that was stopped waits two minutes of its own unless it is told to begin now.
+    A job that was stopped waits two minutes of its own unless it is told to begin now. What the
+    policy counts and the job in ``row`` does not ask for, Slurm is told: nodes of its own, and the
+    bandwidth of a task under the name ``gres``.
 
     Examples
     --------
@@ -30,6 +35,10 @@ def start_lines(decision: Start, *, restarted: bool = False) -> list[str]:
         words.append("StartTime=now")
     if decision.limit > 0:
         words.append(f"TimeLimit={-(-decision.limit // 60)}")
+    if row is not None and decision.alone and row.sharing != "NO":
+        words.append("OverSubscribe=NO")
+    if row is not None and gres and decision.bandwidth > 0 and not asks_for(row, gres):
+        words.append(f"TresPerTask=gres:{gres}:{decision.bandwidth}")
     return [" ".join(words), f"release {decision.job}"]
 
 
@@ -46,6 +55,11 @@ def stop_line(job: str) -> str:
     'requeuehold Incomplete 7'
     """
     return f"requeuehold Incomplete {job}"
+
+
+def asks_for(row: QueueRow, gres: str) -> bool:
+    """Whether a job asks Slurm for a generic resource."""
+    return gres in parse_gres(row.gres_per_task) or gres in parse_gres(row.gres_per_node)
 
 
 def take_back_lines(job: str) -> list[str]:

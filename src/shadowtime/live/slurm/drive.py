@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,10 @@ from shadowtime.live.clock import SystemClock
 from shadowtime.live.loop import Loop, Pace, described
 from shadowtime.live.record import Recorder
 from shadowtime.live.runner import Commands
+from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.port import SlurmPort, look_at, refuse_strangers
 from shadowtime.live.slurm.text import ENVIRONMENT
-from shadowtime.policy.place import NodePlace
+from shadowtime.policy.place import Capped, Filled, NodePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,6 +64,7 @@ def make_loop(
     if act:
         refuse_strangers(port.run)
     shape = shape or shape_for(policy)
+    suit(port, policy)
     recorder = Recorder(record, policy=described(policy), shape=shape) if record else None
     loop = Loop(
         port=port,
@@ -97,7 +99,19 @@ def attach(port: SlurmPort, loop: Loop) -> None:
 
 def shape_for(policy: Policy) -> Shape:
     """Policies that place jobs beside each other see nodes, all others a pool."""
-    return "nodes" if isinstance(policy.place, NodePlace) else "pool"
+    return "nodes" if isinstance(policy.place, NodePlace | Filled) else "pool"
+
+
+BANDWIDTH = "membw"
+"""The generic resource that is memory bandwidth unless --gres names another."""
+
+
+def suit(port: SlurmPort, policy: Policy) -> None:
+    """Let the port see what a policy counts: the first generic resource is the bandwidth."""
+    if isinstance(policy.place, Capped):
+        gres = port.view.gres or (BANDWIDTH,)
+        port.view = replace(port.view, gres=gres, bandwidth=gres[0])
+        port.demand = demand_for(policy, port.clock)
 
 
 def default_state_file(partition: str, environment: Sequence[tuple[str, str]] = ()) -> Path:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.slurm.act import outcome, rows_by_id, start_lines, stop_line, take_back_lines
+from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.state import Sorted, View, sort_jobs
 from shadowtime.live.slurm.text import (
@@ -54,6 +55,8 @@ class SlurmPort:
     sorted: Sorted | None = None
     """The last snapshot with what is left alone."""
     placed: dict[str, Place] = field(default_factory=dict)
+    demand: Demand | None = None
+    """How the policy learns what waiting jobs draw."""
 
     def __post_init__(self) -> None:
         self._rows: dict[str, QueueRow] = {}
@@ -86,6 +89,9 @@ class SlurmPort:
             stopped=self.stopped,
             remembered=self._remembered,
         )
+        if self.demand is not None and not self.sorted.state.closed:
+            state = with_demands(self.sorted.state, self._details, self.demand, self.view.bandwidth)
+            self.sorted = replace(self.sorted, state=state)
         return self.sorted.state
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
@@ -95,7 +101,12 @@ class SlurmPort:
         for decision in decisions:
             if isinstance(decision, Start):
                 row = self._rows.get(decision.job)
-                lines += start_lines(decision, restarted=row is not None and row.restarts > 0)
+                lines += start_lines(
+                    decision,
+                    restarted=row is not None and row.restarts > 0,
+                    row=row,
+                    gres=self.view.bandwidth,
+                )
                 self.placed[decision.job] = decision.place
         said = self._tell(lines)
         after = self._look()

@@ -36,6 +36,8 @@ class View:
     memory: bool = False
     """Whether Slurm counts memory."""
     name: str = "slurm"
+    bandwidth: str = ""
+    """The generic resource that is memory bandwidth, where the policy limits it."""
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -170,7 +172,14 @@ def _cluster(usable: Mapping[str, NodeRow], view: View) -> Cluster:
             capacity.append(node.memory)
         capacity += [node.gres.get(name, 0) for name in view.gres]
         hosts.append(Host(node.name, tuple(capacity)))
-    return Cluster(shape="nodes", resources=view.resources, hosts=tuple(hosts), name=view.name)
+    options = {"contention": {"shared": [view.bandwidth]}} if view.bandwidth else {}
+    return Cluster(
+        shape="nodes",
+        resources=view.resources,
+        hosts=tuple(hosts),
+        name=view.name,
+        options=options,
+    )
 
 
 def _need(row: QueueRow, cpus: int, hosts: int, view: View) -> tuple[int, ...]:
@@ -213,6 +222,8 @@ def _waiting(
             and all(feature in node.features for feature in features)
         ) or (NO_HOST,)
         hosts = max(hosts, len(wanted))
+    if view.bandwidth and parse_gres(row.gres_per_node).get(view.bandwidth):
+        hosts = max(hosts, 1)  # so much on each of its nodes: it must be known how many
     cpus = row.cpus
     exclusive = row.sharing == "NO"
     if exclusive:
@@ -229,7 +240,7 @@ def _waiting(
         alone=exclusive,
         only=only,
         chunk=1 if exclusive else max(1, row.per_task),
-        bandwidth=parse_gres(row.gres_per_task).get("membw", -1),
+        bandwidth=parse_gres(row.gres_per_task).get(view.bandwidth, -1),
     )
 
 
@@ -274,8 +285,24 @@ def _running(
         user=row.user,
         ours=mine and row.requeue > 0,
         settled=row.state == "RUNNING",
-        alone=row.sharing == "NO" and whole,
-        bandwidth=parse_gres(row.gres_per_task).get("membw", -1),
+        alone=row.sharing == "NO" and (whole or bool(view.bandwidth)),
+        held=_held(detail, place, view),
+    )
+
+
+def _held(
+    detail: Detail | None, place: Place, view: View
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """What a job holds per node, where the policy must know its bandwidth on each of several."""
+    if not view.bandwidth or detail is None or len(place) < 2:
+        return ()
+    told = dict(detail.gres)
+    if not any(view.bandwidth in amounts for amounts in told.values()):
+        return ()
+    none = (0,) * (len(view.resources) - 1 - len(view.gres))
+    return tuple(
+        (host, (count, *none, *(told.get(host, {}).get(name, 0) for name in view.gres)))
+        for host, count in place
     )
 
 

@@ -179,6 +179,8 @@ def seconds(text: str) -> int:
 
 
 _GRES = re.compile(r"([\w.-]+)(?::[a-zA-Z][\w.-]*)?:(\d+)([KMG]?)")
+_NOISE = re.compile(r"\([^)]*\)|\bgres[:/](?=[a-zA-Z])")
+"""Sockets behind a count, and the word that jobs' requests begin with."""
 _SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
@@ -190,9 +192,11 @@ def parse_gres(text: str) -> Mapping[str, int]:
     --------
     >>> parse_gres("gpu:a100:4(S:0-1),membw:34K"), parse_gres("(null)")
     ({'gpu': 4, 'membw': 34816}, {})
+    >>> parse_gres("gres:membw:3000,gres:gpu:a100:1")
+    {'membw': 3000, 'gpu': 1}
     """
     found: dict[str, int] = {}
-    for name, count, unit in _GRES.findall(re.sub(r"\([^)]*\)", "", text)):
+    for name, count, unit in _GRES.findall(_NOISE.sub("", text)):
         found[name] = found.get(name, 0) + int(count) * _SCALE[unit]
     return found
 
@@ -278,12 +282,17 @@ class Detail(NamedTuple):
     throttle: int = 0
     held: tuple[tuple[str, int], ...] = ()
     """Processors it holds by node."""
+    gres: tuple[tuple[str, Mapping[str, int]], ...] = ()
+    """Generic resources it holds by node."""
+    comment: str = ""
 
 
 _RANGE = re.compile(r" NumNodes=(\d+)-(\d+) ")
 _EXCLUDED = re.compile(r" ExcNodeList=(\S+) NodeList=")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=(\d+) ")
-_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+) Mem=")
+_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+) Mem=\S*(?: GRES=(\S+))?")
+_COMMENT = re.compile(r" Comment=(.*?)(?: StdErr=|$)")
+_COUNT = re.compile(r"([\w.-]+)(?::[\w.-]+)?\(CNT:(\d+)\)")
 
 
 def parse_details(text: str) -> dict[str, Detail]:
@@ -292,8 +301,11 @@ def parse_details(text: str) -> dict[str, Detail]:
     Examples
     --------
     >>> line = "JobId=7 NumNodes=2-2 X= ExcNodeList=n3 NodeList= Nodes=n1 CPU_IDs=0-3,7 Mem=0 "
-    >>> parse_details(line)["7"]
-    Detail(nodes=2, excluded=('n3',), throttle=0, held=(('n1', 5),))
+    >>> parse_details(line)["7"][:4]
+    (2, ('n3',), 0, (('n1', 5),))
+    >>> line = "JobId=7 Nodes=n1 CPU_IDs=0 Mem=0 GRES=membw(CNT:9) Comment=tag=cg, bw=9 StdErr=x"
+    >>> parse_details(line)["7"].gres, parse_details(line)["7"].comment
+    ((('n1', {'membw': 9}),), 'tag=cg, bw=9')
     """
     found = {}
     for line in text.splitlines():
@@ -306,14 +318,22 @@ def parse_details(text: str) -> dict[str, Detail]:
         range_ = _RANGE.search(line)
         excluded = _EXCLUDED.search(line)
         throttle = _THROTTLE.search(line)
-        held = [(host, _count(ids)) for hosts, ids in _HELD.findall(line) for host in expand(hosts)]
+        parts = [(expand(hosts), ids, gres) for hosts, ids, gres in _HELD.findall(line)]
+        comment = _COMMENT.search(line)
         found[f"{task[1]}_{(task[2] or '*').strip()}" if task else job] = Detail(
             nodes=int(range_[1]) if range_ else 0,
             excluded=tuple(expand(excluded[1])) if excluded else (),
             throttle=int(throttle[1]) if throttle else 0,
-            held=tuple(held),
+            held=tuple((host, _count(ids)) for hosts, ids, _ in parts for host in hosts),
+            gres=tuple((host, _counts(gres)) for hosts, _, gres in parts if gres for host in hosts),
+            comment=comment[1] if comment else "",
         )
     return found
+
+
+def _counts(gres: str) -> Mapping[str, int]:
+    """Counted generic resources, as in membw(CNT:33000)."""
+    return {name: int(count) for name, count in _COUNT.findall(gres)}
 
 
 def _count(ids: str) -> int:

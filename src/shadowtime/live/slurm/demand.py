@@ -1,0 +1,102 @@
+"""What waiting jobs will draw, where they do not ask Slurm for it: declared, or known by tag."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from shadowtime.errors import StoreError
+from shadowtime.hperf.epilog import tag_of
+from shadowtime.live.slurm.state import detail_of
+from shadowtime.policy.estimate import ByTag
+from shadowtime.policy.place import Capped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.port import State, Waiting
+    from shadowtime.live.slurm.text import Detail
+    from shadowtime.policy import Policy
+
+ASK_EVERY = 5.0
+"""Seconds between two looks into the store."""
+_DECLARED = re.compile(r"\bbw=(\d{1,9})(?![\d.])")
+
+
+class Demand(Protocol):
+    """Says what a job at the gate draws; works on its comment."""
+
+    def __call__(self, job: Waiting, comment: str, column: int) -> Waiting:
+        """The job with its demand; itself where nothing is known. ``column``: that of its needs."""
+
+
+def declared(job: Waiting, comment: str, column: int) -> Waiting:
+    """LessC: what the user declares per task, ``bw=3000`` in the comment.
+
+    Examples
+    --------
+    >>> from shadowtime.live.port import Waiting
+    >>> job = Waiting(id="7", submit=0, need=(4, 0), request=9)
+    >>> declared(job, "night run, bw=3000", 1).need
+    (4, 12000)
+    """
+    found = _DECLARED.search(comment)
+    if found is None:
+        return job
+    each = int(found[1])
+    need = list(job.need)
+    need[column] = each * -(-job.need[0] // job.chunk)
+    return replace(job, need=tuple(need), bandwidth=each)
+
+
+class ByStore:
+    """HPerf: the mean under the tag in the comment, ``tag=NAME``, from a store if there is one.
+
+    A store that does not answer knows nothing: its tags run alone. It is asked now and then.
+    """
+
+    def __init__(self, store: str, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._means: dict[str, int] = {}
+        self._asked = float("-inf")
+
+    def __call__(self, job: Waiting, comment: str, column: int) -> Waiting:
+        tag = tag_of(comment)
+        if tag is None:
+            return job
+        return replace(job, tag=tag, bandwidth=self._known().get(tag, -1))
+
+    def _known(self) -> Mapping[str, int]:
+        if self._store and self._clock.now() - self._asked >= ASK_EVERY:
+            from shadowtime.hperf import open_store
+
+            self._asked = self._clock.now()
+            try:
+                averages = open_store(self._store).averages()
+            except StoreError:
+                averages = {}
+            self._means = {tag: math.ceil(found.mean) for tag, found in averages.items()}
+        return self._means
+
+
+def demand_for(policy: Policy, clock: Clock) -> Demand | None:
+    """How a policy learns what jobs draw; None where it does not ask."""
+    if not isinstance(policy.place, Capped):
+        return None
+    part = policy.estimate
+    return ByStore(part.store, clock) if isinstance(part, ByTag) else declared
+
+
+def with_demands(state: State, details: Mapping[str, Detail], demand: Demand, name: str) -> State:
+    """The state with the demands of waiting jobs that neither ask for bandwidth nor run alone."""
+    column = state.cluster.resources.index(name)
+    waiting = []
+    for job in state.waiting:
+        detail = detail_of(details, job.id)
+        if detail is not None and detail.comment and not job.alone and not job.need[column]:
+            job = demand(job, detail.comment, column)
+        waiting.append(job)
+    return state.replace(waiting=tuple(waiting))
