@@ -17,7 +17,7 @@ from shadowtime.testing.slurm import SlurmCluster, missing_programs, slurm_clust
 
 def install_hperf(cluster: SlurmCluster) -> None:
     """HPerf's plug-in as the site's own, and its epilog for jobs with a tag."""
-    prepare(cluster)
+    prepare(cluster, "Epilog")
     real = installed(cluster).folder / "hperf-epilog.sh"
     tagged = real.with_name("tagged-epilog.sh")
     tagged.write_text(f'#!/bin/sh\ncase "$SLURM_JOB_COMMENT" in *tag=*) exec {real};; esac\n')

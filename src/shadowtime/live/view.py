@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine.once import natural
 from shadowtime.live.eta import Eta, predict
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ def status_of(
         hosts=len(state.cluster.hosts),
         used=(sum(job.need[0] for job in state.running), state.cluster.procs),
         running=len(state.running),
-        waiting=tuple(sorted(rows, key=lambda row: (row.eta.expected, row.since))),
+        waiting=tuple(
+            sorted(rows, key=lambda row: (row.eta.expected, row.since, natural(row.job)))
+        ),
         left_alone={**(left_alone or {}), **never},
         counters=dict(kept.counters),
     )
