@@ -97,7 +97,7 @@ def wish_of(job: Waiting, how: Counting, known: Mapping[str, int]) -> int:
     """
     if job.alone:
         return ALONE
-    if not how.counts:
+    if how.column == 0:
         return 0
     asked = job.need[how.column]
     if asked > 0:

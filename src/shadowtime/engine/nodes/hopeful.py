@@ -11,6 +11,7 @@ from typing import Any
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.nodes.book import (
     BEGIN,
+    CAP,
     FREE,
     LENGTH,
     NODES,
@@ -21,6 +22,9 @@ from shadowtime.kernel.nodes.book import (
     places_on,
 )
 
+HORIZON = 15
+"""Register: when the last of those who may start now would end."""
+
 
 @routine
 def last_that_may_start(b: Any, first: int, last: int, segments: int) -> int:
@@ -28,24 +32,38 @@ def last_that_may_start(b: Any, first: int, last: int, segments: int) -> int:
 
     The book only fills up during a pass: whoever it has no room for stays without. ``segments`` of
     it are looked at; with running jobs alone in it the first one is enough, since they give back.
+    HORIZON becomes the latest end of all of them.
     """
     back = b.when.shape[1] - 1
     count = 0
     row = b.when[ROW, 0]
     free = b.when[FREE, row]
+    least = least_wish(b, first, last)
     for node in range(b.par[NODES]):
-        if b.cores[row, node] > 0:
+        if b.cores[row, node] > 0 and b.width[row, node] >= least:
             b.node[TAKE, count] = node
             b.cores[back, count] = b.cores[row, node]
             b.width[back, count] = b.width[row, node]
             count += 1
     reach = least_so_far(b, count, segments)
-    while last >= first:
-        job = b.found[last]
+    found = first - 1
+    longest = 0
+    for i in range(first, last + 1):
+        job = b.found[i]
         if b.job[job, PROCS] <= free and room_until_end(b, job, count, segments, reach):
-            break
-        last -= 1
-    return last
+            found = i
+            longest = max(longest, b.job[job, LENGTH])
+    b.par[HORIZON] = b.when[BEGIN, 0] + longest
+    return found
+
+
+@kernel
+def least_wish(b: Any, first: int, last: int) -> int:
+    """The least bandwidth that a process of these jobs is counted with."""
+    least = b.par[CAP]
+    for i in range(first, last + 1):
+        least = min(least, max(0, b.job[b.found[i], WISH]))
+    return least
 
 
 @kernel

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.events import DONE, PASS_DUE
+from shadowtime.engine.nodes.earliest import earliest_start
 from shadowtime.engine.nodes.events import advance, carry_out_starts
-from shadowtime.engine.nodes.hopeful import last_that_may_start
+from shadowtime.engine.nodes.hopeful import HORIZON, last_that_may_start
 from shadowtime.kernel import fields
 from shadowtime.kernel.fields import ENDS_AT, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
@@ -43,14 +44,13 @@ from shadowtime.kernel.nodes.book import (
     WISH,
     clear,
     cut,
-    earliest,
     look_up,
     share_of,
     write_on,
 )
 from shadowtime.kernel.nodes.table import claim, enlist
 from shadowtime.kernel.queue import dequeue, gather
-from shadowtime.kernel.registers import ARRIVED, DECISIONS, STARTED, WAITING
+from shadowtime.kernel.registers import ARRIVED, DECISIONS, NEVER, STARTED, WAITING
 from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import BACKFILLED, RESERVED, log
 from shadowtime.kernel.running import HEAD as AS_HEAD
@@ -84,8 +84,10 @@ def run(s: Any, w: Any, t: Any, r: Any, b: Any) -> int:
 def decide(s: Any, b: Any, now: int) -> None:
     """One pass: touches the queue, the log of decisions and the book alone.
 
-    Plans only matter to those behind who could start now, so the pass ends with the last of them.
-    Who that is becomes clear as plans are made: it is asked again after 1, 2, 4, ... of them.
+    Plans only matter to those behind who could start now, so the pass ends with the last of them;
+    who that is becomes clear as plans are made, and is asked again after 1, 2, 4, ... jobs. Nobody
+    is harmed by a plan that begins when all of those would have ended (HORIZON): such a job is put
+    off, until somebody comes whose own plan might meet it.
     """
     count = gather(s, b.found)
     fill(b, now)
@@ -95,6 +97,10 @@ def decide(s: Any, b: Any, now: int) -> None:
     last = last_that_may_start(b, 0, count - 1, 1)
     ask = 1
     blocked = False
+    planned = 0
+    off = -1  # the first job that is put off; the others follow by COUNT
+    tail = -1
+    bound = NEVER  # none of them starts before this
     for i in range(count):
         job = b.found[i]
         if i == ask:
@@ -102,8 +108,23 @@ def decide(s: Any, b: Any, now: int) -> None:
             last = last_that_may_start(b, i, last, b.par[SEGMENTS])
         if i > last and (blocked or s.job[job, BLOCKED_AT] >= 0):
             break
-        at = earliest(b, job)
+        at = earliest_start(b, job, planned, b.par[HORIZON] if blocked else NEVER)
+        if at < 0:
+            bound = min(bound, b.par[HORIZON])
+            b.job[job, COUNT] = -1
+            if off < 0:
+                off = job
+            else:
+                b.job[tail, COUNT] = job
+            tail = job
+            continue
         start = b.when[BEGIN, at]
+        if start > now and start + b.job[job, LENGTH] > bound:
+            planned = plan_all(b, off, planned)
+            off = -1
+            bound = NEVER
+            at = earliest_start(b, job, planned, NEVER)
+            start = b.when[BEGIN, at]
         book_taken(b, job, at, start + b.job[job, LENGTH])
         if start == now:
             reason = AS_HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED
@@ -111,11 +132,29 @@ def decide(s: Any, b: Any, now: int) -> None:
             begin(s, b, job, now)
             while last > i and b.job[b.found[last], PROCS] > b.when[FREE, b.when[ROW, 0]]:
                 last -= 1
-        elif not blocked:
+            continue
+        b.job[job, FROM] = start
+        b.found[planned] = job  # those in front of i are done with
+        planned += 1
+        if not blocked:
             blocked = True
             if s.job[job, BLOCKED_AT] < 0:
                 s.job[job, BLOCKED_AT] = now
                 s.job[job, PROMISED] = start
+
+
+@routine
+def plan_all(b: Any, job: int, planned: int) -> int:
+    """Plan the jobs that were put off, in their order; returns how many plans there are now."""
+    while job >= 0:
+        at = earliest_start(b, job, planned, NEVER)
+        start = b.when[BEGIN, at]
+        book_taken(b, job, at, start + b.job[job, LENGTH])
+        b.job[job, FROM] = start
+        b.found[planned] = job
+        planned += 1
+        job = b.job[job, COUNT]
+    return planned
 
 
 @kernel
