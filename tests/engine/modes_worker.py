@@ -31,6 +31,10 @@ POLICIES = [
 ON_HOSTS = ["easy", "lxfw(reserve=3)", "part-l-sm", "part-l-a"]
 
 ON_NODES = [
+    "easy",
+    "easy-sjbf(place=less-consume)",
+    "easy-sjbf(place=less-consume(threshold=1.25), limit=pf)",
+    "rua",
     "conservative",
     "conservative(place=first-fit, compress=no)",
     "conservative(place=less-consume)",
