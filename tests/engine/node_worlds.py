@@ -25,11 +25,21 @@ BANDWIDTHS = {
 
 @st.composite
 def node_worlds(
-    draw: st.DrawFn, *, most: int = 12, caps: tuple[int, ...] = (6000, 1000)
+    draw: st.DrawFn,
+    *,
+    most: int = 12,
+    caps: tuple[int, ...] = (6000, 1000),
+    shapes: tuple[tuple[int, int], ...] = (),
 ) -> tuple[list[NodeJob], Machine]:
-    """Jobs and a machine: ties, saturation, jobs that fill a node or the machine, kills."""
+    """Jobs and a machine: ties, saturation, jobs that fill a node or the machine, kills.
+
+    ``shapes``: (nodes, processors of each) to choose from, instead of four of up to four.
+    """
     cap = draw(st.sampled_from(caps))
-    machine = Machine(draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 3, 4])), cap)
+    if shapes:
+        machine = Machine(*draw(st.sampled_from(shapes)), cap)
+    else:
+        machine = Machine(draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 3, 4])), cap)
     procs = machine.nodes * machine.cores
     spread = draw(st.sampled_from([0, 3, 20, 60]))
     lengths = st.sampled_from([1, 2, 3, 4, 5, 7, 10, 16, 25, 40])

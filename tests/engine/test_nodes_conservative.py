@@ -68,6 +68,19 @@ def test_equals_the_reference(place: str, world: World, compress: bool, longer: 
     assert check(made, as_workload(jobs), as_cluster(machine)).ok
 
 
+LARGER = ((11, 4), (9, 7), (2, 36))
+"""Machines whose processors fill more than one word, nodes that lie across two, or are wider."""
+
+
+@pytest.mark.parametrize("place", ["first-fit", "less-consume(horizon=3, limit=pf)"])
+@settings(max_examples=50, deadline=None)
+@given(world=node_worlds(most=8, caps=(6000,), shapes=LARGER))
+def test_equals_the_reference_on_larger_machines(place: str, world: World) -> None:
+    """Processors are bits in words of 32."""
+    expected = Conservative(*world, SEARCHES[place]).run()
+    assert_same(simulated(*world, f"conservative(place={place})"), expected)
+
+
 COUNTED = (
     "first-fit(",
     "less-consume(",
@@ -114,6 +127,21 @@ def test_promises_are_kept(world: World) -> None:
         assert made.promised is not None
         assert (made.start <= made.promised).all()
         assert "promises-kept" in made.claims
+
+
+@settings(max_examples=30, deadline=None)
+@given(world=node_worlds(caps=(6000,)))
+def test_any_shared_resource_counts(world: World) -> None:
+    """Beside a second one that nobody is short of, and as that second one itself."""
+    jobs, machine = world
+    policy = parse_policy("conservative(place=less-consume(threshold=1.15, limit=pf))")
+    alone = rows_of(simulate(as_workload(jobs), as_cluster(machine), policy))
+    both = node_cluster(machine.nodes, procs=machine.cores, bandwidth=6000, network=6000)
+    both = both.replace(options={"contention": {"shared": ["bandwidth", "network"]}})
+    drawn = as_workload(jobs).extra["bandwidth"]
+    for first, second in ((drawn, drawn * 0 + 1), (drawn * 0 + 1, drawn)):
+        workload = as_workload(jobs).replace(extra={"bandwidth": first, "network": second})
+        assert rows_of(simulate(workload, both, policy)) == alone
 
 
 def test_a_slipped_promise_is_counted() -> None:
