@@ -129,6 +129,25 @@ def test_promises_are_kept(world: World) -> None:
         assert "promises-kept" in made.claims
 
 
+@pytest.mark.parametrize("place", ["less-consume(horizon=3, limit=pf)", "least-slowdown"])
+@settings(max_examples=40, deadline=None)
+@given(world=node_worlds(caps=(6000,)))
+def test_plans_follow_what_is_believed(place: str, world: World) -> None:
+    """Expected run times count for the penalty factor alone; wrong demands mislead the plan."""
+    jobs, machine = world
+    known = [replace(job, expected=max(1, min(job.run, job.request))) for job in jobs]
+    made = simulated(jobs, machine, f"conservative(place={place}, estimate=actual)")
+    assert_same(made, Conservative(known, machine, SEARCHES[place]).run())
+    jobs = sorted(jobs, key=lambda job: job.priority)
+    off = np.random.default_rng(1).uniform(-0.5, 0.5, len(jobs))
+    misled = [
+        replace(job, believed=int(min(machine.cap, np.rint(job.bandwidth * (1 + e)))))
+        for job, e in zip(jobs, off, strict=True)
+    ]
+    made = simulated(jobs, machine, f"conservative(place={place}, estimate=noisy-demand(x=0.5))")
+    assert_same(made, Conservative(misled, machine, SEARCHES[place]).run())
+
+
 @settings(max_examples=30, deadline=None)
 @given(world=node_worlds(caps=(6000,)))
 def test_any_shared_resource_counts(world: World) -> None:
