@@ -44,7 +44,6 @@ from shadowtime.kernel.nodes.spread import (
     lowest,
     minimax,
     pick,
-    rooms,
     within,
 )
 from shadowtime.kernel.registers import NEVER
@@ -63,7 +62,6 @@ def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     if gather(b, WINDOW, at, end, procs) < procs:
         return NO_ROOM
     while True:
-        rooms(b, t)
         if t.par[SEARCH] == FIRST_FIT:
             cost = lowest(b, t, job, at, begin)
         else:

@@ -76,8 +76,6 @@ OWN = 3
 
 UNUSED_ROWS = 0
 UNUSED_SLOTS = 1
-PEAK = 0
-"""The row of demand that belongs to no piece: the most that is drawn in the window at hand."""
 
 UNCAPPED = 1 << 62
 
@@ -118,13 +116,12 @@ def make_ledger(
         unused=np.zeros((2, 0), np.int64),
     )
     ledger = with_more_room(ledger, pieces)
-    par[ROWS] -= 2  # the peak's, and that of the first piece
+    par[ROWS] -= 1  # that of the first piece
     par[SLOTS] -= OWN + 1
     par[PIECES] = 1
-    ledger.line[ROW, 0] = 1
     ledger.line[LEFT, 0] = procs
     for p in range(procs):
-        ledger.room[1, p // BITS] |= 1 << (p % BITS)
+        ledger.room[0, p // BITS] |= 1 << (p % BITS)
     return ledger
 
 

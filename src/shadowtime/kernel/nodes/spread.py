@@ -32,7 +32,6 @@ from shadowtime.kernel.nodes.ledger import (
     CAP,
     COSTED,
     LEFT,
-    PEAK,
     PICK,
     PIECES,
     ROW,
@@ -138,9 +137,11 @@ def gather(b: Any, slot: int, at: int, end: int, procs: int) -> int:
 
 
 @kernel
-def rooms(b: Any, t: Any) -> None:
-    """Free processors of the window by node (ROOM)."""
+def rooms(b: Any, t: Any) -> int:
+    """Free processors of the window by node (ROOM), and the nodes that have some (SITES)."""
     p = 0
+    top = 0
+    total = 0
     for node in range(t.par[NODES]):
         room = 0
         left = t.par[CORES]
@@ -150,7 +151,13 @@ def rooms(b: Any, t: Any) -> None:
             room += bits_in((b.mask[WINDOW, p // BITS] >> (p % BITS)) & ((1 << some) - 1))
             p += some
             left -= some
-        t.node[node, ROOM] = room
+        if room > 0:
+            t.node[node, ROOM] = room
+            t.list[SITES, top] = node
+            top += 1
+            total += room
+    t.par[TOP] = top
+    return total
 
 
 @kernel
@@ -159,7 +166,7 @@ def pick(b: Any, t: Any) -> None:
     for word in range(b.par[WORDS]):
         b.mask[PICK, word] = 0
     cores = t.par[CORES]
-    for node in range(t.par[TOP]):
+    for node in t.list[SITES, : t.par[TOP]]:
         left = t.node[node, TAKE]
         p = node * cores
         while left > 0:
@@ -171,32 +178,22 @@ def pick(b: Any, t: Any) -> None:
 
 # ------------------------------------------------------------------------- cost
 @kernel
-def peaks(b: Any, at: int, end: int) -> None:
-    """The most that is drawn on every node from a place on until an instant (row PEAK)."""
-    columns = b.load.shape[1]
-    row = b.line[ROW, at]
-    for k in range(columns):
-        b.load[PEAK, k] = b.load[row, k]
-    at += 1
-    while at < b.par[PIECES] and b.line[BEGIN, at] < end:
-        row = b.line[ROW, at]
-        for k in range(columns):
-            b.load[PEAK, k] = max(b.load[PEAK, k], b.load[row, k])
-        at += 1
-
-
-@kernel
-def clear_of_cost(b: Any, t: Any, node: int, job: int) -> int:
-    """How many processes of a job cost nothing on a node, of the room there is."""
+def clear_of_cost(b: Any, t: Any, node: int, job: int, at: int, end: int) -> int:
+    """How many processes of a job cost nothing on a node from a place on until an instant."""
     clear = t.node[node, ROOM]
     hinges = t.par[HINGES]
-    for h in range(hinges):
-        below = t.par[LAW + 2 * h + EDGE] - b.load[PEAK, node * hinges + h]
-        if below < 0:
-            return 0
-        each = t.job[job, DEMAND + h]
-        if clear * each > below:
-            clear = below // each
+    while clear > 0:
+        row = b.line[ROW, at]
+        for h in range(hinges):
+            below = t.par[LAW + 2 * h + EDGE] - b.load[row, node * hinges + h]
+            if below < 0:
+                return 0
+            each = t.job[job, DEMAND + h]
+            if clear * each > below:
+                clear = below // each
+        at += 1
+        if at == b.par[PIECES] or b.line[BEGIN, at] >= end:
+            break
     return clear
 
 
@@ -223,11 +220,14 @@ def cost_on(b: Any, t: Any, node: int, count: int, job: int, at: int, begin: int
 
 
 @kernel
-def is_idle(b: Any, t: Any, node: int) -> bool:
+def is_idle(b: Any, t: Any, node: int, at: int, end: int) -> bool:
     """True if nobody draws anything on a node in the window: such nodes cost the same."""
-    for h in range(t.par[HINGES]):
-        if b.load[PEAK, node * t.par[HINGES] + h] != 0:
-            return False
+    hinges = t.par[HINGES]
+    while at < b.par[PIECES] and b.line[BEGIN, at] < end:
+        for h in range(hinges):
+            if b.load[b.line[ROW, at], node * hinges + h] != 0:
+                return False
+        at += 1
     return True
 
 
@@ -238,33 +238,34 @@ def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     As placing.evaluate: with costs that never fall with the number of processes, the answer is the
     cost of the p-th cheapest place.
     """
-    nodes = t.par[NODES]
     procs = t.job[job, PROCS]
-    peaks(b, at, begin + t.job[job, SPAN])
-    places = 0
-    clear = 0
-    for node in range(nodes):
-        some = clear_of_cost(b, t, node, job)
-        t.node[node, CLEAR] = some
-        t.list[SITES, node] = node
-        clear += some
-        places += t.node[node, ROOM]
-        if clear >= procs:
-            t.par[TOP] = node + 1
-            return 0
-    t.par[TOP] = nodes
+    end = begin + t.job[job, SPAN]
     cap = b.par[CAP]
-    if cap <= 1:
-        return cap
+    places = rooms(b, t)
+    losable = places - procs
+    sites = t.list[SITES]
+    clear = 0
+    for i in range(t.par[TOP]):
+        node = sites[i]
+        some = clear_of_cost(b, t, node, job, at, end)
+        t.node[node, CLEAR] = some
+        clear += some
+        if clear >= procs:
+            t.par[TOP] = i + 1
+            return 0
+        losable -= t.node[node, ROOM] - some
+        if cap <= 1 and losable < 0:
+            return cap
+    losable = places - procs
     column = COLUMNS + (2 + t.par[HINGES]) * t.par[CORES]
     idle = -1
     values = ZERO
-    for node in range(nodes):
+    for node in sites[: t.par[TOP]]:
         room = t.node[node, ROOM]
         some = t.node[node, CLEAR]
         if room == some:
             continue
-        alike = is_idle(b, t, node)
+        alike = is_idle(b, t, node, at, end)
         for k in range(some, room):
             if alike and idle >= 0 and k < t.node[idle, ROOM]:
                 cost = t.node[idle, column + k]
@@ -277,8 +278,8 @@ def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
                 t.list[VALUES, values] = cost
                 values += 1
             else:
-                places -= 1
-        if places < procs:
+                losable -= 1
+        if losable < 0:
             return cap
         if alike and (idle < 0 or room > t.node[idle, ROOM]):
             idle = node
@@ -288,17 +289,19 @@ def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
 @routine
 def lowest(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     """Cost of the lowest processors (first fit): TAKE is filled."""
+    rooms(b, t)
     left = t.job[job, PROCS]
     worst = 0
-    node = 0
+    i = 0
     while left > 0:
+        node = t.list[SITES, i]
         take = min(left, t.node[node, ROOM])
         t.node[node, TAKE] = take
         left -= take
-        if take > 0 and b.par[COSTED] != 0:
+        if b.par[COSTED] != 0:
             worst = max(worst, cost_on(b, t, node, take, job, at, begin))
-        node += 1
-    t.par[TOP] = node
+        i += 1
+    t.par[TOP] = i
     return worst
 
 
