@@ -29,7 +29,8 @@ from benchmarks.bench_hperf import hperf_paper, store  # noqa: E402
 from benchmarks.bench_live import live  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
 from benchmarks.bench_nodes import nodes  # noqa: E402
-from benchmarks.bench_pv_easy import paper, pv_easy  # noqa: E402
+from benchmarks.bench_papers import paper  # noqa: E402
+from benchmarks.bench_pv_easy import pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_twins import easy, lxfw  # noqa: E402
