@@ -48,6 +48,7 @@ def looks(clock: FakeClock, log: Path, until: float) -> list[float]:
 def test_news_end_the_pause_of_a_calm_loop(tmp_path: Path) -> None:
     """After ten minutes of nothing the pause is two seconds, and news are seen at once."""
     log = tmp_path / "slurmctld.log"
+    log.touch()
     clock = Writing(log, [1600.0])
     when = looks(clock, log, until=1610)
     before = [w for w in when if w < 1600]
@@ -59,6 +60,7 @@ def test_news_end_the_pause_of_a_calm_loop(tmp_path: Path) -> None:
 def test_a_bell_that_always_rings_makes_no_storm(tmp_path: Path) -> None:
     """A chatty log: ten looks a second at first, fewer when they find nothing new."""
     log = tmp_path / "slurmctld.log"
+    log.touch()
     clock = Writing(log, [1000 + k / 50 for k in range(60 * 50)])
     when = looks(clock, log, until=1060)
     gaps = [round(b - a, 2) for a, b in pairwise(when)]

@@ -13,6 +13,9 @@ LISTEN_EVERY = 0.04
 """Seconds between two glances at the file; a glance is one system call and no command."""
 
 
+MISSING = (0, 0, 0)
+
+
 class Bell:
     """Rings when the scheduler's log grows: a job came, ended, or was started.
 
@@ -39,6 +42,11 @@ class Bell:
         self.log = log
         self._heard = self._sign()
 
+    @property
+    def there(self) -> bool:
+        """Whether the log can be seen: without it nothing ever rings."""
+        return self._sign() != MISSING
+
     def hush(self) -> None:
         """From now on only what is new rings."""
         self._heard = self._sign()
@@ -58,5 +66,5 @@ class Bell:
         try:
             found = self.log.stat()
         except OSError:
-            return (0, 0, 0)
+            return MISSING
         return (found.st_ino, found.st_size, found.st_mtime_ns)

@@ -28,27 +28,29 @@ class Pace:
 
     Every ``every`` seconds while things happen, slower step by step up to ``slowest`` while they
     do not; no more than half of the time is spent in asking; after an error the pause
-    doubles up to ``after_error``. Where a bell tells of news, the pause ends with it, but not
-    before two fifths of it are over: a bell that rings all the time does not make a storm.
+    doubles up to ``after_error``. Where a bell tells of news the pause is four times as long and
+    ends with it, but never before ``soonest``: a bell that always rings makes no storm.
     """
 
     every: float = 0.25
     slowest: float = 2.0
     after_error: float = 60.0
 
-    def pause(self, *, quiet: int, errors: int, took: float) -> float:
+    def pause(self, *, quiet: int, errors: int, took: float, bell: bool = False) -> float:
         """Seconds until the next look.
 
         Examples
         --------
         >>> [Pace().pause(quiet=n, errors=0, took=0.03) for n in (0, 40, 999)]
         [0.25, 0.5, 2.0]
+        >>> [Pace().pause(quiet=n, errors=0, took=0.03, bell=True) for n in (0, 40, 999)]
+        [1.0, 2.0, 2.0]
         >>> Pace().pause(quiet=0, errors=3, took=0.0), Pace().pause(quiet=0, errors=0, took=1.0)
         (2.0, 1.0)
         """
         if errors:
             return float(min(self.after_error, self.every * 2.0**errors))
-        calm = min(self.slowest, self.every * (1 + quiet / 40))
+        calm = min(self.slowest, self.every * (4 if bell else 1) * (1 + quiet / 40))
         return max(calm, took)
 
     def soonest(self, *, quiet: int, errors: int, took: float) -> float:
@@ -183,12 +185,14 @@ class Loop:
 
     def _rest(self, quiet: int, errors: int) -> None:
         """Wait for the next look."""
-        pause = self.pace.pause(quiet=quiet, errors=errors, took=self._asking)
-        if self.bell is None:
+        bell = self.bell if self.bell is not None and self.bell.there else None
+        took = self._asking
+        pause = self.pace.pause(quiet=quiet, errors=errors, took=took, bell=bell is not None)
+        if bell is None:
             self.clock.sleep(pause)
         else:
-            soonest = self.pace.soonest(quiet=quiet, errors=errors, took=self._asking)
-            self.bell.rest(self.clock, pause, at_least=soonest)
+            soonest = self.pace.soonest(quiet=quiet, errors=errors, took=took)
+            bell.rest(self.clock, pause, at_least=soonest)
 
     def _due(self, state: State) -> bool:
         seen = self._seen
