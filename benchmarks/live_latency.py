@@ -78,9 +78,16 @@ def ready(begin: Mark, written: Sequence[Mark], submitted: float) -> float:
 
 
 def delays(
-    written: Sequence[Mark], submitted: Mapping[str, float], released: Mapping[str, float]
+    written: Sequence[Mark],
+    submitted: Mapping[str, float],
+    released: Mapping[str, float],
+    *,
+    shared: bool = False,
 ) -> dict[str, float]:
-    """Median and nine tenths of the delays of all starts, in seconds."""
+    """Median and nine tenths of the delays of all starts, in seconds.
+
+    On ``shared`` nodes nobody can tell whose end a job waited for: only Slurm's own part is told.
+    """
     last = {mark.job: mark for mark in written if mark.what == "begin"}
     whole, loop, slurm = [], [], []
     for job, begin in last.items():
@@ -89,6 +96,8 @@ def delays(
         if job in released:
             loop.append(released[job] - free)
             slurm.append(begin.when - released[job])
+    if shared:
+        return spread("slurm_start", slurm)
     found = spread("start_delay", whole)
     if loop:
         found |= spread("loop_adds", loop) | spread("slurm_start", slurm)

@@ -2,13 +2,15 @@
 
     python benchmarks/live_slurm.py --policy easy
     python benchmarks/live_slurm.py --policy pv-easy --jobs 60 --seed 1
+    python benchmarks/live_slurm.py --policy lessc
     python benchmarks/live_slurm.py --alone
     python benchmarks/live_slurm.py --policy easy --jobs 0 --queue 10000 --nodes 1000
 
 Starts a private Slurm on loopback (Debian's munge, slurmctld, slurmd, slurm-client), submits the
 jobs, drives them with the live loop and prints the figures as JSON. ``--alone`` leaves the same
 jobs to Slurm itself (first come, first served): its own delays to compare with. ``--queue``
-measures reading and deciding with that many jobs waiting in Slurm.
+measures reading and deciding with that many jobs waiting in Slurm. The jobs of lessc and hperf
+share nodes, and the most bandwidth that was given out on a node is printed.
 """
 
 from __future__ import annotations
@@ -22,26 +24,23 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.live_latency import SCRIPT, Timed, delays, marks  # noqa: E402
+from benchmarks.live_loads import CPUS, Load, bandwidth_watched, load_for  # noqa: E402
 
-from shadowtime.cluster import Cluster  # noqa: E402
-from shadowtime.engine import simulate  # noqa: E402
 from shadowtime.live.record import read_passes  # noqa: E402
 from shadowtime.live.runner import Commands  # noqa: E402
-from shadowtime.live.slurm import drive, setup  # noqa: E402
+from shadowtime.live.slurm import drive  # noqa: E402
 from shadowtime.live.slurm.text import ENVIRONMENT  # noqa: E402
 from shadowtime.live.store import StateFile  # noqa: E402
 from shadowtime.policy import parse_policy  # noqa: E402
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for  # noqa: E402
-from shadowtime.workload import Workload  # noqa: E402
 
 if TYPE_CHECKING:
     from shadowtime.live.loop import Loop
@@ -61,39 +60,20 @@ def main(words: list[str] | None = None) -> int:
     chosen = parser.parse_args(words)
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-bench-"))
     try:
+        load = load_for(chosen.policy, max(1, chosen.jobs), chosen.seed, chosen.nodes)
         with slurm_cluster(
-            folder, prepare=None if chosen.alone else gate, nodes=chosen.nodes, cpus=16
+            folder, prepare=None if chosen.alone else load.prepare, nodes=chosen.nodes, cpus=CPUS
         ) as cluster:
             found: dict[str, Any] = {}
             if chosen.jobs:
                 policy = "" if chosen.alone else chosen.policy
-                found |= measure(cluster, policy, jobs(chosen.jobs, chosen.seed), folder)
+                found |= measure(cluster, policy, load, folder)
             if chosen.queue:
                 found |= long_queue(cluster, chosen.policy, chosen.queue, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(json.dumps(found, indent=1))
     return 0
-
-
-def gate(cluster: SlurmCluster) -> None:
-    """As `shadowtime live slurm setup` leaves the configuration."""
-    folder = cluster.conf.parent
-    changes = setup.plan_setup(folder, partitions=["batch"], default=True, masters=[0])
-    setup.carry_out(changes, folder)
-
-
-def jobs(count: int, seed: int) -> Workload:
-    """Whole-node jobs, a second apart on average, that use part of what they ask for."""
-    draw = np.random.default_rng(seed)
-    run = draw.integers(2, 9, count)
-    return Workload.build(
-        submit=np.cumsum(draw.integers(0, 3, count)),
-        run=run,
-        procs=16 * draw.choice([1, 1, 2, 3, 4, 6], count),
-        request=60 * draw.integers(1, 4, count),
-        user=draw.integers(0, 3, count),
-    )
 
 
 def loop_over(run: Timed, policy: str, folder: Path) -> Loop:
@@ -113,8 +93,9 @@ def commands(cluster: SlurmCluster) -> Timed:
     return Timed(Commands(env={**cluster.env, **ENVIRONMENT}))
 
 
-def measure(cluster: SlurmCluster, policy: str, work: Workload, folder: Path) -> dict[str, Any]:
+def measure(cluster: SlurmCluster, policy: str, load: Load, folder: Path) -> dict[str, Any]:
     """Submit on time, drive (without a policy: Slurm does), and compare with the simulation."""
+    work = load.work
     log = folder / "times.log"
     log.touch()
     log.chmod(0o666)
@@ -133,8 +114,7 @@ def measure(cluster: SlurmCluster, policy: str, work: Workload, folder: Path) ->
             time.sleep(max(0.0, began + int(work.submit[at]) - time.time()))
             now = time.time()
             job = cluster.sbatch(
-                f"--nodes={work.procs[at] // 16}",
-                "--exclusive",
+                *load.options(at),
                 f"--time={work.request[at] // 60}",
                 script=SCRIPT.format(log=log, seconds=work.run[at]),
             )
@@ -146,10 +126,11 @@ def measure(cluster: SlurmCluster, policy: str, work: Workload, folder: Path) ->
 
     feeder = threading.Thread(target=submit_all)
     feeder.start()
-    if loop is not None:
-        loop.run(stopped=finished)
-    else:
-        wait_for(finished, "the jobs to end", 900)
+    with bandwidth_watched(cluster) if load.shared else nullcontext([0]) as most:
+        if loop is not None:
+            loop.run(stopped=finished)
+        else:
+            wait_for(finished, "the jobs to end", 900)
     feeder.join()
     took = time.time() - began
     written = marks(log)
@@ -163,13 +144,15 @@ def measure(cluster: SlurmCluster, policy: str, work: Workload, folder: Path) ->
         "runs_beyond_the_first": sum(mark.what == "begin" for mark in written) - len(begins),
         "makespan_s": round(max(mark.when for mark in written) - began, 1),
         "wait_mean_s": round(statistics.mean(waits), 2),
-        **delays(written, submitted, run.released),
+        **delays(written, submitted, run.released, shared=load.shared),
     }
+    if load.shared:
+        found["most_bandwidth_on_a_node"] = most[0]
     if policy:
-        wanted = simulate(work, Cluster.pool(16 * cluster.nodes), parse_policy(policy))
+        starts = load.starts()
         found |= {
-            "makespan_simulated_s": int(wanted.end.max()),
-            "wait_mean_simulated_s": round(float((wanted.start - work.submit).mean()), 2),
+            "makespan_simulated_s": int((starts + work.run).max()),
+            "wait_mean_simulated_s": round(float((starts - work.submit).mean()), 2),
             "commands_a_second": round(len(run.calls) / took, 1),
             **decided_again(folder / "passes.jsonl", policy),
         }
