@@ -348,7 +348,7 @@ def begin(s: Any, t: Any, b: Any, k: Any, job: int, now: int) -> None:
     if t.par[COUNTED] != 0:
         book(t, b, k, job, 1)
         allot(t, job, k.assess(b, t, job, ZERO, now))
-        pick(b, t)
+        pick(b, t, job)
         for word in range(b.par[WORDS]):
             b.mask[slot, word] = b.mask[PICK, word]
         k.change(b, t, job, now, until, -1, COUNT | PLACE)

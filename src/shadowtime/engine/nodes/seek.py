@@ -27,6 +27,7 @@ from shadowtime.kernel.nodes.fields import (
 from shadowtime.kernel.nodes.ledger import (
     BEGIN,
     CAP,
+    COSTED,
     ENDS,
     OTHER,
     PICK,
@@ -61,6 +62,9 @@ def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
     end = begin + t.job[job, LENGTH]
     if gather(b, WINDOW, at, end, procs) < procs:
         return NO_ROOM
+    if b.par[COSTED] == 0:
+        b.par[PLAN_MORE] = 0
+        return 0
     while True:
         if t.par[SEARCH] == FIRST_FIT:
             cost = lowest(b, t, job, at, begin)
@@ -71,7 +75,7 @@ def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
         if more == 0 or cost >= b.par[CAP]:
             return cost
         allot(t, job, cost)
-        pick(b, t)
+        pick(b, t, job)
         if gather(b, OTHER, at, end + more, procs) < procs:
             return NO_ROOM
         if within(b, PICK, OTHER):
@@ -166,6 +170,6 @@ def seek(
     if chosen != seen:
         cost = assess(b, t, job, place_of(b, chosen), chosen)
     allot(t, job, cost)
-    pick(b, t)
+    pick(b, t, job)
     par[PLAN_START] = chosen
     return True

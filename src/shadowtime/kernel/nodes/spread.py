@@ -161,10 +161,16 @@ def rooms(b: Any, t: Any) -> int:
 
 
 @kernel
-def pick(b: Any, t: Any) -> None:
-    """The lowest free processors of the window on each node, as many as TAKE says."""
+def pick(b: Any, t: Any, job: int) -> None:
+    """The plan's processors: the lowest of the window on each node, as many as TAKE says.
+
+    By first fit where cost is nobody's concern, the lowest of all: nodes were not asked about.
+    """
     for word in range(b.par[WORDS]):
         b.mask[PICK, word] = 0
+    if b.par[COSTED] == 0:
+        pick_first(b, t.job[job, PROCS])
+        return
     cores = t.par[CORES]
     for node in t.list[SITES, : t.par[TOP]]:
         left = t.node[node, TAKE]
@@ -174,6 +180,24 @@ def pick(b: Any, t: Any) -> None:
                 b.mask[PICK, p // BITS] |= 1 << (p % BITS)
                 left -= 1
             p += 1
+
+
+@kernel
+def pick_first(b: Any, left: int) -> None:
+    """So many of the lowest processors of the window."""
+    word = 0
+    while left > 0:
+        bits = b.mask[WINDOW, word]
+        some = bits_in(bits)
+        while some > left:
+            high = BITS - 1
+            while (bits >> high) & 1 == 0:
+                high -= 1
+            bits ^= 1 << high
+            some -= 1
+        b.mask[PICK, word] = bits
+        left -= some
+        word += 1
 
 
 # ------------------------------------------------------------------------- cost
@@ -288,7 +312,7 @@ def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
 
 @routine
 def lowest(b: Any, t: Any, job: int, at: int, begin: int) -> int:
-    """Cost of the lowest processors (first fit): TAKE is filled."""
+    """Cost of the lowest processors (first fit, limit=pf): TAKE is filled."""
     rooms(b, t)
     left = t.job[job, PROCS]
     worst = 0
@@ -298,8 +322,7 @@ def lowest(b: Any, t: Any, job: int, at: int, begin: int) -> int:
         take = min(left, t.node[node, ROOM])
         t.node[node, TAKE] = take
         left -= take
-        if b.par[COSTED] != 0:
-            worst = max(worst, cost_on(b, t, node, take, job, at, begin))
+        worst = max(worst, cost_on(b, t, node, take, job, at, begin))
         i += 1
     t.par[TOP] = i
     return worst
