@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import statistics
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from benchmarks.rows import Row
 from benchmarks.timing import best_cpu
+
+from shadowtime.cluster.contention import node_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 WAITING, NODES, CORES = 10_000, 1_000, 16
 MEMORY = 64
+BANDWIDTH = 25_000
+DRAWS = 8
 
 
 def live(folder: Path) -> Iterator[Row]:
@@ -40,6 +45,7 @@ def live(folder: Path) -> Iterator[Row]:
             value=seconds, unit="s", bar=0.1,
             note=f"{len(state.running)} running; {len(made.decisions)} decisions",
         )  # fmt: skip
+    yield from on_nodes(state)
     queue, nodes = slurm_texts(state)
     view = View(partition="batch")
     (seconds,) = best_cpu(
@@ -50,6 +56,92 @@ def live(folder: Path) -> Iterator[Row]:
         value=seconds, unit="s", bar=1.4,
         note="without the commands themselves: benchmarks/live_slurm.py runs them",
     )  # fmt: skip
+
+
+def on_nodes(state: State) -> Iterator[Row]:
+    """decide() of the policies that count bandwidth, on whole nodes and on shared ones."""
+    whole = with_bandwidth(state)
+    for name in ("lessc", "hperf"):
+        yield Row(
+            what=f"one live decision of {name}: {WAITING:,} waiting jobs, {NODES:,} nodes",
+            value=seconds_of(name, whole, runs=9), unit="s", bar=0.1,
+            note=f"{len(whole.running)} running; the same whole-node jobs, with bandwidth",
+        )  # fmt: skip
+    took = sorted(seconds_of("lessc", shared(seed), runs=3) for seed in range(1, DRAWS + 1))
+    yield Row(
+        what=f"one live decision of lessc on shared nodes: {WAITING:,} waiting, {NODES:,} nodes",
+        value=statistics.median(took), unit="s", bar=0.1,
+        note=f"median of {DRAWS} draws, {took[0]:.2f} to {took[-1]:.2f} s: pieces of bandwidth are "
+        "left on most nodes, and a thousand plans decide who may have them",
+    )  # fmt: skip
+
+
+def seconds_of(name: str, queue: State, *, runs: int) -> float:
+    """Processor time of a decision on nodes with everybody known from the pass before."""
+    from shadowtime.engine.once import decide
+    from shadowtime.policy import parse_policy
+
+    policy = parse_policy(name)
+    memory = decide(policy, queue, shape="nodes").memory
+    (seconds,) = best_cpu(lambda: lambda: decide(policy, queue, memory, shape="nodes"), runs=runs)
+    return seconds
+
+
+def with_bandwidth(state: State, seed: int = 2) -> State:
+    """The same whole-node jobs with a bandwidth each, within what a node has."""
+    from dataclasses import replace
+
+    draw = np.random.default_rng(seed)
+    amounts = iter(draw.choice([1500, 1000, 400], len(state.waiting) + len(state.running)).tolist())
+
+    def one(job: Any) -> Any:
+        each = next(amounts)
+        return replace(job, need=(job.need[0], each * job.need[0]), bandwidth=each)
+
+    return state.replace(
+        cluster=node_cluster(NODES, procs=CORES, bandwidth=BANDWIDTH),
+        waiting=tuple(map(one, state.waiting)),
+        running=tuple(map(one, state.running)),
+    )
+
+
+def shared(seed: int = 1) -> State:
+    """Nodes that lessc has filled with the thesis' applications; five jobs have just ended.
+
+    2 to 128 processes of 412 to 4,250 MB/s on nodes of 25,000: pieces of bandwidth are left over
+    everywhere, and many a waiting job would fit into one if nobody else had a plan for it.
+    """
+    from shadowtime.engine.once import Running, State, Waiting, decide
+    from shadowtime.policy import parse_policy
+
+    draw = np.random.default_rng(seed)
+
+    def one(number: int, submit: int) -> Waiting:
+        procs = int(2 ** draw.integers(1, 8))
+        each = int(draw.choice([4250, 3000, 1870, 412], p=[0.3, 0.3, 0.2, 0.2]))
+        return Waiting(
+            id=str(number), submit=submit, need=(procs, procs * each), bandwidth=each,
+            request=60 * int(draw.integers(10, 1440)), user=f"u{draw.integers(0, 200)}",
+        )  # fmt: skip
+
+    machine = node_cluster(NODES, procs=CORES, bandwidth=BANDWIDTH)
+    first = {str(k): one(k, k) for k in range(1, 2001)}
+    empty = State(now=90_000, cluster=machine, waiting=tuple(first.values()))
+    running = []
+    for start in decide(parse_policy("lessc"), empty, shape="nodes").decisions:
+        job = first.pop(start.job)
+        began = 100_000 - int(draw.integers(0, min(job.request, 9_000)))
+        running.append(
+            Running(
+                id=job.id, submit=job.submit, need=job.need, request=job.request, user=job.user,
+                start=began, place=start.place, bandwidth=job.bandwidth,
+            )
+        )  # fmt: skip
+    ended = set(draw.choice(len(running), 5, replace=False).tolist())
+    waiting = list(first.values())
+    waiting += [one(3_000 + k, 90_000 + k) for k in range(WAITING - len(waiting))]
+    kept = tuple(run for at, run in enumerate(running) if at not in ended)
+    return State(now=100_000, cluster=machine, waiting=tuple(waiting), running=kept)
 
 
 def long_queue(seed: int = 1) -> State:
