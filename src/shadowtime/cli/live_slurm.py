@@ -57,6 +57,7 @@ def command(context: click.Context, /, **given: Any) -> None:
     \b
     shadowtime live slurm --policy easy
     shadowtime live slurm --policy pv-easy --apply --record passes.jsonl
+    shadowtime live slurm --policy lessc --apply --gres membw
     """
     if context.invoked_subcommand is None:
         run_loop(**given)

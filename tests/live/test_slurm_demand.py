@@ -1,0 +1,155 @@
+"""What the port tells policies that count bandwidth, and they tell Slurm: without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
+from shadowtime.hperf import Record, open_store
+from shadowtime.live.loop import Loop
+from shadowtime.live.runner import Done
+from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
+from shadowtime.live.slurm.port import SlurmPort
+from shadowtime.live.store import InMemory
+from shadowtime.live.view import NEVER, status_of
+from shadowtime.policy import parse_policy
+
+
+class WithDetails(FakeSlurm):
+    """Also answers scontrol show job, with a comment for every job."""
+
+    def __init__(self, queue: str = "", nodes: str = "") -> None:
+        super().__init__(queue, nodes)
+        self.comments: dict[str, str] = {}
+        self.more: dict[str, str] = {}
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        if "--details" in argv:
+            jobs = [line.split("\x1f")[0] for line in self.queue.splitlines()]
+            lines = [
+                f"JobId={job} NumNodes=1 {self.more.get(job, '')} "
+                f"Comment={self.comments.get(job, '')}  StdErr=/dev/null"
+                for job in jobs
+            ]
+            return Done(0, "\n".join(lines), "")
+        return super().__call__(argv, text=text)
+
+
+def looking(fake: FakeSlurm, policy: str, gres: tuple[str, ...] = ()) -> tuple[SlurmPort, Loop]:
+    """A port that suits a policy, and a loop that acts."""
+    port = drive.make_port(drive.Where(gres=gres), run=fake, clock=FakeClock())
+    return port, drive.make_loop(port, parse_policy(policy), InMemory(), act=True)
+
+
+def test_declared_in_the_comment_and_told_to_slurm() -> None:
+    """lessc counts it per task, and Slurm is told at the start; what is asked for stays."""
+    fake = WithDetails(
+        queue_line("7") + queue_line("8", **{"tres-per-task": "gres:membw:5000"}), NODES
+    )
+    fake.comments = {"7": "night run, bw=9000", "8": "bw=1"}
+    port, loop = looking(fake, "lessc")
+    seven, eight = port.snapshot().waiting
+    assert (seven.need, seven.bandwidth) == ((4, 36000), 9000)
+    assert (eight.need, eight.bandwidth) == ((4, 20000), 5000)
+    loop.step()
+    assert fake.told == [
+        "update JobId=7 ReqNodeList=n1,n2 TresPerTask=gres:membw:9000",
+        "release 7",
+        "update JobId=8 ReqNodeList=n1,n2",
+        "release 8",
+    ]
+
+
+def test_consres_asks_nobody_and_tells_nothing() -> None:
+    """Cores alone: bandwidth is no resource of its machine."""
+    fake = WithDetails(queue_line("7"), NODES)
+    fake.comments = {"7": "bw=9000"}
+    port, loop = looking(fake, "consres")
+    assert port.snapshot().waiting[0].need == (4,)
+    loop.step()
+    assert fake.told == ["update JobId=7 ReqNodeList=n1", "release 7"]
+
+
+def test_an_unknown_tag_keeps_its_nodes_to_itself() -> None:
+    """Without the submit plug-in Slurm learns it at the start."""
+    fake = WithDetails(queue_line("7") + queue_line("8"), NODES)
+    fake.comments = {"7": "tag=cg.D,bw=1", "8": "no tag"}
+    _, loop = looking(fake, "hperf")
+    loop.step()
+    assert fake.told[::2] == [
+        "update JobId=7 ReqNodeList=n1 OverSubscribe=NO",
+        "update JobId=8 ReqNodeList=n2 OverSubscribe=NO",
+    ]
+
+
+def test_a_store_is_asked_now_and_then(tmp_path: Path) -> None:
+    """Known tags share; the mean is rounded up as Slurm counts; a broken store knows nothing."""
+    path = str(tmp_path / "perf.sqlite")
+    open_store(path).add([Record(tag="cg.D", bandwidth=2999.5)])
+    fake = WithDetails(queue_line("7"), NODES)
+    fake.comments = {"7": "tag=cg.D"}
+    port, loop = looking(fake, f"hperf(store={path})")
+    assert port.snapshot().waiting[0].bandwidth == 3000
+    loop.step()
+    assert fake.told[0] == "update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:3000"
+    clock = FakeClock()
+    known = ByStore(path, clock)
+    (job,) = port.snapshot().waiting
+    assert known(job, "tag=cg.D", 1).bandwidth == 3000
+    open_store(path).add([Record(tag="cg.D", bandwidth=5000.5)])
+    assert known(job, "tag=cg.D", 1).bandwidth == 3000
+    clock.sleep(ASK_EVERY)
+    assert known(job, "tag=cg.D", 1).bandwidth == 4000
+    assert known(job, "tag=other", 1).bandwidth == -1
+    (tmp_path / "bad").write_bytes(b"rubbish" * 100)
+    assert ByStore(str(tmp_path / "bad"), clock)(job, "tag=cg.D", 1).bandwidth == -1
+
+
+def test_what_running_jobs_hold_of_each_node() -> None:
+    """Several nodes: as scontrol says, not shared out evenly; exclusive ones hold all."""
+    fake = WithDetails(
+        running_line("3", "n[1-2]", 12, NumNodes=2, NumTasks=12,
+                     **{"tres-per-task": "gres:membw:3000"})
+        + running_line("4", "n3", 2, OverSubscribe="NO"),
+        NODES,
+    )  # fmt: skip
+    fake.more = {"3": "  Nodes=n1 CPU_IDs=0-10 Mem=0 GRES=membw(CNT:33000)"
+                      "   Nodes=n2 CPU_IDs=0 Mem=0 GRES=membw(CNT:3000)"}  # fmt: skip
+    port, _ = looking(fake, "lessc")
+    three, four = port.snapshot().running
+    assert three.held == (("n1", (11, 33000)), ("n2", (1, 3000)))
+    assert (four.alone, four.place) == (True, (("n3", 2),))
+
+
+def test_bandwidth_per_node_fixes_the_number_of_nodes() -> None:
+    """--gres=membw:9000 is wanted on every node: without a number that is one."""
+    fake = WithDetails(queue_line("7", **{"tres-per-node": "gres:membw:9000"}), NODES)
+    (job,) = looking(fake, "lessc")[0].snapshot().waiting
+    assert (job.nodes, job.need) == (1, (4, 9000))
+
+
+def test_another_name_for_the_bandwidth() -> None:
+    """The first --gres is what is limited."""
+    port, _ = looking(WithDetails("", NODES), "lessc", ("bw", "gpu"))
+    assert (port.view.bandwidth, port.view.resources) == ("bw", ("procs", "bw", "gpu"))
+
+
+def test_status_names_what_no_node_could_hold() -> None:
+    """Not predicted, and said why."""
+    fake = WithDetails(queue_line("7", NumCPUs=999) + queue_line("8"), NODES)
+    port, loop = looking(fake, "lessc")
+    found = status_of(parse_policy("lessc"), port.snapshot(), loop.kept, shape="nodes")
+    assert ([row.job for row in found.waiting], found.left_alone) == (["8"], {"7": NEVER})
+
+
+@pytest.mark.parametrize("policy", ["lessc", "hperf"])
+def test_all_nodes_down(policy: str) -> None:
+    """Nothing to decide on, and no crash."""
+    fake = WithDetails(queue_line("7"), NODES.replace("idle", "down"))
+    fake.comments = {"7": "tag=cg,bw=9"}
+    _, loop = looking(fake, policy)
+    assert loop.step().decisions == ()
