@@ -13,64 +13,48 @@ from typing import Any, NamedTuple
 from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.passes import choose_threshold, greet, move_overdue
+from shadowtime.engine.nodes.promises import (
+    begin,
+    book,
+    length_of,
+    promise_anew,
+    still_holds,
+    write_plan,
+)
 from shadowtime.engine.nodes.seek import assess, seek
 from shadowtime.kernel import fields
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.nodes.booking import change, count_by_node, free_slot, get_slot
+from shadowtime.kernel.nodes.booking import change, free_slot, get_slot
 from shadowtime.kernel.nodes.fields import (
     BY_LOAD,
-    CORES,
-    COUNTED,
-    FIRST,
-    FREE,
-    LAST,
-    LENGTH,
-    LIMIT,
-    NEXT,
-    NODES,
-    OWNER,
     PLAN_START,
-    PROCESSES,
     PROCS,
     RUNNING,
     SEARCH,
-    START,
     STRETCHED,
-    TAKE,
-    WANTED,
     ZERO,
 )
 from shadowtime.kernel.nodes.fields import FIRST_FIT as LOWEST
 from shadowtime.kernel.nodes.fields import NOW as TABLE_NOW
-from shadowtime.kernel.nodes.fields import UNTIL as FREED_AT
 from shadowtime.kernel.nodes.ledger import (
     BEGIN,
-    BITS,
     COMPRESS,
     COUNT,
     DUE,
     GAIN,
     LEFT,
-    MORE,
-    OTHER,
-    PICK,
     PIECES,
     PLACE,
-    PLAN_MORE,
     RESUME,
-    SLOT,
     SOONEST,
     UNTIL,
-    WORDS,
     clear,
     forget_past,
     lacks_room,
-    place_of,
 )
-from shadowtime.kernel.nodes.placing import allot
-from shadowtime.kernel.nodes.spread import first_room, gather, pick, within
-from shadowtime.kernel.nodes.table import end_at, enlist, job_at, join_line
-from shadowtime.kernel.queue import dequeue, first_waiting, next_waiting
+from shadowtime.kernel.nodes.table import end_at, job_at
+from shadowtime.kernel.nodes.window import first_room
+from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.registers import (
     ARRIVED,
     BIG,
@@ -82,12 +66,11 @@ from shadowtime.kernel.registers import (
     QUEUE_FROM,
     SHIFT,
     SLIPPED,
-    STARTED,
     VOLATILE,
     WAITING,
     WAKE,
 )
-from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED, log
+from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 WIDTH = fields.PROCS
@@ -144,44 +127,6 @@ def decide(s: Any, t: Any, b: Any, k: Any) -> None:
 
 
 # ------------------------------------------------------------------------- promises
-@kernel
-def held(t: Any) -> int:
-    """What a reservation books."""
-    return COUNT if t.par[COUNTED] != 0 else COUNT | PLACE
-
-
-@kernel
-def length_of(t: Any, b: Any, job: int) -> int:
-    """For how long the table holds a job's processors."""
-    return t.job[job, LENGTH] + b.job[job, MORE]
-
-
-@kernel
-def book(t: Any, b: Any, k: Any, job: int, sign: int) -> None:
-    """Book a waiting job's reservation in (sign -1) or out (1)."""
-    due = b.job[job, DUE]
-    k.change(b, t, job, due, due + length_of(t, b, job), sign, held(t))
-    if sign < 0:
-        b.par[SOONEST] = min(b.par[SOONEST], due)
-
-
-@kernel
-def write_plan(t: Any, b: Any, job: int) -> None:
-    """The plan at hand becomes the job's."""
-    b.job[job, DUE] = t.par[PLAN_START]
-    b.job[job, MORE] = b.par[PLAN_MORE]
-    for word in range(b.par[WORDS]):
-        b.mask[b.job[job, SLOT], word] = b.mask[PICK, word]
-
-
-@kernel
-def promise_anew(t: Any, b: Any, k: Any, job: int) -> None:
-    """Promise a job the start that its place part finds around everybody else."""
-    k.seek(b, t, k.first_room, k.assess, job, ZERO, NEVER, NEVER)
-    write_plan(t, b, job)
-    book(t, b, k, job, -1)
-
-
 @kernel
 def book_out_ended(s: Any, t: Any, b: Any, k: Any, now: int) -> bool:
     """Free what early ends leave of their time in the table; True if there was one."""
@@ -271,18 +216,6 @@ def rebuild(s: Any, t: Any, b: Any, k: Any) -> None:
     b.par[GAIN] = NEVER
 
 
-@kernel
-def still_holds(t: Any, b: Any, job: int) -> bool:
-    """True if nobody has a reservation's processors in its time."""
-    due = b.job[job, DUE]
-    at = place_of(b, due)
-    end = due + length_of(t, b, job)
-    procs = t.job[job, PROCS]
-    if gather(b, OTHER, at, end, procs) < procs:
-        return False
-    return t.par[COUNTED] != 0 or within(b, b.job[job, SLOT], OTHER)
-
-
 # ------------------------------------------------------------------------- starts
 @routine
 def start_due(s: Any, t: Any, b: Any, k: Any, now: int) -> None:
@@ -338,56 +271,3 @@ def may_start_early(t: Any, b: Any, k: Any, job: int, now: int) -> bool:
         write_plan(t, b, job)
     book(t, b, k, job, -1)
     return sooner
-
-
-@routine
-def begin(s: Any, t: Any, b: Any, k: Any, job: int, now: int) -> None:
-    """Start a job now; where reservations are counted, its place is chosen now."""
-    until = now + length_of(t, b, job)
-    slot = b.job[job, SLOT]
-    if t.par[COUNTED] != 0:
-        book(t, b, k, job, 1)
-        allot(t, job, k.assess(b, t, job, ZERO, now))
-        pick(b, t, job)
-        for word in range(b.par[WORDS]):
-            b.mask[slot, word] = b.mask[PICK, word]
-        k.change(b, t, job, now, until, -1, COUNT | PLACE)
-    b.job[job, UNTIL] = until
-    claim(t, b, job, until)
-    enlist(t, job, until)
-    t.par[WANTED] -= t.job[job, PROCS]
-    t.job[job, LIMIT] += b.job[job, MORE]
-    t.job[job, START] = now
-    dequeue(s, job)
-    log(s, STARTED, job)
-
-
-@kernel
-def claim(t: Any, b: Any, job: int, until: int) -> None:
-    """Give a job the processors of its reservation, node by node."""
-    slot = b.job[job, SLOT]
-    cores = t.par[CORES]
-    proc = t.proc
-    count_by_node(b, t, slot)
-    last = -1
-    for node in range(t.par[NODES]):
-        count = t.node[node, TAKE]
-        if count == 0:
-            continue
-        join_line(t, node, job, count, until)
-        first = -1
-        for p in range(node * cores, node * cores + cores):
-            if (b.mask[slot, p // BITS] >> (p % BITS)) & 1 != 0:
-                proc[p, OWNER] = job
-                proc[p, FREED_AT] = until
-                if first < 0:
-                    first = p
-        proc[first, PROCESSES] = count
-        proc[first, NEXT] = -1
-        if last < 0:
-            t.job[job, FIRST] = first
-        else:
-            proc[last, NEXT] = first
-        last = first
-    t.job[job, LAST] = last
-    t.par[FREE] -= t.job[job, PROCS]

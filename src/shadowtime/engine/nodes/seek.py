@@ -40,13 +40,8 @@ from shadowtime.kernel.nodes.ledger import (
 )
 from shadowtime.kernel.nodes.ledger_pointers import ASSESS, SEEK, pointer
 from shadowtime.kernel.nodes.placing import NO_ROOM, allot, empty_cost
-from shadowtime.kernel.nodes.spread import (
-    gather,
-    lowest,
-    minimax,
-    pick,
-    within,
-)
+from shadowtime.kernel.nodes.spread import lowest, minimax
+from shadowtime.kernel.nodes.window import gather, pick, within
 from shadowtime.kernel.registers import NEVER
 
 
