@@ -47,6 +47,8 @@ class Load:
     starts: Callable[[], np.ndarray]
     shared: bool = False
     """Whether jobs lie beside each other on nodes."""
+    owner: str = ""
+    """SlurmUser, where it matters: the controller's epilog must be able to run this Python."""
 
 
 def load_for(policy: str, count: int, seed: int, nodes: int) -> Load:
@@ -107,6 +109,7 @@ def sharing(count: int, seed: int, nodes: int, policy: str, *, by_tag: bool) -> 
         prepare=gate_with_hperf if by_tag else gate,
         starts=starts,
         shared=True,
+        owner="root" if by_tag and os.geteuid() == 0 else "",
     )
 
 
@@ -129,11 +132,8 @@ def gate_with_hperf(cluster: SlurmCluster) -> None:
     )
     plan.write()
     shutil.copy(folder / "job_submit.lua", cluster.conf.parent / "job_submit.lua")
-    lines = ["JobSubmitPlugins=lua", f"Epilog={folder / 'hperf-epilog.sh'}"]
+    lines = ["JobSubmitPlugins=lua", f"EpilogSlurmctld={folder / 'hperf-epilog.sh'}"]
     cluster.conf.write_text(cluster.conf.read_text() + "\n".join(lines) + "\n")
-    if os.geteuid() == 0:
-        for path in [folder, *folder.iterdir()]:
-            shutil.chown(path, "slurm", "slurm")
     gate(cluster)
 
 

@@ -62,7 +62,11 @@ def main(words: list[str] | None = None) -> int:
     try:
         load = load_for(chosen.policy, max(1, chosen.jobs), chosen.seed, chosen.nodes)
         with slurm_cluster(
-            folder, prepare=None if chosen.alone else load.prepare, nodes=chosen.nodes, cpus=CPUS
+            folder,
+            prepare=None if chosen.alone else load.prepare,
+            nodes=chosen.nodes,
+            cpus=CPUS,
+            owner=load.owner,
         ) as cluster:
             found: dict[str, Any] = {}
             if chosen.jobs:
