@@ -4,7 +4,7 @@
     python benchmarks/live_slurm.py --policy pv-easy --jobs 60 --seed 1
     python benchmarks/live_slurm.py --policy lessc
     python benchmarks/live_slurm.py --alone
-    python benchmarks/live_slurm.py --policy easy --jobs 0 --queue 10000 --nodes 1000
+    python benchmarks/live_slurm.py --policy easy --jobs 0 --queue 10000 --nodes 200
 
 Starts a private Slurm on loopback (Debian's munge, slurmctld, slurmd, slurm-client), submits the
 jobs, drives them with the live loop and prints the figures as JSON. ``--alone`` leaves the same

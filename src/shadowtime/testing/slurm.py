@@ -167,7 +167,7 @@ class SlurmCluster:
                 f"slurmd-{name}",
                 [self._bin("slurmd"), "-D", "-N", name, "-d", self._bin("slurmstepd")],
             )
-        wait_for(self._all_idle, "the nodes to be idle")
+        wait_for(self._all_idle, "the nodes to be idle", SECONDS + self.nodes / 10)
 
     def start_munge(self) -> None:
         """Start the authentication daemon."""
