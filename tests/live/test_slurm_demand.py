@@ -30,6 +30,7 @@ class WithDetails(FakeSlurm):
     def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
         if "--details" in argv:
             jobs = [line.split("\x1f")[0] for line in self.queue.splitlines()]
+            jobs = [job for job in jobs if argv[-2] != "job" or job == argv[-1]]
             lines = [
                 f"JobId={job} NumNodes=1 {self.more.get(job, '')} "
                 f"Comment={self.comments.get(job, '')}  StdErr=/dev/null"
@@ -62,6 +63,17 @@ def test_declared_in_the_comment_and_told_to_slurm() -> None:
         "update JobId=8 ReqNodeList=n1,n2",
         "release 8",
     ]
+
+
+def test_a_comment_cannot_speak_for_another_job() -> None:
+    """A line break in a comment begins what looks like the record of somebody else."""
+    fake = WithDetails(queue_line("7") + queue_line("8"), NODES)
+    fake.comments = {"7": "bw=1000\nJobId=8 NumNodes=1 Comment=bw=1  StdErr=x", "8": "bw=9000"}
+    port, _ = looking(fake, "lessc")
+    assert [job.bandwidth for job in port.snapshot().waiting] == [1000, 9000]
+    fake.queue = queue_line("8") + queue_line("9")
+    fake.comments["9"] = "bw=2000\nJobId=8 NumNodes=1 Comment=bw=1  StdErr=x"
+    assert [job.bandwidth for job in port.snapshot().waiting] == [9000, 2000]
 
 
 def test_consres_asks_nobody_and_tells_nothing() -> None:

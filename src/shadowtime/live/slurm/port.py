@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds after which a job that was let through and has not started is taken back."""
 RESERVATIONS_EVERY = 15.0
+DETAILS = ("scontrol", "--oneliner", "--details")
 MANY = 40
 """More unknown jobs than this are asked about all at once."""
 
@@ -157,17 +158,28 @@ class SlurmPort:
             del self._nodes[job]
         if not unknown:
             return
-        argv: tuple[str, ...] = ("scontrol", "--oneliner", "--details")
         if len(unknown) > MANY:
-            told = self._ask((*argv, "show", "job"))
+            told = self._ask((*DETAILS, "show", "job"))
         else:
-            told = self.run(argv, text="".join(f"show job {job}\n" for job in unknown)).out
-        for job, detail in parse_details(told).items():
+            told = self.run(DETAILS, text="".join(f"show job {job}\n" for job in unknown)).out
+        for job, detail in self._believed(told, set(unknown)).items():
             # Once a job has run, Slurm does not tell any more how many nodes it may have.
             nodes = detail.nodes or self._nodes.get(job, 0)
             self._details[job] = detail._replace(nodes=nodes)
             self._nodes[job] = nodes
         self._asked.update({job: wanted[job] for job in unknown})
+
+    def _believed(self, told: str, unknown: set[str]) -> dict[str, Detail]:
+        """What is told of the jobs in question, whoever wrote it; those told of twice once more."""
+        found: dict[str, Detail] = {}
+        doubtful: set[str] = set()
+        for job, detail in parse_details(told):
+            if job in unknown and found.setdefault(job, detail) != detail:
+                doubtful.add(job)
+        for job in sorted(doubtful):
+            alone = parse_details(self.run((*DETAILS, "show", "job", job)).out)
+            found[job] = next((detail for name, detail in alone if name == job), Detail())
+        return found
 
 
 _USER = re.compile(r"^SlurmUser\s*=\s*\S+\((\d+)\)", re.MULTILINE)

@@ -14,7 +14,7 @@ from shadowtime.live.port import PortError
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 BETWEEN = "\x1f"
 """Between two columns: nobody can write it into a job."""
@@ -295,19 +295,24 @@ _COMMENT = re.compile(r" Comment=(.*?)(?: StdErr=|$)")
 _COUNT = re.compile(r"([\w.-]+)(?::[\w.-]+)?\(CNT:(\d+)\)")
 
 
-def parse_details(text: str) -> dict[str, Detail]:
+def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
     """Details by job in ``scontrol --oneliner --details show job``.
+
+    Rules
+    -----
+    A line break in a user's comment is printed as it is, so what looks like a record may be
+    somebody's comment: where a job is told of twice, ask about it alone, and believe the first.
 
     Examples
     --------
     >>> line = "JobId=7 NumNodes=2-2 X= ExcNodeList=n3 NodeList= Nodes=n1 CPU_IDs=0-3,7 Mem=0 "
-    >>> parse_details(line)["7"][:4]
+    >>> dict(parse_details(line))["7"][:4]
     (2, ('n3',), 0, (('n1', 5),))
     >>> line = "JobId=7 Nodes=n1 CPU_IDs=0 Mem=0 GRES=membw(CNT:9) Comment=tag=cg, bw=9 StdErr=x"
-    >>> parse_details(line)["7"].gres, parse_details(line)["7"].comment
+    >>> detail = dict(parse_details(line))["7"]
+    >>> detail.gres, detail.comment
     ((('n1', {'membw': 9}),), 'tag=cg, bw=9')
     """
-    found = {}
     for line in text.splitlines():
         begin = line.find("JobId=")
         if begin < 0:
@@ -320,15 +325,19 @@ def parse_details(text: str) -> dict[str, Detail]:
         throttle = _THROTTLE.search(line)
         parts = [(expand(hosts), ids, gres) for hosts, ids, gres in _HELD.findall(line)]
         comment = _COMMENT.search(line)
-        found[f"{task[1]}_{(task[2] or '*').strip()}" if task else job] = Detail(
-            nodes=int(range_[1]) if range_ else 0,
-            excluded=tuple(expand(excluded[1])) if excluded else (),
-            throttle=int(throttle[1]) if throttle else 0,
-            held=tuple((host, _count(ids)) for hosts, ids, _ in parts for host in hosts),
-            gres=tuple((host, _counts(gres)) for hosts, _, gres in parts if gres for host in hosts),
-            comment=comment[1] if comment else "",
+        yield (
+            f"{task[1]}_{(task[2] or '*').strip()}" if task else job,
+            Detail(
+                nodes=int(range_[1]) if range_ else 0,
+                excluded=tuple(expand(excluded[1])) if excluded else (),
+                throttle=int(throttle[1]) if throttle else 0,
+                held=tuple((host, _count(ids)) for hosts, ids, _ in parts for host in hosts),
+                gres=tuple(
+                    (host, _counts(gres)) for hosts, _, gres in parts if gres for host in hosts
+                ),
+                comment=comment[1] if comment else "",
+            ),
         )
-    return found
 
 
 def _counts(gres: str) -> Mapping[str, int]:
