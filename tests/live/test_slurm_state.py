@@ -7,6 +7,7 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm.port import SlurmPort
+from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.state import View, sort_jobs
 from shadowtime.live.slurm.text import (
     Detail,
@@ -87,6 +88,16 @@ def test_reservations_close_nodes_now_and_bar_long_jobs_before() -> None:
     assert [job.only for job in soon.waiting] == [("n4",), ()]
     now = look(queue, windows=[Window(900, 9000, ("n1", "n2", "n3"))]).state
     assert [host.name for host in now.cluster.hosts] == ["n4"]
+
+
+def test_a_new_reservation_holds_for_jobs_seen_before() -> None:
+    """What is remembered of a job was understood without it."""
+    seen, line = Remembered(), queue_line("1", EligibleTime=900)
+    assert [job.only for job in look(line, remembered=seen).state.waiting] == [()]
+    soon = [Window(1500, 9000, ("n1", "n2", "n3"))]
+    for _ in range(2):
+        found = look(line, remembered=seen, windows=soon).state
+        assert [job.only for job in found.waiting] == [("n4",)]
 
 
 def test_arrays_wait_task_by_task_within_their_throttle() -> None:

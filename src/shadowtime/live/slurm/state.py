@@ -103,7 +103,7 @@ def sort_jobs(
             if not why:
                 named = row.id in placed or stopped(row.id)
                 detail = detail_of(details, row.id)
-                known = remembered.get(row, detail, named)
+                known = None if windows else remembered.get(row, detail, named)
                 if known is None:
                     # Hosts that we named are not its user's wish.
                     wish = row._replace(wanted="") if named else row
