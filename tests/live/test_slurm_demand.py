@@ -65,6 +65,22 @@ def test_declared_in_the_comment_and_told_to_slurm() -> None:
     ]
 
 
+@pytest.mark.parametrize("policy", ["lessc", "hperf"])
+@pytest.mark.parametrize(("each", "cpus"), [(6800, 3), (3001, 16)])
+def test_slurm_is_told_the_very_figure(each: int, cpus: int, policy: str, tmp_path: Path) -> None:
+    """Tasks of several processors: counted by processor, told by task, and rounded only once."""
+    tasks = 5 if cpus == 3 else 1  # five of 6,800 are all that a node has
+    job = queue_line("7", NumCPUs=tasks * cpus, NumTasks=tasks, **{"cpus-per-task": cpus})
+    fake = WithDetails(job, NODES.splitlines(keepends=True)[0])
+    fake.comments = {"7": f"tag=cg,bw={each}"}
+    if policy == "hperf":
+        path = str(tmp_path / "perf.sqlite")
+        open_store(path).add([Record(tag="cg", bandwidth=each)])
+        policy = f"hperf(store={path})"
+    looking(fake, policy)[1].step()
+    assert fake.told[:1] == [f"update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:{each}"]
+
+
 def test_a_comment_cannot_speak_for_another_job() -> None:
     """A line break in a comment begins what looks like the record of somebody else."""
     fake = WithDetails(queue_line("7") + queue_line("8"), NODES)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.engine.events import DONE
-from shadowtime.engine.nodes.counted import counting_of, known_in
+from shadowtime.engine.nodes.counted import counting_for, known_in
 from shadowtime.engine.nodes.live_book import book_of, pieces_of, unfit, wishes
 from shadowtime.engine.nodes.once import write_waiting
 from shadowtime.engine.once.decide import pooled
@@ -53,7 +53,7 @@ def forward(
     """
     if state.closed:
         return {}
-    how = counting_of(policy, state.cluster)
+    how = counting_for(policy, state)
     known = known_in(memory)
     waiting = in_order(state, memory)
     wish = wishes(waiting, how, known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.cluster.contention import contention_of
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.once.memory import Memory
-    from shadowtime.engine.once.moment import Running, Waiting
+    from shadowtime.engine.once.moment import Running, State, Waiting
     from shadowtime.policy import Policy
 
 COUNTED = "counted"
@@ -84,6 +85,43 @@ def counting_of(policy: Policy, cluster: Cluster) -> Counting:
     ((name, cap),) = shared.capacity.items()
     default = how.default if by_tag else shared.default.get(name, 0) * GRAIN
     return how._replace(cap=cap * GRAIN, column=cluster.resources.index(name), default=default)
+
+
+def counting_for(policy: Policy, state: State) -> Counting:
+    """How a policy counts in a snapshot.
+
+    Rules
+    -----
+    What a task asks for is counted by its processors, each rounded up to a grain. So that tasks
+    that just fill a node still fit, the node has those few grains more; together they are less
+    than one MB/s, in which jobs ask, so nobody gets what is not there.
+    """
+    how = counting_of(policy, state.cluster)
+    if how.counts and any(job.chunk > 1 or job.need[how.column] > 0 for job in state.waiting):
+        return how._replace(cap=how.cap + min(how.cores, GRAIN) - 1)
+    return how
+
+
+def told_of(job: Waiting, wish: int, how: Counting) -> int:
+    """MB/s of a task that is counted with so many grains a processor, 0 where nothing is.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import node_cluster
+    >>> from shadowtime.engine.once import Waiting
+    >>> from shadowtime.policy import parse_policy
+    >>> how = counting_of(parse_policy("lessc"), node_cluster(2, procs=16, bandwidth=34000))
+    >>> job = Waiting(id="1", submit=0, need=(15, 0), request=9, chunk=3, bandwidth=6800)
+    >>> wish = wish_of(job, how, {})
+    >>> wish, told_of(job, wish, how)
+    (2266667, 6800)
+    """
+    if wish <= 0:
+        return 0
+    if job.need[how.column] > 0 and job.bandwidth > 0:
+        return math.ceil(job.bandwidth)
+    # The least that is rounded up to the wish: rounding the wish itself up again would be more.
+    return -(-((wish - 1) * job.chunk + 1) // GRAIN)
 
 
 def wish_of(job: Waiting, how: Counting, known: Mapping[str, int]) -> int:

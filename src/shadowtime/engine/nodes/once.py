@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.engine.nodes.counted import COUNTED, counting_of, known_in
+from shadowtime.engine.nodes.counted import COUNTED, counting_for, known_in, told_of
 from shadowtime.engine.nodes.live_book import book_of, pieces_of, unfit, wishes
-from shadowtime.engine.nodes.slurm_run import GRAIN
 from shadowtime.engine.once.decide import Decided, pooled, promises_of, remember
 from shadowtime.engine.once.moment import Start
 from shadowtime.engine.once.table import table_of
@@ -63,7 +62,7 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
         return Decided(decisions=(), memory=remember(table, state, memory, None))
     from shadowtime.engine.nodes.slurm_once import once
 
-    how = counting_of(policy, state.cluster)
+    how = counting_for(policy, state)
     known = known_in(memory)
     pieces = pieces_of(state.running, how, state.cluster, known)
     wish = wishes(state.waiting, how, known)
@@ -75,7 +74,7 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
     once(table.state, book, at[unfit(rows[at, bk.PROCS], wish, how)], state.now)
     waiting = {job.id: job for job in state.waiting}
     decisions = tuple(
-        started(table, book, int(job), waiting, state)
+        started(table, book, int(job), waiting, state, how)
         for job in table.state.did[f.WHICH, : int(table.state.reg[DECISIONS])]
     )
     kept = remember(table, state, memory, None)
@@ -93,7 +92,12 @@ def write_waiting(rows: Ints, at: Ints, waiting: tuple[Waiting, ...], wish: Ints
 
 
 def started(
-    table: Table, book: bk.Book, at: int, waiting: Mapping[str, Waiting], state: State
+    table: Table,
+    book: bk.Book,
+    at: int,
+    waiting: Mapping[str, Waiting],
+    state: State,
+    how: Counting,
 ) -> Start:
     """A start of the pass in words."""
     job = waiting[table.ids[at]]
@@ -107,7 +111,7 @@ def started(
         place=place if suits(job, place) else (),
         reason=Reason(int(table.state.job[at, f.REASON])),
         alone=wish == bk.ALONE,
-        bandwidth=-(-wish * job.chunk // GRAIN) if wish > 0 else 0,
+        bandwidth=told_of(job, wish, how),
     )
 
 
