@@ -9,7 +9,7 @@ import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.cluster import Cluster, Host
-from shadowtime.errors import InputError, UsageError
+from shadowtime.errors import ClusterError, InputError, UsageError
 from shadowtime.live.guard import IN_VAIN, guard
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import PortError, Running, Start, State, Stop, Waiting
@@ -107,6 +107,29 @@ def test_errors_are_waited_out(answer: Done | PortError) -> None:
     assert clock.slept[:4] == [0.5, 1.0, 2.0, 4.0]
     assert loop.kept.counters == {"errors": 4, "started": 1}
     assert sum("waiting for slurm" in line for line in said) == 4
+
+
+def test_a_state_no_pass_can_be_made_of_is_waited_out_but_not_at_first() -> None:
+    """A node that was resumed and differs from the others ends no loop that runs."""
+    fake, clock, said = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
+    obedient(fake)
+    loop = a_loop(fake, clock, tell=said.append)
+    snapshot, looks = loop.port.snapshot, 0
+
+    def look() -> State:
+        nonlocal looks
+        looks += 1
+        if 4 <= looks < 7:
+            raise ClusterError("n9 has other processors")
+        return snapshot()
+
+    loop.port.snapshot = look
+    loop.run(stopped=lambda: looks > 7)
+    assert loop.kept.counters == {"errors": 3, "started": 1}
+    assert sum("n9 has other processors" in line for line in said) == 3
+    looks = 3
+    with pytest.raises(ClusterError):
+        loop.run()
 
 
 def test_the_controller_dies_between_decision_and_act(tmp_path: Path) -> None:

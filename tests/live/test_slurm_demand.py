@@ -13,7 +13,7 @@ from shadowtime.live.loop import Loop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
-from shadowtime.live.slurm.port import SlurmPort
+from shadowtime.live.slurm.port import MANY, SlurmPort
 from shadowtime.live.store import InMemory
 from shadowtime.live.view import NEVER, status_of
 from shadowtime.policy import parse_policy
@@ -26,13 +26,17 @@ class WithDetails(FakeSlurm):
         super().__init__(queue, nodes)
         self.comments: dict[str, str] = {}
         self.more: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.begin: dict[str, str] = {}
 
     def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
         if "--details" in argv:
             jobs = [line.split("\x1f")[0] for line in self.queue.splitlines()]
             jobs = [job for job in jobs if argv[-2] != "job" or job == argv[-1]]
             lines = [
-                f"JobId={job} NumNodes=1 {self.more.get(job, '')} "
+                f"{self.begin.get(job, f'JobId={job}')} JobName={self.names.get(job, 'x')} "
+                "UserId=ann(7) ReqNodeList=(null) ExcNodeList=(null) NodeList= NumNodes=1 "
+                f"{self.more.get(job, '')} MinCPUsNode=1 OverSubscribe=OK Command=(null) "
                 f"Comment={self.comments.get(job, '')}  StdErr=/dev/null"
                 for job in jobs
             ]
@@ -90,6 +94,42 @@ def test_a_comment_cannot_speak_for_another_job() -> None:
     fake.queue = queue_line("8") + queue_line("9")
     fake.comments["9"] = "bw=2000\nJobId=8 NumNodes=1 Comment=bw=1  StdErr=x"
     assert [job.bandwidth for job in port.snapshot().waiting] == [9000, 2000]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x Nodes=n1 CPU_IDs=z Mem=0",
+        "x Nodes=n[ CPU_IDs=0 Mem=",
+        "x ReqNodeList= ExcNodeList=n[ NodeList= Nodes=n[1-9 CPU_IDs=9-z Mem= OverSubscribe=",
+        "x ReqNodeList= ExcNodeList=n[ NodeList= Nodes=n7 CPU_IDs=0-99 Mem= OverSubscribe=\n",
+        "x ReqNodeList= Nodes=n[1-999999999] CPU_IDs=0 Mem=0 OverSubscribe=\n",
+        f"x ReqNodeList= Nodes=n[1-2] CPU_IDs=0-{10**30} Mem=0 OverSubscribe=\\n",
+        f"x ReqNodeList= NumNodes={10**30}-{10**30} OverSubscribe=\\n",
+        "x NumNodes=4-4 ExcNodeList=n1 NodeList=",
+        "\u2028JobId=7 Comment=bw=1 StdErr=",
+    ],
+)
+def test_a_name_cannot_stop_the_loop_or_move_a_job(name: str) -> None:
+    """What looks like a field in a name is a name."""
+    fake = WithDetails(queue_line("7") + running_line("3", "n[1-2]", 20, NumNodes=2), NODES)
+    fake.names = {"3": name, "7": name}
+    state = looking(fake, "lessc")[0].snapshot()
+    assert [(job.nodes, job.only) for job in state.waiting] == [(0, ())]
+    assert [job.place for job in state.running] == [(("n1", 10), ("n2", 10))]
+
+
+def test_an_array_that_is_not_split_yet_tells_of_its_tasks() -> None:
+    """Asked about everybody, Slurm tells of the array; it is forgotten with its last task."""
+    tasks = [f"5_{k}" for k in range(1, MANY + 2)]
+    fake = WithDetails("".join(map(queue_line, tasks)), NODES)
+    fake.begin = dict.fromkeys(tasks, "JobId=5 ArrayJobId=5 ArrayTaskId=1-41%2 ArrayTaskThrottle=2")
+    port, _ = looking(fake, "easy")
+    assert [job.id for job in port.snapshot().waiting] == tasks[:2]
+    port.placed["5_1"] = (("n1", 4),)
+    fake.queue = ""
+    port.snapshot()
+    assert (port._details, port._asked, port._nodes, port.placed) == ({}, {}, {}, {})
 
 
 def test_consres_asks_nobody_and_tells_nothing() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.once import Decided, Memory, decide
+from shadowtime.errors import ShadowtimeError
 from shadowtime.live.guard import guard
 from shadowtime.live.placing import placed
 from shadowtime.live.port import Outcome, PortError, Start
@@ -95,7 +96,9 @@ class Loop:
     when jobs, hosts or promises have changed since the last one, as in the simulator, or when a
     decision could not be carried out. Before acting, every decision is held against a fresh
     snapshot and written to the store; its effect is read from the scheduler, which is the truth.
-    An error of the scheduler is reported and waited out.
+    An error of the scheduler is reported and waited out. So is a state that no pass can be made of,
+    as with a node that was resumed and differs from the others; at the very first look that is a
+    mistake in the setup and ends the loop.
     """
 
     port: Port
@@ -167,16 +170,17 @@ class Loop:
     ) -> None:
         """Turn until stopped, or with ``until_idle`` until nobody waits and nobody runs."""
         quiet = errors = 0
+        waited_out: type[ShadowtimeError] = PortError
         while not stopped():
             try:
                 step = self.step()
-            except PortError as error:
+            except waited_out as error:
                 errors += 1
                 self._count("errors")
                 self._again = True
                 self.tell(f"waiting for {self.port.name}: {error}")
             else:
-                errors = 0
+                errors, waited_out = 0, ShadowtimeError
                 quiet = quiet + 1 if step.decided is None else 0
                 after(step)
                 if until_idle and step.idle:

@@ -24,7 +24,7 @@ from shadowtime.live.slurm.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Decision, Place, State
@@ -153,9 +153,12 @@ class SlurmPort:
         unknown = [job for job, key in wanted.items() if self._asked.get(job) != key]
         for job in self._asked.keys() - wanted.keys():
             del self._asked[job]
-            self._details.pop(job, None)
-        for job in self._nodes.keys() - {row.id for row in rows}:
-            del self._nodes[job]
+        for job in self._details.keys() - (wanted.keys() | arrays_of(wanted)):
+            del self._details[job]
+        listed = {row.id for row in rows}
+        for known in (self._nodes, self.placed):
+            for job in known.keys() - (listed | arrays_of(listed)):
+                known.pop(job, None)
         if not unknown:
             return
         if len(unknown) > MANY:
@@ -173,6 +176,7 @@ class SlurmPort:
         """What is told of the jobs in question, whoever wrote it; those told of twice once more."""
         found: dict[str, Detail] = {}
         doubtful: set[str] = set()
+        unknown |= arrays_of(unknown)
         for job, detail in parse_details(told):
             if job in unknown and found.setdefault(job, detail) != detail:
                 doubtful.add(job)
@@ -180,6 +184,17 @@ class SlurmPort:
             alone = parse_details(self.run((*DETAILS, "show", "job", job)).out)
             found[job] = next((detail for name, detail in alone if name == job), Detail())
         return found
+
+
+def arrays_of(jobs: Iterable[str]) -> set[str]:
+    """Under which names Slurm tells of the tasks of arrays that it has not split off yet.
+
+    Examples
+    --------
+    >>> arrays_of(["7", "8_1", "8_2"])
+    {'8_*'}
+    """
+    return {f"{job.partition('_')[0]}_*" for job in jobs if "_" in job}
 
 
 _USER = re.compile(r"^SlurmUser\s*=\s*\S+\((\d+)\)", re.MULTILINE)

@@ -269,7 +269,11 @@ def _running(
 ) -> Running | None:
     """A job that holds something of the usable nodes."""
     hosts = expand(row.nodes)
-    held = detail.held if detail is not None and detail.held else _spread(hosts, row.cpus)
+    held = detail.held if detail is not None else ()
+    if sorted(host for host, _ in held) != sorted(hosts) or not all(
+        0 < count <= usable[host].cpus for host, count in held if host in usable
+    ):  # nothing is told, or nothing that can be
+        held = _spread(hosts, row.cpus)
     place = tuple((host, count) for host, count in held if host in usable)
     cpus = sum(count for _, count in place)
     if cpus == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -256,21 +257,26 @@ class Window(NamedTuple):
     nodes: tuple[str, ...]
 
 
-_WINDOW = re.compile(r"^ReservationName=\S+ StartTime=(\d+) EndTime=(\d+) .*? Nodes=(\S*) ", re.M)
+_WINDOW = re.compile(
+    r"^ReservationName=\S+ StartTime=(\d+) EndTime=(\d+) Duration=\S+ Nodes=(\S*) ", re.M
+)
 
 
 def parse_reservations(text: str) -> list[Window]:
     """Reservations in ``scontrol --oneliner show reservation``.
+
+    One that cannot be read is left out: Slurm itself lets nobody else onto its nodes.
 
     Examples
     --------
     >>> parse_reservations("ReservationName=r StartTime=5 EndTime=9 Duration=4 Nodes=n[1-2] X=1")
     [Window(begin=5, end=9, nodes=('n1', 'n2'))]
     """
-    return [
-        Window(int(begin), int(end), tuple(expand(nodes)))
-        for begin, end, nodes in _WINDOW.findall(text)
-    ]
+    found = []
+    for begin, end, nodes in _WINDOW.findall(text):
+        with contextlib.suppress(ClusterError):
+            found.append(Window(int(begin), int(end), tuple(expand(nodes))))
+    return found
 
 
 class Detail(NamedTuple):
@@ -287,12 +293,18 @@ class Detail(NamedTuple):
     comment: str = ""
 
 
-_RANGE = re.compile(r" NumNodes=(\d+)-(\d+) ")
+_RECORD = re.compile(
+    r"(?:scontrol: )*JobId=(\d+) (?:ArrayJobId=(\d+) ArrayTaskId=(\S+) "
+    r"(?:ArrayTaskThrottle=(\d+) )?)?"
+)
+"""How a record begins: what stands in front of the job's name."""
+_BEGIN, _END = " ReqNodeList=", " OverSubscribe="
+"""Between these two Slurm writes and users do not."""
+_RANGE = re.compile(r" NumNodes=(\d{1,6})-(\d+) ")
 _EXCLUDED = re.compile(r" ExcNodeList=(\S+) NodeList=")
-_THROTTLE = re.compile(r" ArrayTaskThrottle=(\d+) ")
-_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S+) Mem=\S*(?: GRES=(\S+))?")
+_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=([\d,-]+) Mem=\S*(?: GRES=(\S+))?")
 _COMMENT = re.compile(r" Comment=(.*?)(?: StdErr=|$)")
-_COUNT = re.compile(r"([\w.-]+)(?::[\w.-]+)?\(CNT:(\d+)\)")
+_COUNT = re.compile(r"([\w.-]+)(?::[\w.-]+)?\(CNT:(\d{1,15})\)")
 
 
 def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
@@ -300,44 +312,53 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
 
     Rules
     -----
-    A line break in a user's comment is printed as it is, so what looks like a record may be
-    somebody's comment: where a job is told of twice, ask about it alone, and believe the first.
+    Users write a job's name, account, paths and comment as they like. A line break is printed as it
+    is, so what looks like a record may be somebody's comment: where a job is told of twice, ask
+    about it alone, and believe the first. Hosts are looked for where Slurm alone writes; a record
+    in which that place is not clear, or cannot be read, tells nothing of hosts.
 
     Examples
     --------
-    >>> line = "JobId=7 NumNodes=2-2 X= ExcNodeList=n3 NodeList= Nodes=n1 CPU_IDs=0-3,7 Mem=0 "
-    >>> dict(parse_details(line))["7"][:4]
-    (2, ('n3',), 0, (('n1', 5),))
-    >>> line = "JobId=7 Nodes=n1 CPU_IDs=0 Mem=0 GRES=membw(CNT:9) Comment=tag=cg, bw=9 StdErr=x"
+    >>> line = (
+    ...     "JobId=7 JobName=x ReqNodeList=(null) ExcNodeList=n3 NodeList= NumNodes=2-2 X=1 "
+    ...     "  Nodes=n1 CPU_IDs=0-3,7 Mem=0 GRES=membw(CNT:9) X= OverSubscribe=OK "
+    ...     "Comment=tag=cg, bw=9 StdErr=x"
+    ... )
     >>> detail = dict(parse_details(line))["7"]
+    >>> detail[:4]
+    (2, ('n3',), 0, (('n1', 5),))
     >>> detail.gres, detail.comment
     ((('n1', {'membw': 9}),), 'tag=cg, bw=9')
     """
-    for line in text.splitlines():
-        begin = line.find("JobId=")
-        if begin < 0:
+    for line in text.split("\n"):
+        record = _RECORD.match(line)
+        if record is None:
             continue
-        line = line[begin:]
-        job = line.split(maxsplit=1)[0].removeprefix("JobId=")
-        task = re.match(r"\S+ ArrayJobId=(\d+) ArrayTaskId=(\d+ )?", line)
-        range_ = _RANGE.search(line)
-        excluded = _EXCLUDED.search(line)
-        throttle = _THROTTLE.search(line)
-        parts = [(expand(hosts), ids, gres) for hosts, ids, gres in _HELD.findall(line)]
+        job, array, task, throttle = record.groups()
         comment = _COMMENT.search(line)
-        yield (
-            f"{task[1]}_{(task[2] or '*').strip()}" if task else job,
-            Detail(
-                nodes=int(range_[1]) if range_ else 0,
-                excluded=tuple(expand(excluded[1])) if excluded else (),
-                throttle=int(throttle[1]) if throttle else 0,
-                held=tuple((host, _count(ids)) for hosts, ids, _ in parts for host in hosts),
-                gres=tuple(
-                    (host, _counts(gres)) for hosts, _, gres in parts if gres for host in hosts
-                ),
-                comment=comment[1] if comment else "",
-            ),
+        detail = Detail(
+            throttle=int(throttle or 0), comment=comment[1].rstrip("\r") if comment else ""
         )
+        with contextlib.suppress(ValueError):  # ClusterError among them
+            detail = _with_hosts(detail, line)
+        name = f"{array}_{task if task.isdecimal() else '*'}" if array else job
+        yield name, detail
+
+
+def _with_hosts(detail: Detail, line: str) -> Detail:
+    """With what Slurm itself writes about nodes, where it is clear which part that is."""
+    begin, end = line.find(_BEGIN), line.find(_END)
+    if not 0 <= begin < end or line.count(_BEGIN) > 1 or line.count(_END) > 1:
+        return detail
+    line = line[begin : end + 1]
+    range_, excluded = _RANGE.search(line), _EXCLUDED.search(line)
+    parts = [(expand(hosts), ids, gres) for hosts, ids, gres in _HELD.findall(line)]
+    return detail._replace(
+        nodes=int(range_[1]) if range_ else 0,
+        excluded=tuple(expand(excluded[1])) if excluded else (),
+        held=tuple((host, _count(ids)) for hosts, ids, _ in parts for host in hosts),
+        gres=tuple((host, _counts(gres)) for hosts, _, gres in parts if gres for host in hosts),
+    )
 
 
 def _counts(gres: str) -> Mapping[str, int]:
