@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
+from shadowtime.cluster.contention import node_cluster
 from shadowtime.hperf import Record, open_store
+from shadowtime.live.guard import guard
 from shadowtime.live.loop import Loop
+from shadowtime.live.port import Running, Start, State, Waiting
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
@@ -221,3 +224,33 @@ def test_all_nodes_down(policy: str) -> None:
     fake.comments = {"7": "tag=cg,bw=9"}
     _, loop = looking(fake, policy)
     assert loop.step().decisions == ()
+
+
+def test_what_a_tag_draws_counts_where_the_pass_names_no_nodes(tmp_path: Path) -> None:
+    """Two nodes of 3,000 a task: not one that has 1,000 left; and where none has, it waits."""
+    path = str(tmp_path / "perf.sqlite")
+    open_store(path).add([Record(tag="cg", bandwidth=3000)])
+    greedy = {"tres-per-task": "gres:membw:3000"}
+    full = running_line("1", "n1", 11, NumTasks=11, **greedy)
+    two = queue_line("7", NumCPUs=2, NumTasks=2, NumNodes=2, NTPerNode=1)
+    for nodes, told in ((3, "n2,n3"), (2, "")):
+        fake = WithDetails(full + two, "".join(NODES.splitlines(keepends=True)[:nodes]))
+        fake.comments = {"7": "tag=cg"}
+        _, loop = looking(fake, f"hperf(store={path})")
+        loop.step()
+        line = f"update JobId=7 ReqNodeList={told} TresPerTask=gres:membw:3000"
+        assert fake.told[:1] == ([line] if told else [])
+
+
+def test_the_guard_counts_what_a_tag_draws() -> None:
+    """Somebody took the bandwidth after the decision."""
+    cluster = node_cluster(1, procs=16, bandwidth=34000)
+    job = Waiting(id="7", submit=0, need=(2, 0), request=60, tag="cg", bandwidth=3000)
+    start = Start(job="7", place=(("n1", 2),), bandwidth=3000)
+    seen = State(now=1, cluster=cluster, waiting=(job,))
+    taken = Running(
+        id="1", submit=0, need=(10, 30000), request=60, start=1, place=(("n1", 10),), ours=False
+    )
+    assert guard([start], seen, seen).allowed == (start,)
+    (refused,) = guard([start], seen, seen.replace(running=(taken,))).refused
+    assert refused.why == "n1 has no room for it any more"

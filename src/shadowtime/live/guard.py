@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.live.placing import free_of, held_by, portion, room
+from shadowtime.live.placing import free_of, held_by, portion, room, with_start
 from shadowtime.live.port import Outcome, Start
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class _Look:
         self.before = {job.id: job for job in seen.waiting}
         self.waits = {job.id: job for job in fresh.waiting}
         self.runs = {job.id: job for job in fresh.running}
+        self.cluster = fresh.cluster
         self.free = free_of(fresh)
         self.whole = {host.name: list(host.capacity) for host in fresh.cluster.hosts}
         self.touched: set[str] = set()
@@ -109,12 +110,12 @@ class _Look:
             return "it was changed after the decision"
         if not decision.place:
             return "no hosts have room for it as it asks for them"
-        alone = job.alone or decision.alone
+        job = with_start(job, decision, self.cluster)
         needs = []
         for host, count in decision.place:
             if host not in self.free:
                 return f"{host} cannot be used now"
-            need = self.whole[host] if alone else list(portion(job.need, count))
+            need = self.whole[host] if job.alone else list(portion(job.need, count))
             if not room(self.free[host], need):
                 return f"{host} has no room for it any more"
             needs.append((host, need))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.engine.once import Decision, Place, Running, State, Waiting
+    from shadowtime.cluster import Cluster
+    from shadowtime.engine.once import Decision, Place, Running, Start, State, Waiting
 
 Free = dict[str, list[int]]
 """What is free on each host, per resource."""
@@ -69,8 +70,8 @@ def first_fit(job: Waiting, free: Free, capacity: Free) -> Place:
         names = [name for name in names if free[name] == capacity[name]]
     if job.nodes > 0:
         share = -(-procs // (job.nodes * job.chunk)) * job.chunk
-        others = [-(-amount // job.nodes) for amount in job.need[1:]]
-        roomy = [name for name in names if room(free[name], (share, *others))][: job.nodes]
+        most = (share, *portion(job.need, min(share, procs))[1:])
+        roomy = [name for name in names if room(free[name], most)][: job.nodes]
         if len(roomy) < job.nodes:
             return ()
         counts = [min(share, procs - share * k) for k in range(job.nodes)]
@@ -108,10 +109,43 @@ def again(job: Running) -> Waiting:
     )
 
 
-def placed(decisions: Sequence[Decision], state: State) -> list[Decision]:
-    """The same decisions with hosts for every start; a start that finds none keeps none.
+def with_start(job: Waiting, start: Start, cluster: Cluster) -> Waiting:
+    """A job with all that its start takes: nodes of its own, the bandwidth found under its tag.
 
-    Decisions take effect one after the other: what a stopped job gives up is there for the next.
+    Slurm is told that bandwidth with the start, and then holds the job to it like any other need.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import node_cluster
+    >>> from shadowtime.engine.once import Start, Waiting
+    >>> job = Waiting(id="1", submit=0, need=(6, 0), request=9, chunk=3, tag="cg", bandwidth=900)
+    >>> with_start(job, Start(job="1", bandwidth=1000), node_cluster(2, bandwidth=1300)).need
+    (6, 2000)
+    """
+    if start.alone and not job.alone:
+        return replace(job, alone=True)
+    shared = cluster.options.get("contention", {}).get("shared", ())
+    if start.alone or start.bandwidth <= 0 or not job.tag or not shared:
+        return job
+    need = list(job.need)
+    need[cluster.resources.index(shared[0])] = start.bandwidth * -(-job.need[0] // job.chunk)
+    return replace(job, need=tuple(need))
+
+
+def holds(place: Place, job: Waiting, free: Free, capacity: Free) -> bool:
+    """True if hosts have room for a job's share on each."""
+    return all(
+        host in free and room(free[host], capacity[host] if job.alone else portion(job.need, count))
+        for host, count in place
+    )
+
+
+def placed(decisions: Sequence[Decision], state: State) -> list[Decision]:
+    """The same decisions with hosts for every start; a start that finds none has none.
+
+    Hosts that a pass names hold where they have room for everything the job needs: a pass that
+    plans without memory may name others, and then the first with room are taken. Decisions take
+    effect one after the other: what a stopped job gives up is there for the next.
     """
     from shadowtime.engine.once import Start
 
@@ -128,9 +162,10 @@ def placed(decisions: Sequence[Decision], state: State) -> list[Decision]:
             found.append(decision)
             continue
         job = waiting.get(decision.job) or again(running[decision.job])
-        if decision.alone and not job.alone:
-            job = replace(job, alone=True)
-        place = decision.place or first_fit(job, free, capacity)
+        job = with_start(job, decision, state.cluster)
+        place = decision.place
+        if not place or not holds(place, job, free, capacity):
+            place = first_fit(job, free, capacity)
         for host, count in place:
             taken = capacity[host] if job.alone else portion(job.need, count)
             for k, amount in enumerate(taken):
