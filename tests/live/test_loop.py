@@ -9,9 +9,10 @@ import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.cluster import Cluster, Host
+from shadowtime.engine.once import Memory, Note
 from shadowtime.errors import ClusterError, InputError, UsageError
 from shadowtime.live.guard import IN_VAIN, guard
-from shadowtime.live.loop import Loop
+from shadowtime.live.loop import Loop, described
 from shadowtime.live.port import PortError, Running, Start, State, Stop, Waiting
 from shadowtime.live.record import read_passes
 from shadowtime.live.runner import Done
@@ -206,6 +207,21 @@ def test_the_guard_counts_what_a_stopped_job_gives_up() -> None:
     foreign = replace(BUSY, ours=False)
     left = seen.replace(running=(foreign,))
     assert guard([Stop(job="2"), HERE], seen, left).allowed == ()
+
+
+def test_a_suspended_job_is_nobodys_victim() -> None:
+    """Who runs over its time is stopped for the head, who stands still is not: no pass in vain."""
+    halted = running_line("3", "n[1-4]", 64, State="SUSPENDED", TimeLimit="0:30", SubmitTime=940)
+    fake, clock = FakeSlurm(queue_line("2", NumCPUs=64) + halted, NODES), FakeClock(1100.0)
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    memory = Memory(now=1000, jobs={"3": Note(since=940, kills=1), "2": Note(since=900)})
+    policy = parse_policy("pv-easy")
+    store = InMemory(Kept(policy=described(policy), memory=memory))
+    loop = drive.make_loop(port, policy, store, act=True)
+    assert (loop.step().decisions, loop.step().decided) == ((), None)
+    assert loop.kept.memory.jobs["3"].kills == 1
+    fake.queue = fake.queue.replace("SUSPENDED", "RUNNING")
+    assert [decision.job for decision in loop.step().decisions] == ["3", "2"]
 
 
 def test_the_guard_stops_nobody_in_vain() -> None:

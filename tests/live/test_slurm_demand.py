@@ -12,6 +12,7 @@ from shadowtime.cluster.contention import node_cluster
 from shadowtime.hperf import Record, open_store
 from shadowtime.live.guard import guard
 from shadowtime.live.loop import Loop
+from shadowtime.live.placing import held_by
 from shadowtime.live.port import Running, Start, State, Waiting
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
@@ -194,6 +195,23 @@ def test_what_running_jobs_hold_of_each_node() -> None:
     three, four = port.snapshot().running
     assert three.held == (("n1", (11, 33000)), ("n2", (1, 3000)))
     assert (four.alone, four.place) == (True, (("n3", 2),))
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_only_what_lies_on_usable_nodes_counts(told: bool) -> None:
+    """Of a job one of whose nodes is drained, the share of the other; by processors if not told."""
+    fake = WithDetails(
+        running_line("3", "n[1-2]", 4, NumNodes=2, NumTasks=4,
+                     **{"tres-per-task": "gres:membw:3000"}),
+        NODES.replace("n2\x1fidle", "n2\x1fmixed+drain"),
+    )  # fmt: skip
+    if told:
+        fake.more = {"3": "  Nodes=n1 CPU_IDs=0 Mem=0 GRES=membw(CNT:3000)"
+                          "   Nodes=n2 CPU_IDs=0-2 Mem=0 GRES=membw(CNT:9000)"}  # fmt: skip
+    (job,) = looking(fake, "lessc")[0].snapshot().running
+    procs = 1 if told else 2
+    assert held_by(job) == [("n1", (procs, procs * 3000))]
+    assert job.need == (procs, procs * 3000)
 
 
 def test_bandwidth_per_node_fixes_the_number_of_nodes() -> None:

@@ -207,8 +207,8 @@ class Loop:
         return (
             seen.waiting != state.waiting
             or seen.cluster != state.cluster
-            or {job.id: job.place for job in seen.running}
-            != {job.id: job.place for job in state.running}
+            or {job.id: (job.place, job.ours) for job in seen.running}
+            != {job.id: (job.place, job.ours) for job in state.running}
         )
 
     def _act(

@@ -197,6 +197,8 @@ def remember(table: Table, state: State, memory: Memory, due: Any) -> Memory:
         notes[job] = note if note == row else Note._make(row)  # most stay as they were
     for job in (*table.ended, *(job for job, note in notes.items() if note.since == FOREIGN)):
         del notes[job]
+        if job in old and job not in table.ended:  # it was ours and may be so again
+            notes[job] = old[job]
     users = dict(memory.users)
     for user, at in table.users.items():
         known = kernel.user[at]

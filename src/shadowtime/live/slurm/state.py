@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 """States of jobs that hold resources."""
+STANDS_STILL = {"SUSPENDED", "STOPPED"}
+"""States of jobs that an operator halts: whoever stopped one would get nothing for it."""
 GATE = "JobHeldUser"
 """The reason of jobs that wait at the gate."""
 REQUEUED = "requeued in held state"
@@ -75,7 +77,7 @@ def sort_jobs(
     begin time reached, its dependencies met, without a reservation. Jobs that users or operators
     hold, and those Slurm schedules itself, are left alone. Tasks of an array beyond its throttle
     do not wait yet. Nodes that are drained, down or reserved are no part of the cluster; jobs on
-    the others that are not of the partition count, but are not ours.
+    the others that are not of the partition, or stand still, count, but are not ours.
     """
     details, placed = details or {}, placed or {}
     ours = [node for node in nodes if view.partition in node.partitions]
@@ -278,27 +280,31 @@ def _running(
     cpus = sum(count for _, count in place)
     if cpus == 0:
         return None
+    need = _need(row, cpus, len(hosts), view)
+    total = sum(count for _, count in held)
+    if cpus < total:  # the rest lies on nodes that cannot be used
+        need = (cpus, *(-(-amount * cpus // total) for amount in need[1:]))
     whole = all(count == usable[host].cpus for host, count in place)
     return Running(
         id=row.id,
         submit=row.submit,
-        need=_need(row, cpus, len(hosts), view),
+        need=need,
         request=row.limit,
         start=row.start,
         place=place,
         user=row.user,
-        ours=mine and row.requeue > 0,
+        ours=mine and row.requeue > 0 and row.state not in STANDS_STILL,
         settled=row.state == "RUNNING",
         alone=row.sharing == "NO" and (whole or bool(view.bandwidth)),
-        held=_held(detail, place, view),
+        held=_held(detail, place, view) if len(hosts) > 1 else (),
     )
 
 
 def _held(
     detail: Detail | None, place: Place, view: View
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """What a job holds per node, where the policy must know its bandwidth on each of several."""
-    if not view.bandwidth or detail is None or len(place) < 2:
+    """What a job of several nodes holds on each of these, where the policy counts bandwidth."""
+    if not view.bandwidth or detail is None:
         return ()
     told = dict(detail.gres)
     if not any(view.bandwidth in amounts for amounts in told.values()):
