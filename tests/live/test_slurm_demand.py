@@ -158,6 +158,41 @@ def test_an_unknown_tag_keeps_its_nodes_to_itself() -> None:
     ]
 
 
+GPU = {"tres-per-task": "gres:gpu:1"}
+OURS = {"tres-per-task": "gres:gpu:1,gres:membw:9000"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "more", "told", "later", "undo"),
+    [
+        ("lessc", {}, "TresPerTask=gres:membw:9000", {}, "TresPerTask="),
+        ("lessc", GPU, "TresPerTask=gres:gpu:1,gres:membw:9000", OURS, "TresPerTask=gres:gpu:1"),
+        ("hperf", {}, "OverSubscribe=NO", {"OverSubscribe": "NO"}, "OverSubscribe=YES"),
+    ],
+)
+def test_a_start_in_vain_leaves_no_trace(
+    policy: str, more: dict[str, str], told: str, later: dict[str, str], undo: str
+) -> None:
+    """Let through and taken back, or never let through: it asks for what it asked for before."""
+    fake = WithDetails(queue_line("7", **more), NODES)
+    fake.comments = {"7": "bw=9000"}
+    port, loop = looking(fake, policy)
+    loop.step()
+    assert fake.told[0].endswith(f" {told}")
+    through = {"PriorityLong": 5, "ReqNodes": "n1", "Reason": "Resources"}
+    fake.queue = queue_line("7", **(more | later | through))
+    loop.step()
+    port.clock.sleep(31)
+    loop.step()
+    assert fake.told[2:] == ["uhold 7", f"update JobId=7 ReqNodeList= {undo}"]
+    fake.told.clear()
+    fake.queue = queue_line("7", **more)
+    loop.step()  # a start that Slurm does not carry out
+    fake.queue = queue_line("7", **(more | later))
+    loop.step()
+    assert fake.told[2] == f"update JobId=7 {undo}"
+
+
 def test_a_store_is_asked_now_and_then(tmp_path: Path) -> None:
     """Known tags share; the mean is rounded up as Slurm counts; a broken store knows nothing."""
     path = str(tmp_path / "perf.sqlite")

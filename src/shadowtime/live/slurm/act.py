@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shadowtime.live.port import Outcome, Start
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.live.slurm.text import parse_gres
+from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +39,28 @@ def start_lines(
     if row is not None and decision.alone and row.sharing != "NO":
         words.append("OverSubscribe=NO")
     if row is not None and gres and decision.bandwidth > 0 and not asks_for(row, gres):
-        words.append(f"TresPerTask=gres:{gres}:{decision.bandwidth}")
+        asked = f"{row.gres_per_task}," if parse_gres(row.gres_per_task) else ""
+        words.append(f"TresPerTask={asked}gres:{gres}:{decision.bandwidth}")
     return [" ".join(words), f"release {decision.job}"]
+
+
+def undo_words(decision: Start, row: QueueRow | None, gres: str = "") -> str:
+    """How a job that does not start asks for the same as before; empty where the start leaves it.
+
+    scontrol has no word for the OK of a job that says nothing on sharing: YES is next to it.
+    """
+    if row is None:
+        return ""
+    words = []
+    if decision.limit > 0:
+        limit = "UNLIMITED" if row.limit >= MAX_SPAN else -(-row.limit // 60)
+        words.append(f"TimeLimit={limit}")
+    if decision.alone and row.sharing != "NO":
+        words.append("OverSubscribe=YES")
+    if gres and decision.bandwidth > 0 and not asks_for(row, gres):
+        asked = row.gres_per_task if parse_gres(row.gres_per_task) else ""
+        words.append(f"TresPerTask={asked}")
+    return " ".join(words)
 
 
 def stop_line(job: str) -> str:
@@ -62,15 +83,15 @@ def asks_for(row: QueueRow, gres: str) -> bool:
     return gres in parse_gres(row.gres_per_task) or gres in parse_gres(row.gres_per_node)
 
 
-def take_back_lines(job: str) -> list[str]:
-    """Back to the gate, on any hosts.
+def take_back_lines(job: str, undo: str = "") -> list[str]:
+    """Back to the gate, on any hosts, as it was before its start.
 
     Examples
     --------
-    >>> take_back_lines("7")
-    ['uhold 7', 'update JobId=7 ReqNodeList=']
+    >>> take_back_lines("7", "TresPerTask=")
+    ['uhold 7', 'update JobId=7 ReqNodeList= TresPerTask=']
     """
-    return [f"uhold {job}", f"update JobId={job} ReqNodeList="]
+    return [f"uhold {job}", f"update JobId={job} ReqNodeList= {undo}".rstrip()]
 
 
 def outcome(decision: Decision, row: QueueRow | None, said: Sequence[str]) -> Outcome:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.live.port import Outcome, PortError, Start
-from shadowtime.live.slurm.act import outcome, rows_by_id, start_lines, stop_line, take_back_lines
+from shadowtime.live.slurm.act import (
+    outcome,
+    rows_by_id,
+    start_lines,
+    stop_line,
+    take_back_lines,
+    undo_words,
+)
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.state import Sorted, View, sort_jobs
@@ -67,6 +74,7 @@ class SlurmPort:
         self._windows: list[Window] = []
         self._windows_at = float("-inf")
         self._since: dict[str, float] = {}
+        self._undo: dict[str, str] = {}
         self._remembered = Remembered()
 
     def snapshot(self) -> State:
@@ -109,23 +117,35 @@ class SlurmPort:
                     gres=self.view.bandwidth,
                 )
                 self.placed[decision.job] = decision.place
+                undo = undo_words(decision, row, self.view.bandwidth)
+                if undo:
+                    self._undo.setdefault(decision.job, undo)
         said = self._tell(lines)
         after = self._look()
         return [outcome(decision, after.get(decision.job), said) for decision in decisions]
 
     def tidy(self) -> list[str]:
-        """Take back to the gate who was let through in vain; returns what was done, in words."""
+        """Take back to the gate who was let through in vain; returns what was done, in words.
+
+        Who came back by itself, or never went, asks for the same as before its start again.
+        """
         if self.sorted is None:
             return []
+        back = [job.id for job in self.sorted.state.waiting if job.id in self._undo]
+        if back:
+            self._tell([f"update JobId={job} {self._undo[job]}" for job in back])
+            self._undo = {job: undo for job, undo in self._undo.items() if job not in back}
         now = self.clock.now()
         waiting = [job for job in self.sorted.released if self.known(job) or job in self.placed]
         self._since = {job: self._since.get(job, now) for job in waiting}
         late = [job for job, since in self._since.items() if now - since > PATIENCE]
         if not late:
             return []
-        self._tell([line for job in late for line in take_back_lines(job)])
+        lines = [take_back_lines(job, self._undo.get(job, "")) for job in late]
+        self._tell([line for pair in lines for line in pair])
         for job in late:
             self.placed.pop(job, None)
+            self._undo.pop(job, None)
         return [f"took back {job}, which did not start" for job in late]
 
     def _look(self) -> dict[str, QueueRow]:
@@ -156,7 +176,7 @@ class SlurmPort:
         for job in self._details.keys() - (wanted.keys() | arrays_of(wanted)):
             del self._details[job]
         listed = {row.id for row in rows}
-        for known in (self._nodes, self.placed):
+        for known in (self._nodes, self.placed, self._undo):
             for job in known.keys() - (listed | arrays_of(listed)):
                 known.pop(job, None)
         if not unknown:
