@@ -77,6 +77,18 @@ def test_a_start_that_slurm_ignores_is_tried_again() -> None:
     assert loop.kept.counters == {"refused_by_the_scheduler": 1, "started": 1}
 
 
+def test_the_same_refusal_again_is_no_news() -> None:
+    """Nothing has changed: it is tried again, slower and slower."""
+    fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
+    loop = a_loop(fake, clock)
+    loop.run(stopped=lambda: len(clock.slept) == 60)
+    assert (clock.slept[0], clock.slept[1] > 0.25, clock.slept[-1] > 0.5) == (0.25, True, True)
+    fake.queue += queue_line("8")
+    clock.slept.clear()
+    loop.run(stopped=lambda: len(clock.slept) == 1)
+    assert clock.slept == [0.25]
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -307,3 +307,41 @@ def test_the_guard_counts_what_a_tag_draws() -> None:
     assert guard([start], seen, seen).allowed == (start,)
     (refused,) = guard([start], seen, seen.replace(running=(taken,))).refused
     assert refused.why == "n1 has no room for it any more"
+
+
+class WithMemory(WithDetails):
+    """Counts memory too: 32,000 MB a node."""
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        if "config" in argv:
+            return Done(0, "ClusterName = test\nSelectTypeParameters = CR_CORE_MEMORY\n", "")
+        return super().__call__(argv, text=text)
+
+
+@pytest.mark.parametrize("policy", ["consres", "lessc", "hperf"])
+def test_a_node_without_memory_is_not_insisted_on(policy: str) -> None:
+    """The pass plans without memory: the next node that has it is taken, or the job waits."""
+    hungry = running_line("1", "n1", 4, **{"tres-alloc": "cpu=4,mem=32000M,node=1"})
+    job = queue_line("7", **{"tres-alloc": "cpu=4,mem=2000M,node=1",
+                             "tres-per-task": "gres:membw:100"})  # fmt: skip
+    first, second = NODES.splitlines(keepends=True)[:2]
+    fake = WithMemory(hungry + job, first + second)
+    looking(fake, policy)[1].step()
+    assert fake.told == ["update JobId=7 ReqNodeList=n2", "release 7"]
+    fake = WithMemory(hungry + job, first)
+    _, loop = looking(fake, policy)
+    loop.step()
+    assert loop.step().decided is None  # until something changes
+    assert fake.told == []
+
+
+def test_the_memory_of_a_job_on_several_nodes() -> None:
+    """Shared out by its processors; scontrol tells what it holds of the bandwidth."""
+    wide = running_line("3", "n[1-2]", 4, NumNodes=2, NumTasks=4,
+                        **{"tres-per-task": "gres:membw:3000",
+                           "tres-alloc": "cpu=4,mem=8000M,node=2"})  # fmt: skip
+    fake = WithMemory(wide, NODES)
+    fake.more = {"3": "  Nodes=n1 CPU_IDs=0-2 Mem=0 GRES=membw(CNT:9000)"
+                      "   Nodes=n2 CPU_IDs=0 Mem=0 GRES=membw(CNT:3000)"}  # fmt: skip
+    (job,) = looking(fake, "lessc")[0].snapshot().running
+    assert job.held == (("n1", (3, 6000 * 1024, 9000)), ("n2", (1, 2000 * 1024, 3000)))

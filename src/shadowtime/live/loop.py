@@ -80,6 +80,12 @@ class Step:
     outcomes: tuple[Outcome, ...] = ()
     """What became of it; empty in shadow mode."""
 
+    def news(self, last: tuple[Outcome, ...]) -> bool:
+        """True unless nothing was decided, or only what was refused in the step before as well."""
+        if self.decided is None:
+            return False
+        return self.outcomes != last or not last or any(outcome.done for outcome in last)
+
     @property
     def idle(self) -> bool:
         """True if nobody waits and nobody of ours runs."""
@@ -171,6 +177,7 @@ class Loop:
         """Turn until stopped, or with ``until_idle`` until nobody waits and nobody runs."""
         quiet = errors = 0
         waited_out: type[ShadowtimeError] = PortError
+        last: tuple[Outcome, ...] = ()
         while not stopped():
             try:
                 step = self.step()
@@ -181,7 +188,8 @@ class Loop:
                 self.tell(f"waiting for {self.port.name}: {error}")
             else:
                 errors, waited_out = 0, ShadowtimeError
-                quiet = quiet + 1 if step.decided is None else 0
+                quiet = 0 if step.news(last) else quiet + 1
+                last = step.outcomes
                 after(step)
                 if until_idle and step.idle:
                     return

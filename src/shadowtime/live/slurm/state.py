@@ -296,22 +296,32 @@ def _running(
         ours=mine and row.requeue > 0 and row.state not in STANDS_STILL,
         settled=row.state == "RUNNING",
         alone=row.sharing == "NO" and (whole or bool(view.bandwidth)),
-        held=_held(detail, place, view) if len(hosts) > 1 else (),
+        held=_held(detail, place, need, view) if len(hosts) > 1 else (),
     )
 
 
 def _held(
-    detail: Detail | None, place: Place, view: View
+    detail: Detail | None, place: Place, need: Sequence[int], view: View
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """What a job of several nodes holds on each of these, where the policy counts bandwidth."""
+    """What a job of several nodes holds on each of these, where the policy counts bandwidth.
+
+    Memory is shared out by processors.
+    """
     if not view.bandwidth or detail is None:
         return ()
     told = dict(detail.gres)
     if not any(view.bandwidth in amounts for amounts in told.values()):
         return ()
-    none = (0,) * (len(view.resources) - 1 - len(view.gres))
+    memory = need[1 : len(view.resources) - len(view.gres)]
     return tuple(
-        (host, (count, *none, *(told.get(host, {}).get(name, 0) for name in view.gres)))
+        (
+            host,
+            (
+                count,
+                *(-(-amount * count // need[0]) for amount in memory),
+                *(told.get(host, {}).get(name, 0) for name in view.gres),
+            ),
+        )
         for host, count in place
     )
 
