@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
+from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.hperf import Record, open_store
 from shadowtime.live.guard import guard
@@ -345,3 +345,15 @@ def test_the_memory_of_a_job_on_several_nodes() -> None:
                       "   Nodes=n2 CPU_IDs=0 Mem=0 GRES=membw(CNT:3000)"}  # fmt: skip
     (job,) = looking(fake, "lessc")[0].snapshot().running
     assert job.held == (("n1", (3, 6000 * 1024, 9000)), ("n2", (1, 2000 * 1024, 3000)))
+
+
+@pytest.mark.parametrize("policy", ["consres", "lessc", "hperf", "hperf(share=8)"])
+def test_nodes_of_its_own_are_as_many_as_it_asks_for(policy: str) -> None:
+    """However few processes of an unknown job the policy puts on a node."""
+    whole = queue_line("7", OverSubscribe="NO", NumCPUs=5, NumTasks=5, NTPerNode=1, NumNodes=5)
+    fake = WithDetails(whole, "".join(node_line(f"n{k}") for k in range(1, 9)))
+    port, loop = looking(fake, policy)
+    found = status_of(parse_policy(policy), port.snapshot(), loop.kept, shape="nodes")
+    assert [row.job for row in found.waiting] == ["7"]
+    loop.step()
+    assert fake.told[:1] == ["update JobId=7 ReqNodeList=n1,n2,n3,n4,n5"]

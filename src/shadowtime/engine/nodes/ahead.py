@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.engine.events import DONE
 from shadowtime.engine.nodes.counted import counting_for, known_in
-from shadowtime.engine.nodes.live_book import book_of, pieces_of, unfit, wishes
+from shadowtime.engine.nodes.live_book import book_of, pieces_of, procs_of, unfit, wishes
 from shadowtime.engine.nodes.once import write_waiting
 from shadowtime.engine.once.decide import pooled
 from shadowtime.engine.once.table import rows_of
@@ -57,7 +57,7 @@ def forward(
     known = known_in(memory)
     waiting = in_order(state, memory)
     wish = wishes(waiting, how, known)
-    bad = unfit(np.array([job.need[0] for job in waiting], np.int64), wish, how)
+    bad = unfit(procs_of(waiting, how), wish, how)
     fit = np.delete(np.arange(len(waiting)), bad)
     waiting = tuple(waiting[at] for at in fit.tolist())
     pieces = pieces_of(state.running, how, state.cluster, known)
@@ -67,7 +67,7 @@ def forward(
     ] + [max(1, assumed.get(job.id, job.request)) for job in waiting]
     rows = np.zeros((len(pieces) + len(waiting), 8), np.int64)
     at = np.arange(len(pieces), len(rows))
-    write_waiting(rows, at, waiting, wish[fit])
+    write_waiting(rows, at, waiting, wish[fit], how)
     book = book_of(rows, 0, pieces, how, len(waiting))
     start = run_on(book, np.array(lasting, np.int64), len(pieces), how, state)
     return dict(zip((job.id for job in waiting), start[len(pieces) :].tolist(), strict=True))

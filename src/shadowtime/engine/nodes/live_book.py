@@ -66,6 +66,18 @@ def wishes(waiting: Sequence[Waiting], how: Counting, known: Mapping[str, int]) 
     return np.array([wish_of(job, how, known) for job in waiting], np.int64)
 
 
+def procs_of(waiting: Sequence[Waiting], how: Counting) -> Ints:
+    """Processes of each waiting job.
+
+    Whoever asks for nodes of its own has so many as fill the nodes it asks for, however few of
+    them a policy would put on a node that nobody else uses.
+    """
+    return np.array(
+        [job.nodes * how.share if job.alone and job.nodes > 0 else job.need[0] for job in waiting],
+        np.int64,
+    )
+
+
 def unfit(procs: Ints, wish: Ints, how: Counting) -> Ints:
     """Places of the jobs that the empty machine could not hold."""
     room = np.full(len(procs), how.cores)

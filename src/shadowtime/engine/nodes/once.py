@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.nodes.counted import COUNTED, counting_for, known_in, told_of
-from shadowtime.engine.nodes.live_book import book_of, pieces_of, unfit, wishes
+from shadowtime.engine.nodes.live_book import book_of, pieces_of, procs_of, unfit, wishes
 from shadowtime.engine.once.decide import Decided, pooled, promises_of, remember
 from shadowtime.engine.once.moment import Start
 from shadowtime.engine.once.table import table_of
@@ -69,7 +69,7 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
     at = np.array([table.row_of[job.id] for job in state.waiting], np.int64)
     n = len(table.ids)
     rows = np.zeros((n + len(pieces), 8), np.int64)
-    write_waiting(rows, at, state.waiting, wish)
+    write_waiting(rows, at, state.waiting, wish, how)
     book = book_of(rows, n, pieces, how, len(at))
     once(table.state, book, at[unfit(rows[at, bk.PROCS], wish, how)], state.now)
     waiting = {job.id: job for job in state.waiting}
@@ -83,9 +83,11 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
     return Decided(decisions=decisions, memory=kept, promises=promises_of(table, None))
 
 
-def write_waiting(rows: Ints, at: Ints, waiting: tuple[Waiting, ...], wish: Ints) -> None:
+def write_waiting(
+    rows: Ints, at: Ints, waiting: tuple[Waiting, ...], wish: Ints, how: Counting
+) -> None:
     """The columns of the waiting jobs."""
-    rows[at, bk.PROCS] = [job.need[0] for job in waiting]
+    rows[at, bk.PROCS] = procs_of(waiting, how)
     rows[at, bk.LENGTH] = np.maximum([job.request for job in waiting], 1) if waiting else 1
     rows[at, bk.WISH] = wish
     rows[:, bk.TAG] = -1
