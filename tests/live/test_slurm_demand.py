@@ -17,7 +17,7 @@ from shadowtime.live.port import Running, Start, State, Waiting
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
-from shadowtime.live.slurm.port import MANY, SlurmPort
+from shadowtime.live.slurm.port import COMMENTS_EVERY, MANY, SlurmPort
 from shadowtime.live.store import InMemory
 from shadowtime.live.view import NEVER, status_of
 from shadowtime.policy import parse_policy
@@ -87,6 +87,20 @@ def test_slurm_is_told_the_very_figure(each: int, cpus: int, policy: str, tmp_pa
         policy = f"hperf(store={path})"
     looking(fake, policy)[1].step()
     assert fake.told[:1] == [f"update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:{each}"]
+
+
+def test_a_comment_that_changes_is_read_now_and_then() -> None:
+    """squeue does not show it, so everybody who waits is asked about again, at once."""
+    fake = WithDetails(queue_line("7") + queue_line("8"), NODES)
+    fake.comments = {"7": "bw=1000", "8": "bw=3000"}
+    port, _ = looking(fake, "lessc")
+    port.snapshot()
+    before = port._details["8"]
+    fake.comments["7"] = "bw=2000"
+    assert [job.bandwidth for job in port.snapshot().waiting] == [1000, 3000]
+    port.clock.sleep(COMMENTS_EVERY)
+    assert [job.bandwidth for job in port.snapshot().waiting] == [2000, 3000]
+    assert port._details["8"] is before
 
 
 def test_a_comment_cannot_speak_for_another_job() -> None:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds after which a job that was let through and has not started is taken back."""
 RESERVATIONS_EVERY = 15.0
+COMMENTS_EVERY = 30.0
+"""Seconds after which a policy that reads comments asks again about everybody who waits."""
 DETAILS = ("scontrol", "--oneliner", "--details")
 MANY = 40
 """More unknown jobs than this are asked about all at once."""
@@ -72,7 +74,7 @@ class SlurmPort:
         self._asked: dict[str, tuple[object, ...]] = {}
         self._nodes: dict[str, int] = {}
         self._windows: list[Window] = []
-        self._windows_at = float("-inf")
+        self._windows_at = self._comments_at = float("-inf")
         self._since: dict[str, float] = {}
         self._undo: dict[str, str] = {}
         self._remembered = Remembered()
@@ -85,7 +87,7 @@ class SlurmPort:
         if now - self._windows_at >= RESERVATIONS_EVERY:
             told = self._ask(("scontrol", "--oneliner", "show", "reservation"))
             self._windows, self._windows_at = parse_reservations(told), now
-        self._learn_details(rows)
+        self._learn_details(rows, now)
         self._rows = dict(rows_by_id(rows))
         self.sorted = sort_jobs(
             rows,
@@ -163,36 +165,45 @@ class SlurmPort:
         done = self.run(("scontrol",), text="".join(f"{line}\n" for line in lines))
         return [line for line in done.err.splitlines() if line.strip()]
 
-    def _learn_details(self, rows: Sequence[QueueRow]) -> None:
-        """Ask scontrol once about every job it has something to add to."""
+    def _learn_details(self, rows: Sequence[QueueRow], now: float) -> None:
+        """Ask scontrol once about every job it has something to add to; comments may change."""
         wanted: dict[str, tuple[object, ...]] = {}
         for row in rows:
             pending = row.state == "PENDING" and row.priority == 0
             if pending or (row.state == "RUNNING" and row.node_count > 1):
                 wanted[row.id] = (pending, row.node_count, row.cpus, row.restarts, row.reason[:8])
-        unknown = [job for job, key in wanted.items() if self._asked.get(job) != key]
+        again = self.demand is not None and now - self._comments_at >= COMMENTS_EVERY
+        if again:
+            self._comments_at = now
+        unknown = [
+            job for job, key in wanted.items() if self._asked.get(job) != key or (again and key[0])
+        ]
         for job in self._asked.keys() - wanted.keys():
             del self._asked[job]
         for job in self._details.keys() - (wanted.keys() | arrays_of(wanted)):
             del self._details[job]
         listed = {row.id for row in rows}
-        for known in (self._nodes, self.placed, self._undo):
-            for job in known.keys() - (listed | arrays_of(listed)):
-                known.pop(job, None)
+        listed |= arrays_of(listed)
+        for job in {*self._nodes, *self.placed, *self._undo} - listed:
+            for kept in (self._nodes, self.placed, self._undo):
+                kept.pop(job, None)
         if not unknown:
             return
+        known = {job for job in unknown if self._asked.get(job) == wanted[job]}
         if len(unknown) > MANY:
             told = self._ask((*DETAILS, "show", "job"))
         else:
             told = self.run(DETAILS, text="".join(f"show job {job}\n" for job in unknown)).out
-        for job, detail in self._believed(told, set(unknown)).items():
+        for job, detail in self._believed(told, set(unknown), known).items():
             # Once a job has run, Slurm does not tell any more how many nodes it may have.
             nodes = detail.nodes or self._nodes.get(job, 0)
-            self._details[job] = detail._replace(nodes=nodes)
+            detail = detail._replace(nodes=nodes)
+            if self._details.get(job) != detail:  # else the same value, by which jobs are known
+                self._details[job] = detail
             self._nodes[job] = nodes
         self._asked.update({job: wanted[job] for job in unknown})
 
-    def _believed(self, told: str, unknown: set[str]) -> dict[str, Detail]:
+    def _believed(self, told: str, unknown: set[str], known: set[str]) -> dict[str, Detail]:
         """What is told of the jobs in question, whoever wrote it; those told of twice once more."""
         found: dict[str, Detail] = {}
         doubtful: set[str] = set()
@@ -201,6 +212,9 @@ class SlurmPort:
             if job in unknown and found.setdefault(job, detail) != detail:
                 doubtful.add(job)
         for job in sorted(doubtful):
+            if job in known and job in self._details:  # not asked about again and again
+                found[job] = self._details[job]
+                continue
             alone = parse_details(self.run((*DETAILS, "show", "job", job)).out)
             found[job] = next((detail for name, detail in alone if name == job), Detail())
         return found
