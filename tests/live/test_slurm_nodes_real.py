@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from hperf.test_plugin_real import CAPACITY, installed
 from live.test_slurm_real import assert_decided_alike, finish, loop_over, started
 from shadowtime.cli import run
 from shadowtime.cluster.contention import node_cluster
+from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Start
 from shadowtime.live.replay import LogPort, follow
 from shadowtime.policy import parse_policy
@@ -26,17 +27,52 @@ from shadowtime.workload import Workload
 EIGHT = node_cluster(8, procs=16, bandwidth=CAPACITY)
 
 
+def loads(told: str, draws: Mapping[str, int]) -> dict[str, int]:
+    """What running jobs draw of each node by where their tasks lie, whatever Slurm counts.
+
+    ``draws`` has the MB/s of a task, which has one processor, by job.
+    """
+    found: dict[str, int] = {}
+    for line in told.splitlines():
+        job = re.match(r"JobId=(\d+) ", line)
+        if job is None or "JobState=RUNNING" not in line:
+            continue
+        places = re.findall(r"\bNodes=(\S+) CPU_IDs=(\S+)", line)
+        assert places, f"scontrol does not say where the tasks of job {job[1]} lie"
+        for nodes, processors in places:
+            for node in expand(nodes):
+                count = len(expand(f"p[{processors}]"))
+                found[node] = found.get(node, 0) + count * draws[job[1]]
+    return found
+
+
+def test_loads_are_counted_from_the_jobs() -> None:
+    """Also beyond what a node has; only of those that run."""
+    told = (
+        "JobId=7 JobState=RUNNING   Nodes=n[1-2] CPU_IDs=0-10,12 Mem=0   Nodes=n3 CPU_IDs=4 Mem=0\n"
+        "JobId=8 JobState=RUNNING   Nodes=n3 CPU_IDs=0-1 Mem=0\n"
+        "JobId=9 JobState=PENDING\n"
+    )
+    found = loads(told, {"7": 3000, "8": 500})
+    assert found == {"n1": 36_000, "n2": 36_000, "n3": 4000}
+
+
 @contextmanager
-def bandwidth_watched(slurm: SlurmCluster) -> Iterator[list[dict[str, int]]]:
-    """Samples of the bandwidth that Slurm has given out on every node, taken all the time."""
+def bandwidth_watched(
+    slurm: SlurmCluster, draws: Mapping[str, int]
+) -> Iterator[list[dict[str, int]]]:
+    """Samples of what the running jobs draw of every node, taken all the time."""
     samples: list[dict[str, int]] = []
+    failed: list[Exception] = []
     done = threading.Event()
 
     def sample() -> None:
-        while not done.wait(0.3):
-            told = slurm.run("scontrol", "--oneliner", "--details", "show", "node")
-            found = re.findall(r"NodeName=(\S+) .*?GresUsed=membw:(\d+)", told)
-            samples.append({node: int(used) for node, used in found})
+        try:
+            while not done.wait(0.3):
+                told = slurm.run("scontrol", "--oneliner", "--details", "show", "job")
+                samples.append(loads(told, draws))
+        except Exception as error:  # for the test to raise: a thread's own error is lost
+            failed.append(error)
 
     thread = threading.Thread(target=sample)
     thread.start()
@@ -45,6 +81,8 @@ def bandwidth_watched(slurm: SlurmCluster) -> Iterator[list[dict[str, int]]]:
     finally:
         done.set()
         thread.join()
+    if failed:
+        raise failed[0]
 
 
 def tasks(slurm: SlurmCluster, count: int, seconds: int, minutes: int, comment: str) -> str:
@@ -83,7 +121,8 @@ def test_lessc_places_within_the_bandwidth_as_simulated(
 ) -> None:
     """Declared in the comment: Slurm is told too, and never gives out more than a node has."""
     ids = [tasks(queue, n, sec, minutes, f"bw={bw}") for n, bw, sec, minutes in LESSC]
-    with bandwidth_watched(queue) as samples:
+    draws = {job: row[1] for job, row in zip(ids, LESSC, strict=True)}
+    with bandwidth_watched(queue, draws) as samples:
         finish(loop_over(queue, "lessc", tmp_path))
     workload = Workload.build(
         submit=[0] * len(LESSC),
@@ -117,7 +156,7 @@ def test_a_tag_is_measured_alone_and_shares_from_then_on(
     second = [tasks(queue, 4, seconds, 1, comment) for seconds in (3, 4, 5)]
     told = queue.run("scontrol", "show", "job", second[0])
     assert "TresPerTask=gres:membw:3000" in told and "JobState=PENDING" in told
-    with bandwidth_watched(queue) as samples:
+    with bandwidth_watched(queue, dict.fromkeys(second, 3000)) as samples:
         finish(loop)
     ids = [*first, *second]
     workload = Workload.build(
@@ -137,7 +176,8 @@ def test_a_tag_is_measured_alone_and_shares_from_then_on(
         whole = re.search(r"NumCPUs=(\d+)", queue.run("scontrol", "show", "job", job))
         assert whole is not None
         assert int(whole[1]) == (16 if job in first else 4)
-    assert max(max(sample.values(), default=0) for sample in samples) <= CAPACITY
+    most_of_all = max(max(sample.values(), default=0) for sample in samples)
+    assert 12_000 <= most_of_all <= CAPACITY, "four tasks and more on a node, never too many"
 
 
 @pytest.mark.parametrize("policy", ["lessc", "hperf"])
