@@ -46,7 +46,8 @@ echo >> {faults}
     script.chmod(0o755)
     faults.touch()
     path = f"{script.parent}:{slurm.env['PATH']}"
-    return Commands(timeout=2, env={**slurm.env, **ENVIRONMENT, "PATH": path}), faults
+    timeout = 2 if "hangs" in fault else 60
+    return Commands(timeout=timeout, env={**slurm.env, **ENVIRONMENT, "PATH": path}), faults
 
 
 @pytest.mark.parametrize("fault", BROKEN)
@@ -55,7 +56,8 @@ def test_commands_at_fault(queue: SlurmCluster, tmp_path: Path, fault: str) -> N
     log = queue.folder / f"runs-{fault.replace(' ', '-')}.log"
     run, faults = shim(queue, tmp_path, fault)
     ids = [submit(queue, log, 6, 1, 1) for _ in range(3)]
-    loop = loop_over(queue, "easy", tmp_path, run=run)
+    loop = loop_over(queue, "easy", tmp_path)
+    loop.port.run = run
     finish(loop)
     happened = len(faults.read_text().splitlines())
     assert happened >= 1
@@ -67,9 +69,9 @@ def test_the_controller_hangs(queue: SlurmCluster, tmp_path: Path) -> None:
     """Stopped for five seconds in mid-run, all commands hang; then everybody runs, once."""
     log = queue.folder / "runs-hang.log"
     ids = [submit(queue, log, 6, 2, 1) for _ in range(3)]
-    run = Commands(timeout=1.5, env={**queue.env, **ENVIRONMENT})
-    loop = loop_over(queue, "easy", tmp_path, run=run)
-    loop.step()
+    loop = loop_over(queue, "easy", tmp_path)
+    loop.step()  # outside of the loop an error would be one
+    loop.port.run = Commands(timeout=1.5, env={**queue.env, **ENVIRONMENT})
     wait_for(lambda: bool(log.read_text()), "the first job to run")
     pid = queue.pids["slurmctld"]
     os.kill(pid, signal.SIGSTOP)

@@ -353,8 +353,13 @@ def wait_for(condition: Callable[[], bool], what: str, seconds: float = SECONDS)
 
 
 def free_ports(count: int) -> int:
-    """The first of so many ports in a row that are free on loopback."""
-    first = 20000 + os.getpid() * 41 % 20000
+    """The first of so many ports in a row that are free on loopback.
+
+    Below those that the system gives to outgoing connections: one of these could take a port
+    between this look and the daemon's start.
+    """
+    low, span = 20000, 32768 - 20000 - count
+    first = low + os.getpid() * 41 % span
     while True:
         with contextlib.ExitStack() as stack:
             try:
@@ -363,7 +368,7 @@ def free_ports(count: int) -> int:
                     one.bind(("127.0.0.1", port))
                 return first
             except OSError:
-                first = 20000 + (first + count - 20000) % 30000
+                first = low + (first + count - low) % span
 
 
 def _is_root() -> bool:

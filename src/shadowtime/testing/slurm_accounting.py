@@ -115,7 +115,11 @@ class Accounting:
         self._run(*client, sql)
 
     def _answers(self, *argv: str) -> bool:
-        return subprocess.run(argv, capture_output=True, check=False).returncode == 0
+        try:
+            done = subprocess.run(argv, capture_output=True, timeout=10, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode == 0
 
     def _run(self, *argv: str) -> None:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
