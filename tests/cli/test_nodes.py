@@ -90,3 +90,40 @@ def test_a_negative_demand_is_refused(capsys: pytest.CaptureFixture[str]):
     Path("high.swf").write_text("\n".join(lines) + "\n")
     assert simulate(log="high.swf") == 2
     assert f"high.swf, line {len(lines)}: bandwidth is -9" in capsys.readouterr().err
+
+
+def test_a_comparison_tells_what_sharing_costs(capsys: pytest.CaptureFixture[str]):
+    """Who is killed for others and what is lost stand beside the waits; the load is the log's."""
+    loads = {}
+    for policy in ("consres", "rua"):
+        assert simulate("--demand", "HIGH", policy=policy) == 0
+        told = json.loads(capsys.readouterr().out)["policies"][0]["metrics"]
+        loads[policy] = told["offered_load"]
+    assert loads["consres"] == loads["rua"]
+    words = ["compare", "log.swf", "--cluster", "nodes.toml", "--demand", "HIGH"]
+    assert run([*words, "--policy", "consres", "--policy", "rua"]) == 0
+    table = capsys.readouterr().out
+    assert (
+        "penalised" in table and "killed: by contention" in table and " jobs " not in table[80:400]
+    )
+
+
+def test_a_pool_has_no_nodes_to_share(capsys: pytest.CaptureFixture[str]):
+    """A policy that places by bandwidth runs there, and the user is told."""
+    assert run(["simulate", "log.swf", "--policy", "rua"]) == 0
+    assert "a pool has no nodes" in capsys.readouterr().err
+    assert run(["simulate", "log.swf", "--policy", "easy"]) == 0
+    assert "a pool has no nodes" not in capsys.readouterr().err
+
+
+def test_explain_tells_what_sharing_cost(capsys: pytest.CaptureFixture[str]):
+    """The time lost, and that the limit would have been kept."""
+    assert simulate("--demand", "HIGH,high=2900", "-o", "out", policy="consres") == 0
+    (row,) = json.loads(capsys.readouterr().out)["policies"]
+    assert row["metrics"]["killed_contention"] > 0
+    lines = Path("out/schedules/consres.csv").read_text().splitlines()
+    names = lines[0].split(",")
+    jobs = [dict(zip(names, line.split(","), strict=False)) for line in lines[1:]]
+    hit = next(job for job in jobs if job["killed"] == "1" and int(job["penalised"]) > 0)
+    assert run(["explain", "out", hit["job_id"]]) == 0
+    assert "sharing what its nodes have cost it" in " ".join(capsys.readouterr().out.split())

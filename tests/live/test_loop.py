@@ -279,3 +279,16 @@ def test_recorded_passes_are_decided_again(tmp_path: Path) -> None:
     (found,) = read_passes(tmp_path / "passes.jsonl")
     assert len(found.decisions) == 2
     assert found.decide_again(parse_policy(found.policy)) == found.decisions
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00rubbish\n"])
+def test_a_recording_that_is_none_is_said(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing recorded proves nothing."""
+    from shadowtime.cli import run
+
+    path = tmp_path / "passes.jsonl"
+    path.write_bytes(content)
+    assert run(["live", "check", str(path)]) == 2
+    assert "passes.jsonl" in capsys.readouterr().err

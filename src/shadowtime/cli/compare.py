@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from shadowtime.report import ReportInput
     from shadowtime.study import Comparison, Setting
 
-LEGEND = "best of its column; bsld: bounded slowdown, mwbs: the same weighted by processors"
+LEGEND = {
+    "bsld": "bounded slowdown",
+    "mwbs": "the same weighted by processors",
+    "killed": "by contention",
+    "penalised": "mean share of the run time that sharing costs",
+}
+"""Headings of the comparison that need a word."""
 PAIRED = (
     "mean difference with its 95 % interval, each copy against the same copy; "
     "? the sign is not certain"
@@ -91,7 +97,7 @@ def command(
     shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
     """
     from shadowtime.cli import comparing
-    from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.inputs import Cleaning, load, tell_idle_places
     from shadowtime.cli.results import as_object
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
@@ -101,6 +107,7 @@ def command(
     chosen = [parse_policy(policy) for policy in policies]
     wanted = [Load.parse(text) for text in loads] or [Load()]
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
+    tell_idle_places(chosen, machine)
     found = comparing.run_comparison(
         workload,
         machine,
@@ -165,9 +172,12 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
     from shadowtime.cli.console import output
 
     winner, sentence = findings.winner_line(result.runs)
+    table = tables.side_by_side(result.runs, output())
+    headings = " ".join(str(column.header) for column in table.columns)
+    words = ", ".join(f"{name}: {says}" for name, says in LEGEND.items() if name in headings)
     parts: list[RenderableType] = [
-        tables.side_by_side(result.runs, output()),
-        Text(f"{tables.STAR} {LEGEND}\n", "dim"),
+        table,
+        Text(f"{tables.STAR} best of its column; {words}\n", "dim"),
         sentence,
     ]
     if winner is not None:

@@ -10,6 +10,8 @@ from shadowtime.cli.console import note
 from shadowtime.cli.progress import working
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shadowtime.cluster import Cluster
     from shadowtime.workload import Workload
 
@@ -55,6 +57,23 @@ def load(
     if fitting.cleaning["too_wide_dropped"]:
         note(f"left out, for want of a place to run: {_listed(too_wide_jobs(workload, machine))}")
     return fitting if draws is None else draws.draw(fitting), machine
+
+
+def tell_idle_places(policies: Iterable[Any], machine: Cluster) -> None:
+    """Say of policies that place by bandwidth that a machine without nodes shares none."""
+    from shadowtime.policy import Policy, place
+
+    by_bandwidth = (place.LessConsume, place.LeastSlowdown, place.Filled)
+    for policy in policies:
+        if (
+            machine.shape == "pool"
+            and isinstance(policy, Policy)
+            and isinstance(policy.place, by_bandwidth)
+        ):
+            note(
+                f"{policy.name} places jobs on nodes by what they share, and a pool has no nodes: "
+                'give a machine of shape = "nodes" with --cluster FILE.toml'
+            )
 
 
 def _listed(jobs: Workload) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from shadowtime.cli import options
+from shadowtime.errors import InputError
 
 
 @click.command("check")
@@ -41,6 +42,10 @@ def command(recording: str, as_json: bool) -> int:
                         "again": [words(d) for d in again],
                     }
                 )
+    if passes == 0:
+        raise InputError(
+            "no pass is recorded here: was the loop run with --record?", path=recording
+        )
     if as_json:
         options.print_json({"passes": passes, "decisions": decisions, "different": wrong})
     else:

@@ -49,7 +49,7 @@ def command(
     shadowtime simulate log.swf.gz --policy conservative --schedule out.csv
     shadowtime simulate log.swf.gz --policy easy --report easy.html
     """
-    from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.inputs import Cleaning, load, tell_idle_places
     from shadowtime.cli.reporting import write_results
     from shadowtime.cli.results import as_object, versions, write_folder
     from shadowtime.cli.running import run_policies
@@ -61,6 +61,7 @@ def command(
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
+    tell_idle_places([chosen], machine)
     runs = run_policies(workload, machine, [chosen], scored)
     result = ReportInput(
         title=f"{runs[0].name} on {workload.name}",

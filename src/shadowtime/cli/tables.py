@@ -58,12 +58,14 @@ SIDE_BY_SIDE = {
     "bsld_p95": "95 % bsld",
     "mwbs": "mwbs",
     "utilisation": "in use",
+    "killed_contention": "killed",
+    "penalised_mean": "penalised",
 }
 """The columns of a comparison and their short headings."""
 
 STAR = "\N{BLACK STAR}"
 
-SPARE = ("mwbs", "bsld_p95", "wait_max_s", "utilisation", "wait_p95_s")
+SPARE = ("mwbs", "bsld_p95", "wait_max_s", "utilisation", "wait_p95_s", "penalised_mean")
 """What a narrow terminal does without, first things first."""
 
 
@@ -160,7 +162,8 @@ def _with_columns(runs: Sequence[PolicyRun], names: Sequence[str]) -> Table:
         cells = []
         for name in names:
             best = place in contests[name].winners
-            value = with_unit(run.metrics.get(name), describe(name).unit)
+            unit = describe(name).unit
+            value = with_unit(run.metrics.get(name), "" if unit == "jobs" else unit)
             cells.append(Text(f"{STAR} {value}", "bold green") if best else Text(value))
         table.add_row(run.name, *cells)
     return table

@@ -61,7 +61,7 @@ class Pass:
 
 def read_passes(path: Path) -> Iterator[Pass]:
     """The passes of a recording, in order."""
-    with path.open() as file:
+    with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             try:
                 values = json.loads(line)

@@ -9,6 +9,7 @@ import numpy as np
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.schedule.timeline import instants, least, totals
+from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -104,7 +105,8 @@ def whole_run(
 
     makespan = last end - first submission. Total load = processor-seconds of all runs over
     processors x makespan, wasted load the part of the preempted runs; offered load = last runs
-    over processors x (last - first submission).
+    over processors x (last - first submission); where jobs slow each other down,
+    that of the log.
 
     References
     ----------
@@ -121,6 +123,8 @@ def whole_run(
     result: dict[str, float] = {"makespan_s": makespan}
     if last > first:
         result["offered_load"] = float(area[:final].sum()) / (cluster.procs * (last - first))
+        if schedule.penalised is not None:  # what neighbours cost is not offered by the log
+            result["offered_load"] = offered_load(workload, cluster)["procs"]
     if makespan:
         result["total_load"] = float(area.sum()) / (cluster.procs * makespan)
         result["wasted_load"] = float(area[final:].sum()) / (cluster.procs * makespan)

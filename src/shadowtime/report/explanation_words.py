@@ -157,8 +157,15 @@ class Words:
         if schedule.end[row] >= schedule.start[row] >= 0:
             ran = int(schedule.end[row] - schedule.start[row])
             parts.append(f"It ran {span(ran)} and ended {self._at(int(schedule.end[row]))}.")
+        lost = 0 if schedule.penalised is None else int(schedule.penalised[row])
+        if lost:
+            parts.append(f"Of that, sharing what its nodes have cost it {span(lost)}.")
         if schedule.killed[row]:
-            parts.append("It was killed at its limit.")
+            alone = lost and self.workload.run[row] < self.workload.request[row]
+            parts.append(
+                "It was killed at its limit"
+                + (", which it would have kept without that." if alone else ".")
+            )
         return " ".join(parts)
 
     def _width(self, ids: Sequence[int]) -> int:

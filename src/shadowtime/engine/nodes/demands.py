@@ -57,7 +57,8 @@ def demand_of(workload: Workload, contention: Contention) -> Ints:
                     workload,
                     unsaid,
                     f"do not say how much {name} a process draws",
-                    f"draw it (workload.draw_bandwidth), read it from an extended SWF, or state a "
+                    f"draw it (--demand HIGH; in Python workload.demand.draw_bandwidth), read it "
+                    f"from an extended SWF, or state a "
                     f"default in the cluster's [contention] table (default = {{{name} = 500}})",
                 )
             column = np.where(unsaid, contention.default[name], column)
