@@ -170,6 +170,8 @@ def test_records_of_a_store_are_known_at_the_beginning(tmp_path: Path) -> None:
         without = simulate(jobs, MACHINE, parse_policy(f"hperf(store={tmp_path}/bad)"))
     assert without.start.tolist() == alone.start.tolist()
     assert list(without.place) == list(alone.place)
+    with pytest.warns(StoreWarning, match="there is no store.*goes on without it"):
+        simulate(jobs, MACHINE, parse_policy(f"hperf(store={tmp_path}/nope)"))
 
 
 def test_what_can_never_run_is_refused() -> None:
@@ -193,8 +195,10 @@ def test_what_can_never_run_is_refused() -> None:
         ("lessc(reserve=1)", "needs reserve=all"),
         ("consres(estimate=by-tag)", "needs place=capped"),
         ("lessc(grace=soon)", "whole seconds from 0, or unlimited"),
-        ("hperf(factor=-1)", "must be a number from 0"),
-        ("hperf(factor=0.8/x:1)", "must be a number from 0"),
+        ("hperf(factor=0)", "must be a number above 0"),
+        ("hperf(factor=0.8/3:0)", "must be a number above 0"),
+        ("hperf(factor=-1)", "must be a number above 0"),
+        ("hperf(factor=0.8/x:1)", "must be a number above 0"),
     ],
 )
 def test_parts_without_a_meaning_are_refused(text: str, what: str) -> None:

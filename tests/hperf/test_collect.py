@@ -125,6 +125,9 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["hperf", "record", "", "--bandwidth", "1", *store]) == 2
     assert "a tag must not be empty" in capsys.readouterr().err
     install = ["hperf", "install", "--slurm-conf-dir", str(tmp_path), "--capacity", "34000"]
+    assert run([*install, "--print", *store]) == 2
+    assert "is this Slurm's folder?" in capsys.readouterr().err
+    (tmp_path / "slurm.conf").touch()
     assert run([*install, "--print", *store]) == 0
     assert "gres.conf" in capsys.readouterr().out
     assert not (tmp_path / "hperf.lua").exists()

@@ -18,8 +18,9 @@ def command(file: str, tag: str | None, store: str | None) -> None:
     \b
     shadowtime hperf export records.jsonl
     """
+    from shadowtime.cli.tables import count
     from shadowtime.hperf.files import write_records
 
-    with hperf_options.opened(store) as found:
-        count = write_records(found.records(tag), file)
-    click.echo(f"{file}: {count} records")
+    with hperf_options.opened(store, must_exist=True) as found:
+        written = write_records(found.records(tag), file)
+    click.echo(f"{file}: {count(written, 'record')}")

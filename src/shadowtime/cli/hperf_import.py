@@ -28,4 +28,7 @@ def command(file: str, store: str | None, as_json: bool) -> None:
     if as_json:
         options.print_json({"file": file, "new": added.new, "already_known": added.known})
     else:
-        click.echo(f"{file}: {added.new} records stored, {added.known} were known already")
+        from shadowtime.cli.tables import count
+
+        stored = count(added.new, "record")
+        click.echo(f"{file}: {stored} stored, {added.known} known already")

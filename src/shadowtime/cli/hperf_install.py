@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from shadowtime.cli import hperf_options
+
+if TYPE_CHECKING:
+    from shadowtime.hperf.install import Installation
 
 
 @click.command("install")
@@ -37,16 +40,18 @@ def command(
     """Write HPerf's files for Slurm into DIR and say which lines slurm.conf and gres.conf need.
 
     hperf.lua turns a job's tag into bandwidth at submission, job_submit.lua calls it, and
-    hperf-epilog.sh records finished jobs. slurm.conf itself is not touched.
+    hperf-epilog.sh records finished jobs. The table that the plug-in asks is filled from the store.
+    slurm.conf itself is not touched.
 
     \b
     shadowtime hperf install --slurm-conf-dir /etc/slurm --capacity 34000 --print
     """
+    from shadowtime.cli.slurm_folder import slurm_folder
     from shadowtime.hperf.install import Installation
     from shadowtime.hperf.location import default_store
 
     plan = Installation(
-        folder=Path(folder).absolute(),
+        folder=slurm_folder(folder).absolute(),
         store=store or default_store(),
         gres=gres,
         capacity=capacity,
@@ -63,7 +68,24 @@ def command(
     else:
         for path in plan.write_only(wanted) if no_job_submit else plan.write():
             click.echo(f"wrote {path}")
+        _fill(plan)
     for name, lines in plan.settings().items():
         click.echo(f"# ---- to add to {name}")
         for line in lines:
             click.echo(line)
+
+
+def _fill(plan: Installation) -> None:
+    """The table from the store; where that fails the plug-in works all the same."""
+    from shadowtime.cli.console import note
+    from shadowtime.cli.tables import count
+    from shadowtime.errors import ShadowtimeError
+
+    try:
+        click.echo(f"{plan.table}: {count(plan.fill_table(), 'tag')}")
+    except ShadowtimeError as wrong:
+        note(
+            f"{plan.table} was not filled: {wrong}; until the first job is recorded, or "
+            f"`shadowtime hperf publish {plan.table}` is run, it stays as it is, and tags that "
+            "are not in it run alone"
+        )

@@ -21,11 +21,11 @@ store = click.option(
 
 
 @contextmanager
-def opened(where: str | None, *, patience: float = 30.0) -> Iterator[Store]:
+def opened(where: str | None, *, must_exist: bool = False) -> Iterator[Store]:
     """The store of a command, closed afterwards."""
     from shadowtime.hperf import open_store
 
-    found = open_store(where, patience=patience)
+    found = open_store(where, must_exist=must_exist)
     try:
         yield found
     finally:

@@ -17,8 +17,9 @@ def command(table: str, store: str | None) -> None:
     \b
     shadowtime hperf publish /etc/slurm/hperf.tsv
     """
+    from shadowtime.cli.tables import count
     from shadowtime.hperf.publish import publish
 
-    with hperf_options.opened(store) as found:
-        count = publish(found.averages(), table)
-    click.echo(f"{table}: {count} tags")
+    with hperf_options.opened(store, must_exist=True) as found:
+        published = publish(found.averages(), table)
+    click.echo(f"{table}: {count(published, 'tag')}")

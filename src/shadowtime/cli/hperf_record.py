@@ -69,10 +69,11 @@ def command(
             }
         )
         return
+    from shadowtime.cli.tables import count
+
     how = "stored" if added.new else f"already known by its key {key}: not counted again"
-    click.echo(
-        f"{record.tag}: {how}; {average.mean:g} MB/s a process over {average.records} records"
-    )
+    over = count(average.records, "record")
+    click.echo(f"{record.tag}: {how}; {average.mean:g} MB/s a process over {over}")
 
 
 def _text(path: str) -> str:

@@ -20,7 +20,7 @@ def command(tag: str | None, store: str | None, as_json: bool) -> int:
     \b
     shadowtime hperf show cg.D.16
     """
-    with hperf_options.opened(store) as found:
+    with hperf_options.opened(store, must_exist=True) as found:
         known = found.averages() if tag is None else {}
         if tag is not None and (average := found.average(tag)) is not None:
             known = {tag.strip(): average}
@@ -37,7 +37,7 @@ def command(tag: str | None, store: str | None, as_json: bool) -> int:
 
         from shadowtime.cli.console import show
 
-        table = Table(box=None)
+        table = Table(box=None, pad_edge=False)
         table.add_column("tag")
         table.add_column("MB/s a process", justify="right")
         table.add_column("records", justify="right")

@@ -38,13 +38,10 @@ def command(
     shadowtime live slurm setup
     shadowtime live slurm setup --undo
     """
-    import os
-    from pathlib import Path
-
+    from shadowtime.cli.slurm_folder import slurm_folder
     from shadowtime.live.slurm import setup
 
-    conf = os.environ.get("SLURM_CONF", "/etc/slurm/slurm.conf")
-    where = Path(folder) if folder else Path(conf).parent
+    where = slurm_folder(folder or "", conf_lost=undo_it)
     if undo_it:
         changes = setup.plan_undo(where)
     else:
@@ -74,8 +71,6 @@ def _partition(folder: object, wanted: str) -> tuple[str, bool]:
     from shadowtime.errors import UsageError
 
     path = Path(str(folder)) / "slurm.conf"
-    if not path.is_file():
-        raise UsageError(f"{folder} has no slurm.conf: name its folder with --slurm-conf-dir")
     known = parse_slurm_conf(
         path.read_text(), path=str(path), include=lambda name: (path.parent / name).read_text()
     ).options["partitions"]

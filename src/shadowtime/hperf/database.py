@@ -31,13 +31,16 @@ CONNECTING = 5
 """Seconds to wait for a server to answer at all."""
 
 
-def open_store(where: str | None = None, *, patience: float = 30.0) -> Store:
+def open_store(
+    where: str | None = None, *, patience: float = 30.0, must_exist: bool = False
+) -> Store:
     """Open a store, making it or bringing it up to date where need be.
 
     Rules
     -----
     ``where`` is a path (SQLite) or a URL: ``sqlite:///file``, ``mariadb://user:word@host/base``,
     ``postgresql://user:word@host/base``. ``patience`` is how long to wait for others' locks.
+    ``must_exist`` is for those who only read: a file that is not there is refused, not made.
 
     Examples
     --------
@@ -53,6 +56,9 @@ def open_store(where: str | None = None, *, patience: float = 30.0) -> Store:
 
     url = url_of(where or default_store())
     name = url.render_as_string(hide_password=True)
+    file = _file_of(url)
+    if must_exist and file and not os.path.exists(file):
+        raise StoreError(f"there is no store {file}: name another, or record a job in it first")
     with understood(name):
         engine = connected(url, patience)
         with engine.connect() as connection:
@@ -92,11 +98,10 @@ def connected(url: sa.URL, patience: float) -> sa.Engine:
     kind = url.get_backend_name()
     options: dict[str, Any] = {"poolclass": pool.NullPool}  # a store is asked now and then
     if kind == "sqlite":
-        memory = url.database in (None, "", ":memory:")
-        if not memory and url.query.get("uri") is None:
-            os.makedirs(os.path.dirname(os.path.abspath(str(url.database))), exist_ok=True)
+        if file := _file_of(url):
+            os.makedirs(os.path.dirname(file), exist_ok=True)
         options["connect_args"] = {"timeout": patience}
-        if memory:
+        if url.database in (None, "", ":memory:"):
             options["poolclass"] = pool.StaticPool
     elif kind == "postgresql":
         waits = f"-c lock_timeout={max(1, round(patience * 1000))}"
@@ -121,6 +126,13 @@ def connected(url: sa.URL, patience: float) -> sa.Engine:
         sa.event.listen(engine, "connect", _plain_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _file_of(url: sa.URL) -> str:
+    """The file that holds the store; empty for a server, for memory and for SQLite's own URIs."""
+    if url.get_backend_name() != "sqlite" or "uri" in url.query:
+        return ""
+    return "" if url.database in (None, "", ":memory:") else os.path.abspath(str(url.database))
 
 
 def _plain_sqlite(connection: Any, _: object) -> None:

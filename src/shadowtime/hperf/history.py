@@ -24,7 +24,7 @@ def load(where: str, workload: Workload) -> dict[int, Average]:
     """The averages of a workload's tags, by the tags' numbers; unknown tags are not among them."""
     from shadowtime.hperf import open_store
 
-    known = open_store(where).averages()
+    known = open_store(where, must_exist=True).averages()
     column = workload.extra.get("tag", workload.executable)
     names = {tag: tag_name(workload, tag) for tag in np.unique(column).tolist() if tag >= 0}
     return {tag: known[name] for tag, name in names.items() if name in known}

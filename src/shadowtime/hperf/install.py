@@ -8,6 +8,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
+from shadowtime.hperf.location import absolute_store
+from shadowtime.hperf.publish import publish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +19,10 @@ MARK = "HPerf"
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """Where the plug-in lives and what it is told."""
+    """Where the plug-in lives and what it is told.
+
+    A store that is a file is kept by its whole path: slurmctld runs the epilog in another folder.
+    """
 
     folder: Path
     store: str
@@ -27,6 +32,7 @@ class Installation:
     python: str = sys.executable
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "store", absolute_store(self.store))
         if self.capacity < 1:
             raise UsageError(f"a node's bandwidth is a whole number of MB/s, not {self.capacity}")
         for name, text in (("--store", self.store), ("--gres", self.gres), ("--field", self.field)):
@@ -101,3 +107,16 @@ class Installation:
         if not self.table.exists():
             self.table.write_text("")
         return [*wanted, self.spool, self.table]
+
+    def fill_table(self) -> int:
+        """Tell the plug-in what the store knows already, as the epilog does; how many tags.
+
+        A store that is not there yet is not made: it belongs to whoever records first.
+        """
+        from shadowtime.hperf import open_store
+
+        store = open_store(self.store, must_exist=True, patience=5.0)
+        try:
+            return publish(store.averages(), self.table)
+        finally:
+            store.close()

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 VARIABLE = "SHADOWTIME_STORE"
+_SQLITE = "sqlite:///"
 
 
 def default_store(environment: Mapping[str, str] = os.environ) -> str:
@@ -28,3 +29,21 @@ def default_store(environment: Mapping[str, str] = os.environ) -> str:
         os.path.expanduser("~"), ".local", "share"
     )
     return os.path.join(home, "shadowtime", "hperf.sqlite")
+
+
+def absolute_store(where: str) -> str:
+    """The same store from whatever folder it is asked: a file by its whole path, a server as told.
+
+    Examples
+    --------
+    >>> absolute_store("/data/perf.sqlite"), absolute_store("postgresql://db/hperf")
+    ('/data/perf.sqlite', 'postgresql://db/hperf')
+    >>> absolute_store("perf.sqlite") == os.path.abspath("perf.sqlite")
+    True
+    """
+    if "://" not in where:
+        return os.path.abspath(where)
+    path = where.removeprefix(_SQLITE)
+    if path == where or not path or path.startswith((":memory:", "file:")):
+        return where
+    return _SQLITE + os.path.join(os.getcwd(), path)

@@ -126,7 +126,7 @@ def checked_tag(tag: str) -> str:
     tag = tag.strip()
     if not tag:
         raise InputError(
-            "a tag must not be empty", hint="Give the job a name, as --comment=cg.D.16."
+            "a tag must not be empty", hint="Give the job a name, as --comment=tag=cg.D.16."
         )
     if len(tag) > LONGEST_TAG:
         raise InputError(

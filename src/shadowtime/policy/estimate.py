@@ -83,7 +83,7 @@ class ByTag(Requested):
 
     name: ClassVar[str] = "by-tag"
     summary: ClassVar[str] = "requested; nodes: bandwidth as measured under the job's tag (HPerf)"
-    factor: str = parameter("0.8", "measured / drawn, also by tag: 0.8/3:1.2")
+    factor: str = parameter("0.8", "measured / drawn, above 0, also by tag: 0.8/3:1.2")
     predict: str = parameter(
         "submit", "when the records are read: once, or until the start", choices=("submit", "start")
     )
@@ -113,9 +113,9 @@ class ByTag(Requested):
             found = Fraction(head), {int(tag): Fraction(value) for tag, value in pairs}
         except (ValueError, ZeroDivisionError):
             found = Fraction(-1), {}
-        if min(found[0], *found[1].values(), Fraction(0)) < 0:
+        if any(value <= 0 for value in (found[0], *found[1].values())):
             raise PolicyError(
-                f"by-tag: factor={self.factor} must be a number from 0, with other tags behind it "
+                f"by-tag: factor={self.factor} must be a number above 0, with other tags behind it "
                 "as in 0.8/3:1.2"
             )
         return found
