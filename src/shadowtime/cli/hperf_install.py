@@ -85,7 +85,6 @@ def _fill(plan: Installation) -> None:
         click.echo(f"{plan.table}: {count(plan.fill_table(), 'tag')}")
     except ShadowtimeError as wrong:
         note(
-            f"{plan.table} was not filled: {wrong}; until the first job is recorded, or "
-            f"`shadowtime hperf publish {plan.table}` is run, it stays as it is, and tags that "
-            "are not in it run alone"
+            f"{plan.table} was not filled ({wrong}): tags that it does not name run alone until "
+            "the first job is recorded or `shadowtime hperf publish` is run"
         )
