@@ -30,12 +30,11 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
-PASS_DUE, ROOM_NEEDED = 1, 2
-
 
 def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedule:
     """Run a workload through an object with ``decide(view)``."""
     from shadowtime.engine import steps
+    from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
     from shadowtime.engine.simulate import as_schedule, with_more_room
 
     known = known_at_submission(getattr(policy, "estimate", Requested()), workload)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
 
-ROOM_NEEDED = 2
-
 
 def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Schedule:
     """Run a workload through a policy on a machine.
@@ -58,6 +56,8 @@ def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Sche
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
     loop = plan(policy, cluster, len(workload))
+    from shadowtime.engine.events import ROOM_NEEDED
+
     while loop(state, world) == ROOM_NEEDED:
         state = with_more_room(state)
     claims = claims_of(policy, workload)

@@ -1,6 +1,7 @@
 """The earliest start of a job in the book of nodes, by a search that never looks back twice.
 
-The answer is that of kernel/nodes/book.py's ``earliest``; long queues need it a thousand times.
+Starts between the cuts need not be looked at: going back to the cut before, no node has less. Long
+queues need the answer a thousand times.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.nodes.book import (
     ALONE,
     BEGIN,
-    CORES,
-    COUNTS,
     FREE,
     FROM,
     LENGTH,
@@ -21,10 +20,10 @@ from shadowtime.kernel.nodes.book import (
     ROOM,
     ROW,
     SEGMENTS,
-    SHARE,
     TAKE,
     WIDE,
     WISH,
+    places_on,
 )
 
 
@@ -150,7 +149,7 @@ def keep_useful(b: Any, job: int, count: int) -> int:
     left = b.job[job, PROCS]
     kept = 0
     for k in range(count):
-        places = places_in(b, b.node[ROOM, k], b.node[WIDE, k], b.job[job, WISH])
+        places = places_on(b, b.node[ROOM, k], b.node[WIDE, k], b.job[job, WISH])
         if places > 0:
             b.node[TAKE, kept] = b.node[TAKE, k]
             b.node[ROOM, kept] = b.node[ROOM, k]
@@ -161,23 +160,11 @@ def keep_useful(b: Any, job: int, count: int) -> int:
 
 
 @kernel
-def places_in(b: Any, cores: int, width: int, wish: int) -> int:
-    """As places_on of the book; most nodes are told apart without a division."""
-    if wish == ALONE:
-        return b.par[SHARE] if cores == b.par[CORES] else 0
-    if wish == 0 or b.par[COUNTS] == 0 or width >= cores * wish:
-        return cores
-    if width < wish:
-        return 0
-    return width // wish
-
-
-@kernel
 def take(b: Any, job: int, count: int) -> None:
     """Fill the nodes of the window in index order; TAKE then holds processes by node."""
     left = b.job[job, PROCS]
     for k in range(count):
-        places = places_in(b, b.node[ROOM, k], b.node[WIDE, k], b.job[job, WISH])
+        places = places_on(b, b.node[ROOM, k], b.node[WIDE, k], b.job[job, WISH])
         b.node[ROOM, k] = min(left, places)
         left -= b.node[ROOM, k]
     at = b.par[NODES] - 1

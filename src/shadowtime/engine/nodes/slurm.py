@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.events import DONE, PASS_DUE
+from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes.earliest import earliest_start
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.hopeful import HORIZON, last_that_may_start
@@ -56,8 +56,6 @@ from shadowtime.kernel.running import BACKFILLED, RESERVED, log
 from shadowtime.kernel.running import HEAD as AS_HEAD
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
-ROOM_NEEDED = 2
-"""The book has too few segments for this pass: give it more and call again."""
 
 
 @entry
@@ -72,7 +70,7 @@ def run(s: Any, w: Any, t: Any, r: Any, b: Any) -> int:
         if s.reg[WAITING] > 0:
             if 2 * (b.par[RUNNING] + s.reg[WAITING]) + 3 > b.when.shape[1]:
                 b.par[RESUME] = 1
-                return ROOM_NEEDED
+                return ROOM_NEEDED  # more segments in the book
             b.par[RESUME] = 0
             decide(s, b, now)
             occupy(s, t, b, now)

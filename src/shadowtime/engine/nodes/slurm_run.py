@@ -64,6 +64,7 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     >>> simulate_slurm(jobs, machine, parse_policy("consres(grace=unlimited)")).end.tolist()
     [111, 111, 60]
     """
+    from shadowtime.engine.events import ROOM_NEEDED
     from shadowtime.engine.nodes import slurm
 
     refuse_nonsense(policy)
@@ -95,7 +96,7 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
         windows=law.windows,
     )
     book = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
-    while slurm.run(state, world, table, rates, book) == slurm.ROOM_NEEDED:
+    while slurm.run(state, world, table, rates, book) == ROOM_NEEDED:
         book = book._replace(**bk.rows(2 * book.when.shape[1], nodes))
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from shadowtime.engine.once.moment import State
     from shadowtime.policy import Policy
 
-ROOM_NEEDED = 2
-
 
 def forward(
     policy: Policy,
@@ -89,6 +87,8 @@ def forward(
     world.truth[:, f.RUN] = assumed
     world = world._replace(ends=np.empty(4 * n + 8, np.int64))
     queue_ends(kernel, world, [table.row_of[job.id] for job in state.running], assumed, state.now)
+    from shadowtime.engine.events import ROOM_NEEDED
+
     made = prepare(policy, machine, n)
     if kept:
         from shadowtime.engine import steps

@@ -167,75 +167,17 @@ def write_on(b: Any, node: int, count: int, wish: int, first: int, last: int) ->
 # ---------------------------------------------------------------------------- asking it
 @kernel
 def places_on(b: Any, cores: int, width: int, wish: int) -> int:
-    """How many processes of a demand go where so much is free."""
+    """How many processes of a demand go where so much is free.
+
+    Most nodes are told apart without a division.
+    """
     if wish == ALONE:
         return b.par[SHARE] if cores == b.par[CORES] else 0
-    if wish > 0 and b.par[COUNTS] != 0:
-        return min(cores, width // wish)
-    return cores
-
-
-@kernel
-def room_in(b: Any, row: int, procs: int, wish: int) -> bool:
-    """True if a job fits into a segment, whatever comes after it."""
-    if b.when[FREE, row] < procs:
-        return False
-    for node in range(b.par[NODES]):
-        if procs <= 0:
-            break
-        procs -= places_on(b, b.cores[row, node], b.width[row, node], wish)
-    return procs <= 0
-
-
-@routine
-def earliest(b: Any, job: int) -> int:
-    """Place of the segment at which a job can start first; TAKE holds its processes by node.
-
-    Starts between the cuts need not be looked at: going back to the cut before, no node has less.
-    A segment that cannot hold the job alone cannot be part of its window, so the search goes on
-    behind it.
-    """
-    when = b.when
-    window = b.node
-    nodes = b.par[NODES]
-    procs = b.job[job, PROCS]
-    wish = b.job[job, WISH]
-    length = b.job[job, LENGTH]
-    segments = b.par[SEGMENTS]
-    start = 0
-    good = 0  # segments up to here can hold the job alone
-    while True:
-        end = when[BEGIN, start] + length
-        good = max(good, start)
-        blocked = -1
-        while good < segments and (good == start or when[BEGIN, good] < end):
-            if not room_in(b, when[ROW, good], procs, wish):
-                blocked = good
-                break
-            good += 1
-        if blocked >= 0:
-            start = blocked + 1
-            good = start
-            continue
-        row = when[ROW, start]
-        for node in range(nodes):
-            window[ROOM, node] = b.cores[row, node]
-            window[WIDE, node] = b.width[row, node]
-        for i in range(start + 1, good):
-            if when[BEGIN, i] >= end:
-                break
-            row = when[ROW, i]
-            for node in range(nodes):
-                window[ROOM, node] = min(window[ROOM, node], b.cores[row, node])
-                window[WIDE, node] = min(window[WIDE, node], b.width[row, node])
-        left = procs
-        for node in range(nodes):
-            some = min(left, places_on(b, window[ROOM, node], window[WIDE, node], wish))
-            window[TAKE, node] = some
-            left -= some
-        if left == 0:
-            return start
-        start += 1
+    if wish == 0 or b.par[COUNTS] == 0 or width >= cores * wish:
+        return cores
+    if width < wish:
+        return 0
+    return width // wish
 
 
 # ---------------------------------------------------------------------------- what is measured
