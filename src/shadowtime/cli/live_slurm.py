@@ -84,6 +84,7 @@ def run_loop(
     from pathlib import Path
 
     from shadowtime.cli.compiling import compile_notice
+    from shadowtime.engine.once.decide import refuse
     from shadowtime.live.loop import Pace
     from shadowtime.live.slurm import drive
     from shadowtime.live.store import InMemory, StateFile
@@ -92,6 +93,7 @@ def run_loop(
     if policy is None:
         raise click.UsageError("name a policy: --policy easy", ctx=click.get_current_context())
     chosen = parse_policy(policy)
+    refuse(chosen)
     port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
 
     def tell(line: str) -> None:

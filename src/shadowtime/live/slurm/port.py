@@ -242,7 +242,11 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Vi
     config = run(("scontrol", "show", "config"))
     if config.code != 0:
         said = (config.err or config.out).strip().splitlines() or ["no reason given"]
-        raise PortError(f"scontrol: {said[0]}")
+        reason = said[0].removeprefix("scontrol: ").removeprefix("error: ")
+        raise PortError(
+            f"Slurm does not answer ({reason}): is slurmctld running, and does SLURM_CONF name "
+            "its configuration?"
+        )
     if not partition:
         told = run(("scontrol", "--oneliner", "show", "partition")).out
         default = _DEFAULT.search(told)
