@@ -150,3 +150,14 @@ def test_no_pool_at_all_is_one_sentence(pool: Pool) -> None:
     assert done.returncode != 0
     assert "does not answer" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_no_configuration_is_not_waited_for(tmp_path: Path) -> None:
+    """Without a collector's name there is nothing that could come back."""
+    config = tmp_path / "condor_config"
+    config.write_text("LOCAL_DIR = $ENV(PWD)\n")
+    command = [sys.executable, "-m", "shadowtime", "live", "condor", "--policy", "easy"]
+    environment = dict(os.environ, CONDOR_CONFIG=str(config))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, done.stderr
+    assert "--pool HOST" in done.stderr and "Traceback" not in done.stderr

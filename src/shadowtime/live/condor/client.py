@@ -43,6 +43,9 @@ class Client(Protocol):
         """Put jobs on hold; how many those were."""
 
 
+NOT_CONFIGURED = "Unable to determine collector host"
+
+
 class Pool:
     """The real thing, over ``htcondor2``: the pool that CONDOR_CONFIG names, or the one told."""
 
@@ -64,6 +67,11 @@ class Pool:
         except (self._h.HTCondorException, RuntimeError, OSError) as error:
             self._schedd = None  # it may come back at another address
             text = " ".join(str(error).split())
+            if NOT_CONFIGURED in text:  # which no waiting mends
+                raise UsageError(
+                    "no HTCondor pool is configured here: name its collector with --pool HOST, or "
+                    "its configuration file in CONDOR_CONFIG"
+                ) from None
             raise PortError(f"{what} does not answer ({text})") from None
 
     def _collector(self) -> Any:
