@@ -14,7 +14,7 @@ import pytest
 
 from conftest import require
 from live.conftest import put_up_the_gate
-from live.test_slurm_real import finish, loop_over, started, submit
+from live.test_slurm_real import finish, loop_over, started, submit, tidied
 from shadowtime.cli import run
 from shadowtime.cluster.hostlist import expand
 from shadowtime.live.slurm.text import ENVIRONMENT
@@ -68,6 +68,7 @@ def test_a_run_goes_back_through_replay(
     log = counted.folder / "runs.log"
     ids = [submit(counted, log, *job) for job in JOBS]
     finish(loop_over(counted, "easy", tmp_path))
+    tidied(counted)
     said = counted.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %S %N", env=ENVIRONMENT)
     happened = {
         job: (int(start), sorted(expand(nodes)))
