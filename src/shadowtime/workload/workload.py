@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload.request import Requests
 
 COLUMNS = ("user", "group", "executable", "queue", "partition", "status", "recorded_start")
 """Optional columns: whole numbers, -1 where unknown."""
@@ -64,6 +65,12 @@ class Workload:
     """Jobs touched by each cleaning rule."""
     machine: Mapping[str, int] = field(default_factory=dict)
     """What the trace says of the machine: procs, nodes, memory (KB in all)."""
+    requests: Requests | None = None
+    """What each job asks of a site; None where the log knows processors and memory alone."""
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names behind the numbers of a column: user, group (account), queue (QOS), partition, ..."""
+    epoch: int | None = None
+    """Seconds since 1970 at which the workload's clock reads 0; None where the log does not say."""
 
     def __post_init__(self) -> None:
         n = len(self.job_id)
@@ -74,6 +81,8 @@ class Workload:
             raise InputError(
                 f"demand has shape {self.demand.shape}, not {(n, len(self.resources))}"
             )
+        if self.requests is not None and len(self.requests) != n:
+            raise InputError(f"requests has {len(self.requests)} rows, not {n}")
         if self.resources[:1] != ("procs",):
             raise InputError("the first resource must be procs")
         if len(set(self.resources)) != len(self.resources):
@@ -115,7 +124,8 @@ class Workload:
         names = ("job_id", "submit", "run", "request", "limit", "demand", *COLUMNS)
         columns = {name: getattr(self, name)[at] for name in names}
         extra = {name: column[at] for name, column in self.extra.items()}
-        return replace(self, **columns, extra=extra)
+        requests = None if self.requests is None else self.requests.take(at)
+        return replace(self, **columns, extra=extra, requests=requests)
 
     def sorted(self) -> Workload:
         """The jobs in (submit, id) order; itself if they already are."""

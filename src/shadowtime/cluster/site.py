@@ -1,0 +1,229 @@
+"""A real site as a value: mixed nodes, partitions, QOS, accounts, reservations, outages, licences.
+
+The older shapes are special cases: a pool is one node, hosts are nodes whose jobs need one each.
+Readers build this value (a site folder, TOML, Slurm's own output); every policy runs on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from shadowtime.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Preempting = Literal["off", "requeue", "cancel", "suspend"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """One node: what it offers per resource, in the site's resource order.
+
+    ``amounts`` counts cpus (hardware threads), memory in KB, and each GRES by name. A typed GRES
+    (``gpu:a100``) is a resource of its own and counts into its family (``gpu``) too.
+    ``near`` lists, per socket, how many GPUs are bound to that socket's cores (empty: unbound).
+    """
+
+    name: str
+    amounts: tuple[int, ...]
+    features: frozenset[str] = frozenset()
+    weight: int = 1
+    sockets: int = 1
+    threads_per_core: int = 1
+    near: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partition:
+    """A set of nodes with rules of its own. Times are seconds; None is "no bound"."""
+
+    name: str
+    nodes: tuple[str, ...]
+    max_time: int | None = None
+    default_time: int | None = None
+    min_nodes: int = 0
+    max_nodes: int | None = None
+    max_cpus_per_node: int | None = None
+    tier: int = 1
+    priority_factor: int = 1
+    exclusive: bool = False
+    """True where every job gets whole nodes (OverSubscribe=EXCLUSIVE)."""
+    default_memory: int | None = None
+    """KB where a job asks for none, per cpu or node as ``default_memory_per`` says."""
+    default_memory_per: Literal["cpu", "node"] = "cpu"
+    qos: str = ""
+    preempt: Preempting | None = None
+    """How jobs of this partition are preempted; None: as the site says."""
+    up: bool = True
+    default: bool = False
+    billing: Mapping[str, float] = field(default_factory=dict)
+    """Billing weight by resource (TRESBillingWeights); empty: one per cpu."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Bounds of a QOS or an association; resources by name, minutes as resource minutes.
+
+    ``group_*`` counts everybody below; ``user_*`` each user apart; ``account_*`` each account
+    apart; ``job_*`` each job by itself. None and missing names are "no bound".
+    """
+
+    group_jobs: int | None = None
+    group_submitted: int | None = None
+    group_wall: int | None = None
+    group_resources: Mapping[str, int] = field(default_factory=dict)
+    group_minutes: Mapping[str, int] = field(default_factory=dict)
+    group_run_minutes: Mapping[str, int] = field(default_factory=dict)
+    user_jobs: int | None = None
+    user_submitted: int | None = None
+    user_resources: Mapping[str, int] = field(default_factory=dict)
+    account_jobs: int | None = None
+    account_submitted: int | None = None
+    account_resources: Mapping[str, int] = field(default_factory=dict)
+    job_wall: int | None = None
+    job_resources: Mapping[str, int] = field(default_factory=dict)
+    job_node_resources: Mapping[str, int] = field(default_factory=dict)
+    job_minutes: Mapping[str, int] = field(default_factory=dict)
+    group_accruing: int | None = None
+    user_accruing: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Qos:
+    """A quality of service: priority, limits, and which other QOS it may preempt."""
+
+    name: str
+    priority: int = 0
+    limits: Limits = field(default_factory=Limits)
+    preempts: tuple[str, ...] = ()
+    preempt: Preempting | None = None
+    flags: frozenset[str] = frozenset()
+    usage_factor: float = 1.0
+    grace: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Association:
+    """A node of the account tree: an account (``user`` empty) or a user in an account.
+
+    ``shares`` is the number of shares, or None for FairShare=parent. ``usage`` is the decayed
+    usage at the beginning of the log (``sshare``), in billing seconds.
+    """
+
+    account: str
+    user: str = ""
+    partition: str = ""
+    parent: str = ""
+    """The account above; empty for the root."""
+    shares: int | None = 1
+    limits: Limits = field(default_factory=Limits)
+    default_qos: str = ""
+    allowed_qos: tuple[str, ...] = ()
+    priority: int = 0
+    usage: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reservation:
+    """Nodes set aside during [begin, end), in seconds since 1970."""
+
+    name: str
+    nodes: tuple[str, ...]
+    begin: int
+    end: int
+    users: frozenset[str] = frozenset()
+    accounts: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
+    known_at: int | None = None
+    """When it was created; None: known from the beginning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outage:
+    """A node that takes no new jobs during [begin, end).
+
+    ``drain``: running jobs go on; otherwise they are lost or requeued at ``begin``.
+    ``known_at``: from when the scheduler may plan with it (None: not before ``begin``).
+    """
+
+    node: str
+    begin: int
+    end: int
+    drain: bool = False
+    known_at: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A whole site. Nodes keep their order: it decides ties and Slurm's placement.
+
+    Examples
+    --------
+    >>> site = Site(nodes=(Node(name="n1", amounts=(16,)), Node(name="n2", amounts=(32,))))
+    >>> site.procs, site.resources, site.shape
+    (48, ('cpus',), 'site')
+    """
+
+    nodes: tuple[Node, ...]
+    resources: tuple[str, ...] = ("cpus",)
+    """cpus first, then memory (KB) where it is counted, then GRES by name."""
+    partitions: tuple[Partition, ...] = ()
+    """Empty: one partition of all nodes without bounds."""
+    qos: tuple[Qos, ...] = ()
+    associations: tuple[Association, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    licences: Mapping[str, int] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict)
+    """The scheduler's own settings by Slurm's names (``scontrol show config`` or slurm.conf)."""
+    switches: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Leaf switches with their nodes, in the order of topology.conf."""
+    requeue: bool = True
+    """Jobs on a failed node return to the queue; otherwise they are lost."""
+    enforce: frozenset[str] = frozenset()
+    """AccountingStorageEnforce: limits hold only where it names ``limits``."""
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    """Keys that the readers met and do not model, with counts."""
+    name: str = ""
+
+    shape = "site"
+
+    def __post_init__(self) -> None:
+        if self.resources[:1] != ("cpus",):
+            raise ClusterError("the first resource of a site must be cpus")
+        if len(set(self.resources)) != len(self.resources):
+            raise ClusterError(f"a resource is named twice: {', '.join(self.resources)}")
+        if not self.nodes:
+            raise ClusterError("a site needs at least one node")
+        names = [node.name for node in self.nodes]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ClusterError(f"node {twice} is described twice: keep one description")
+        for node in self.nodes:
+            if len(node.amounts) != len(self.resources):
+                raise ClusterError(f"node {node.name} must give {', '.join(self.resources)}")
+            if min(node.amounts) < 0:
+                raise ClusterError(f"node {node.name} offers a negative amount")
+        known = set(names)
+        for partition in self.partitions:
+            for name in partition.nodes:
+                if name not in known:
+                    raise ClusterError(f"partition {partition.name} names an unknown node {name}")
+
+    @property
+    def procs(self) -> int:
+        """Cpus in all."""
+        return sum(node.amounts[0] for node in self.nodes)
+
+    @property
+    def total(self) -> dict[str, int]:
+        """What the whole site offers, by resource."""
+        columns = zip(*(node.amounts for node in self.nodes), strict=True)
+        return dict(zip(self.resources, map(sum, columns), strict=True))
+
+    def replace(self, **changes: Any) -> Site:
+        """A variant of this site."""
+        return replace(self, **changes)

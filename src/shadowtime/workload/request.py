@@ -1,0 +1,169 @@
+"""What jobs ask of a site: nodes, tasks, memory, GRES, features, partitions, times, dependencies.
+
+Logs hold many jobs and few different requests, so a workload keeps each distinct ``Request`` once
+and an index per job. What differs from job to job (begin, dependency, array, nice, cancellation)
+lies in columns beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from shadowtime.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.types import AnyArray, Ints
+
+NEVER = -1
+"""In ``begin`` and ``cancel_at``: not given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gres:
+    """So many of a countable resource, per node, task or job."""
+
+    name: str
+    count: int
+    per: Literal["node", "task", "job"] = "node"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a job asks for; the rules from options to amounts are SLURM_2 section 13's.
+
+    Rules
+    -----
+    ``max_nodes`` None: no bound. ``tasks_per_node`` None: no bound. ``memory`` is KB per node or
+    per cpu (``memory_per``); None: not asked, 0: all of a node's. ``partitions`` in the order the
+    user gave. ``features`` is the expression as written (``a&b``, ``a|b``, ``[a*2&b*1]``).
+
+    Examples
+    --------
+    >>> Request(nodes=2, tasks=8).cpus
+    8
+    """
+
+    nodes: int = 1
+    max_nodes: int | None = None
+    tasks: int = 1
+    cpus_per_task: int = 1
+    tasks_per_node: int | None = None
+    memory: int | None = None
+    memory_per: Literal["node", "cpu"] = "node"
+    gres: tuple[Gres, ...] = ()
+    cpus_per_gpu: int | None = None
+    features: str = ""
+    exclusive: bool = False
+    contiguous: bool = False
+    partitions: tuple[str, ...] = ()
+    qos: str = ""
+    account: str = ""
+    reservation: str = ""
+    wanted: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    licences: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def cpus(self) -> int:
+        """The least cpus that do."""
+        return self.tasks * self.cpus_per_task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependency:
+    """Job ``job`` (its row) waits for jobs by id: ``after``, ``afterok``, ``afternotok``,
+    ``afterany``, ``aftercorr`` or ``singleton`` (no ids)."""
+
+    job: int
+    kind: str
+    on: tuple[int, ...] = ()
+    any_of: bool = False
+    """True: one of several dependencies suffices (``?`` between them)."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Requests:
+    """The requests of a workload: distinct values, an index per job, and columns per job.
+
+    Rules
+    -----
+    Times are on the workload's clock (its first submission at 0, or as read), -1 where not given.
+    ``array`` is the id of the array's record, -1 outside arrays; ``throttle`` 0 is "no bound".
+    ``least_time`` is --time-min in seconds, -1 without. ``priority`` is -1 where unknown.
+
+    Examples
+    --------
+    >>> asked = Requests.of_jobs([Request(), Request(nodes=2), Request()])
+    >>> len(asked.distinct), asked.index.tolist(), asked[1].nodes
+    (2, [0, 1, 0], 2)
+    """
+
+    distinct: tuple[Request, ...]
+    index: Ints
+    begin: Ints
+    cancel_at: Ints
+    array: Ints
+    task: Ints
+    throttle: Ints
+    nice: Ints
+    priority: Ints
+    least_time: Ints
+    requeue: Ints
+    """1 where the job may be requeued after a failure or preemption."""
+    dependencies: tuple[Dependency, ...] = field(default=())
+
+    COLUMNS = (
+        "begin",
+        "cancel_at",
+        "array",
+        "task",
+        "throttle",
+        "nice",
+        "priority",
+        "least_time",
+        "requeue",
+    )
+
+    def __post_init__(self) -> None:
+        for name in self.COLUMNS:
+            if len(getattr(self, name)) != len(self.index):
+                raise InputError(f"column {name} has {len(getattr(self, name))} rows")
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, job: int) -> Request:
+        return self.distinct[int(self.index[job])]
+
+    @staticmethod
+    def of_jobs(
+        each: Sequence[Request],
+        *,
+        dependencies: Sequence[Dependency] = (),
+        **columns: Sequence[int] | Ints,
+    ) -> Requests:
+        """From one Request per job; columns that are left out say "not given"."""
+        number: dict[Request, int] = {}
+        index = np.array([number.setdefault(one, len(number)) for one in each], np.int64)
+        given = {name: np.asarray(values, np.int64) for name, values in columns.items()}
+        usual = {"throttle": 0, "nice": 0, "requeue": 1}
+        for name in Requests.COLUMNS:
+            given.setdefault(name, np.full(len(each), usual.get(name, NEVER), np.int64))
+        return Requests(
+            distinct=tuple(number), index=index, dependencies=tuple(dependencies), **given
+        )
+
+    def take(self, at: AnyArray) -> Requests:
+        """The jobs at these places (a mask or increasing indices)."""
+        rows = np.arange(len(self))[at]
+        place = {int(old): new for new, old in enumerate(rows)}
+        kept = tuple(
+            replace(one, job=place[one.job]) for one in self.dependencies if one.job in place
+        )
+        columns = {name: getattr(self, name)[at] for name in self.COLUMNS}
+        return replace(self, index=self.index[at], dependencies=kept, **columns)
