@@ -22,6 +22,8 @@ FLOORS = [
     ("engine", "trace", "metrics", "hperf"),
     ("study", "testing"),
     ("report", "live"),
+    ("result",),
+    ("api",),
     ("cli",),
 ]
 """From the ground up; a room may import its own floor and those below."""

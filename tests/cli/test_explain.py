@@ -9,8 +9,8 @@ import pytest
 
 from report.worlds import POLICIES, policy_run, report_input
 from shadowtime.cli import run
-from shadowtime.cli.results import as_object, write_folder
 from shadowtime.metrics import Window
+from shadowtime.result.write import as_object, write_folder
 from shadowtime.workload import Workload
 
 

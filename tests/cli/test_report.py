@@ -14,11 +14,11 @@ import pytest
 
 from report.worlds import report_input, workload
 from shadowtime.cli import run
-from shadowtime.cli.folder import read_folder
-from shadowtime.cli.reporting import with_classes, write_results
-from shadowtime.cli.results import as_object, versions, write_folder
 from shadowtime.metrics import Window
 from shadowtime.report import Claim, PaperTable, PaperValue, write_html
+from shadowtime.result.pages import with_classes, write_results
+from shadowtime.result.read import read_folder
+from shadowtime.result.write import as_object, versions, write_folder
 from shadowtime.types import NO_LIMIT
 
 EVIL = "<script>alert(document.domain)</script>"

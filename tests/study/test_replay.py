@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadowtime.cli.results import to_json
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
+from shadowtime.result.write import to_json
 from shadowtime.study.replay import replay
 from shadowtime.study.replay_measures import spearman
 from shadowtime.study.trust import BY_NAME, RULES, judge

@@ -64,10 +64,10 @@ def command(
     shadowtime advise partitions log.swf.gz --cluster machine.toml --above 32 --top 6
     """
     from shadowtime.cli.inputs import Cleaning, load
-    from shadowtime.cli.results import as_object, versions
     from shadowtime.cli.running import run_policies
     from shadowtime.metrics import Window
     from shadowtime.report import ReportInput
+    from shadowtime.result.write import as_object, versions
     from shadowtime.study.partition_advice import advise
 
     scored = Window.parse(window or "all")

@@ -98,9 +98,11 @@ def command(
     """
     from shadowtime.cli import comparing
     from shadowtime.cli.inputs import Cleaning, load, tell_idle_places
-    from shadowtime.cli.results import as_object
+    from shadowtime.cli.progress import working
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
+    from shadowtime.result.comparison import as_report, write_comparison, write_pages
+    from shadowtime.result.write import as_object
     from shadowtime.study import Load
 
     scored = Window.parse(window or "all")
@@ -119,13 +121,13 @@ def command(
         window=scored,
     )
     results = [
-        comparing.as_report(found, setting, title=_title(setting), command=options.command_line())
+        as_report(found, setting, title=_title(setting), command=options.command_line())
         for setting in found.settings
     ]
     content = as_object(results[0], scored, **found.as_dict())
     if folder:
-        comparing.write_comparison(content, found, results, folder)
-    comparing.write_pages(found, results, report=report, figures=figures)
+        write_comparison(content, found, results, folder)
+    write_pages(found, results, report=report, figures=figures, step=working)
     if as_json:
         options.print_json(content)
     else:
@@ -168,8 +170,8 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
     from rich.text import Text
 
     from shadowtime.cli import findings, tables
-    from shadowtime.cli.comparing import copies_in_words
     from shadowtime.cli.console import output
+    from shadowtime.result.comparison import copies_in_words
 
     winner, sentence = findings.winner_line(result.runs)
     table = tables.side_by_side(result.runs, output())

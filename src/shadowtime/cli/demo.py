@@ -75,10 +75,12 @@ def command(
 
 def _compare(folder: str | None, as_json: bool, report: str | None) -> None:
     from shadowtime.cli import comparing
-    from shadowtime.cli.reporting import write_results
-    from shadowtime.cli.results import as_object, write_folder
+    from shadowtime.cli.progress import working
     from shadowtime.cluster.spec import parse_cluster
     from shadowtime.policy import parse_policy
+    from shadowtime.result.comparison import as_report
+    from shadowtime.result.pages import write_results
+    from shadowtime.result.write import as_object, write_folder
     from shadowtime.workload.embedded import demo_workload
 
     workload = demo_workload()
@@ -86,11 +88,11 @@ def _compare(folder: str | None, as_json: bool, report: str | None) -> None:
     policies = [parse_policy(name) for name in POLICIES]
     found = comparing.run_comparison(workload, cluster, policies, small=SMALL)
     [setting] = found.settings
-    result = comparing.as_report(found, setting, title="Demo", command=options.command_line())
+    result = as_report(found, setting, title="Demo", command=options.command_line())
     content = as_object(result, found.window, **found.as_dict())
     if folder:
         write_folder(content, result, folder)
-    write_results(result, found.window, report=report)
+    write_results(result, found.window, report=report, step=working)
     if as_json:
         options.print_json(content)
     else:

@@ -39,10 +39,13 @@ def command(folder: str, job: str, policy: str | None, as_json: bool) -> None:
     shadowtime explain results 1042
     shadowtime explain results 1042 --policy conservative
     """
-    from shadowtime.cli.folder import read_folder
+    from shadowtime.cli.compiling import compile_notice
+    from shadowtime.cli.progress import working
     from shadowtime.report import explain
+    from shadowtime.result.read import read_folder
 
-    result = read_folder(folder).result
+    with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
+        result = read_folder(folder).result
     run = _chosen(result, policy, folder)
     found = explain(result.workload, run.schedule, _job_id(job, result.workload, folder))
     if as_json:

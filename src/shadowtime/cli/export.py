@@ -65,8 +65,8 @@ def write_exports(result: ReportInput, **asked: str | None) -> list[Path]:
 
     Returns a file per export and policy: that of the name which was asked for.
     """
-    from shadowtime.cli.results import file_names
     from shadowtime.report import write_batsim, write_job_lines, write_paraver, write_perfetto
+    from shadowtime.result.write import file_names
 
     writers: dict[str, Callable[..., Written]] = {
         "paraver": write_paraver,

@@ -144,7 +144,7 @@ figures = click.option(
 
 def print_json(value: object) -> None:
     """One JSON object on standard output."""
-    from shadowtime.cli.results import to_json
+    from shadowtime.result.write import to_json
 
     click.echo(to_json(value))
 

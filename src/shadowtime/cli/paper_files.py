@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cli.paper_markdown import file_name, markdown
-from shadowtime.cli.results import as_object as result_object
-from shadowtime.cli.results import to_json, versions, write_folder
 from shadowtime.errors import UsageError
+from shadowtime.result.write import as_object as result_object
+from shadowtime.result.write import to_json, versions, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -59,10 +59,11 @@ def command(
     shadowtime replay jobs.psv --cluster pool:4096 --policy easy --release eligible
     """
     from shadowtime.cli.inputs import Cleaning, load
-    from shadowtime.cli.reporting import write_results
-    from shadowtime.cli.results import as_object, write_folder
+    from shadowtime.cli.progress import working
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
+    from shadowtime.result.pages import write_results
+    from shadowtime.result.write import as_object, write_folder
 
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
@@ -72,7 +73,7 @@ def command(
     content = as_object(result, scored, replay=found.as_dict())
     if folder:
         write_folder(content, result, folder)
-    write_results(result, scored, report=report, figures=figures)
+    write_results(result, scored, report=report, figures=figures, step=working)
     if as_json:
         options.print_json(content)
     else:
@@ -91,8 +92,8 @@ def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
 
 
 def _as_report(found: Replay) -> ReportInput:
-    from shadowtime.cli.results import versions
     from shadowtime.report import PolicyRun, ReportInput
+    from shadowtime.result.write import versions
 
     name = found.policy if found.policy != "recorded" else "simulated"
     return ReportInput(

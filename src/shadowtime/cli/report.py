@@ -64,14 +64,17 @@ def command(
     shadowtime report results -o page.html --figures figures
     shadowtime report results --policy easy --perfetto easy.json
     """
+    from shadowtime.cli.compiling import compile_notice
     from shadowtime.cli.export import write_exports
-    from shadowtime.cli.folder import read_folder
-    from shadowtime.cli.reporting import write_results
+    from shadowtime.cli.progress import working
+    from shadowtime.result.pages import write_results
+    from shadowtime.result.read import read_folder
 
-    found = read_folder(folder, policies=policies)
+    with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
+        found = read_folder(folder, policies=policies)
     if not any((page, figures, paraver, perfetto, job_lines, batsim)):
         page = str(found.root / PAGE)
-    done = write_results(found.result, found.window, report=page, figures=figures)
+    done = write_results(found.result, found.window, report=page, figures=figures, step=working)
     written = [f"wrote {path}" for path in done[: page is not None]]
     if figures:
         written.append(f"drew {len(done) - len(written)} files in {figures}")

@@ -50,12 +50,13 @@ def command(
     shadowtime simulate log.swf.gz --policy easy --report easy.html
     """
     from shadowtime.cli.inputs import Cleaning, load, tell_idle_places
-    from shadowtime.cli.reporting import write_results
-    from shadowtime.cli.results import as_object, versions, write_folder
+    from shadowtime.cli.progress import working
     from shadowtime.cli.running import run_policies
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
     from shadowtime.report import ReportInput
+    from shadowtime.result.pages import write_results
+    from shadowtime.result.write import as_object, versions, write_folder
     from shadowtime.schedule import write
 
     scored = Window.parse(window or "all")
@@ -77,7 +78,7 @@ def command(
         write(runs[0].schedule, schedule)
     if folder:
         write_folder(content, result, folder)
-    write_results(result, scored, report=report, figures=figures)
+    write_results(result, scored, report=report, figures=figures, step=working)
     if as_json:
         options.print_json(content)
     else:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from shadowtime.cli.progress import working
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from shadowtime.metrics import Window
     from shadowtime.report import ReportInput
+
+Step = Callable[[str], AbstractContextManager[Any]]
+
+
+def quiet(what: str) -> AbstractContextManager[Any]:
+    """Show nothing."""
+    return nullcontext()
 
 
 def with_classes(result: ReportInput, window: Window) -> ReportInput:
@@ -34,8 +41,12 @@ def write_results(
     *,
     report: str | Path | None = None,
     figures: str | Path | None = None,
+    step: Step = quiet,
 ) -> list[Path]:
-    """The page and the figures that were asked for; returns what was written."""
+    """The page and the figures that were asked for; returns what was written.
+
+    ``step`` surrounds each piece of work, so that a caller can show progress.
+    """
     if not report and not figures:
         return []
     whole = with_classes(result, window)
@@ -43,11 +54,11 @@ def write_results(
     if report:
         from shadowtime.report import write_html
 
-        with working(f"writing {report}"):
+        with step(f"writing {report}"):
             written.append(write_html(whole, report))
     if figures:
         from shadowtime.report import write_figures
 
-        with working(f"drawing figures in {figures}"):
+        with step(f"drawing figures in {figures}"):
             written += write_figures(whole, figures)
     return written

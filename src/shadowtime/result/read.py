@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.cli.compiling import compile_notice
-from shadowtime.cli.folder_inputs import TRACE, read_cluster, read_jobs
-from shadowtime.cli.progress import working
 from shadowtime.errors import InputError, UsageError
+from shadowtime.result.inputs import TRACE, read_cluster, read_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,14 +49,13 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
     entries = _chosen(content["policies"], policies, root)
     said = content.get("report", {})
     window = _window(content.get("window", {}))
-    with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
-        workload = read_jobs(
-            root / "inputs",
-            header_lines=said.get("header_lines"),
-            name=str(content["trace"]["name"]),
-            cleaning=dict(content["trace"].get("cleaning", {})),
-        )
-        runs = tuple(_run(entry, workload, root) for entry in entries)
+    workload = read_jobs(
+        root / "inputs",
+        header_lines=said.get("header_lines"),
+        name=str(content["trace"]["name"]),
+        cleaning=dict(content["trace"].get("cleaning", {})),
+    )
+    runs = tuple(_run(entry, workload, root) for entry in entries)
     result = ReportInput(
         title=said.get("title") or workload.name,
         workload=workload,

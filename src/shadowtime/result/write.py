@@ -8,7 +8,7 @@
     DIR/inputs/columns.csv.gz    what SWF has no place for, where there is any of it
     DIR/inputs/cluster.json      the machine
 
-The same inputs give the same bytes: there is no date in it. :mod:`shadowtime.cli.folder` reads it.
+The same inputs give the same bytes: there is no date in it. :mod:`shadowtime.result.read` reads it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
     ``content`` is the JSON object; each policy's entry gets the place of its schedule, and its
     intervals where it has any.
     """
-    from shadowtime.cli.folder_inputs import CLUSTER, whole_cluster, write_jobs
+    from shadowtime.result.inputs import CLUSTER, whole_cluster, write_jobs
     from shadowtime.schedule import write
 
     root = Path(folder)

@@ -1,0 +1,105 @@
+"""A comparison as results: what a report shows of each load, result folders and pages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.result.pages import Step, quiet, write_results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.report import ReportInput
+    from shadowtime.study import Comparison, Load, Setting
+
+KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with users drawn anew"}
+
+
+def as_report(comparison: Comparison, setting: Setting, *, title: str, command: str) -> ReportInput:
+    """One load of a comparison as a report shows it: the log as it is, intervals of the copies."""
+    from shadowtime.report import PolicyRun, ReportInput
+    from shadowtime.result.write import versions
+
+    copies = comparison.replicas
+    return ReportInput(
+        title=title,
+        workload=setting.workload,
+        cluster=comparison.cluster,
+        runs=tuple(
+            PolicyRun(
+                name=cell.policy,
+                schedule=cell.schedule,
+                parameters=cell.parameters,
+                metrics=cell.metrics,
+                intervals={
+                    name: (found.low, found.high)
+                    for name in cell.replicas
+                    if (found := cell.interval(name))
+                },
+            )
+            for cell in setting.cells
+        ),
+        window=str(comparison.window),
+        versions=versions(),
+        command=command,
+        seeds=(copies.seed,) if copies.count else (),
+        interval_note=f"95 % intervals of the mean over {copies_in_words(comparison)}"
+        if copies.count
+        else "",
+    )
+
+
+def copies_in_words(comparison: Comparison) -> str:
+    """How many copies of which kind."""
+    copies = comparison.replicas
+    return f"{copies.count} {KINDS_OF_COPIES.get(copies.kind, copies.kind)}"
+
+
+def file_name(load: Load) -> str:
+    """A load as part of a file's name.
+
+    Examples
+    --------
+    >>> from shadowtime.study import Load
+    >>> file_name(Load.parse("1.2")), file_name(Load.parse("offered=0.9"))
+    ('load-1.2', 'load-offered-0.9')
+    """
+    text = f"{load.kind}-{load.value:g}".removeprefix("relative-")
+    return f"load-{re.sub(r'[^A-Za-z0-9.]+', '-', text)}"
+
+
+def write_comparison(
+    content: dict[str, Any], comparison: Comparison, results: Sequence[ReportInput], folder: str
+) -> None:
+    """The result folder; with several loads, one inside it for each."""
+    from shadowtime.result.write import as_object, to_json, write_folder
+
+    if len(results) == 1:
+        write_folder(content, results[0], folder)
+        return
+    for setting, result in zip(comparison.settings, results, strict=True):
+        inner = as_object(result, comparison.window, replicas=comparison.as_dict()["replicas"])
+        write_folder(inner, result, str(Path(folder) / file_name(setting.load)))
+    whole = {**content, "command": results[0].command}
+    (Path(folder) / "result.json").write_text(to_json(whole) + "\n", "utf-8")
+
+
+def write_pages(
+    comparison: Comparison,
+    results: Sequence[ReportInput],
+    *,
+    report: str | None,
+    figures: str | None,
+    step: Step = quiet,
+) -> None:
+    """Page and figures; with several loads, further pages beside it and a folder for each."""
+    several = len(results) > 1
+    for place, (setting, result) in enumerate(zip(comparison.settings, results, strict=True)):
+        page, folder = report and Path(report), figures and Path(figures)
+        if page and place:
+            page = page.with_name(f"{page.stem}-{file_name(setting.load)}{page.suffix}")
+        if folder and several:
+            folder = folder / file_name(setting.load)
+        write_results(result, comparison.window, report=page, figures=folder, step=step)
