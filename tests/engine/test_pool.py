@@ -26,6 +26,7 @@ POLICIES = (
     "ibb",
     "ibb(threshold=frozen)",
     "ibb(threshold=literal)",
+    "rua",
 )
 
 

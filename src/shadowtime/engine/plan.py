@@ -132,6 +132,7 @@ def rule_of(part: backfill.Backfill) -> int:
         backfill.Anybody: p.IN_ORDER,
         backfill.InOrder: p.IN_ORDER,
         backfill.ShortestFirst: p.SHORTEST,
+        backfill.LeastPenalty: p.SHORTEST,  # nobody is penalised on a pool
         backfill.Balanced: p.BALANCE,
         backfill.LeastUsed: p.LEAST_USED,
     }
