@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shadowtime.report import ReportInput
-    from shadowtime.study.replay import Replay, ReplayRow
-    from shadowtime.study.trust import Finding
+    from shadowtime.study.agreement import WaitRow
+    from shadowtime.study.replay import Replay
 
 STYLE = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}
 MARK = {"good": ("✓", "green"), "fair": ("~", "yellow"), "poor": ("✗", "red")}
@@ -151,7 +151,7 @@ def _classes(found: Replay) -> Table:
         "simulated",
         "recorded median",
         "simulated",
-        "within 10 min",
+        "difference",
     )
     table.columns[0].no_wrap = True
     table.add_row(*_cells(found.whole, "all jobs"))
@@ -163,7 +163,7 @@ def _classes(found: Replay) -> Table:
     return table
 
 
-def _cells(row: ReplayRow, label: str) -> list[str]:
+def _cells(row: WaitRow, label: str) -> list[str]:
     from shadowtime.report.numbers import number, percent, span
 
     return [
@@ -173,7 +173,7 @@ def _cells(row: ReplayRow, label: str) -> list[str]:
         span(row.simulated_mean_s),
         span(row.recorded_median_s),
         span(row.simulated_median_s),
-        percent(row.within),
+        percent(row.difference, signed=True),
     ]
 
 
@@ -213,15 +213,9 @@ def _findings(found: Replay) -> Table:
     for finding in found.trust.reasons:
         mark, style = MARK[finding.grade]
         text = Text.assemble((finding.rule.measures, "bold"), f": {finding.rule.reason}.")
-        table.add_row(Text(mark, style), Text(_value(finding), style), text)
+        table.add_row(Text(mark, style), Text(finding.shown, style), text)
     good = [finding.rule.topic for finding in found.trust.findings if finding.grade == "good"]
     if good:
         mark, style = MARK["good"]
         table.add_row(Text(mark, style), "", Text(f"nothing wrong: {', '.join(good)}", "dim"))
     return table
-
-
-def _value(finding: Finding) -> str:
-    if finding.rule.unit == "share":
-        return f"{100 * finding.value:.1f}%"
-    return f"{finding.value:.2f}{' x' if finding.rule.unit == 'factor' else ''}"

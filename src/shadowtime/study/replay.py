@@ -11,8 +11,8 @@ from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, classify, measure
 from shadowtime.schedule import Schedule
-from shadowtime.study.replay_measures import agreement, causes
-from shadowtime.study.trust import WITHIN, Trust, judge
+from shadowtime.study.agreement import WaitRow, wait_row, wait_rows
+from shadowtime.study.trust_measures import trust_of
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
@@ -20,33 +20,11 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.study.compare import Engine
-    from shadowtime.types import AnyArray, Ints
+    from shadowtime.study.trust import Trust
     from shadowtime.workload import Workload
 
 KINDS = ("size", "runtime", "hour")
 Release = Literal["submit", "eligible"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplayRow:
-    """One class of jobs, recorded and simulated; waits in seconds."""
-
-    kind: str
-    label: str
-    jobs: int
-    recorded_mean_s: float
-    simulated_mean_s: float
-    recorded_median_s: float
-    simulated_median_s: float
-    difference_median_s: float
-    """Median over the jobs of |simulated - recorded start|."""
-    within: float
-    """Share of the jobs that start within 10 minutes of their recorded start."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """A flat row."""
-        row = dict(vars(self))
-        return {"kind": row.pop("kind"), "class": row.pop("label"), **row}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,8 +41,8 @@ class Replay:
     simulated: Schedule
     recorded_metrics: Mapping[str, float]
     simulated_metrics: Mapping[str, float]
-    whole: ReplayRow
-    rows: tuple[ReplayRow, ...]
+    whole: WaitRow
+    rows: tuple[WaitRow, ...]
     trust: Trust
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,7 +64,7 @@ def replay(
     release: Release = "submit",
     engine: Engine = simulate,
 ) -> Replay:
-    """Simulate a log under the policy its machine is said to have run, and compare the starts.
+    """Simulate a log under the policy its machine is said to have run, and compare the waits.
 
     Rules
     -----
@@ -102,8 +80,8 @@ def replay(
     ...     submit=[0, 10, 20], run=[900, 900, 900], procs=[1, 1, 1], recorded_start=[0, 900, 2400]
     ... )
     >>> found = replay(jobs, Cluster.pool(1), parse_policy("easy"))
-    >>> found.simulated.start.tolist(), round(found.whole.within, 2)
-    ([0, 900, 1800], 1.0)
+    >>> found.simulated.start.tolist(), round(found.whole.difference, 2)
+    ([0, 900, 1800], -0.1)
     """
     jobs = released(workload) if release == "eligible" else workload
     known = jobs.recorded_start != UNKNOWN
@@ -117,22 +95,29 @@ def replay(
     which = known & scored.mask(jobs.submit)
     if not bool(which.any()):
         raise UsageError(f"no job with a recorded start is scored ({scored}): widen the window")
-    measured = agreement(recorded.wait[which], simulated.wait[which])
-    measured |= causes(jobs, cluster, recorded, simulated, window=scored)
+    name = str(getattr(policy, "name", type(policy).__name__))
+    run = jobs.effective_run
+    rows = wait_rows(
+        {kind: classify(jobs, kind) for kind in KINDS},
+        recorded.wait,
+        simulated.wait,
+        run,
+        which=which,
+    )
     return Replay(
         workload=jobs,
         cluster=cluster,
         window=scored,
-        policy=str(getattr(policy, "name", type(policy).__name__)),
+        policy=name,
         parameters=dict(getattr(policy, "parameters", {})),
         release=release,
         recorded=recorded,
         simulated=simulated,
         recorded_metrics=measure(recorded, jobs, cluster, window=scored),
         simulated_metrics=measure(simulated, jobs, cluster, window=scored, only=known),
-        whole=_row("all", "all jobs", recorded.wait, simulated.wait, which),
-        rows=_rows(jobs, recorded.wait, simulated.wait, which),
-        trust=judge(measured),
+        whole=wait_row("all", "all jobs", recorded.wait[which], simulated.wait[which], run[which]),
+        rows=rows,
+        trust=trust_of(jobs, cluster, recorded, simulated, policy=name, window=scored),
     )
 
 
@@ -145,32 +130,3 @@ def released(workload: Workload) -> Workload:
         )
     submit = np.maximum(workload.submit, eligible)
     return workload.replace(submit=submit).sorted()
-
-
-def _rows(
-    workload: Workload, recorded: Ints, simulated: Ints, which: AnyArray
-) -> tuple[ReplayRow, ...]:
-    found = []
-    for kind in KINDS:
-        classes = classify(workload, kind)
-        for number, label in enumerate(classes.labels):
-            members = which & (classes.of == number)
-            if bool(members.any()):
-                found.append(_row(kind, label, recorded, simulated, members))
-    return tuple(found)
-
-
-def _row(kind: str, label: str, recorded: Ints, simulated: Ints, which: AnyArray) -> ReplayRow:
-    a, b = recorded[which], simulated[which]
-    apart = np.abs(a - b)
-    return ReplayRow(
-        kind=kind,
-        label=label,
-        jobs=len(a),
-        recorded_mean_s=float(a.mean()),
-        simulated_mean_s=float(b.mean()),
-        recorded_median_s=float(np.median(a)),
-        simulated_median_s=float(np.median(b)),
-        difference_median_s=float(np.median(apart)),
-        within=float((apart <= WITHIN).mean()),
-    )

@@ -1,8 +1,7 @@
-"""What the rules of trust look at: numbers of a recorded schedule beside a simulated one."""
+"""What the rules of trust look at: a recorded schedule beside a simulated one of the same jobs."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy as np
 from shadowtime.metrics import loss_of_capacity
 from shadowtime.schedule.runs import runs, waits
 from shadowtime.schedule.timeline import instants, totals
-from shadowtime.study.trust import WITHIN
+from shadowtime.study.agreement import agreement, judged_groups
+from shadowtime.study.trust import Trust, judge
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.scale import offered_load
 
@@ -18,56 +18,36 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.schedule import Schedule
-    from shadowtime.types import AnyArray, Floats, Ints
+    from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
-MINUTE = 60
 PARTS = 12
 """Parts of a log in which its machine is looked at."""
-BUSY_FOR = 86_400
-"""Seconds with a queue that a part needs before anything is said of its machine."""
+BUSY_FOR = 10
+"""Mean run times with a queue that a part needs before anything is said of its machine."""
+HELD_FOR = 0.01
+"""Mean run times from submission to eligibility above which a job counts as held."""
 
 
-def agreement(recorded: Ints, simulated: Ints) -> dict[str, float]:
-    """How near two columns of waits are.
+def trust_of(
+    workload: Workload,
+    cluster: Cluster,
+    recorded: Schedule,
+    simulated: Schedule,
+    *,
+    policy: str,
+    window: Window,
+) -> Trust:
+    """The verdict over a simulated schedule beside the recorded one of the same jobs.
 
-    Examples
-    --------
-    >>> same = np.array([0, 60, 4000])
-    >>> agreement(same, same)
-    {'wait_correlation': 1.0, 'mean_wait_factor': 1.0, 'started_within': 1.0}
+    Only scored jobs with a recorded start are compared.
     """
-    if len(recorded) == 0:
-        return {}
-    means = float(recorded.mean()) + MINUTE, float(simulated.mean()) + MINUTE
-    return {
-        "wait_correlation": spearman(recorded, simulated),
-        "mean_wait_factor": max(means) / min(means),
-        "started_within": float((np.abs(recorded - simulated) <= WITHIN).mean()),
-    }
-
-
-def spearman(a: AnyArray, b: AnyArray) -> float:
-    """Rank correlation, ties sharing their mean rank; nan where one column is constant.
-
-    Examples
-    --------
-    >>> spearman(np.array([1, 2, 3, 4]), np.array([1, 4, 9, 16]))
-    1.0
-    >>> spearman(np.array([1, 2, 3]), np.array([7, 7, 7]))
-    nan
-    """
-    x, y = _ranks(a), _ranks(b)
-    x, y = x - x.mean(), y - y.mean()
-    spread = math.sqrt(float(x @ x) * float(y @ y))
-    return round(float(x @ y) / spread, 12) if spread else float("nan")
-
-
-def _ranks(values: AnyArray) -> Floats:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    ranks: Floats = (last - (count - 1) / 2)[place]
-    return ranks
+    which = (workload.recorded_start != UNKNOWN) & window.mask(workload.submit)
+    run = workload.effective_run
+    measured = agreement(
+        recorded.wait, simulated.wait, run, judged_groups(workload), which=which
+    ) | causes(workload, cluster, recorded, simulated, window=window)
+    return judge(measured, policy=policy)
 
 
 def causes(
@@ -103,13 +83,18 @@ def causes(
     return found
 
 
+def _scale(workload: Workload) -> float:
+    """The mean run time: what is short and what is long is said in it."""
+    return float(workload.effective_run.mean())
+
+
 def _held(workload: Workload) -> dict[str, float]:
     """Jobs that were not allowed to start at submission, where the log says so."""
     held = np.zeros(len(workload), bool)
     told = False
     if "eligible" in workload.extra:
         told = True
-        held |= workload.extra["eligible"] > workload.submit + MINUTE
+        held |= workload.extra["eligible"] > workload.submit + HELD_FOR * _scale(workload)
     before = workload.extra.get("preceding_job")
     if before is not None and len(np.unique(before[before > 0])) > 1:  # else a filler
         told = True
@@ -138,17 +123,17 @@ def _machine(workload: Workload, cluster: Cluster, recorded: Schedule) -> dict[s
     waiting = totals(at, queue.since, queue.until, np.ones(len(queue), np.int64)) > 0
     return {
         "beyond_machine": beyond / work if work else 0.0,
-        **_changed(at, used, seconds * waiting),
+        **_changed(at, used, seconds * waiting, least=BUSY_FOR * _scale(workload)),
     }
 
 
-def _changed(at: Ints, used: Ints, busy: Ints) -> dict[str, float]:
+def _changed(at: Ints, used: Ints, busy: Ints, *, least: float) -> dict[str, float]:
     """The 95th percentile of processors in use while jobs wait, in equal parts of the log."""
     edges = np.linspace(at[0], at[-1], PARTS + 1)
     levels = []
     for k in range(PARTS):
         part = (at >= edges[k]) & (at < edges[k + 1]) & (busy > 0)
-        if int(busy[part].sum()) >= BUSY_FOR:
+        if int(busy[part].sum()) >= least:
             order = np.argsort(used[part], kind="stable")
             until = np.cumsum(busy[part][order])
             place = int(np.searchsorted(until, 0.95 * until[-1]))
