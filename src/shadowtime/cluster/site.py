@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Preempting = Literal["off", "requeue", "cancel", "suspend"]
+FOREVER = (1 << 39) - 1
+"""The end of an outage or reservation that has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,8 @@ class Node:
     sockets: int = 1
     threads_per_core: int = 1
     near: tuple[int, ...] = ()
+    real_memory: int = 0
+    """KB the node has, whether memory is a counted resource or not; 0 where unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +120,7 @@ class Association:
     user: str = ""
     partition: str = ""
     parent: str = ""
-    """The account above; empty for the root."""
+    """The account above: a user's own account; empty for the root."""
     shares: int | None = 1
     limits: Limits = field(default_factory=Limits)
     default_qos: str = ""
@@ -138,6 +142,8 @@ class Reservation:
     flags: frozenset[str] = frozenset()
     known_at: int | None = None
     """When it was created; None: known from the beginning."""
+    cpus: int = 0
+    """Cpus set aside, where a record says how many but not on which nodes (``nodes`` is empty)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +193,10 @@ class Site:
     """AccountingStorageEnforce: limits hold only where it names ``limits``."""
     ignored: Mapping[str, int] = field(default_factory=dict)
     """Keys that the readers met and do not model, with counts."""
+    unusable: tuple[str, ...] = ()
+    """Nodes that were down, drained or failing when they were described; counted all the same."""
+    notes: tuple[str, ...] = ()
+    """What the readers decided and people should know, a sentence each."""
     name: str = ""
 
     shape = "site"
@@ -223,6 +233,18 @@ class Site:
         """What the whole site offers, by resource."""
         columns = zip(*(node.amounts for node in self.nodes), strict=True)
         return dict(zip(self.resources, map(sum, columns), strict=True))
+
+    def setting(self, name: str, default: str = "") -> str:
+        """A setting of Slurm by its name in any case: slurm.conf spells some otherwise.
+
+        Examples
+        --------
+        >>> node = Node(name="n1", amounts=(4,))
+        >>> Site(nodes=(node,), config={"bf_x": "1"}).setting("BF_X")
+        '1'
+        """
+        low = name.lower()
+        return next((value for key, value in self.config.items() if key.lower() == low), default)
 
     def replace(self, **changes: Any) -> Site:
         """A variant of this site."""

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.cluster.cluster import Cluster, Host
-from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_conf import conf_lines, with_defaults
+from shadowtime.cluster.slurm_nodes import (
+    NodeSaid,
+    conf_nodes,
+    distinct,
+    hosts_of,
+    number,
+    scontrol_node,
+)
 from shadowtime.cluster.slurm_text import count_gpus, names_of, parse_limit, records
 from shadowtime.errors import ClusterError
 
@@ -14,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Unusable = Literal["keep", "drop"]
-_BROKEN = ("DOWN", "DRAIN", "FAIL", "NO_RESPOND", "NOT_RESPONDING")
 _SETTINGS = ("scheduler", "priority", "preempt", "select", "clustername")
 
 
@@ -44,10 +50,8 @@ def parse_scontrol(
         where = f"scontrol, line {line}"
         if "partitionname" in record:
             machine.partition(record, where)
-            continue
-        cpus = _number(record.get("cpuefctv") or record.get("cputot", ""), "CPUTot", where)
-        gres = record.get("gres", "")
-        machine.node(record["nodename"], cpus, _memory(record, where), gres, record, where)
+        elif "nodename" in record:
+            machine.nodes.append(scontrol_node(record, where))
     return machine.cluster(name)
 
 
@@ -78,10 +82,7 @@ def parse_slurm_conf(
     """
     lines = list(conf_lines(text, path=path, include=include))
     machine = _Machine(unusable)
-    for where, pairs in with_defaults(iter(lines), "nodename"):
-        cpus = _conf_cpus(pairs, where)
-        for host in _expand(pairs["nodename"], where):
-            machine.node(host, cpus, _memory(pairs, where), pairs.get("gres", ""), pairs, where)
+    machine.nodes += conf_nodes(lines)
     for where, pairs in with_defaults(iter(lines), "partitionname"):
         machine.partition(pairs, where)
     for _, pairs in lines:
@@ -98,37 +99,9 @@ class _Machine:
         if unusable not in ("keep", "drop"):
             raise ClusterError(f"unusable must be keep or drop, not {unusable!r}")
         self.drop = unusable == "drop"
-        self.nodes: dict[str, tuple[int, int, int]] = {}
-        self.about: dict[str, dict[str, Any]] = {}
-        self.unusable: list[str] = []
+        self.nodes: list[NodeSaid] = []
         self.partitions: dict[str, dict[str, Any]] = {}
         self.settings: dict[str, str] = {}
-
-    def node(
-        self, host: str, cpus: int, memory: int, gres: str, said: Mapping[str, str], where: str
-    ) -> None:
-        state = said.get("state", "UNKNOWN").upper()
-        if "FUTURE" in state:
-            return
-        if cpus < 1:
-            raise ClusterError(f"{where}: node {host} has no processors (CPUTot)")
-        if host in self.nodes:
-            raise ClusterError(f"{where}: node {host} is described twice")
-        if any(word in state for word in _BROKEN):
-            self.unusable.append(host)
-            if self.drop:
-                return
-        self.nodes[host] = (cpus, memory, count_gpus(gres))
-        features = said.get("availablefeatures") or said.get("features") or said.get("feature", "")
-        self.about[host] = {
-            "features": names_of(features),
-            "partitions": names_of(said.get("partitions", "")),
-            "weight": _number(said.get("weight", "1"), "Weight", where),
-            "threads_per_core": _number(said.get("threadspercore", "1"), "ThreadsPerCore", where),
-            "sockets": _number(said.get("sockets", "1"), "Sockets", where),
-            "gres": names_of(gres),
-            "state": state,
-        }
 
     def partition(self, said: Mapping[str, str], where: str) -> None:
         name = said["partitionname"]
@@ -138,7 +111,7 @@ class _Machine:
                 "default": said.get("default", "NO").upper() == "YES",
                 "max_time": parse_limit(said.get("maxtime", "UNLIMITED")),
                 "default_time": parse_limit(said.get("defaulttime", "NONE")),
-                "priority_tier": _number(said.get("prioritytier", "1"), "PriorityTier", where),
+                "priority_tier": number(said.get("prioritytier", "1"), "PriorityTier", where),
                 "preempt_mode": said.get("preemptmode", ""),
                 "oversubscribe": said.get("oversubscribe", "NO"),
                 "qos": said.get("qos", "N/A"),
@@ -149,62 +122,43 @@ class _Machine:
             raise ClusterError(f"{prefix}{error}") from None
 
     def cluster(self, name: str) -> Cluster:
-        if not self.nodes:
-            raise ClusterError(
-                "no node is described: give the output of `scontrol show node --oneliner`, "
-                "or a slurm.conf with NodeName lines"
-            )
+        nodes = distinct(self.nodes)
+        broken = tuple(node.name for node in nodes if node.broken)
+        if self.drop:
+            nodes = [node for node in nodes if not node.broken]
+        if not nodes:
+            raise ClusterError("every node is down, drained or failing: keep them to simulate")
         for label, partition in self.partitions.items():
-            nodes = partition["nodes"]
-            every = nodes.upper() == "ALL"
-            partition["nodes"] = list(self.nodes) if every else _expand(nodes, label)
-        gpus = any(capacity[2] for capacity in self.nodes.values())
-        width = 3 if gpus else 2
-        options: dict[str, Any] = {"hosts": self.about, "partitions": self.partitions}
-        if self.unusable:
-            options["unusable"] = tuple(self.unusable)
+            every = partition["nodes"].upper() == "ALL"
+            partition["nodes"] = (
+                [node.name for node in nodes] if every else hosts_of(partition["nodes"], label)
+            )
+        amounts = {node.name: (node.cpus, node.memory, count_gpus(node.gres)) for node in nodes}
+        width = 3 if any(capacity[2] for capacity in amounts.values()) else 2
+        options: dict[str, Any] = {
+            "hosts": {node.name: _about(node) for node in nodes},
+            "partitions": self.partitions,
+        }
+        if broken:
+            options["unusable"] = broken
         if self.settings:
             options["settings"] = self.settings
         return Cluster(
             shape="nodes",
             resources=("procs", "memory", "gpus")[:width],
-            hosts=tuple(Host(host, capacity[:width]) for host, capacity in self.nodes.items()),
+            hosts=tuple(Host(host, capacity[:width]) for host, capacity in amounts.items()),
             name=name,
             options=options,
         )
 
 
-def _conf_cpus(pairs: Mapping[str, str], where: str) -> int:
-    def get(key: str, otherwise: str) -> int:
-        return _number(pairs.get(key, otherwise), key, where)
-
-    threads = get("threadspercore", "1")
-    sockets = get("sockets", "1")
-    if "socketsperboard" in pairs:
-        sockets = get("boards", "1") * get("socketsperboard", "1")
-    shape = sockets * get("corespersocket", "1") * threads
-    cpus = get("cpus", "0") or get("procs", "0") or shape
-    return cpus - get("corespeccount", "0") * threads
-
-
-def _memory(said: Mapping[str, str], where: str) -> int:
-    """KB; Slurm counts MB, and a node that does not say has 1."""
-    real = _number(said.get("realmemory", "1"), "RealMemory", where)
-    kept = _number(said.get("memspeclimit", "0"), "MemSpecLimit", where)
-    return max(real - kept, 0) * 1024
-
-
-def _number(text: str, what: str, where: str) -> int:
-    word = text.strip()
-    if word.lower() in ("", "(null)", "n/a"):
-        return 0
-    if not (word.isascii() and word.isdigit()) or len(word) > 12:
-        raise ClusterError(f"{where}: {what} must be a whole number, not {text!r}")
-    return int(word)
-
-
-def _expand(text: str, where: str) -> list[str]:
-    try:
-        return expand(text)
-    except ClusterError as error:
-        raise ClusterError(f"{where}: {error}") from None
+def _about(node: NodeSaid) -> dict[str, Any]:
+    return {
+        "features": list(node.features),
+        "partitions": list(node.partitions),
+        "weight": node.weight,
+        "threads_per_core": node.threads_per_core,
+        "sockets": node.sockets,
+        "gres": names_of(node.gres),
+        "state": node.state,
+    }

@@ -24,8 +24,18 @@ _PARTITION_KEYS = (
     "|MaxMemPerCPU|MaxMemPerNode|TRES|TRESBillingWeights|Topology|ResumeTimeout"
     "|SuspendTimeout|SuspendTime|PowerDownOnIdle|Priority"
 )
+_RESERVATION_KEYS = (
+    "ReservationName|StartTime|EndTime|Duration|Nodes|NodeCnt|CoreCnt|Features|PartitionName"
+    "|Flags|TRES|Users|Groups|Accounts|Licenses|State|BurstBuffer|Watts|MaxStartDelay|Comment"
+    "|AllowedPartitions|QOS"
+)
 _NODE = re.compile(rf"(?:^|\s)({_NODE_KEYS})=")
 _PARTITION = re.compile(rf"(?:^|\s)({_PARTITION_KEYS})=")
+_RESERVATION = re.compile(rf"(?:^|\s)({_RESERVATION_KEYS})=")
+_BEGINS = ("NodeName=", "PartitionName=", "ReservationName=")
+_FREE = ("os", "reason", "comment", "extra", "version")
+"""Keys whose values are free text, in which anything may look like a key."""
+_STRANGE = re.compile(r"\s([A-Z][A-Za-z_]*)=(\S*)")
 
 
 def parse_record(text: str) -> dict[str, str]:
@@ -38,25 +48,50 @@ def parse_record(text: str) -> dict[str, str]:
     >>> parse_record("NodeName=n1 OS=Linux 5.15 #1 SMP CfgTRES=cpu=64,mem=1G Reason=bad a=b")
     {'nodename': 'n1', 'os': 'Linux 5.15 #1 SMP', 'cfgtres': 'cpu=64,mem=1G', 'reason': 'bad a=b'}
     """
+    return split_record(text)[0]
+
+
+def split_record(text: str) -> tuple[dict[str, str], list[str]]:
+    """The record, and the keys in it that no version we know writes.
+
+    Examples
+    --------
+    >>> split_record("NodeName=n1 CPUTot=4 Warp=9 State=IDLE")
+    ({'nodename': 'n1', 'cputot': '4', 'state': 'IDLE'}, ['Warp'])
+    """
     flat = " ".join(text.split())
-    pattern = _PARTITION if flat.startswith("PartitionName=") else _NODE
+    kinds = {"PartitionName=": _PARTITION, "ReservationName=": _RESERVATION}
+    pattern = next((kinds[kind] for kind in kinds if flat.startswith(kind)), _NODE)
     found = list(pattern.finditer(flat))
     ends = [match.start() for match in found[1:]] + [len(flat)]
     record: dict[str, str] = {}
+    unknown: list[str] = []
     for match, end in zip(found, ends, strict=True):
-        record.setdefault(match[1].lower(), flat[match.end() : end].strip())
-    return record
+        key, value = match[1].lower(), flat[match.end() : end].strip()
+        strange = None if key in _FREE else _STRANGE.search(value)
+        if strange:
+            unknown += [other[1] for other in _STRANGE.finditer(value)]
+            value = value[: strange.start()].strip()
+        record.setdefault(key, value)
+    return record, unknown
 
 
 def records(text: str) -> list[tuple[int, dict[str, str]]]:
     """The records of scontrol's output with their lines, one to a line or spread over several."""
+    return [(line, record) for line, record, _ in records_and_unknown(text)]
+
+
+def records_and_unknown(text: str) -> list[tuple[int, dict[str, str], list[str]]]:
+    """The records with their lines, and the unknown keys of each."""
     starts: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
-        if line.lstrip().startswith(("NodeName=", "PartitionName=")):
+        # Reservations have NodeName lines of their own, indented, one per node with its cores.
+        inside = bool(starts) and starts[-1][1][0].startswith(_BEGINS[2])
+        if line.startswith(_BEGINS) or (not inside and line.lstrip().startswith(_BEGINS)):
             starts.append((number, [line]))
         elif line.strip() and starts:
             starts[-1][1].append(line)
-    return [(number, parse_record(" ".join(lines))) for number, lines in starts]
+    return [(number, *split_record(" ".join(lines))) for number, lines in starts]
 
 
 def count_gpus(gres: str) -> int:

@@ -6,17 +6,17 @@ All of them raise ValueError with a sentence on what is wrong; the reader adds f
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from shadowtime.cluster.slurm_values import parse_stamp as parse_stamp
+from shadowtime.cluster.slurm_values import parse_tres as parse_tres
 from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import tzinfo
 
 UNLIMITED = -2
 """A time span without a bound: ``UNLIMITED``, ``Partition_Limit``."""
@@ -66,65 +66,6 @@ def parse_minutes(text: str) -> int:
         return UNLIMITED
     minutes = parse_count(text, "TimelimitRaw")
     return minutes * 60 if minutes >= 0 else UNKNOWN
-
-
-def parse_stamp(text: str, zone: tzinfo, *, not_before: int = UNKNOWN) -> int:
-    """Seconds since 1970 of ``2026-03-29T02:30:00`` (local time of ``zone``) or of an epoch (%s).
-
-    Local times have no offset: where clocks go back an hour occurs twice, and the first is meant
-    unless that lies before ``not_before``. -1 where nothing is said.
-
-    Examples
-    --------
-    >>> from zoneinfo import ZoneInfo
-    >>> parse_stamp("2026-03-01T01:00:10", ZoneInfo("Europe/Zurich"))
-    1772323210
-    >>> parse_stamp("1772323210", ZoneInfo("Europe/Zurich"))
-    1772323210
-    """
-    word = text.strip()
-    if word.isascii() and word.isdigit() and len(word) <= 12:
-        return int(word)
-    if word.lower() in _NOTHING:
-        return UNKNOWN
-    try:
-        moment = datetime.fromisoformat(word)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=zone)
-        stamp = int(moment.timestamp())
-        if stamp < not_before:
-            stamp = int(moment.replace(fold=1).timestamp())
-    except (ValueError, OverflowError):
-        raise ValueError(f"{text[:40]!r} is not a time like 2026-03-01T00:00:10") from None
-    if stamp < 0:
-        raise ValueError(f"{text[:40]!r} lies before 1970")
-    return stamp
-
-
-@lru_cache(maxsize=1 << 14)
-def parse_tres(text: str) -> Mapping[str, int]:
-    """``billing=2,cpu=1,gres/gpu:a100=4,mem=5G,node=1`` as numbers; ``mem`` in KB.
-
-    Examples
-    --------
-    >>> dict(parse_tres("cpu=4,mem=5G,gres/gpu=2"))
-    {'cpu': 4, 'mem': 5242880, 'gres/gpu': 2}
-    """
-    amounts: dict[str, int] = {}
-    for part in text.strip().split(","):
-        if not part.strip():
-            continue
-        name, equals, amount = (piece.strip() for piece in part.partition("="))
-        if not equals:
-            raise ValueError(f"{text[:60]!r} is not a TRES list like cpu=4,mem=5G")
-        if name == "mem":
-            try:
-                amounts[name] = parse_memory(amount, bare="M")
-            except ClusterError:
-                raise ValueError(f"mem={amount[:40]} is not a memory size like mem=5G") from None
-        elif re.fullmatch(r"[0-9]{1,15}", amount):  # others may hold anything; unused then
-            amounts[name] = int(amount)
-    return amounts
 
 
 def gpus_of(tres: Mapping[str, int]) -> int:

@@ -1,0 +1,169 @@
+"""The tables of ``sacctmgr show ... -P`` and ``sshare -P``: a header, then a row per line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.site import Limits
+from shadowtime.cluster.slurm_text import parse_limit
+from shadowtime.cluster.slurm_values import tres_amounts
+from shadowtime.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_NONE = ("", "-1", "n/a", "none", "(null)")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The fields of a line by column (lower case, no blanks), with its place."""
+
+    fields: Mapping[str, str]
+    where: str
+
+    def get(self, *columns: str) -> str:
+        """The first of these columns that says something."""
+        return next((word for word in (self.fields.get(c, "") for c in columns) if word), "")
+
+    def count(self, *columns: str) -> int | None:
+        """A whole number, None where there is no bound."""
+        text = self.get(*columns).strip()
+        if text.lower() in _NONE:
+            return None
+        if not re.fullmatch(r"[0-9]{1,15}", text):
+            raise ClusterError(f"{self.where}: {columns[0]} must be a whole number, not {text!r}")
+        return int(text)
+
+    def number(self, otherwise: float, *columns: str) -> float:
+        """A number with a fraction."""
+        text = self.get(*columns).strip()
+        if text.lower() in _NONE:
+            return otherwise
+        try:
+            return float(text)
+        except ValueError:
+            raise ClusterError(
+                f"{self.where}: {columns[0]} must be a number, not {text!r}"
+            ) from None
+
+    def seconds(self, *columns: str) -> int | None:
+        """A time limit."""
+        try:
+            return parse_limit(self.get(*columns))
+        except ClusterError as error:
+            raise ClusterError(f"{self.where}: {error}") from None
+
+    def amounts(self, *columns: str) -> dict[str, int]:
+        """A TRES list by the site's names."""
+        try:
+            return tres_amounts(self.get(*columns))
+        except ValueError as error:
+            raise ClusterError(f"{self.where}: {error}") from None
+
+    def words(self, *columns: str) -> tuple[str, ...]:
+        """A comma list; QOS lists may say +name."""
+        parts = (word.strip().lstrip("+") for word in self.get(*columns).split(","))
+        return tuple(word for word in parts if word and word.lower() != "(null)")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows; both empty where there was no text."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+
+def read_table(text: str, *, path: str, cluster: str = "") -> Table:
+    """A table with the delimiter ``|``.
+
+    Where rows of several clusters are listed, those of ``cluster`` alone are kept.
+
+    Examples
+    --------
+    >>> table = read_table("Name|Def QOS|\\nnormal|x|\\n", path="qos.txt")
+    >>> table.columns, table.rows[0].get("defqos")
+    (('name', 'defqos'), 'x')
+    """
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        return Table()
+    head = lines[0][1]
+    if "|" not in head:
+        raise ClusterError(
+            f"{path}, line {lines[0][0]}: there is no header with columns: "
+            "export it with -P (--parsable2) and without --noheader"
+        )
+    columns = tuple("".join(name.split()).lower() for name in head.split("|"))
+    trailing = columns[-1] == ""  # -p ends every line with the delimiter
+    columns = columns[:-1] if trailing else columns
+    rows = []
+    for number, line in lines[1:]:
+        fields = line.split("|")
+        if trailing and fields[-1] == "":
+            fields.pop()
+        if len(fields) > len(columns) and "reason" in columns:  # the one free text
+            at, more = columns.index("reason"), len(fields) - len(columns)
+            fields[at : at + more + 1] = ["|".join(fields[at : at + more + 1])]
+        where = f"{path}, line {number}"
+        if len(fields) != len(columns):
+            raise ClusterError(f"{where}: expected {len(columns)} columns, found {len(fields)}")
+        rows.append(Row(dict(zip(columns, fields, strict=True)), where))
+    clusters = {row.get("cluster") for row in rows}
+    if cluster and cluster in clusters and len(clusters) > 1:
+        rows = [row for row in rows if row.get("cluster") == cluster]
+    return Table(columns, tuple(rows))
+
+
+def limits_of(row: Row) -> Limits:
+    """The limits in a row of QOS or associations, whose columns have the same names.
+
+    A plain Max* limit of an association holds for each user, or for each job where it is one of
+    resources or time.
+    """
+    return Limits(
+        group_jobs=row.count("grpjobs"),
+        group_submitted=row.count("grpsubmit", "grpsubmitjobs"),
+        group_wall=row.seconds("grpwall"),
+        group_resources=row.amounts("grptres"),
+        group_minutes=row.amounts("grptresmins"),
+        group_run_minutes=row.amounts("grptresrunmins"),
+        group_accruing=row.count("grpjobsaccrue"),
+        user_jobs=row.count("maxjobspu", "maxjobsperuser", "maxjobs"),
+        user_submitted=row.count("maxsubmitpu", "maxsubmitjobsperuser", "maxsubmit",
+                                 "maxsubmitjobs"),
+        user_resources=row.amounts("maxtrespu", "maxtresperuser"),
+        user_accruing=row.count("maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue"),
+        account_jobs=row.count("maxjobspa", "maxjobsperaccount"),
+        account_submitted=row.count("maxsubmitpa", "maxsubmitjobsperaccount"),
+        account_resources=row.amounts("maxtrespa", "maxtresperaccount"),
+        job_wall=row.seconds("maxwall", "maxwalldurationperjob"),
+        job_resources=row.amounts("maxtres", "maxtresperjob"),
+        job_node_resources=row.amounts("maxtrespernode"),
+        job_minutes=row.amounts("maxtresmins", "maxtresminsperjob"),
+    )  # fmt: skip
+
+
+LIMIT_COLUMNS = frozenset(
+    ("grpjobs", "grpsubmit", "grpsubmitjobs", "grpwall", "grptres", "grptresmins",
+     "grptresrunmins", "grpjobsaccrue", "maxjobspu", "maxjobsperuser", "maxjobs", "maxsubmitpu",
+     "maxsubmitjobsperuser", "maxsubmit", "maxsubmitjobs", "maxtrespu", "maxtresperuser",
+     "maxjobsaccruepu", "maxjobsaccrueperuser", "maxjobsaccrue", "maxjobspa",
+     "maxjobsperaccount", "maxsubmitpa", "maxsubmitjobsperaccount", "maxtrespa",
+     "maxtresperaccount", "maxwall", "maxwalldurationperjob", "maxtres", "maxtresperjob",
+     "maxtrespernode", "maxtresmins", "maxtresminsperjob")
+)  # fmt: skip
+
+
+def ignore_rest(
+    table: Table, known: Sequence[str], what: str, ignore: Callable[[str], None]
+) -> None:
+    """Tell of each value in a column that is not modelled."""
+    rest = [c for c in table.columns if c not in LIMIT_COLUMNS and c not in known]
+    for row in table.rows:
+        for column in rest:
+            if row.get(column).strip().lower() not in (*_NONE, "0", "00:00:00"):
+                ignore(f"{what} {column}")

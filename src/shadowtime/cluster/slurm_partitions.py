@@ -1,0 +1,157 @@
+"""Partitions as Slurm describes them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, cast, get_args
+
+from shadowtime.cluster.site import Partition, Preempting
+from shadowtime.cluster.slurm_nodes import hosts_of
+from shadowtime.cluster.slurm_text import parse_limit
+from shadowtime.cluster.slurm_values import resource_of
+from shadowtime.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_NONE = ("", "n/a", "none", "(null)", "unlimited", "infinite", "0xffffffff")
+_USUAL = {
+    "allowgroups": "ALL", "allowaccounts": "ALL", "allowqos": "ALL", "denyaccounts": "",
+    "denyqos": "", "allocnodes": "ALL", "alternate": "", "rootonly": "NO", "reqresv": "NO",
+    "lln": "NO", "exclusiveuser": "NO", "exclusivetopo": "NO", "gracetime": "0",
+    "overtimelimit": "NONE", "maxmempernode": "UNLIMITED", "maxmempercpu": "UNLIMITED",
+    "maxcpuspersocket": "UNLIMITED", "selecttypeparameters": "NONE", "jobdefaults": "(null)",
+}  # fmt: skip
+"""Rules of a partition that are not modelled, with the value at which they change nothing."""
+_SHOWN = {"allowgroups": "AllowGroups", "allowaccounts": "AllowAccounts", "allowqos": "AllowQos",
+          "denyaccounts": "DenyAccounts", "denyqos": "DenyQos", "lln": "LLN"}  # fmt: skip
+
+
+def parse_partition(
+    said: Mapping[str, str],
+    where: str,
+    *,
+    every: Sequence[str],
+    settings: Mapping[str, str],
+    ignore: Callable[[str], None],
+    sets: Mapping[str, Sequence[str]] | None = None,
+) -> Partition:
+    """A partition; ``every`` is what ALL means, ``sets`` the node sets of slurm.conf.
+
+    ``ignore`` is told each key that is not modelled and says something unusual.
+    """
+    name = said["partitionname"]
+    for key, usual in _USUAL.items():
+        value = said.get(key, usual)
+        if value.upper() not in (usual.upper(), "", "(NULL)", "N/A", "UNLIMITED"):
+            ignore(f"partition {_SHOWN.get(key, key)}")
+    oversubscribe = said.get("oversubscribe", said.get("shared", "NO")).upper()
+    if oversubscribe.startswith(("FORCE", "YES")) and not oversubscribe.endswith(":1"):
+        ignore("partition OverSubscribe")
+    memory, per = _default_memory(said, settings)
+    try:
+        return Partition(
+            name=name,
+            nodes=_nodes(said.get("nodes", ""), where, every, sets or {}),
+            max_time=parse_limit(said.get("maxtime", "UNLIMITED")),
+            default_time=parse_limit(said.get("defaulttime", "NONE")),
+            min_nodes=_count(said, "minnodes", 0) or 0,
+            max_nodes=_count(said, "maxnodes", None),
+            max_cpus_per_node=_count(said, "maxcpuspernode", None),
+            tier=_count(said, "prioritytier", None) or _count(said, "priority", 1) or 1,
+            priority_factor=_either(said, ("priorityjobfactor", "priority"), 1),
+            exclusive=oversubscribe == "EXCLUSIVE",
+            default_memory=memory,
+            default_memory_per="node" if per == "node" else "cpu",
+            qos="" if said.get("qos", "").lower() in _NONE else said["qos"],
+            preempt=preempting(said.get("preemptmode", "")),
+            up=said.get("state", "UP").upper() == "UP",
+            default=said.get("default", "NO").upper() == "YES",
+            billing=parse_billing(said.get("tresbillingweights", "")),
+        )
+    except ClusterError as error:
+        prefix = "" if str(error).startswith(where) else f"{where}: "
+        raise ClusterError(f"{prefix}{error}") from None
+
+
+def preempting(text: str) -> Preempting | None:
+    """PreemptMode of a partition, a QOS or the whole; GANG may stand beside it.
+
+    Examples
+    --------
+    >>> preempting("GANG,SUSPEND"), preempting("REQUEUE"), preempting("cluster")
+    ('suspend', 'requeue', None)
+    """
+    for word in text.lower().replace(" ", "").split(","):
+        if word in get_args(Preempting):
+            return cast("Preempting", word)
+    return None
+
+
+def parse_billing(text: str) -> dict[str, float]:
+    """TRESBillingWeights by resource, per cpu, KB of memory, GPU ...
+
+    Slurm counts memory in MB unless a unit follows the weight.
+
+    Examples
+    --------
+    >>> parse_billing("CPU=2.0,Mem=1024,GRES/gpu=4")
+    {'cpus': 2.0, 'memory': 1.0, 'gpu': 4.0}
+    """
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        if not part.strip() or part.strip() == "(null)":
+            continue
+        name, _, amount = part.partition("=")
+        match = re.fullmatch(r"(\d*\.?\d+(?:e-?\d+)?)([KMGT]?)", amount.strip(), re.IGNORECASE)
+        if not match:
+            raise ClusterError(f"TRESBillingWeights: {part.strip()!r} is not a weight like CPU=1.0")
+        name = resource_of(name)
+        unit = match[2].upper() or ("M" if name == "memory" else "")
+        power = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}[unit] - (name == "memory")
+        found[name] = float(match[1]) / 1024**power
+    return found
+
+
+def _nodes(
+    text: str, where: str, every: Sequence[str], sets: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    if text.strip().upper() == "ALL":
+        return tuple(every)
+    known = set(every)
+    found: dict[str, None] = {}
+    for host in hosts_of(text, where):
+        if host.upper() == "ALL":
+            found |= dict.fromkeys(every)
+        elif host in sets:
+            found |= dict.fromkeys(sets[host])
+        elif host in known:
+            found[host] = None
+        else:
+            raise ClusterError(f"{where}: it names node {host}, which is not described")
+    return tuple(found)
+
+
+def _count(said: Mapping[str, str], key: str, otherwise: int | None) -> int | None:
+    text = said.get(key, "").strip()
+    if text.lower() in _NONE:
+        return otherwise
+    if not re.fullmatch(r"[0-9]{1,12}", text):
+        raise ClusterError(f"{key} must be a whole number, not {text!r}")
+    return int(text)
+
+
+def _either(said: Mapping[str, str], keys: Sequence[str], otherwise: int) -> int:
+    counts = (_count(said, key, None) for key in keys)
+    return next((count for count in counts if count is not None), otherwise)
+
+
+def _default_memory(said: Mapping[str, str], settings: Mapping[str, str]) -> tuple[int | None, str]:
+    """KB; the partition's own, else the cluster's."""
+    low = {key.lower(): value for key, value in settings.items()}
+    for source in (said, low):
+        for key, per in (("defmempercpu", "cpu"), ("defmempernode", "node")):
+            amount = _count(source, key, None)
+            if amount:
+                return amount * 1024, per
+    return None, "cpu"

@@ -1,0 +1,285 @@
+"""A whole site from what Slurm says of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+from zoneinfo import ZoneInfo
+
+from shadowtime.cluster.sacctmgr import parse_events, parse_past_reservations, parse_qos
+from shadowtime.cluster.sacctmgr_table import Table, read_table
+from shadowtime.cluster.shares import Share, parse_associations, parse_shares, with_shares
+from shadowtime.cluster.site import Node, Partition, Reservation, Site
+from shadowtime.cluster.slurm_conf import conf_lines, with_defaults
+from shadowtime.cluster.slurm_config import (
+    conf_config,
+    consumes_memory,
+    parse_config,
+    parse_licences,
+)
+from shadowtime.cluster.slurm_gres import gpus_by_socket, gres_conf_near, parse_gres
+from shadowtime.cluster.slurm_nodes import NodeSaid, conf_nodes, distinct, hosts_of, scontrol_node
+from shadowtime.cluster.slurm_partitions import parse_partition
+from shadowtime.cluster.slurm_reservations import parse_reservations
+from shadowtime.cluster.slurm_text import records_and_unknown
+from shadowtime.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import tzinfo
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlurmTexts:
+    """What a site said, by the command or file it comes from; empty where it said nothing."""
+
+    nodes: str = ""
+    partitions: str = ""
+    config: str = ""
+    reservations: str = ""
+    slurm_conf: str = ""
+    gres_conf: str = ""
+    topology_conf: str = ""
+    qos: str = ""
+    associations: str = ""
+    events: str = ""
+    past_reservations: str = ""
+    shares: str = ""
+    include: Callable[[str], str] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What to call each text in an error; usually its file."""
+
+    def label(self, kind: str) -> str:
+        """The name of a text in errors."""
+        return self.labels.get(kind, kind)
+
+
+def site_from_slurm(
+    texts: SlurmTexts,
+    *,
+    name: str = "",
+    zone: tzinfo | None = None,
+    unusable: Literal["keep", "drop"] = "keep",
+) -> Site:
+    """The site that these texts describe.
+
+    Rules
+    -----
+    Nodes, partitions and settings are those of scontrol; slurm.conf serves where one is missing.
+    Without either, partitions are those that the nodes name, without bounds. Memory is a resource
+    where SelectTypeParameters says that jobs use it up. Nodes that are down, drained or failing
+    are kept, as a log is longer than a repair, and named in ``unusable``.
+    Times without an offset are local times of ``zone`` (left out: UTC).
+
+    Examples
+    --------
+    >>> site = site_from_slurm(SlurmTexts(slurm_conf='''
+    ... ClusterName=c1
+    ... SelectTypeParameters=CR_Core_Memory
+    ... NodeName=n[1-2] CPUs=16 RealMemory=1000
+    ... NodeName=g1 CPUs=32 RealMemory=4000 Gres=gpu:a100:4 Feature=fast Weight=10
+    ... PartitionName=batch Nodes=ALL Default=YES MaxTime=60
+    ... '''))
+    >>> site.resources, site.nodes[2].amounts, site.partitions[0].nodes
+    (('cpus', 'memory', 'gpu', 'gpu:a100'), (32, 4096000, 4, 4), ('n1', 'n2', 'g1'))
+    """
+    return _Reader(texts, zone or ZoneInfo("UTC"), drop=unusable == "drop").site(name)
+
+
+class _Reader:
+    """One reading: what is ignored and what is noted gather here."""
+
+    def __init__(self, texts: SlurmTexts, zone: tzinfo, *, drop: bool) -> None:
+        self.texts, self.zone, self.drop = texts, zone, drop
+        self.ignored: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.cluster = ""
+        self.conf: list[tuple[str, dict[str, str]]] = []
+        if texts.slurm_conf:
+            where = texts.label("slurm.conf")
+            self.conf = list(conf_lines(texts.slurm_conf, path=where, include=texts.include))
+
+    def ignore(self, key: str) -> None:
+        self.ignored[key] += 1
+
+    def site(self, name: str) -> Site:
+        texts = self.texts
+        settings = parse_config(texts.config) if texts.config else conf_config(self.conf)
+        low = {key.lower(): value for key, value in settings.items()}
+        said, partitions_said = self._said()
+        broken = tuple(node.name for node in said if node.broken)
+        if self.drop:
+            said = [node for node in said if not node.broken]
+        resources, nodes = self._nodes(said, consumes_memory(settings))
+        if broken:
+            verb = "left out" if self.drop else "counted all the same"
+            many = ", ".join(broken[:5]) + (" ..." if len(broken) > 5 else "")
+            self.notes.append(
+                f"{len(broken)} nodes were down, drained or failing when they were described "
+                f"and are {verb}: {many}"
+            )
+        self.cluster = low.get("clustername", "")
+        shares = parse_shares(texts.shares, path=texts.label("sshare"))
+        associations = parse_associations(
+            self._table("associations"), ignore=self.ignore, note=self._unless(shares)
+        )
+        known = {node.name for node in nodes}
+        events = parse_events(self._table("events"), self.zone)
+        return Site(
+            nodes=nodes,
+            resources=resources,
+            partitions=self._partitions(partitions_said, said, settings),
+            qos=parse_qos(self._table("qos"), ignore=self.ignore),
+            associations=with_shares(associations, shares),
+            reservations=self._reservations(),
+            outages=tuple(one for one in events if one.node in known),
+            licences=parse_licences(low.get("licenses", "")),
+            config=settings,
+            switches=self._switches(known),
+            requeue=low.get("jobrequeue", "1").strip().lower() not in ("0", "no"),
+            enforce=_enforced(low.get("accountingstorageenforce", "")),
+            ignored=dict(self.ignored),
+            unusable=broken,
+            notes=tuple(self.notes),
+            name=name or low.get("clustername", ""),
+        )
+
+    def _unless(self, shares: Sequence[Share]) -> Callable[[str], None]:
+        """Sshare tells the tree: then nothing is to be noted."""
+        return (lambda _: None) if shares else self.notes.append
+
+    def _table(self, kind: str) -> Table:
+        return read_table(
+            getattr(self.texts, kind), path=self.texts.label(kind), cluster=self.cluster
+        )
+
+    def _said(self) -> tuple[list[NodeSaid], list[tuple[str, Mapping[str, str]]]]:
+        """Nodes and partitions as they were described."""
+        nodes: list[NodeSaid] = []
+        partitions: list[tuple[str, Mapping[str, str]]] = []
+        for kind in ("nodes", "partitions"):
+            for line, record, unknown in records_and_unknown(getattr(self.texts, kind)):
+                where = f"{self.texts.label(kind)}, line {line}"
+                for key in unknown:
+                    self.ignore(key)
+                if "partitionname" in record and "reservationname" not in record:
+                    partitions.append((where, record))
+                elif "nodename" in record:
+                    nodes.append(scontrol_node(record, where))
+        found = distinct(nodes or conf_nodes(self.conf))
+        return found, partitions or list(with_defaults(iter(self.conf), "partitionname"))
+
+    def _nodes(
+        self, said: list[NodeSaid], memory: bool | None
+    ) -> tuple[tuple[str, ...], tuple[Node, ...]]:
+        if not said:
+            raise ClusterError("every node is down, drained or failing: keep them to simulate")
+        gres = {node.name: parse_gres(node.gres) for node in said}
+        names = list(dict.fromkeys(name for each in gres.values() for name in each))
+        names.sort(key=lambda name: name.partition(":")[0])  # a family before its types
+        if not memory and any(node.memory > 1024 for node in said):
+            why = "does not say" if memory is None else "says that jobs do not use it up"
+            self.notes.append(f"memory is not counted: SelectTypeParameters {why}")
+        bound = gres_conf_near(
+            self.texts.gres_conf,
+            {node.name: (node.sockets, node.cores_per_socket) for node in said},
+            path=self.texts.label("gres.conf"),
+        )
+        resources = ("cpus", *(["memory"] if memory else []), *names)
+        return resources, tuple(
+            Node(
+                name=node.name,
+                amounts=(
+                    node.cpus,
+                    *([node.memory] if memory else []),
+                    *(gres[node.name].get(name, 0) for name in names),
+                ),
+                features=frozenset(node.features),
+                weight=node.weight,
+                sockets=max(node.sockets, 1),
+                threads_per_core=max(node.threads_per_core, 1),
+                near=bound.get(node.name) or gpus_by_socket(node.gres, node.sockets),
+                real_memory=node.memory,
+            )
+            for node in said
+        )
+
+    def _partitions(
+        self,
+        found: list[tuple[str, Mapping[str, str]]],
+        said: list[NodeSaid],
+        settings: Mapping[str, str],
+    ) -> tuple[Partition, ...]:
+        every = [node.name for node in said]
+        if not found:
+            names = dict.fromkeys(name for node in said for name in node.partitions)
+            return tuple(
+                Partition(name=name, nodes=tuple(n.name for n in said if name in n.partitions))
+                for name in names
+            )
+        dropped = every if not self.drop else [node.name for node in self._said()[0]]
+        partitions = [
+            parse_partition(
+                record, where, every=dropped, settings=settings, ignore=self.ignore,
+                sets=self._sets(said),
+            )
+            for where, record in found
+        ]  # fmt: skip
+        if not self.drop:
+            return tuple(partitions)
+        kept = set(every)
+        return tuple(
+            replace(one, nodes=tuple(node for node in one.nodes if node in kept))
+            for one in partitions
+        )
+
+    def _sets(self, said: list[NodeSaid]) -> dict[str, list[str]]:
+        """NodeSet lines of slurm.conf: nodes by name, by feature, or both."""
+        sets: dict[str, list[str]] = {}
+        for where, pairs in self.conf:
+            if "nodeset" not in pairs:
+                continue
+            names = hosts_of(pairs.get("nodes", ""), where)
+            wanted = pairs.get("feature", "")
+            names += [node.name for node in said if wanted and wanted in node.features]
+            sets[pairs["nodeset"]] = list(dict.fromkeys(names))
+        return sets
+
+    def _reservations(self) -> tuple[Reservation, ...]:
+        texts = self.texts
+        now = parse_reservations(
+            texts.reservations, self.zone, path=texts.label("reservations"), ignore=self.ignore
+        )
+        past = parse_past_reservations(self._table("past_reservations"), self.zone)
+        known = {(one.name, one.begin) for one in now}
+        return (*now, *(one for one in past if (one.name, one.begin) not in known))
+
+    def _switches(self, known: set[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        found = []
+        where = self.texts.label("topology.conf")
+        for line, pairs in conf_lines(self.texts.topology_conf, path=where):
+            if "switchname" in pairs and "nodes" in pairs:
+                hosts = hosts_of(pairs["nodes"], line)
+                strange = [host for host in hosts if host not in known]
+                if strange:
+                    raise ClusterError(
+                        f"{line}: it names node {strange[0]}, which is not described"
+                    )
+                found.append((pairs["switchname"], tuple(hosts)))
+            elif "switchname" not in pairs:
+                for key in pairs:
+                    self.ignore(f"topology {key}")
+        return tuple(found)
+
+
+def _enforced(text: str) -> frozenset[str]:
+    """AccountingStorageEnforce; each of its words implies those that it rests on."""
+    words = {word.strip() for word in text.lower().split(",")} - {"", "none", "(null)"}
+    if words & {"limits", "qos", "safe", "wckeys", "all"}:
+        words.add("associations")
+    if words & {"safe", "all"}:
+        words.add("limits")
+    if "all" in words:
+        words |= {"qos"}
+    return frozenset(words)
