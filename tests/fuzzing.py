@@ -161,15 +161,15 @@ class Format:
 
 
 def lines_of(
-    line: Callable[[random.Random], str], *, header: Sequence[str] = (), lines: int = 40
+    line: Callable[[random.Random], str], *, header: Sequence[str] = (), lines: int = 20
 ) -> Callable[[random.Random], tuple[str, int]]:
-    """Input of many records, one a line, every second one broken; the header one time in ten."""
+    """Input of many records, one a line, every second one broken; the header one time in three."""
 
     def make(rng: random.Random) -> tuple[str, int]:
         rows = [line(rng) for _ in range(lines)]
         hit = [broken_text(row, rng) if rng.random() < 0.5 else row for row in rows]
         top = "\n".join(header)
-        if top and rng.randrange(10) == 0:
+        if top and rng.randrange(3) == 0:
             top = broken_text(top, rng)
         return "\n".join([top, *hit] if top else hit), lines
 

@@ -15,7 +15,7 @@ from conftest import ROOT
 PACKAGE = ROOT / "src" / "shadowtime"
 
 FLOORS = [
-    ("types", "errors"),
+    ("types", "errors", "printable"),
     ("schedule", "workload", "cluster"),
     ("kernel",),
     ("policy",),

@@ -10,7 +10,8 @@ from shadowtime.errors import ClusterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_PAIR = re.compile(r"([A-Za-z_][\w.]*)\s*=\s*(\"[^\"]*\"|\S*)")
+# A key begins where no letter stands before it: without that a long word is tried from each letter.
+_PAIR = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\s*=\s*(\"[^\"]*\"|\S*)")
 _INCLUDE = re.compile(r"\s*include\s+(\S+)\s*", re.IGNORECASE)
 _DEEPEST = 8
 

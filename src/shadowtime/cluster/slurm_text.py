@@ -103,7 +103,7 @@ def count_gpus(gres: str) -> int:
     (6, 0, 1)
     """
     gpus = 0
-    for part in re.sub(r"\([^)]*\)", "", gres).split(","):
+    for part in re.sub(r"\([^()]*\)", "", gres).split(","):
         name, _, rest = part.strip().partition(":")
         if name.lower() != "gpu":
             continue

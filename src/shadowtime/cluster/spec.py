@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]*")
 _SCONTROL = re.compile(r"\s*NodeName=\S+ .*\b(CPUTot|CPUEfctv|CPUAlloc|Arch)=")
-_SLURM_CONF = re.compile(r"^\s*NodeName\s*=", re.IGNORECASE | re.MULTILINE)
+_SLURM_CONF = re.compile(r"^[ \t]*NodeName[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _HELP = "write pool:430, pool:1024,memory=1TB or the name of a TOML file"
 
 

@@ -34,6 +34,7 @@ from typing import Any
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
+from shadowtime.printable import shown
 
 SHAPES = ("pool", "hosts", "nodes")
 MAX_HOSTS = 100_000
@@ -62,7 +63,7 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
     """
     try:
         said = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise ClusterError(f"{path}: not TOML: {error}") from None
     head = said.pop("cluster", {})
     if not isinstance(head, dict):
@@ -75,10 +76,10 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
         raise ClusterError(f"{path}: write [[{given[0]}]] with double brackets, a table per group")
     shape = head.pop("shape", given[0])
     if shape not in SHAPES:
-        raise ClusterError(f"{path}: shape must be one of {', '.join(SHAPES)}, not {shape!r}")
+        raise ClusterError(f"{path}: shape must be one of {', '.join(SHAPES)}, not {shown(shape)}")
     unit = head.pop("memory_unit", 1024)
     if unit not in (1000, 1024) or isinstance(unit, float):
-        raise ClusterError(f"{path}: memory_unit must be 1024 or 1000, not {unit!r}")
+        raise ClusterError(f"{path}: memory_unit must be 1024 or 1000, not {shown(unit)}")
     name = head.pop("name", "")
     groups = [{_ALIAS.get(key, key): value for key, value in group.items()} for group in groups]
     resources = _resources(head.pop("resources", None), groups, path)
@@ -88,7 +89,7 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
     for number, group in enumerate(groups, 1):
         label = group.pop("name", None) or f"host{number}"
         if not isinstance(label, str) or label in kept:
-            raise ClusterError(f"{path}: group {label!r} needs a name of its own")
+            raise ClusterError(f"{path}: group {shown(label)} needs a name of its own")
         where = f"{path}: group {label}"
         count = _whole(group.pop("count", 1), f"{where}: count", 1, MAX_HOSTS)
         capacity = tuple(_amount(group.pop(key, 0), key, where, unit) for key in resources)
@@ -156,5 +157,7 @@ def _amount(value: object, key: str, where: str, unit: int) -> int:
 
 def _whole(value: object, what: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ClusterError(f"{what} must be a whole number from {low} to {high}, not {value!r}")
+        raise ClusterError(
+            f"{what} must be a whole number from {low} to {high}, not {shown(value)}"
+        )
     return value

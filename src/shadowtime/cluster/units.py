@@ -6,8 +6,11 @@ import re
 from fractions import Fraction
 
 from shadowtime.errors import ClusterError
+from shadowtime.printable import shown
 
-_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgtpe]?)(i?b)?\s*", re.IGNORECASE)
+_SIZE = re.compile(
+    r"\s*([0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\s*([kmgtpe]?)(i?b)?\s*", re.IGNORECASE
+)
 _POWER = {"k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
 MAX_KB = 1 << 53
 
@@ -28,7 +31,9 @@ def parse_memory(text: str, *, bare: str = "K", unit: int = 1024) -> int:
     """
     match = _SIZE.fullmatch(text)
     if not match:
-        raise ClusterError(f"{text!r} is not a memory size: write it like 64GB, 512MB or 1.5TB")
+        raise ClusterError(
+            f"{shown(text)} is not a memory size: write it like 64GB, 512MB or 1.5TB"
+        )
     number, letter, tail = match[1], match[2].lower(), (match[3] or "").lower()
     power = _POWER[letter] if letter else 0 if tail else _POWER[bare.lower()]
     size = Fraction(number) * Fraction(unit) ** (power - 1)

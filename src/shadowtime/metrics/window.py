@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_AMOUNT = re.compile(r"(\d+)\s*(s|m|h|d|w|j|jobs)?", re.IGNORECASE)
+_AMOUNT = re.compile(r"([0-9]{1,12})\s*(s|m|h|d|w|j|jobs)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)

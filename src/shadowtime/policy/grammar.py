@@ -13,8 +13,11 @@ import re
 from dataclasses import dataclass, field
 
 from shadowtime.errors import PolicyError
+from shadowtime.printable import shown
 
 TOKEN = re.compile(r"\s*([A-Za-z0-9_.+/:@\-]+|[(),=])")
+DEEPEST = 20
+"""Parts inside parts: no policy needs so many."""
 
 
 @dataclass(frozen=True)
@@ -28,20 +31,20 @@ class Call:
 def parse_call(text: str) -> Call:
     """Parse a whole policy text."""
     tokens = _tokens(text)
-    call, rest = _call(tokens, text)
-    if rest:
-        raise PolicyError(f"cannot read {rest[0]!r} behind the policy in {text!r}")
+    call, at = _call(tokens, 0, text, DEEPEST)
+    if at < len(tokens):
+        raise PolicyError(f"cannot read {tokens[at]!r} behind the policy in {shown(text)}")
     return call
 
 
 def _tokens(text: str) -> list[str]:
     tokens: list[str] = []
-    at = 0
-    while at < len(text.rstrip()):
+    at, end = 0, len(text.rstrip())
+    while at < end:
         found = TOKEN.match(text, at)
         if found is None:
             raise PolicyError(
-                f"cannot read the policy {text!r} from {text[at:]!r} on; "
+                f"cannot read the policy {shown(text)} from {shown(text[at:])} on; "
                 "write it as name(key=value, ...)"
             )
         tokens.append(found.group(1))
@@ -49,23 +52,28 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
-def _call(tokens: list[str], text: str) -> tuple[Call, list[str]]:
-    if not tokens or tokens[0] in "(),=":
-        raise PolicyError(f"a name is missing in the policy {text!r}: write name(key=value, ...)")
-    name, rest = tokens[0], tokens[1:]
-    if rest[:1] != ["("]:
-        return Call(name), rest
+def _call(tokens: list[str], at: int, text: str, depth: int) -> tuple[Call, int]:
+    """The call that begins at this token, and the place behind it."""
+    if depth == 0:
+        raise PolicyError(f"the policy {shown(text)} is nested more than {DEEPEST} deep")
+    if at == len(tokens) or tokens[at] in "(),=":
+        raise PolicyError(
+            f"a name is missing in the policy {shown(text)}: write name(key=value, ...)"
+        )
+    name, at = tokens[at], at + 1
+    if tokens[at : at + 1] != ["("]:
+        return Call(name), at
     arguments: dict[str, Call] = {}
-    rest = rest[1:]
-    while rest[:1] != [")"]:
-        if len(rest) < 3 or rest[1] != "=":
-            raise PolicyError(f"parameters of {name} must be key=value in the policy {text!r}")
-        key = rest[0].replace("-", "_")
+    at += 1
+    while tokens[at : at + 1] != [")"]:
+        if len(tokens) - at < 3 or tokens[at + 1] != "=":
+            raise PolicyError(f"parameters of {name} must be key=value in the policy {shown(text)}")
+        key = tokens[at].replace("-", "_")
         if key in arguments:
-            raise PolicyError(f"the parameter {key} is given twice in the policy {text!r}")
-        arguments[key], rest = _call(rest[2:], text)
-        if rest[:1] == [","]:
-            rest = rest[1:]
-        elif rest[:1] != [")"]:
-            raise PolicyError(f"a closing parenthesis is missing in the policy {text!r}")
-    return Call(name, arguments), rest[1:]
+            raise PolicyError(f"the parameter {key} is given twice in the policy {shown(text)}")
+        arguments[key], at = _call(tokens, at + 2, text, depth - 1)
+        if tokens[at : at + 1] == [","]:
+            at += 1
+        elif tokens[at : at + 1] != [")"]:
+            raise PolicyError(f"a closing parenthesis is missing in the policy {shown(text)}")
+    return Call(name, arguments), at + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import tomllib
 from collections.abc import Callable
 from dataclasses import fields
@@ -16,6 +17,7 @@ from shadowtime.policy.order import Custom
 from shadowtime.policy.part import SLOTS, show
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.values import near, part_from, with_settings
+from shadowtime.printable import shown
 
 
 def parse_policy(text: str) -> Any:
@@ -81,7 +83,7 @@ def from_toml(path: Path) -> Policy:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise PolicyError(f"{path}: no such policy file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (ValueError, RecursionError, OSError) as error:  # ValueError: not UTF-8, not TOML, ...
         raise PolicyError(f"{path}: not a readable TOML file: {error}") from None
     base = table.pop("base", None)
     if not isinstance(base, str):
@@ -106,7 +108,10 @@ def _toml_call(path: Path, key: str, value: Any) -> Call:
         )
     if isinstance(value, str):
         return parse_call(value)
-    return Call(show(value))
+    try:
+        return Call(show(value))
+    except ValueError:
+        raise PolicyError(f"{path}: {key} is {shown(value)}") from None
 
 
 def from_python(text: str) -> Any:
@@ -114,7 +119,7 @@ def from_python(text: str) -> Any:
     file, _, name = text.rpartition(":")
     path = Path(file)
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.exists() or spec is None or spec.loader is None:
+    if not os.path.exists(path) or spec is None or spec.loader is None:
         raise PolicyError(f"{path}: no such Python file")
     module = importlib.util.module_from_spec(spec)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from dataclasses import Field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,7 +54,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 def part_from(slot: str, call: Call) -> Part:
     """The part a text names for a slot; a number in ``reserve`` is a depth."""
-    if slot == "reserve" and call.name.isdigit():
+    if slot == "reserve" and re.fullmatch(r"[0-9]{1,9}", call.name):
         depth = int(call.name)
         return reserve.Depth(depth) if depth > 0 else reserve.Nobody()
     if call.name not in PARTS[slot]:

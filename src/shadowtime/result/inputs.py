@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import InputError
+from shadowtime.printable import shown
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
 if TYPE_CHECKING:
@@ -74,9 +75,11 @@ def read_jobs(folder: Path, *, header_lines: int | None = None, **known: Any) ->
     raw = read_swf(folder / TRACE)
     more = _read_columns(folder / COLUMNS, len(raw))
     demand = {
-        name.removeprefix(DEMAND): more.pop(name) for name in list(more) if name.startswith(DEMAND)
+        name.removeprefix(DEMAND): _whole(more.pop(name), name, folder)
+        for name in list(more)
+        if name.startswith(DEMAND)
     }
-    limit = more.pop("limit", raw["request"])
+    limit = _whole(more.pop("limit", raw["request"]), "limit", folder)
     start = np.where(raw["wait"] >= 0, raw["submit"] + raw["wait"], UNKNOWN)
     kept = {name: raw[name] for name in KEPT if bool((raw[name] != UNKNOWN).any())}
     same: dict[str, Any] = {name: raw[name] for name in SAME}
@@ -103,7 +106,11 @@ def _read_columns(path: Path, jobs: int) -> dict[str, AnyArray]:
         return {}
     from shadowtime.trace._bytes import load
 
-    names, *rows = csv.reader(io.StringIO(load(path).decode("utf-8")))
+    try:
+        names, *rows = csv.reader(io.StringIO(load(path).decode("utf-8")))
+    except (ValueError, csv.Error) as error:
+        why = f"is not a table ({error})"
+        raise InputError(why, path=str(path), hint="Write the folder again.") from None
     if len(rows) != jobs or any(len(row) != len(names) for row in rows):
         raise InputError(
             f"does not have {jobs:,} rows of {len(names)} columns, as {TRACE} beside it",
@@ -111,6 +118,16 @@ def _read_columns(path: Path, jobs: int) -> dict[str, AnyArray]:
             hint="Write the folder again.",
         )
     return {name: _numbers([row[i] for row in rows]) for i, name in enumerate(names)}
+
+
+def _whole(column: AnyArray, name: str, folder: Path) -> AnyArray:
+    if column.dtype.kind != "i":
+        raise InputError(
+            f"the column {shown(name)} holds something else than whole numbers",
+            path=str(folder / COLUMNS),
+            hint="Write the folder again.",
+        )
+    return column
 
 
 def _numbers(cells: list[str]) -> AnyArray:
@@ -124,7 +141,7 @@ def _numbers(cells: list[str]) -> AnyArray:
     for kind in (np.int64, np.float64):
         try:
             return np.array([kind(cell) for cell in cells])
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     return np.array(cells)
 
@@ -156,7 +173,7 @@ def read_cluster(folder: Path) -> Cluster:
         )
     except FileNotFoundError:
         raise InputError("no such file", path=str(path), hint="Write the folder again.") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"does not describe a machine ({error})", path=str(path), hint="Write the folder again."
         ) from None

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import os
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.errors import InputError, UsageError
+from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.result.inputs import TRACE, read_cluster, read_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from shadowtime.metrics import Window
     from shadowtime.report import Claim, PaperTable, PolicyRun, ReportInput
@@ -42,10 +44,15 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
     The schedules must hold the folder's own jobs. A folder of several results (a comparison over
     loads) is refused with the names of the folders inside it.
     """
-    from shadowtime.report import ReportInput
-
     root = Path(folder)
     content = _content(root)
+    with _understood(root / "result.json"):
+        return _folder(root, content, policies)
+
+
+def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Folder:
+    from shadowtime.report import ReportInput
+
     entries = _chosen(content["policies"], policies, root)
     said = content.get("report", {})
     window = _window(content.get("window", {}))
@@ -71,6 +78,20 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
     return Folder(root, content, result, window)
 
 
+@contextmanager
+def _understood(path: Path) -> Iterator[None]:
+    """JSON of another shape than ours is the file's fault, wherever it shows."""
+    try:
+        yield
+    except ShadowtimeError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        why = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(
+            f"is not a result of Shadowtime ({why})", path=str(path), hint=AGAIN
+        ) from None
+
+
 def _content(root: Path) -> dict[str, Any]:
     """result.json, if it is one of a single result with schedules."""
     path = root / "result.json"
@@ -78,7 +99,7 @@ def _content(root: Path) -> dict[str, Any]:
         content = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(_no_result(root)) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot be read ({error})", path=str(path), hint=AGAIN) from None
     try:
         entries, _ = content["policies"], content["trace"]["name"]
@@ -125,7 +146,7 @@ def _run(entry: Mapping[str, Any], workload: Workload, root: Path) -> PolicyRun:
 def _schedule(path: Path, workload: Workload) -> Schedule:
     from shadowtime.schedule import read
 
-    if not path.exists():
+    if not os.path.exists(path):  # unlike Path.exists, says no to any name that cannot be one
         raise InputError("the schedule is missing", path=str(path), hint=AGAIN)
     schedule = read(path)
     same = all(

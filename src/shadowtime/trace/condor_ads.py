@@ -56,9 +56,11 @@ def _json_ads(text: str) -> Iterator[Told]:
             return
         try:
             found, end = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
             where = getattr(error, "lineno", line)
-            yield where, f"this is not JSON: {getattr(error, 'msg', 'nested too deep')}"
+            deep = isinstance(error, RecursionError)
+            why = "nested too deep" if deep else getattr(error, "msg", error)
+            yield where, f"this is not JSON: {why}"
             again = _NEXT.search(text, at + 1)
             end = again.start() if again else len(text)
         else:

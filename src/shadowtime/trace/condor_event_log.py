@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace.condor_events import Clock, Event, split_events
-from shadowtime.trace.condor_history import HINT, resources_of, time_limit
+from shadowtime.trace.condor_history import HINT, resources_of, time_limit, whole
 from shadowtime.trace.condor_jobs import CondorJob, CondorJobs
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
@@ -178,9 +178,9 @@ def _note(job: _Open, event: Event) -> None:
         if allocated is not None:
             job.ad[resource] = allocated
     if event.number == IMAGE_SIZE:
-        size = re.search(r"(\d+)\s+-\s+ResidentSetSize", event.text)
-        told = int(size[1]) if size else event.attributes.get("residentsetsize", UNKNOWN)
-        job.used = max(job.used, int(told))
+        size = re.search(r"(?<!\d)([0-9]{1,15})[ \t]+-[ \t]+ResidentSetSize", event.text)
+        told = int(size[1]) if size else whole(event.attributes, "ResidentSetSize")
+        job.used = max(job.used, told)
     if event.number == TERMINATED and "requestcpus" in event.attributes:  # the JSON spelling
         job.ad.update(event.attributes)
 
@@ -192,6 +192,6 @@ def _status(event: Event) -> int:
         normally = event.attributes.get("terminatednormally") is True
         good = normally and event.attributes.get("returnvalue") in (0, None)
     else:
-        found = re.search(r"Normal termination \(return value (-?\d+)\)", event.text)
+        found = re.search(r"Normal termination \(return value (-?[0-9]{1,15})\)", event.text)
         good = found is not None and int(found[1]) == 0
     return STATUS_COMPLETED if good else STATUS_FAILED

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 _HEAD = re.compile(
-    r"(\d{3}) \((-?\d+)\.(-?\d+)\.(-?\d+)\) "
+    r"(\d{3}) \((-?\d{1,15})\.(-?\d{1,15})\.(-?\d{1,15})\) "
     r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\d\d/\d\d \d\d:\d\d:\d\d)"
     r"(?:\.\d+)?(Z|[-+]\d\d:?\d\d)? ?(.*)"
 )
@@ -128,7 +128,7 @@ def _table_row(event: Event, row: str, ends: list[int]) -> None:
     """A line such as ``   Memory (MB)          :        5     1000      1024``."""
     name = row.partition(":")[0].partition("(")[0].strip().lower()
     cells: list[int | None] = [None, None, None]
-    for found in re.finditer(r"(?<!\S)\d+(?:\.\d+)?(?!\S)", row):
+    for found in re.finditer(r"(?<!\S)[0-9]{1,15}(?:\.[0-9]+)?(?!\S)", row):
         nearest = min(range(3), key=lambda column: abs(ends[column] - found.end()))
         if abs(ends[nearest] - found.end()) <= 2 and found.start() > row.index(":"):
             cells[nearest] = int(float(found[0]) + 0.5)
@@ -158,5 +158,5 @@ def _json_events(text: str, clock: Clock) -> Iterator[Event | tuple[int, str]]:
             )
         except KeyError as missing:
             yield line, f"the event has no {missing}"
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             yield line, str(error)

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError
+from shadowtime.printable import shown
 from shadowtime.trace.condor_ads import Expression, split_ads
 from shadowtime.trace.condor_jobs import CondorJob, CondorJobs
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.raw import STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
+from shadowtime.workload.raw import MAX_AMOUNT, STATUS_CANCELLED, STATUS_COMPLETED, STATUS_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,8 +90,8 @@ def parse_condor_history(
 
 
 def _take(jobs: CondorJobs, line: int, ad: Mapping[str, Any], unlimited: int) -> None:
-    universe = _whole(ad, "JobUniverse")
-    status = _whole(ad, "JobStatus")
+    universe = whole(ad, "JobUniverse")
+    status = whole(ad, "JobStatus")
     if universe in OFF_THE_POOL:
         jobs.counts["not_on_the_pool_dropped"] += 1
         return
@@ -99,25 +100,25 @@ def _take(jobs: CondorJobs, line: int, ad: Mapping[str, Any], unlimited: int) ->
             raise ValueError("the job has no JobStatus: is this the output of condor_history?")
         jobs.counts["unfinished_dropped"] += 1
         return
-    hosts = max(_whole(ad, "MaxHosts"), 1)
+    hosts = max(whole(ad, "MaxHosts"), 1)
     start, end = _last_run(ad, status)
     request = time_limit(ad)
     jobs.counts["request_unlimited"] += request == UNKNOWN
-    jobs.counts["several_runs"] += _whole(ad, "NumJobStarts") > 1
+    jobs.counts["several_runs"] += whole(ad, "NumJobStarts") > 1
     job = CondorJob(
         cluster=_needed(ad, "ClusterId"),
         proc=_needed(ad, "ProcId"),
         schedd=_schedd(ad),
-        submit=_whole(ad, "QDate"),
+        submit=whole(ad, "QDate"),
         start=start,
         end=end,
         status=_status(ad, status),
-        procs=_times(_whole(ad, "CpusProvisioned"), hosts),
-        requested_procs=_times(_whole(ad, "RequestCpus"), hosts),
+        procs=_times(whole(ad, "CpusProvisioned"), hosts),
+        requested_procs=_times(whole(ad, "RequestCpus"), hosts),
         nodes=hosts,
         request=unlimited if request == UNKNOWN else request,
         memory=_times(_either(ad, "RequestMemory", "MemoryProvisioned"), hosts * 1024),
-        used_memory=_times(_whole(ad, "ResidentSetSize"), hosts),
+        used_memory=_times(whole(ad, "ResidentSetSize"), hosts),
         cpu_time=_cpu_time(ad),
         resources=resources_of(ad, hosts),
         user=str(ad.get("owner") or ad.get("user") or ""),
@@ -130,12 +131,12 @@ def _take(jobs: CondorJobs, line: int, ad: Mapping[str, Any], unlimited: int) ->
 def _last_run(ad: Mapping[str, Any], status: int) -> tuple[int, int]:
     """When the last run began, -1 if the job was not running when it left; and when it left."""
     start = _either(ad, "JobCurrentStartDate", "JobStartDate")
-    left = _whole(ad, "EnteredCurrentStatus")
+    left = whole(ad, "EnteredCurrentStatus")
     if status == REMOVED:
-        before = _whole(ad, "LastJobStatus")
+        before = whole(ad, "LastJobStatus")
         ran = before in RUNNING if before != UNKNOWN else start >= 0
         return (start, left) if ran else (UNKNOWN, left)
-    end = _whole(ad, "CompletionDate")
+    end = whole(ad, "CompletionDate")
     if end <= 0:
         end = left
     if start < 0 or end <= 0:
@@ -148,13 +149,13 @@ def _status(ad: Mapping[str, Any], status: int) -> int:
         return STATUS_CANCELLED
     if ad.get("exitbysignal") is True:
         return STATUS_FAILED
-    return STATUS_COMPLETED if _whole(ad, "ExitCode") in (0, UNKNOWN) else STATUS_FAILED
+    return STATUS_COMPLETED if whole(ad, "ExitCode") in (0, UNKNOWN) else STATUS_FAILED
 
 
 def time_limit(ad: Mapping[str, Any]) -> int:
     """Seconds that the job may run, -1 where nothing bounds it."""
     for attribute, seconds in TIME_LIMITS:
-        found = _whole(ad, attribute)
+        found = whole(ad, attribute)
         if found > 0:
             return found * seconds
     return UNKNOWN
@@ -179,13 +180,13 @@ def _schedd(ad: Mapping[str, Any]) -> str:
 
 
 def _cpu_time(ad: Mapping[str, Any]) -> int:
-    user, system = _whole(ad, "RemoteUserCpu"), _whole(ad, "RemoteSysCpu")
+    user, system = whole(ad, "RemoteUserCpu"), whole(ad, "RemoteSysCpu")
     return user + max(system, 0) if user >= 0 else UNKNOWN
 
 
 def _either(ad: Mapping[str, Any], first: str, second: str) -> int:
-    found = _whole(ad, first)
-    return found if found > 0 else _whole(ad, second)
+    found = whole(ad, first)
+    return found if found > 0 else whole(ad, second)
 
 
 def _times(amount: int, factor: int) -> int:
@@ -193,18 +194,21 @@ def _times(amount: int, factor: int) -> int:
 
 
 def _needed(ad: Mapping[str, Any], attribute: str) -> int:
-    found = _whole(ad, attribute)
+    found = whole(ad, attribute)
     if found == UNKNOWN:
         raise ValueError(f"the job has no {attribute}: is this the output of condor_history?")
     return found
 
 
-def _whole(ad: Mapping[str, Any], attribute: str) -> int:
+def whole(ad: Mapping[str, Any], attribute: str) -> int:
     """A whole number, rounded; -1 where there is none, or an expression, or less than nothing."""
     value = ad.get(attribute.lower())
     if value is None or isinstance(value, Expression | bool):
         return UNKNOWN
     try:
-        return max(int(float(value) + 0.5) if isinstance(value, float) else int(value), UNKNOWN)
+        number = int(value + 0.5) if isinstance(value, float) else int(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{attribute} must be a number, not {str(value)[:40]!r}") from None
+        raise ValueError(f"{attribute} must be a number, not {shown(value)}") from None
+    if number > MAX_AMOUNT:
+        raise ValueError(f"{attribute} is {shown(number)}, beyond {MAX_AMOUNT}")
+    return max(number, UNKNOWN)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError
+from shadowtime.printable import shown
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, MAX_PROCS, MAX_TIME, RawTrace
 
@@ -36,6 +37,9 @@ _HIGHEST = {
     "memory": MAX_AMOUNT,
     "used_memory": MAX_AMOUNT,
     "nodes": MAX_PROCS,
+    "cpu_time": MAX_AMOUNT,
+    "cluster": MAX_AMOUNT,
+    "proc": MAX_AMOUNT,
 }
 
 
@@ -67,10 +71,12 @@ class CondorJob:
     executable: str = ""
 
     def __post_init__(self) -> None:
-        for name, most in _HIGHEST.items():
-            value = getattr(self, name)
+        told = {name.replace("_", " "): getattr(self, name) for name in _HIGHEST}
+        bounds = dict(zip(told, _HIGHEST.values(), strict=True))
+        for name, value in {**self.resources, **told}.items():
+            most = bounds.get(name, MAX_AMOUNT)
             if value > most:
-                raise ValueError(f"the job's {name.replace('_', ' ')} is {value}, beyond {most}")
+                raise ValueError(f"the job's {name} is {shown(value)}, beyond {most}")
         if self.submit < 0:
             raise ValueError("the job has no submission time")
         if 0 <= self.start < self.submit:

@@ -12,9 +12,11 @@ from shadowtime.workload.raw import MAX_PROCS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ENTRY = re.compile(r"^[;\s]*([A-Za-z][A-Za-z0-9_]*)\s*:\s*(.*?)\s*$")
-_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
-_NAMED = re.compile(r"(\d+)\s+(\S+)")
+_ENTRY = re.compile(r"[;\s]*([A-Za-z][A-Za-z0-9_]*)\s*:(.*)", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+")
+_LONGEST = 15
+"""Digits of a number that may count something; more is no size of a machine."""
+_NAMED = re.compile(r"([0-9]{1,15})\s+(\S+)")
 
 KINDS = ("user", "group", "queue", "partition")
 """Columns whose numbers the header may name."""
@@ -29,7 +31,7 @@ def entries(header: Sequence[str]) -> list[tuple[str, str]]:
     [('maxprocs', '338 (batch)'), ('note', 'a'), ('note', 'b')]
     """
     found = (_ENTRY.match(line) for line in header)
-    return [(match[1].lower(), match[2]) for match in found if match]
+    return [(match[1].lower(), match[2].strip()) for match in found if match]
 
 
 def machine(header: Sequence[str]) -> dict[str, int]:
@@ -46,9 +48,10 @@ def machine(header: Sequence[str]) -> dict[str, int]:
     found = {}
     for key, name in (("maxprocs", "procs"), ("maxnodes", "nodes")):
         value = said.get(key, "")
-        numbers = [int(text.replace(",", "")) for text in _NUMBER.findall(value)]
-        if not numbers or value.startswith("-"):
+        words = [text.replace(",", "") for text in _NUMBER.findall(value)]
+        if not words or value.startswith("-") or max(map(len, words)) > _LONGEST:
             continue
+        numbers = [int(word) for word in words]
         number = sum(numbers) if value.startswith("(") else numbers[0]
         if 0 < number <= MAX_PROCS:
             found[name] = number

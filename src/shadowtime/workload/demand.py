@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,6 +30,8 @@ LOW, MEDIUM, HIGH = 500, 1000, 2000
 """MB/s per process. The paper's text gives the first two; the third is the next doubling."""
 
 SEED_STRIDE = 1_000_003
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def splitmix(values: Words) -> Words:
@@ -119,7 +122,7 @@ class Demands:
         name, *settings = (word.strip() for word in text.split(","))
         scenario: str | tuple[int, int, int] = name.upper()
         shares = name.split("/")
-        if len(shares) == 3 and all(share.isdigit() for share in shares):
+        if len(shares) == 3 and all(_NUMBER.fullmatch(share) for share in shares):
             scenario = (int(shares[0]), int(shares[1]), int(shares[2]))
         elif scenario not in SCENARIOS:
             raise UsageError(
@@ -128,7 +131,7 @@ class Demands:
         told: dict[str, int] = {}
         for word in settings:
             key, _, value = (part.strip() for part in word.partition("="))
-            if key not in ("seed", "high", "medium", "low") or not value.isdigit():
+            if key not in ("seed", "high", "medium", "low") or not _NUMBER.fullmatch(value):
                 raise UsageError(
                     f"{word!r} says nothing about demands: write seed=2, high=1750, medium=1000 or "
                     "low=500 (MB/s per process)"

@@ -1,0 +1,28 @@
+"""Whatever the bytes of any input file: a value, or one of our errors with a sentence."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+import pytest
+
+from fuzzing import Format, fuzz, must_be_clean
+
+MODULES = ("fuzz_formats", "fuzz_live_formats")
+"""Each has FORMATS; ``scripts/check fuzz`` runs the same ones for a million records."""
+
+RECORDS = 2_000
+
+
+def every_format() -> list[Format]:
+    there = [name for name in MODULES if importlib.util.find_spec(name)]
+    return [one for name in there for one in importlib.import_module(name).FORMATS]
+
+
+@pytest.mark.parametrize("one", every_format(), ids=lambda one: one.name)
+def test_broken_input_is_answered(one: Format) -> None:
+    """No exception but ours; and the breaker leaves something that can be read."""
+    tally = fuzz(one, records=RECORDS)
+    must_be_clean(tally)
+    assert tally.accepted > 0
