@@ -1,3 +1,79 @@
-"""Shadowtime: replay a cluster's job log under any backfilling policy, prove it, run it live."""
+"""Shadowtime: replay a cluster's job log under any backfilling policy, prove it, run it live.
+
+    import shadowtime as st
+
+    jobs = st.read("log.swf.gz")
+    run = st.simulate(jobs, "pool:256", "easy(reserve=4)")
+    found = st.compare(jobs, "pool:256", ["easy", "conservative"], shake=20)
+
+Names are loaded when they are first used, so that the import costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from shadowtime.api.inputs import demo, read
+    from shadowtime.api.results import Results, compare, load
+    from shadowtime.api.run import Run, simulate
+    from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
+    from shadowtime.policy import Policy
+    from shadowtime.policy import make_policy as policy
+    from shadowtime.schedule import Schedule
+    from shadowtime.workload import Workload
+
+_HOME = {
+    "Cluster": "shadowtime.cluster",
+    "Policy": "shadowtime.policy",
+    "Results": "shadowtime.api.results",
+    "Run": "shadowtime.api.run",
+    "Schedule": "shadowtime.schedule",
+    "Site": "shadowtime.cluster.site",
+    "Workload": "shadowtime.workload",
+    "compare": "shadowtime.api.results",
+    "demo": "shadowtime.api.inputs",
+    "load": "shadowtime.api.results",
+    "read": "shadowtime.api.inputs",
+    "simulate": "shadowtime.api.run",
+}
+"""Where each public name lives."""
+
+__all__ = [
+    "Cluster",
+    "Policy",
+    "Results",
+    "Run",
+    "Schedule",
+    "Site",
+    "Workload",
+    "compare",
+    "demo",
+    "load",
+    "policy",
+    "read",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "policy":  # the package, which can be called
+        return import_module("shadowtime.policy")
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_near(name)}")
+
+
+def _near(name: str) -> str:
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, __all__, n=2, cutoff=0.6)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

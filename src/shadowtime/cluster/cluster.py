@@ -10,7 +10,7 @@ from shadowtime.errors import ClusterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Shape = Literal["pool", "hosts", "nodes"]
+Shape = Literal["pool", "hosts", "nodes", "site"]
 
 
 @dataclass(frozen=True)

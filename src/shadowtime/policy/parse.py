@@ -14,7 +14,7 @@ from shadowtime.errors import PolicyError
 from shadowtime.policy.catalogue import catalogue
 from shadowtime.policy.grammar import Call, parse_call
 from shadowtime.policy.order import Custom
-from shadowtime.policy.part import SLOTS, show
+from shadowtime.policy.part import SLOTS, Part, show
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.values import near, part_from, with_settings
 from shadowtime.printable import shown
@@ -43,6 +43,54 @@ def parse_policy(text: str) -> Any:
         return from_python(text)
     call = parse_call(text)
     return build(call, name=" ".join(text.split()))
+
+
+def make_policy(text: Any, /, **parameters: Any) -> Any:
+    """A policy by name, with parameters where wanted.
+
+    Rules
+    -----
+    ``text`` is what ``--policy`` takes: a catalogue name, ``"easy(reserve=4)"``, a TOML file or
+    ``"my.py:name"``. ``parameters`` are slots or parameters of the policy's own parts; a value is
+    a plain value, a text such as ``"weighted(wait=0.1)"``, a part, or for ``order`` a function
+    ``priority(wait, estimate, procs)``.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> st.policy("easy", reserve=4).name
+    'easy(reserve=4)'
+    >>> st.policy("easi")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.PolicyError: unknown policy 'easi'. Did you mean easy...
+    """
+    if not isinstance(text, str):
+        name = str(getattr(text, "name", None) or getattr(text, "__name__", type(text).__name__))
+        made = as_policy(text, name=name)
+        return made.replace(**parameters) if parameters else made
+    values = dict(parameters)
+    parts: dict[str, Any] = {}
+    for key, value in parameters.items():
+        if key in SLOTS and isinstance(value, Part):
+            parts[key] = values.pop(key)
+        elif key == "order" and callable(value):
+            parts[key] = Custom(values.pop(key))
+    written = ", ".join(f"{key}={show(value)}" for key, value in values.items())
+    base = text.rstrip()
+    if written:
+        base = f"{base[:-1]}, {written})" if base.endswith(")") else f"{base}({written})"
+    made = parse_policy(base)
+    if not parts:
+        return made
+    names = ", ".join(f"{slot}={_part_name(part)}" for slot, part in parts.items())
+    name = f"{made.name[:-1]}, {names})" if made.name.endswith(")") else f"{made.name}({names})"
+    return made.replace(name=name, **parts)
+
+
+def _part_name(part: Any) -> str:
+    function = getattr(part, "function", None)
+    return str(getattr(function, "__name__", part))
 
 
 def build(call: Call, *, name: str) -> Policy:

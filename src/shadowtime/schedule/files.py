@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.schedule import parquet
@@ -29,18 +29,19 @@ def attempts_path(path: Path | str) -> Path:
     return schedule.with_name(f"{schedule.stem}.attempts{schedule.suffix}")
 
 
-def write(schedule: Schedule, path: Path | str) -> None:
+def write(schedule: Schedule, path: Path | str, *, more: Mapping[str, Any] | None = None) -> None:
     """Write a schedule as CSV or, by its ending, as Parquet.
 
     The attempts of preempted jobs go to ``OUT.attempts.csv``. That file is written only where
     there are attempts, or where an older one lies there that would be taken for this schedule's.
+    ``more`` holds further columns for Parquet (user, partition, ...); the CSV has its own set.
     """
     target = Path(path)
     beside = attempts_path(target)
     with_attempts = len(schedule.attempts) > 0 or beside.exists()
     try:
         if _is_parquet(target):
-            parquet.write_schedule(schedule, target)
+            parquet.write_schedule(schedule, target, more=more)
             if with_attempts:
                 parquet.write_attempts(schedule.attempts, beside)
             return

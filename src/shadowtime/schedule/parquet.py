@@ -21,7 +21,7 @@ from shadowtime.schedule.columns import (
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from shadowtime.schedule.schedule import Attempts, Schedule
@@ -39,8 +39,13 @@ def _pyarrow(purpose: str) -> Any:
     return pyarrow
 
 
-def write_schedule(schedule: Schedule, path: Path) -> None:
-    """Write a schedule as Parquet; unknown values are -1 as in the CSV, reasons are names."""
+def write_schedule(
+    schedule: Schedule, path: Path, *, more: Mapping[str, Any] | None = None
+) -> None:
+    """Write a schedule as Parquet; unknown values are -1 as in the CSV, reasons are names.
+
+    ``more`` holds further columns by name, which readers of schedules pass over.
+    """
     arrow = _pyarrow("write Parquet files")
     columns: dict[str, Any] = {}
     for name in present(schedule):
@@ -52,6 +57,7 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
             columns[name] = arrow.array(np.where(column >= NO_LIMIT, UNKNOWN, column))
         else:
             columns[name] = arrow.array(column)
+    columns |= {name: arrow.array(values) for name, values in (more or {}).items()}
     about = {"policy": schedule.policy, "claims": schedule.claims, "counters": schedule.counters}
     metadata = {METADATA: json.dumps(about, default=dict).encode()}
     arrow.parquet.write_table(arrow.table(columns, metadata=metadata), path)

@@ -75,6 +75,9 @@ class Schedule:
     def __len__(self) -> int:
         return len(self.job_id)
 
+    def __repr__(self) -> str:
+        return f"Schedule({self.policy or 'unnamed'}: {len(self):,} jobs)"
+
     @property
     def wait(self) -> Ints:
         """Seconds from submission to the (last) start."""

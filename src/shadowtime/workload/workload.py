@@ -104,6 +104,10 @@ class Workload:
     def __len__(self) -> int:
         return len(self.job_id)
 
+    def __repr__(self) -> str:
+        days = (int(self.submit[-1]) - int(self.submit[0])) / 86_400 if len(self) else 0.0
+        return f"Workload({self.name}: {len(self):,} jobs over {days:.3g} days)"
+
     @property
     def procs(self) -> Ints:
         """Processors of each job: the first resource."""

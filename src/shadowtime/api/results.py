@@ -1,0 +1,215 @@
+"""Several runs side by side: what ``compare`` returns and ``load`` reads again."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.api.inputs import as_cluster, as_jobs, as_window, fitted
+from shadowtime.api.run import SHOWN, Run
+from shadowtime.api.tables import html_table, to_arrow, to_frame
+from shadowtime.errors import UsageError
+from shadowtime.policy import make_policy
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from shadowtime.api.picture import Picture
+    from shadowtime.report import ReportInput
+    from shadowtime.study import Comparison
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Results:
+    """Runs of several policies over one log; the first is the baseline.
+
+    ``comparison`` holds the paired differences over shaken or resampled copies where they were
+    made; it is None for results read from a folder.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> jobs = st.Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    >>> found = st.compare(jobs, "pool:4", ["fcfs", "easy"])
+    >>> found["easy"].metrics["wait_mean_s"] < found["fcfs"].metrics["wait_mean_s"]
+    True
+    """
+
+    runs: tuple[Run, ...]
+    result: ReportInput
+    comparison: Comparison | None = None
+
+    def __getitem__(self, policy: str | int) -> Run:
+        if isinstance(policy, int):
+            return self.runs[policy]
+        for run in self.runs:
+            if run.name == policy:
+                return run
+        names = ", ".join(run.name for run in self.runs)
+        raise UsageError(f"there is no run of {policy!r} here: there are {names}")
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def _columns(self) -> dict[str, Any]:
+        names = list(dict.fromkeys(name for run in self.runs for name in run.metrics))
+        columns: dict[str, Any] = {"policy": [run.name for run in self.runs]}
+        return columns | {name: [run.metrics.get(name) for run in self.runs] for name in names}
+
+    def to_frame(self) -> Any:
+        """A row per policy, a column per metric (pandas, or polars)."""
+        return to_frame(self._columns())
+
+    def to_arrow(self) -> Any:
+        """A row per policy, a column per metric, as an Arrow table."""
+        return to_arrow(self._columns())
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a result folder; ``st.load`` reads it."""
+        if self.comparison is None:
+            return save(self.runs, folder, result=self.result)
+        from shadowtime.result.comparison import as_report, write_comparison
+        from shadowtime.result.write import as_object
+
+        found = self.comparison
+        reports = [
+            as_report(found, setting, title=setting.workload.name, command="")
+            for setting in found.settings
+        ]
+        content = as_object(reports[0], found.window, **found.as_dict())
+        write_comparison(content, found, reports, str(folder))
+        return Path(folder)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the web page that shows all of them."""
+        from shadowtime.result.pages import write_results
+
+        return write_results(self.result, self.runs[0].window, report=Path(path))[0]
+
+    def plot(self) -> Picture:
+        """Queue and utilisation over time, all policies together."""
+        from shadowtime.api.picture import draw
+
+        return draw("over-time", self.result)
+
+    def __repr__(self) -> str:
+        names = ", ".join(run.name for run in self.runs)
+        return f"Results({names} on {self.result.workload.name})"
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        from shadowtime.report.terminal import comparison_table
+
+        console = Console(width=120, no_color=True, record=True, file=io.StringIO())
+        console.print(comparison_table(self.result.runs))
+        return console.export_text().rstrip()
+
+    def _repr_html_(self) -> str:
+        from shadowtime.report.metadata import describe
+        from shadowtime.report.numbers import number
+
+        rows = [
+            (describe(name).heading, *(number(run.metrics.get(name)) for run in self.runs))
+            for name in SHOWN
+            if any(name in run.metrics for run in self.runs)
+        ]
+        headings = ("metric", *(run.name for run in self.runs))
+        return html_table(headings, rows, self.result.title)
+
+
+def compare(
+    jobs: Any,
+    cluster: Any = None,
+    policies: Sequence[Any] = ("easy", "conservative"),
+    *,
+    shake: int = 0,
+    resample: int = 0,
+    seed: int = 1,
+    loads: Sequence[Any] = (),
+    window: Any = None,
+    threads: int | None = None,
+) -> Results:
+    """Run a log under several policies; the first is the baseline.
+
+    Rules
+    -----
+    ``shake`` and ``resample`` copies of the log, the same for every policy, give paired
+    differences with intervals (``found.comparison``). ``loads`` are factors (1.2) or
+    ``"offered=0.9"``; the runs of the results are those of the first.
+    """
+    from shadowtime.result.comparison import as_report
+    from shadowtime.study import Load
+    from shadowtime.study import compare as run_all
+
+    workload = as_jobs(jobs)
+    machine = as_cluster(cluster, workload)
+    chosen = [make_policy(each) for each in policies]
+    scored = as_window(window)
+    wanted = [each if isinstance(each, Load) else Load.parse(str(each)) for each in loads]
+    found = run_all(
+        fitted(workload, machine),
+        machine,
+        chosen,
+        loads=wanted or [Load()],
+        shake=shake,
+        resample=resample,
+        seed=seed,
+        window=scored,
+        threads=threads,
+    )
+    first = found.settings[0]
+    runs = tuple(
+        Run(
+            policy=each,
+            workload=first.workload,
+            cluster=machine,
+            schedule=cell.schedule,
+            window=scored,
+        )
+        for each, cell in zip(chosen, first.cells, strict=True)
+    )
+    result = as_report(found, first, title=first.workload.name, command="")
+    return Results(runs=runs, result=result, comparison=found)
+
+
+def load(folder: str | os.PathLike[str]) -> Results:
+    """Read a result folder that ``save`` or ``-o`` wrote."""
+    from shadowtime.result.read import read_folder
+
+    found = read_folder(str(folder))
+    runs = tuple(
+        Run(
+            policy=_Named(run.name, dict(run.parameters)),
+            workload=found.result.workload,
+            cluster=found.result.cluster,
+            schedule=run.schedule,
+            window=found.window,
+        )
+        for run in found.result.runs
+    )
+    return Results(runs=runs, result=found.result)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A policy of which a folder keeps the name and the parameters."""
+
+    name: str
+    parameters: dict[str, Any]
+
+
+def save(
+    runs: Sequence[Run], folder: str | os.PathLike[str], *, result: ReportInput | None = None
+) -> Path:
+    """Write the result folder of some runs over one log."""
+    from shadowtime.result.write import as_object, write_folder
+
+    whole = result or runs[0].as_report(*runs[1:])
+    return write_folder(as_object(whole, runs[0].window), whole, str(folder))

@@ -1,0 +1,193 @@
+"""One policy's run over a log: schedule, metrics, proof, tables and pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.api.inputs import as_cluster, as_jobs, as_window, fitted
+from shadowtime.api.tables import columns_of, html_table, to_arrow, to_frame
+from shadowtime.policy import make_policy
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from shadowtime.api.picture import Picture
+    from shadowtime.cluster import Cluster
+    from shadowtime.metrics import Window
+    from shadowtime.report import Explanation, PolicyRun, ReportInput
+    from shadowtime.schedule import Schedule
+    from shadowtime.schedule.check import Report
+    from shadowtime.workload import Workload
+
+SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
+"""Metrics of a short description."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Run:
+    """What a policy made of a log.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> jobs = st.Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    >>> run = st.simulate(jobs, "pool:4", "easy")
+    >>> run
+    Run(easy on workload: 3 jobs, mean wait 2.67 s)
+    >>> run.metrics["wait_mean_s"], run.check().ok
+    (2.6666666666666665, True)
+    """
+
+    policy: Any
+    workload: Workload
+    cluster: Cluster
+    schedule: Schedule
+    window: Window
+
+    @property
+    def name(self) -> str:
+        """The policy's name."""
+        return str(getattr(self.policy, "name", None) or type(self.policy).__name__)
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """Every metric by name (docs/reference/metrics)."""
+        from shadowtime.metrics import measure
+
+        return measure(self.schedule, self.workload, self.cluster, window=self.window)
+
+    def check(self, *, claims: Any = None) -> Report:
+        """Prove the schedule: capacity, limits, promises and what else the policy claims."""
+        from shadowtime.schedule.check import check
+
+        return check(self.schedule, self.workload, self.cluster, claims=claims)
+
+    def explain(self, job: int) -> Explanation:
+        """Why a job, by its id, started when it did."""
+        from shadowtime.report import explain
+
+        return explain(self.workload, self.schedule, job)
+
+    def to_arrow(self) -> Any:
+        """One row per job as an Arrow table (needs the extra ``parquet``)."""
+        return to_arrow(self._columns())
+
+    def to_frame(self) -> Any:
+        """One row per job as a data frame of pandas, or of polars where that is installed."""
+        return to_frame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return columns_of(self.workload, self.schedule, policy=self.name)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the schedule as CSV or, by its ending, as Parquet with the log's columns."""
+        from pathlib import Path
+
+        from shadowtime.schedule import write
+
+        log = {name: self._columns()[name] for name in ("run", "user", "partition", "policy")}
+        write(self.schedule, Path(path), more=log)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a result folder, which ``load``, ``report`` and ``explain`` read."""
+        from shadowtime.api.results import save
+
+        return save([self], folder)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the web page of this run."""
+        from pathlib import Path
+
+        from shadowtime.result.pages import write_results
+
+        return write_results(self.as_report(), self.window, report=Path(path))[0]
+
+    def plot(self) -> Picture:
+        """Queue and utilisation over time (needs the extra ``figures``)."""
+        from shadowtime.api.picture import draw
+
+        return draw("over-time", self.as_report())
+
+    def gantt(self) -> Picture:
+        """The schedule as a Gantt chart (needs the extra ``figures``)."""
+        from shadowtime.api.picture import draw
+
+        return draw("gantt", self.as_report())
+
+    def as_report(self, *others: Run) -> ReportInput:
+        """This run, and others beside it, as a report shows them."""
+        from shadowtime.report import ReportInput
+        from shadowtime.result.write import versions
+
+        names = ", ".join(run.name for run in (self, *others))
+        return ReportInput(
+            title=f"{names} on {self.workload.name}",
+            workload=self.workload,
+            cluster=self.cluster,
+            runs=tuple(run.as_policy_run() for run in (self, *others)),
+            window=str(self.window),
+            versions=versions(),
+        )
+
+    def as_policy_run(self) -> PolicyRun:
+        """The run record of reports and result folders."""
+        from shadowtime.report import PolicyRun
+
+        return PolicyRun(
+            name=self.name,
+            schedule=self.schedule,
+            parameters=dict(getattr(self.policy, "parameters", {})),
+            metrics=self.metrics,
+        )
+
+    def __repr__(self) -> str:
+        from shadowtime.report.numbers import number
+
+        wait = number(self.metrics.get("wait_mean_s"))
+        jobs = f"{len(self.workload):,} jobs"
+        return f"Run({self.name} on {self.workload.name}: {jobs}, mean wait {wait} s)"
+
+    def _repr_html_(self) -> str:
+        from shadowtime.report.metadata import describe
+        from shadowtime.report.numbers import number
+
+        rows = [
+            (describe(name).heading, number(self.metrics[name]))
+            for name in SHOWN
+            if name in self.metrics
+        ]
+        return html_table(("metric", self.name), rows, f"{self.name} on {self.workload.name}")
+
+
+def simulate(jobs: Any, cluster: Any = None, policy: Any = "easy", *, window: Any = None) -> Run:
+    """Run a log through a policy on a machine.
+
+    Rules
+    -----
+    ``jobs`` is a workload or a path to a log; ``cluster`` a Cluster, what ``--cluster`` takes, or
+    left out (the log's header says); ``policy`` a Policy, what ``--policy`` takes, or an object
+    with ``decide``. Jobs that fit nowhere are dropped and counted in ``run.workload.cleaning``.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> jobs = st.Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    >>> st.simulate(jobs, st.Cluster.pool(4), st.policy("easy")).schedule.start.tolist()
+    [0, 9, 2]
+    """
+    from shadowtime.engine import simulate
+
+    workload = as_jobs(jobs)
+    machine = as_cluster(cluster, workload)
+    chosen = make_policy(policy)
+    workload = fitted(workload, machine)
+    return Run(
+        policy=chosen,
+        workload=workload,
+        cluster=machine,
+        schedule=simulate(workload, machine, chosen),
+        window=as_window(window),
+    )

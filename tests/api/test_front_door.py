@@ -1,0 +1,161 @@
+"""``import shadowtime as st``: light, complete, and forgiving about how things are written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shadowtime as st
+from shadowtime.errors import InputError, PolicyError, ShadowtimeError, UsageError
+
+
+def jobs() -> st.Workload:
+    return st.Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1], user=[0, 1, 0])
+
+
+def test_the_import_is_light() -> None:
+    """Importing the package loads no numeric library."""
+    code = (
+        "import sys, shadowtime as st\n"
+        "heavy = [name for name in ('numpy', 'numba', 'rich', 'pandas') if name in sys.modules]\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_numba_waits_for_the_first_simulation() -> None:
+    """Policies, clusters and workloads are values: making them does not load the compiler."""
+    code = (
+        "import sys, shadowtime as st\n"
+        "st.policy('easy', reserve=4); st.Cluster.pool(8)\n"
+        "st.Workload.build(submit=[0], run=[1], procs=[1])\n"
+        "sys.exit('numba' if 'numba' in sys.modules else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_exists() -> None:
+    """Whatever ``dir(st)`` offers can be had."""
+    for name in st.__all__:
+        assert getattr(st, name) is not None
+
+
+def test_a_wrong_name_suggests_the_right_one() -> None:
+    """A slip is answered with near names."""
+    with pytest.raises(AttributeError, match="did you mean simulate"):
+        st.simulat  # noqa: B018
+
+
+def test_texts_work_wherever_values_do() -> None:
+    """A machine and a policy can be values or texts; the schedules are the same."""
+    by_value = st.simulate(jobs(), st.Cluster.pool(4), st.policy("easy", reserve=2))
+    by_text = st.simulate(jobs(), "pool:4", "easy(reserve=2)")
+    by_number = st.simulate(jobs(), 4, "easy(reserve=2)")
+    assert by_value.schedule.start.tolist() == by_text.schedule.start.tolist() == [0, 9, 2]
+    assert by_number.schedule.start.tolist() == [0, 9, 2]
+    assert by_value.name == by_text.name == "easy(reserve=2)"
+
+
+def test_policies_take_parameters_parts_and_functions() -> None:
+    """Keyword parameters mean what the text means; an order may be a function."""
+    from shadowtime.policy.reserve import Depth
+
+    assert st.policy("easy(reserve=4)", order="lxf").parameters["order"] == "lxf"
+    assert st.policy("easy", reserve=Depth(3)).parameters["reserve"] == "3"
+
+    def longest(wait: float, estimate: float, procs: float) -> float:
+        return estimate
+
+    own = st.policy("easy", order=longest)
+    assert own.name == "easy(order=longest)"
+    assert st.simulate(jobs(), 4, own).check().ok
+
+
+def test_wrong_words_raise_our_errors() -> None:
+    """A misspelt policy, parameter, machine or file is one of our errors with a hint."""
+    with pytest.raises(PolicyError, match="easy"):
+        st.policy("easi")
+    with pytest.raises(PolicyError, match="reserve"):
+        st.policy("easy", reserv=4)
+    with pytest.raises(ShadowtimeError, match="pool:430"):
+        st.simulate(jobs(), "pol:4", "easy")
+    with pytest.raises(InputError):
+        st.read("no-such-file.swf")
+    with pytest.raises(UsageError, match="job log"):
+        st.simulate(3, 4, "easy")
+
+
+def test_a_run_is_measured_proved_and_explained() -> None:
+    """A run gives its metrics, its proof and the story of a job."""
+    run = st.simulate(jobs(), 4, "easy")
+    assert run.metrics["wait_mean_s"] == pytest.approx(8 / 3)
+    assert run.check().ok
+    assert str(run.explain(3)).startswith("Job 3")
+    assert repr(run) == "Run(easy on workload: 3 jobs, mean wait 2.67 s)"
+    assert "<table>" in run._repr_html_()
+
+
+def test_names_in_html_are_escaped() -> None:
+    """A policy's name cannot inject markup into a notebook."""
+    run = st.simulate(jobs(), 4, st.policy("easy").replace(name="<b>x</b>"))
+    assert "<b>" not in run._repr_html_()
+
+
+def test_frames_carry_the_columns_people_group_by() -> None:
+    """A frame and an Arrow table have user, run, partition and policy beside the schedule."""
+    pytest.importorskip("pandas")
+    run = st.simulate(jobs().replace(names={"user": ("ada", "bob")}), 4, "easy")
+    frame = run.to_frame()
+    assert frame["user"].tolist() == ["ada", "bob", "ada"]
+    assert {"run", "partition", "policy", "wait", "reason"} <= set(frame.columns)
+    assert frame["wait"].tolist() == [0, 8, 0]
+    arrow = pytest.importorskip("pyarrow")
+    assert isinstance(run.to_arrow(), arrow.Table)
+
+
+def test_parquet_files_have_the_log_columns_and_read_back(tmp_path: Path) -> None:
+    """A Parquet schedule carries user, run, partition and policy, and is still a schedule."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    run = st.simulate(jobs(), 4, "easy")
+    run.write(tmp_path / "out.parquet")
+    assert {"user", "run", "partition", "policy"} <= set(
+        parquet.read_table(tmp_path / "out.parquet").column_names
+    )
+    from shadowtime.schedule import read
+
+    assert read(tmp_path / "out.parquet").start.tolist() == [0, 9, 2]
+
+
+def test_results_save_load_and_report(tmp_path: Path) -> None:
+    """What compare finds can be saved, loaded and turned into a page."""
+    found = st.compare(jobs(), "pool:4", ["easy", "conservative"], shake=2)
+    assert found["easy"].metrics["wait_mean_s"] > 0
+    assert "easy" in str(found) and "conservative" in str(found)
+    assert found.comparison is not None and found.comparison.replicas.count == 2
+    found.save(tmp_path / "out")
+    again = st.load(tmp_path / "out")
+    assert [run.name for run in again] == ["easy", "conservative"]
+    assert again[0].schedule.start.tolist() == found[0].schedule.start.tolist()
+    page = again.report(tmp_path / "out.html")
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_comparisons_become_frames() -> None:
+    """A row per policy, a column per metric."""
+    pytest.importorskip("pandas")
+    frame = st.compare(jobs(), "pool:4", ["easy", "fcfs"]).to_frame()
+    assert frame["policy"].tolist() == ["easy", "fcfs"]
+    assert "bsld_mean" in frame.columns
+
+
+def test_pictures_show_themselves(tmp_path: Path) -> None:
+    """A Gantt chart is inline SVG in a notebook and a file elsewhere."""
+    pytest.importorskip("matplotlib")
+    picture = st.simulate(jobs(), 4, "easy").gantt()
+    assert "<svg" in picture._repr_svg_()
+    assert picture.save(tmp_path / "gantt.svg").stat().st_size > 1000
