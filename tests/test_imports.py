@@ -15,7 +15,7 @@ from conftest import ROOT
 PACKAGE = ROOT / "src" / "shadowtime"
 
 FLOORS = [
-    ("types", "errors", "printable"),
+    ("types", "errors", "plain", "printable", "private"),
     ("schedule", "workload", "cluster"),
     ("kernel",),
     ("policy",),

@@ -10,7 +10,7 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.once import Memory, Note
-from shadowtime.errors import ClusterError, InputError, UsageError
+from shadowtime.errors import ClusterError
 from shadowtime.live.guard import IN_VAIN, guard
 from shadowtime.live.loop import Loop, described
 from shadowtime.live.port import PortError, Running, Start, State, Stop, Waiting
@@ -247,17 +247,6 @@ def test_the_guard_stops_nobody_in_vain() -> None:
     found = guard(both, seen, seen.replace(running=(young, beside)))
     assert found.allowed == ()
     assert [outcome.why for outcome in found.refused if outcome.decision.job == "3"] == [IN_VAIN]
-
-
-def test_a_broken_state_file_is_never_an_empty_memory(tmp_path: Path) -> None:
-    """It is refused with the way out; a second loop on one file is refused too."""
-    path = tmp_path / "state.json"
-    path.write_text("{")
-    with pytest.raises(InputError, match="Move it away"):
-        StateFile(path).load()
-    store = StateFile(tmp_path / "other.json")
-    with store.locked(), pytest.raises(UsageError, match="another loop"), store.locked():
-        pass
 
 
 def test_another_policy_keeps_what_was_learned_and_forgets_the_promises() -> None:

@@ -108,6 +108,7 @@ def run_loop(
     from shadowtime.live.condor.client import Pool
     from shadowtime.live.condor.jobs import Reading
     from shadowtime.live.condor.port import CondorPort
+    from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
     from shadowtime.live.loop import Loop, Pace
     from shadowtime.live.record import Recorder
     from shadowtime.live.store import InMemory, StateFile
@@ -127,11 +128,14 @@ def run_loop(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda sign, frame: stopped.append(sign))
     with contextlib.ExitStack() as stack:
+        notify = notifier()
+        beat = Heartbeat(path=None, clock=SystemClock(), notify=notify)
         store: Any = InMemory()
         if act or state_file:
             path = Path(state_file) if state_file else default_state_file(schedd)
             path.parent.mkdir(parents=True, exist_ok=True)
-            store = StateFile(path)
+            store = StateFile(path, tell=tell)
+            beat.path = heartbeat_of(path)
             stack.enter_context(store.locked())
         loop = Loop(
             port=port,
@@ -142,14 +146,19 @@ def run_loop(
             act=act,
             pace=Pace(every=every, slowest=max(2.0, every)),
             tell=tell,
-            record=Recorder(Path(record), policy=policy, shape=shape) if record else None,
+            record=(
+                Recorder(Path(record), policy=policy, shape=shape, tell=tell) if record else None
+            ),
+            beat=beat,
         )
+        notify("READY=1")
         tell(f"{chosen.name}, {'acting' if act else 'shadow mode: touching nothing'}")
         with compile_notice("the policy's pass", "half a minute"):
             if once:
                 loop.step()
             else:
                 loop.run(until_idle=until_idle, stopped=lambda: bool(stopped))
+        notify("STOPPING=1")
     if until_idle or once or stopped:
         counts = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
         print(f"done: {counts or 'nothing to do'}", file=sys.stderr)

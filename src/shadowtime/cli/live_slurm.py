@@ -85,6 +85,7 @@ def run_loop(
 
     from shadowtime.cli.compiling import compile_notice
     from shadowtime.engine.once.decide import refuse
+    from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
     from shadowtime.live.loop import Pace
     from shadowtime.live.slurm import drive
     from shadowtime.live.store import InMemory, StateFile
@@ -103,10 +104,13 @@ def run_loop(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda sign, frame: stopped.append(sign))
     with contextlib.ExitStack() as stack:
+        notify = notifier()
+        beat = Heartbeat(path=None, clock=port.clock, notify=notify)
         if act or state_file:
             path = Path(state_file or drive.default_state_file(port.view.partition))
             path.parent.mkdir(parents=True, exist_ok=True)
-            store: Any = StateFile(path)
+            store: Any = StateFile(path, tell=tell)
+            beat.path = heartbeat_of(path)
             stack.enter_context(store.locked())
         else:
             store = InMemory()
@@ -119,11 +123,14 @@ def run_loop(
             pace=Pace(every=every, slowest=max(2.0, every)),
             tell=tell,
             record=Path(record) if record else None,
+            beat=beat,
         )
+        notify("READY=1")
         how = "acting" if act else "shadow mode: touching nothing"
         tell(f"{chosen.name} on partition {port.view.partition}, {how}")
         with compile_notice("the policy's pass", "half a minute"):
             loop.run(until_idle=until_idle, stopped=lambda: bool(stopped))
+        notify("STOPPING=1")
     if until_idle or stopped:
         counts = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
         print(f"done: {counts or 'nothing to do'}", file=sys.stderr)

@@ -9,6 +9,7 @@ from shadowtime.cli import live_options as live
 
 @click.command("setup")
 @click.option("--print", "show_only", is_flag=True, help="Show every change, make none.")
+@click.option("--unit", is_flag=True, help="Print a systemd unit for the loop, change nothing.")
 @click.option("--undo", "undo_it", is_flag=True, help="Put everything back as it was.")
 @click.option(
     "--slurm-conf-dir",
@@ -26,7 +27,12 @@ from shadowtime.cli import live_options as live
     help="A user id that may release jobs besides root and SlurmUser.",
 )
 def command(
-    show_only: bool, undo_it: bool, folder: str | None, partition: str, master: tuple[int, ...]
+    show_only: bool,
+    unit: bool,
+    undo_it: bool,
+    folder: str | None,
+    partition: str,
+    master: tuple[int, ...],
 ) -> None:
     """Hold every job of a partition at a gate until the loop lets it through.
 
@@ -36,11 +42,16 @@ def command(
     \b
     shadowtime live slurm setup --print
     shadowtime live slurm setup
+    shadowtime live slurm setup --unit
     shadowtime live slurm setup --undo
     """
     from shadowtime.cli.slurm_folder import slurm_folder
     from shadowtime.live.slurm import setup
+    from shadowtime.live.slurm.unit import unit_text
 
+    if unit:
+        print(unit_text(), end="")
+        return
     where = slurm_folder(folder or "", conf_lost=undo_it)
     if undo_it:
         changes = setup.plan_undo(where)

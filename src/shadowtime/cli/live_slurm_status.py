@@ -48,7 +48,9 @@ def look(
     from pathlib import Path
 
     from shadowtime.cli.compiling import compile_notice
+    from shadowtime.cli.console import note
     from shadowtime.errors import UsageError
+    from shadowtime.live.heartbeat import heartbeat_of, read_beat
     from shadowtime.live.slurm import drive
     from shadowtime.live.store import StateFile
     from shadowtime.live.view import status_of
@@ -56,7 +58,7 @@ def look(
 
     port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
     path = Path(state_file or drive.default_state_file(port.view.partition))
-    kept = StateFile(path).load()
+    kept = StateFile(path, tell=note).load()
     if policy is None and not kept.policy:
         raise UsageError(f"no loop has left its memory in {path}: name a policy with --policy")
     chosen = parse_policy(policy or kept.policy)
@@ -72,7 +74,18 @@ def look(
             kept,
             shape=shape or drive.shape_for(chosen),
             left_alone=port.sorted.left_alone,
+            beat=read_beat(heartbeat_of(path)),
         )
+
+
+def _life(found: Status) -> str:
+    """When the loop last looked and what it is waiting for."""
+    from shadowtime.report.numbers import span
+
+    if found.beat is None:
+        return "no loop has left a sign of life beside this state file"
+    ago = span(max(0, found.now - round(found.beat.looked)))
+    return f"the loop last looked {ago} ago, waiting for {found.beat.waiting_for}"
 
 
 def _show(found: Status) -> None:
@@ -96,7 +109,7 @@ def _show(found: Status) -> None:
             span(max(0, row.eta.earliest - found.now)),
             span(max(0, row.eta.latest - found.now)),
         )
-    parts: list[Any] = [head, table]
+    parts: list[Any] = [head, Text(_life(found)), table]
     if len(found.waiting) > 50:
         parts.append(Text(f"... and {len(found.waiting) - 50} more"))
     parts += [Text(f"{job} is left alone: {why}") for job, why in found.left_alone.items()]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.engine.once import Decided, Memory, decide
 from shadowtime.errors import ShadowtimeError
 from shadowtime.live.guard import guard
+from shadowtime.live.heartbeat import awaited
 from shadowtime.live.placing import placed
 from shadowtime.live.port import Outcome, PortError, Start
 
@@ -118,6 +119,8 @@ class Loop:
     record: Callable[[State, Memory, Decided, tuple[Decision, ...]], None] | None = None
     bell: Bell | None = None
     """Tells of news between two looks."""
+    beat: Callable[[str], None] = lambda waiting_for: None
+    """Called after every look, also one that failed, with what the loop is waiting for."""
 
     def __post_init__(self) -> None:
         self._kept = self.store.load()
@@ -186,10 +189,12 @@ class Loop:
                 self._count("errors")
                 self._again = True
                 self.tell(f"waiting for {self.port.name}: {error}")
+                self.beat(f"{self.port.name}: {error}")
             else:
                 errors, waited_out = 0, ShadowtimeError
                 quiet = 0 if step.news(last) else quiet + 1
                 last = step.outcomes
+                self.beat(awaited(step.state, self._kept.memory))
                 after(step)
                 if until_idle and step.idle:
                     return

@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from shadowtime import plain, private
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.once import Memory, decide
-from shadowtime.errors import InputError
+from shadowtime.errors import ClusterError, InputError
 from shadowtime.live.placing import placed
 from shadowtime.live.port import Ended, Running, Start, State, Stop, Waiting
-from shadowtime.types import Reason
+from shadowtime.types import MAX_SPAN, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from shadowtime.engine.once import Decided
     from shadowtime.engine.once.decide import Shape
-    from shadowtime.live.port import Decision
+    from shadowtime.live.port import Decision, Place
     from shadowtime.policy import Policy
+
+SHAPES = ("pool", "hosts", "nodes")
 
 
 class Recorder:
-    """Appends every pass to a file, a JSON object a line."""
+    """Appends every pass to a file of its owner, a JSON object a line.
 
-    def __init__(self, path: Path, *, policy: str, shape: str) -> None:
-        self.path, self.policy, self.shape = path, policy, shape
+    A recording is for later: one that cannot be written is reported, once, and the loop goes on.
+    Passes that are not recorded are counted in ``lost``; a line is there as a whole or not at all.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        policy: str,
+        shape: str,
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.path, self.policy, self.shape, self.tell = path, policy, shape, tell
+        self.lost = 0
+        self._why = ""
 
     def __call__(
         self, state: State, memory: Memory, decided: Decided, decisions: tuple[Decision, ...]
@@ -39,8 +55,19 @@ class Recorder:
             "memory": memory.to_json(),
             "decisions": [decision_to_json(decision) for decision in decisions],
         }
-        with self.path.open("a") as file:
-            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        raw = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        try:
+            private.append_whole(self.path, raw)
+        except OSError as error:
+            self.lost += 1
+            why = error.strerror or str(error)
+            if why != self._why:
+                self.tell(f"the recording {self.path} cannot be written ({why}): going on without")
+            self._why = why
+            return
+        if self._why:
+            self.tell(f"the recording {self.path} goes on; {self.lost} passes are missing in it")
+            self._why = ""
 
 
 @dataclass(frozen=True)
@@ -60,22 +87,38 @@ class Pass:
 
 
 def read_passes(path: Path) -> Iterator[Pass]:
-    """The passes of a recording, in order."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    """The passes of a recording, in order; InputError names a line that is none."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
+    with file:
         for number, line in enumerate(file, 1):
             try:
-                values = json.loads(line)
-                yield Pass(
-                    policy=values["policy"],
-                    shape=values["shape"],
-                    state=state_from_json(values["state"]),
-                    memory=Memory.from_json(values["memory"]),
-                    decisions=tuple(decision_from_json(d) for d in values["decisions"]),
-                )
-            except (ValueError, KeyError, TypeError) as error:
+                yield _pass(plain.load(line))
+            except (InputError, ClusterError) as error:
                 raise InputError(
-                    f"no recorded pass ({error!r})", path=str(path), line=number
+                    f"no recorded pass: {error}",
+                    path=str(path),
+                    line=number,
+                    hint="Delete the line: every other pass is whole without it.",
                 ) from None
+
+
+def _pass(values: Mapping[str, Any]) -> Pass:
+    shape = plain.entry(values, "shape")
+    if shape not in SHAPES:
+        raise InputError(f"shape must be one of {', '.join(SHAPES)}")
+    return Pass(
+        policy=plain.text(plain.entry(values, "policy"), "policy"),
+        shape=shape,
+        state=state_from_json(plain.mapping(plain.entry(values, "state"), "state")),
+        memory=Memory.from_json(plain.mapping(plain.entry(values, "memory"), "memory")),
+        decisions=tuple(
+            decision_from_json(plain.mapping(told, "a decision"))
+            for told in plain.items(plain.entry(values, "decisions"), "decisions")
+        ),
+    )
 
 
 def state_to_json(state: State) -> dict[str, Any]:
@@ -105,28 +148,101 @@ def state_from_json(values: Mapping[str, Any]) -> State:
     >>> state_from_json(json.loads(json.dumps(state_to_json(state)))) == state
     True
     """
-    machine = values["cluster"]
-    return State(
-        now=values["now"],
-        cluster=Cluster(
-            shape="nodes",
-            name=machine["name"],
-            resources=tuple(machine["resources"]),
-            hosts=tuple(Host(name, tuple(capacity)) for name, capacity in machine["hosts"]),
-            options=machine["options"],
+    machine = plain.mapping(plain.entry(values, "cluster"), "cluster")
+    cluster = Cluster(
+        shape="nodes",
+        name=plain.text(plain.entry(machine, "name"), "the cluster's name"),
+        resources=plain.texts(plain.entry(machine, "resources"), "resources"),
+        hosts=tuple(
+            Host(name, capacity)
+            for name, capacity in plain.pairs(plain.entry(machine, "hosts"), "hosts", _amounts)
         ),
-        waiting=tuple(Waiting(**_tuples(job)) for job in values["waiting"]),
-        running=tuple(Running(**_tuples(job)) for job in values["running"]),
-        ended=tuple(Ended(**job) for job in values["ended"]),
+        options=_options(plain.mapping(plain.entry(machine, "options"), "options")),
+    )
+    names = [host.name for host in cluster.hosts]
+    if len(set(names)) != len(names):
+        raise InputError("a host is named twice")
+    state = State(
+        now=plain.whole(plain.entry(values, "now"), "now", low=0),
+        cluster=cluster,
+        waiting=_jobs(Waiting, values, "waiting", cluster),
+        running=_jobs(Running, values, "running", cluster),
+        ended=_jobs(Ended, values, "ended", cluster),
+    )
+    jobs = [job.id for job in state.waiting] + [run.id for run in state.running]
+    if len(set(jobs)) != len(jobs):
+        raise InputError("a job is there twice")
+    return state
+
+
+def _amounts(value: Any, name: str) -> tuple[int, ...]:
+    return plain.wholes(value, name, low=0)
+
+
+def _options(values: dict[str, Any]) -> dict[str, Any]:
+    """What the machine says besides: which resource jobs slow each other down by."""
+    contention = plain.mapping(values.get("contention", {}), "contention")
+    plain.texts(contention.get("shared", []), "contention")
+    return values
+
+
+def _place(value: Any, name: str) -> Place:
+    return plain.pairs(value, name, lambda count, of: plain.whole(count, of, low=0))
+
+
+FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
+    "id": plain.text,
+    "user": plain.text,
+    "tag": plain.text,
+    "submit": lambda value, name: plain.whole(value, name, low=-1),
+    "start": lambda value, name: plain.whole(value, name, low=-1),
+    "end": lambda value, name: plain.whole(value, name, low=-1),
+    "request": lambda value, name: plain.whole(value, name, low=0, high=MAX_SPAN),
+    "need": _amounts,
+    "nodes": lambda value, name: plain.whole(value, name, low=0, high=MAX_SPAN),
+    "chunk": lambda value, name: plain.whole(value, name, low=1, high=MAX_SPAN),
+    "only": plain.texts,
+    "place": _place,
+    "held": lambda value, name: plain.pairs(value, name, _amounts),
+    "alone": plain.flag,
+    "ours": plain.flag,
+    "settled": plain.flag,
+    "bandwidth": plain.number,
+}
+"""What every field of a job must be."""
+
+Job = TypeVar("Job", Waiting, Running, Ended)
+
+
+def _jobs(
+    kind: type[Job], values: Mapping[str, Any], name: str, cluster: Cluster
+) -> tuple[Job, ...]:
+    return tuple(
+        _job(kind, plain.mapping(told, "a job"), cluster)
+        for told in plain.items(plain.entry(values, name), name)
     )
 
 
-def _tuples(job: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: _tuple(value) for key, value in job.items()}
+def _job(kind: type[Job], told: Mapping[str, Any], cluster: Cluster) -> Job:
+    """A job whose every field is what it must be, and whose amounts are the cluster's resources."""
+    named = [slot.name for slot in fields(kind)]
+    plain.known(told, named, "a job")
+    given = {name: FIELDS[name](value, name) for name, value in told.items()}
+    try:
+        job: Job = kind(**given)
+    except TypeError as error:
+        raise InputError(f"a job is not whole ({error})") from None
+    width = len(cluster.resources)
+    amounts = [*(_needs(job)), *(held for _, held in getattr(job, "held", ()))]
+    if any(len(amount) != width for amount in amounts):
+        raise InputError(f"job {job.id} must give an amount for each of {width} resources")
+    if any(need[0] < 1 for need in _needs(job)):
+        raise InputError(f"job {job.id} needs at least one processor")
+    return job
 
 
-def _tuple(value: Any) -> Any:
-    return tuple(_tuple(entry) for entry in value) if isinstance(value, list) else value
+def _needs(job: Waiting | Running | Ended) -> list[tuple[int, ...]]:
+    return [] if isinstance(job, Ended) else [job.need]
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:
@@ -146,12 +262,15 @@ def decision_to_json(decision: Decision) -> dict[str, Any]:
 def decision_from_json(values: Mapping[str, Any]) -> Decision:
     """The decision that :func:`decision_to_json` wrote."""
     if "stop" in values:
-        return Stop(job=values["stop"])
+        return Stop(job=plain.text(values["stop"], "stop"))
+    reason = plain.text(plain.entry(values, "reason"), "reason").upper()
+    if reason not in Reason.__members__:
+        raise InputError(f"a start has no reason {reason[:40]!r}")
     return Start(
-        job=values["start"],
-        place=_tuple(values["place"]),
-        reason=Reason[values["reason"].upper()],
-        limit=values["limit"],
-        alone=values.get("alone", False),
-        bandwidth=values.get("bandwidth", 0),
+        job=plain.text(plain.entry(values, "start"), "start"),
+        place=_place(plain.entry(values, "place"), "place"),
+        reason=Reason[reason],
+        limit=plain.whole(plain.entry(values, "limit"), "limit"),
+        alone=plain.flag(values.get("alone", False), "alone"),
+        bandwidth=plain.whole(values.get("bandwidth", 0), "bandwidth"),
     )

@@ -1,4 +1,8 @@
-"""The state file: what the loop remembers between two runs of it, replaced whole or not at all."""
+"""The state file: what the loop remembers between two runs of it, replaced whole or not at all.
+
+The scheduler's own state is the truth, and the file only explains it. So a file that is damaged or
+cannot be written never stops the cluster: the loop says so and goes on with what it has.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,17 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from shadowtime import plain, private
 from shadowtime.engine.once import Memory
 from shadowtime.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 VERSION = 1
+LARGEST_FILE = 1 << 28
+"""Bytes: a hundred times the state of ten thousand waiting jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,50 +67,57 @@ class InMemory:
 
 
 class StateFile:
-    """A store in one JSON file.
+    """A store in one JSON file, for its owner alone, beside the one before it.
+
+    Rules
+    -----
+    A file that cannot be read is reported and set aside as NAME.broken, and the previous one
+    (NAME.previous) is taken; failing that too, an empty memory. A file that cannot be written is
+    reported once, and once more when it can be written again; meanwhile the loop remembers by
+    itself.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = StateFile(Path(folder) / "live.json")
+    ...     store = StateFile(Path(folder) / "live.json", tell=print)
+    ...     store.save(Kept(policy="fcfs"))
     ...     store.save(Kept(policy="easy"))
-    ...     store.load().policy
-    'easy'
+    ...     _ = store.path.write_text("{")
+    ...     StateFile(store.path).load().policy
+    'fcfs'
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, tell: Callable[[str], None] = lambda line: None) -> None:
+        self.path, self.tell = path, tell
+        self.previous = path.with_name(f"{path.name}.previous")
+        self.broken = path.with_name(f"{path.name}.broken")
+        self.trouble = ""
+        """Why the state is not on disk now; empty if it is."""
         self._last = b""
+        self._set_aside = False
 
     def load(self) -> Kept:
-        """The saved state; an unreadable file is an error, never an empty memory."""
-        try:
-            raw = self.path.read_bytes()
-        except FileNotFoundError:
-            return Kept()
-        except OSError as error:
-            raise UsageError(f"the state file {self.path} cannot be read: {error}") from None
-        try:
-            values = json.loads(raw)
-            if values["version"] != VERSION:
-                raise ValueError(f"version {values['version']}, not {VERSION}")
-            return Kept(
-                policy=str(values["policy"]),
-                memory=Memory.from_json(values["memory"]),
-                intents=dict(values["intents"]),
-                counters={str(k): int(v) for k, v in values["counters"].items()},
-            )
-        except (ValueError, KeyError, TypeError, InputError) as error:
-            raise InputError(
-                f"this is no state file of a live loop ({error})",
-                path=str(self.path),
-                hint="Move it away to begin with an empty memory.",
-            ) from None
+        """The saved state, else the one before, else an empty memory; changes no file."""
+        for path, otherwise in (
+            (self.path, f"going on with the state before it, {self.previous.name}"),
+            (self.previous, "going on with an empty memory: promises and predictions are lost"),
+        ):
+            try:
+                return _kept(_read(path))
+            except FileNotFoundError:
+                if path == self.path and not self.previous.exists():
+                    return Kept()  # the first run
+                self.tell(f"there is no state file {path}: {otherwise}")
+            except (OSError, InputError) as error:
+                self._set_aside = self._set_aside or path == self.path
+                why = error.strerror if isinstance(error, OSError) else error
+                self.tell(f"the state file {path} cannot be read ({why}): {otherwise}")
+        return Kept()
 
     def save(self, kept: Kept) -> None:
-        """Write beside, flush to disk, then rename: a crash leaves the old file or the new one."""
+        """Replace the file as a whole; what cannot be written is reported, not raised."""
         values = {
             "version": VERSION,
             "policy": kept.policy,
@@ -114,33 +128,71 @@ class StateFile:
         raw = json.dumps(values, separators=(",", ":")).encode()
         if raw == self._last:
             return
-        beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            with beside.open("wb") as file:
-                file.write(raw)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, self.path)
+            if self._set_aside:
+                os.replace(self.path, self.broken)
+                self._set_aside = False
+            private.replace_whole(self.path, raw, keep=self.previous)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                beside.unlink()
-            raise UsageError(f"the state file {self.path} cannot be written: {error}") from None
-        self._last = raw
+            why = error.strerror or str(error)
+            if why != self.trouble:
+                self.tell(
+                    f"the state file {self.path} cannot be written ({why}): going on without it; "
+                    "a restart now would begin with an older memory"
+                )
+            self.trouble = why
+            return
+        if self.trouble:
+            self.tell(f"the state file {self.path} is written again")
+        self.trouble, self._last = "", raw
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Let one loop at a time use the file."""
-        import fcntl
-
+        """Let one loop at a time use the file; its folder must be there and writable."""
         lock = self.path.with_name(f"{self.path.name}.lock")
-        try:
-            with lock.open("w") as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise UsageError(
-                        f"another loop uses {self.path}: stop it, or give --state another file"
-                    ) from None
-                yield
-        except OSError as error:
-            raise UsageError(f"the lock {lock} cannot be made: {error}") from None
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(private.locked(lock))
+            except BlockingIOError:
+                raise UsageError(
+                    f"another loop uses {self.path}: stop it, or give --state another file"
+                ) from None
+            except OSError as error:
+                raise UsageError(f"the lock {lock} cannot be made: {error.strerror}") from None
+            yield
+
+
+def _read(path: Path) -> bytes:
+    handle = private.open_plain(path, os.O_RDONLY)
+    with os.fdopen(handle, "rb") as file:
+        raw = file.read(LARGEST_FILE + 1)
+    if len(raw) > LARGEST_FILE:
+        raise InputError(f"it has more than {LARGEST_FILE} bytes")
+    return raw
+
+
+def _kept(raw: bytes) -> Kept:
+    """The state in a file; InputError where it is not one."""
+    values = plain.load(raw)
+    version = plain.whole(plain.entry(values, "version"), "version")
+    if version != VERSION:
+        raise InputError(f"it has version {version}, not {VERSION}")
+    intents = plain.mapping(plain.entry(values, "intents"), "intents")
+    counters = plain.mapping(plain.entry(values, "counters"), "counters")
+    return Kept(
+        policy=plain.text(plain.entry(values, "policy"), "policy"),
+        memory=Memory.from_json(plain.mapping(plain.entry(values, "memory"), "memory")),
+        intents={plain.text(job, "a job"): _intent(told, job) for job, told in intents.items()},
+        counters={plain.text(k, "a counter"): plain.whole(v, k) for k, v in counters.items()},
+    )
+
+
+def _intent(told: Any, job: str) -> dict[str, Any]:
+    """A decision on its way, as the loop writes it; what it holds besides stays as it is."""
+    name = f"the intent of job {job}"
+    values = plain.mapping(told, name)
+    if plain.entry(values, "kind") not in ("start", "stop"):
+        raise InputError(f"{name} must be to start or to stop")
+    plain.whole(plain.entry(values, "at"), name)
+    plain.pairs(values.get("place", []), name)
+    return values

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.engine.once.decide import Shape
+    from shadowtime.live.heartbeat import Beat
     from shadowtime.live.port import State
     from shadowtime.live.store import Kept
     from shadowtime.policy import Policy
@@ -44,6 +45,8 @@ class Status:
     waiting: tuple[Row, ...]
     left_alone: Mapping[str, str] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
+    beat: Beat | None = None
+    """The loop's last sign of life, None where no loop has left one."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -57,6 +60,7 @@ def status_of(
     *,
     shape: Shape = "pool",
     left_alone: Mapping[str, str] | None = None,
+    beat: Beat | None = None,
 ) -> Status:
     """What there is to say about a state; the waiting in order of their predicted starts."""
     etas = predict(policy, state, kept.memory, shape=shape) if state.waiting else {}
@@ -84,4 +88,5 @@ def status_of(
         ),
         left_alone={**(left_alone or {}), **never},
         counters=dict(kept.counters),
+        beat=beat,
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shadowtime import plain
 from shadowtime.errors import InputError
+from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,8 +57,8 @@ class Memory:
     head: str = ""
     """The blocked head of the last pass, and its shadow time."""
     shadow: int = -1
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """What passes on nodes remember besides; plain JSON values."""
+    extra: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What passes on nodes remember besides: whole numbers by name."""
 
     def to_json(self) -> dict[str, Any]:
         """The memory as plain values for a state file."""
@@ -71,15 +73,41 @@ class Memory:
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Memory:
-        """The memory that :meth:`to_json` wrote."""
-        try:
-            return Memory(
-                now=int(values["now"]),
-                jobs={str(job): Note(*map(int, note)) for job, note in values["jobs"].items()},
-                users={str(u): History(*map(int, known)) for u, known in values["users"].items()},
-                head=str(values["head"]),
-                shadow=int(values["shadow"]),
-                extra=dict(values.get("extra", {})),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"a memory that cannot be read: {error!r}") from None
+        """The memory that :meth:`to_json` wrote; InputError names the first value that is wrong."""
+        return Memory(
+            now=plain.whole(plain.entry(values, "now"), "now", low=-1),
+            jobs={
+                plain.text(job, "a job"): _note(told, f"the note of job {job}")
+                for job, told in plain.mapping(plain.entry(values, "jobs"), "jobs").items()
+            },
+            users={
+                plain.text(user, "a user"): _history(told, f"the history of user {user}")
+                for user, told in plain.mapping(plain.entry(values, "users"), "users").items()
+            },
+            head=plain.text(plain.entry(values, "head"), "head"),
+            shadow=plain.whole(plain.entry(values, "shadow"), "shadow"),
+            extra={
+                name: {
+                    plain.text(key, name): plain.whole(known, name)
+                    for key, known in plain.mapping(told, name).items()
+                }
+                for name, told in plain.mapping(values.get("extra", {}), "extra").items()
+            },
+        )
+
+
+def _note(told: Any, name: str) -> Note:
+    found = plain.wholes(told, name, low=-1)
+    if not 1 <= len(found) <= len(Note._fields):
+        raise InputError(f"{name} must have 1 to {len(Note._fields)} numbers, not {len(found)}")
+    note = Note(*found)
+    if max(note.estimate, note.initial, note.kills) > MAX_SPAN:
+        raise InputError(f"{name} expects a run of more than {MAX_SPAN} seconds")
+    return note
+
+
+def _history(told: Any, name: str) -> History:
+    found = plain.wholes(told, name, low=-1, high=MAX_SPAN)
+    if len(found) > len(History._fields):
+        raise InputError(f"{name} must have at most {len(History._fields)} numbers")
+    return History(*found)

@@ -59,13 +59,16 @@ def make_loop(
     pace: Pace | None = None,
     tell: Callable[[str], None] = lambda line: None,
     record: Path | None = None,
+    beat: Callable[[str], None] = lambda waiting_for: None,
 ) -> Loop:
     """A loop over a port; to act takes SlurmUser or root."""
     if act:
         refuse_strangers(port.run)
     shape = shape or shape_for(policy)
     suit(port, policy)
-    recorder = Recorder(record, policy=described(policy), shape=shape) if record else None
+    recorder = (
+        Recorder(record, policy=described(policy), shape=shape, tell=tell) if record else None
+    )
     loop = Loop(
         port=port,
         policy=policy,
@@ -77,6 +80,7 @@ def make_loop(
         tell=tell,
         record=recorder,
         bell=bell_of(port.run),
+        beat=beat,
     )
     attach(port, loop)
     return loop

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.live.slurm.gate import MARK, SITE, gate_script
 
@@ -139,9 +140,5 @@ def _write(path: Path, text: str) -> None:
     """Replace a file, keeping its owner and mode."""
     like = path if path.exists() else path.parent / "slurm.conf"
     known = like.stat()
-    beside = path.with_name(f".{path.name}.new")
-    beside.write_text(text)
-    beside.chmod(known.st_mode & 0o777)
-    if os.geteuid() == 0:
-        os.chown(beside, known.st_uid, known.st_gid)
-    os.replace(beside, path)
+    owner = (known.st_uid, known.st_gid) if os.geteuid() == 0 else None
+    private.replace_whole(path, text.encode(), mode=known.st_mode & 0o777, owner=owner)

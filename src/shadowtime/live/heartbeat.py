@@ -1,0 +1,148 @@
+"""Signs of life: a file that says when the loop last looked, and systemd's watchdog.
+
+A loop that hangs looks like a loop that has nothing to do. The heartbeat tells the two apart: it
+lies beside the state file, is written at every look whatever its outcome, and says what the loop
+is waiting for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from shadowtime import plain, private
+from shadowtime.errors import InputError
+from shadowtime.types import MAX_SPAN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from shadowtime.engine.once import Memory, State
+    from shadowtime.live.clock import Clock
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beat:
+    """One sign of life."""
+
+    looked: float
+    """When the loop last looked, in seconds since 1970."""
+    waiting_for: str
+    pid: int
+
+
+def heartbeat_of(state: Path) -> Path:
+    """The heartbeat beside a state file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> str(heartbeat_of(Path("/var/lib/shadowtime/slurm-batch.json")))
+    '/var/lib/shadowtime/slurm-batch.json.heartbeat'
+    """
+    return state.with_name(f"{state.name}.heartbeat")
+
+
+@dataclass(kw_only=True)
+class Heartbeat:
+    """Writes signs of life: call it after every look with what the loop is waiting for.
+
+    Rules
+    -----
+    ``path`` None: no file. ``notify`` is how systemd is told. A beat that cannot be written is not
+    worth a word: the next one follows, and the state file reports the disk.
+    """
+
+    path: Path | None
+    clock: Clock
+    notify: Callable[[str], None]
+
+    def __call__(self, waiting_for: str) -> None:
+        beat = Beat(looked=self.clock.now(), waiting_for=waiting_for, pid=os.getpid())
+        self.notify(f"WATCHDOG=1\nSTATUS=waiting for {waiting_for}")
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                raw = json.dumps(asdict(beat)).encode()
+                private.replace_whole(self.path, raw, flush=False)
+
+
+def awaited(state: State, memory: Memory) -> str:
+    """What a loop that has just looked is waiting for, in words.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.engine.once import Memory, State, Waiting
+    >>> one = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
+    >>> awaited(State(now=9, cluster=one), Memory())
+    'jobs'
+    >>> wide = Waiting(id="7", submit=3, need=(4,), request=60)
+    >>> state = State(now=9, cluster=one, waiting=(wide,))
+    >>> awaited(state, Memory(head="7", shadow=69))
+    'room for job 7 at the head of 1 waiting, expected in 60 s'
+    """
+    waits = {job.id for job in state.waiting}
+    if state.closed:
+        return f"a node that can be used, with {len(waits)} jobs waiting"
+    if not waits:
+        return "jobs"
+    if memory.head not in waits:
+        return f"room for {len(waits)} waiting jobs"
+    expected = memory.shadow - state.now
+    when = f", expected in {expected} s" if 0 < expected < MAX_SPAN else ""
+    return f"room for job {memory.head} at the head of {len(waits)} waiting{when}"
+
+
+def read_beat(path: Path) -> Beat | None:
+    """The last sign of life; None where there is none that can be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> read_beat(Path("/nowhere/heartbeat"))
+    """
+    try:
+        handle = private.open_plain(path, os.O_RDONLY)
+        with os.fdopen(handle, "rb") as file:
+            values = plain.load(file.read(1 << 16))
+        return Beat(
+            looked=plain.number(plain.entry(values, "looked"), "looked"),
+            waiting_for=plain.text(plain.entry(values, "waiting_for"), "waiting_for"),
+            pid=plain.whole(plain.entry(values, "pid"), "pid"),
+        )
+    except (OSError, InputError):
+        return None
+
+
+def notifier(environment: Mapping[str, str] = os.environ) -> Callable[[str], None]:
+    """How to tell systemd something: over the socket in NOTIFY_SOCKET, or not at all without one.
+
+    Rules
+    -----
+    ``READY=1`` once the loop runs, ``WATCHDOG=1`` at every look (the unit's WatchdogSec restarts a
+    loop that stops sending it), ``STATUS=`` for `systemctl status`, ``STOPPING=1`` at the end. A
+    name that begins with @ lies in Linux's abstract namespace. Never raises and never waits.
+
+    Examples
+    --------
+    >>> notifier({})("READY=1")
+    """
+    where = environment.get("NOTIFY_SOCKET", "")
+    if not where.startswith(("/", "@")):
+        return lambda message: None
+    address = f"\0{where[1:]}" if where.startswith("@") else where
+
+    def tell(message: str) -> None:
+        with (
+            contextlib.suppress(OSError),
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as one,
+        ):
+            one.setblocking(False)
+            one.sendto(message.encode(), address)
+
+    return tell

@@ -1,0 +1,49 @@
+"""The loop as a service: a systemd unit that restarts it when it ends, or hangs."""
+
+from __future__ import annotations
+
+WATCHDOG = 180
+"""Seconds without a look after which systemd restarts the loop. Longer than the longest pause after
+errors (a minute), a handful of commands that each time out, and compiling a pass."""
+
+UNIT = """\
+# /etc/systemd/system/shadowtime-slurm.service
+[Unit]
+Description=Shadowtime drives Slurm
+After=slurmctld.service
+Wants=slurmctld.service
+
+[Service]
+Type=notify
+User={user}
+UMask=0077
+StateDirectory=shadowtime
+CacheDirectory=shadowtime
+Environment=SHADOWTIME_CACHE=%C/shadowtime
+ExecStart={program} live slurm --policy {policy} --apply
+WatchdogSec={watchdog}
+Restart=always
+RestartSec=2
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def unit_text(
+    *,
+    policy: str = "easy",
+    program: str = "/opt/shadowtime/bin/shadowtime",
+    user: str = "slurm",
+) -> str:
+    """The unit, with a state and a cache folder that its user can write.
+
+    SlurmUser often has no home, so compiled passes would have no place without a CacheDirectory,
+    and every restart would compile them again.
+
+    Examples
+    --------
+    >>> "CacheDirectory=shadowtime" in unit_text()
+    True
+    """
+    return UNIT.format(user=user, program=program, policy=policy, watchdog=WATCHDOG)

@@ -1,0 +1,163 @@
+"""Files of one user in folders that others share: no symbolic link followed, no name guessed.
+
+Whoever may write to a folder can put a symbolic link, a FIFO or a device where a program is about
+to write. So every file is opened without following a link in its last part and must be a plain
+file; temporary names are random and made with O_EXCL; what is written is for its owner alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import stat
+import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OWNER_ONLY = 0o600
+
+
+def open_plain(path: Path, flags: int, mode: int = OWNER_ONLY) -> int:
+    """A descriptor of a plain file; OSError for a link, a FIFO, a device or a folder.
+
+    Never blocks: a FIFO without a reader or a writer is refused as one, not waited for.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> open_plain(Path("/dev/null"), os.O_RDONLY)
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno 22] not a plain file: '/dev/null'
+    """
+    made = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    if not stat.S_ISREG(os.fstat(made).st_mode):
+        os.close(made)
+        raise OSError(22, "not a plain file", str(path))
+    return made
+
+
+def replace_whole(
+    path: Path,
+    raw: bytes,
+    *,
+    mode: int = OWNER_ONLY,
+    keep: Path | None = None,
+    owner: tuple[int, int] | None = None,
+    flush: bool = True,
+) -> None:
+    """Write beside, flush to disk, rename: a crash leaves the old file or the new one, never half.
+
+    With ``keep`` the old file stays there under that name. The folder is flushed too: without that
+    a power failure may undo the rename. ``flush=False`` is for what a reboot may lose.
+    ``owner`` is a user and a group, for those who may give files away.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file, last = Path(folder) / "state", Path(folder) / "last"
+    ...     replace_whole(file, b"1", keep=last)
+    ...     replace_whole(file, b"2", keep=last)
+    ...     file.read_bytes(), last.read_bytes(), len(os.listdir(folder))
+    (b'2', b'1', 2)
+    """
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            if owner is not None:
+                os.fchown(file.fileno(), *owner)
+            os.fchmod(file.fileno(), mode)
+            if flush:
+                os.fsync(file.fileno())
+        if keep is not None:
+            _keep(path, keep)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+    if flush:
+        flush_folder(path.parent)
+
+
+def _keep(path: Path, keep: Path) -> None:
+    """A second name for the file that is about to be replaced."""
+    name = path.with_name(f".{keep.name}.{secrets.token_hex(8)}")
+    try:
+        os.link(path, name, follow_symlinks=False)  # fails where the name is taken, as O_EXCL does
+    except FileNotFoundError:
+        return  # there is none yet
+    except OSError:  # a file system without links: for an instant only the old name is gone
+        os.replace(path, keep)
+        return
+    os.replace(name, keep)
+
+
+def flush_folder(folder: Path) -> None:
+    """Have a folder's entries written to disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def append_whole(path: Path, raw: bytes) -> None:
+    """Append all of it or nothing: what a full disk cuts off is taken back.
+
+    A file that does not end with a line break was cut off by a crash: the break is written first,
+    so that only the broken line is lost.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "lines"
+    ...     _ = file.write_bytes(b"half")
+    ...     append_whole(file, b"whole\\n")
+    ...     file.read_bytes()
+    b'half\\nwhole\\n'
+    """
+    handle = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    try:
+        size = os.fstat(handle).st_size
+        if size and os.pread(handle, 1, size - 1) != b"\n":
+            raw = b"\n" + raw
+        try:
+            left = memoryview(raw)
+            while left:
+                left = left[os.write(handle, left) :]
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(handle, size)
+            raise
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold the lock in a file; BlockingIOError where another process has it and ``wait`` is False.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with locked(Path(folder) / "lock"):
+    ...         oct((Path(folder) / "lock").stat().st_mode & 0o777)
+    '0o600'
+    """
+    handle = open_plain(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(handle)
