@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError
 from shadowtime.trace import slurm_fields as fields
-from shadowtime.trace.slurm_job_id import parse_job_id
+from shadowtime.trace.sacct_requests import SacctRequests
+from shadowtime.trace.slurm_job_id import JobId, parse_job_id, tasks_of
 from shadowtime.trace.tres_demands import TresDemands
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import (
@@ -96,12 +97,14 @@ class SacctJobs:
         self.lines: list[int] = []
         self.raw_ids: list[str] = []
         self.tres: list[Mapping[str, int]] = []
+        self.asked = SacctRequests()
         self.used: dict[str, int] = {}
         self.clusters: dict[str, int] = {}
         self.names = {kind: _Numbers() for kind in ("user", "group", "queue", "partition")}
         self.job_names = _Numbers()
         self.counts = dict.fromkeys(
             ("bad_lines_dropped", "steps_dropped", "unfinished_dropped", "array_blocks_dropped",
+             "array_blocks_split",
              "other_clusters_dropped", "names_joined", "local_times_as_utc", "request_unlimited"),
             0,
         )  # fmt: skip
@@ -119,21 +122,43 @@ class SacctJobs:
         elif job.step or shown.step:
             self._step(raw_id or shown_id, get)
             self.counts["steps_dropped"] += 1
-        elif job.tasks or shown.tasks:
-            self.counts["array_blocks_dropped"] += 1
         elif (state := fields.parse_state(get("state"))) in fields.NOT_ENDED:
-            self.counts["unfinished_dropped"] += 1
+            blocks = bool(job.tasks or shown.tasks)
+            self.counts["array_blocks_dropped" if blocks else "unfinished_dropped"] += 1
+        elif job.tasks or shown.tasks:
+            self._block(line, job if job.tasks else shown, state, get, site)
         else:
             number = job.number if raw_id else UNKNOWN
             if not raw_id and shown.task < 0:
                 number = shown.number + max(shown.component, 0)
-            found = self._ended(number, state, get)  # every check is behind us after this line
-            self.rows.append(found)
-            tres = fields.parse_tres(get("alloctres")) or fields.parse_tres(get("reqtres"))
-            self.tres.append(tres)
-            self.lines.append(line)
-            self.raw_ids.append(raw_id or shown_id)
-            self.clusters.setdefault(site, line)
+            self._take(line, number, shown, state, get, site, raw_id or shown_id)
+
+    def _block(self, line: int, block: JobId, state: str, get: Getter, site: str) -> None:
+        """Array tasks cancelled together while they waited: one line stands for all of them."""
+        tasks = tasks_of(block.block)
+        started = fields.parse_stamp(get("start"), self.zone) >= 0
+        if state != "CANCELLED" or started or not tasks:
+            self.counts["array_blocks_dropped"] += 1
+            return
+        for task in tasks:
+            number = block.number if task == tasks[-1] else UNKNOWN  # the last keeps the array's
+            shown = replace(block, task=task, tasks=0)
+            self._take(line, number, shown, state, get, site, f"{block.number}_{task}")
+        self.counts["array_blocks_split"] += 1
+
+    def _take(
+        self, line: int, number: int, shown: JobId, state: str, get: Getter, site: str, label: str
+    ) -> None:
+        found = self._ended(number, state, get)  # every check is behind us after this line
+        submit, wait, run, status = found[1], found[2], found[3], found[10]
+        queued = status == STATUS_CANCELLED and run <= 0 and wait >= 0
+        self.asked.add(get, shown, submit=submit, cancelled_at=submit + wait if queued else -1)
+        self.rows.append(found)
+        tres = fields.parse_tres(get("alloctres")) or fields.parse_tres(get("reqtres"))
+        self.tres.append(tres)
+        self.lines.append(line)
+        self.raw_ids.append(label)
+        self.clusters.setdefault(site, line)
 
     def _ended(self, number: int, state: str, get: Getter) -> tuple[int, ...]:
         """The 18 fields of SWF in their order, then those beside them."""
@@ -241,6 +266,7 @@ class SacctJobs:
         each = -(-used // np.maximum(procs, 1))
         table[FIELDS.index("used_memory")] = np.where((used > 0) & (procs > 0), each, UNKNOWN)
         eligible = beside["eligible"]
+        places, node_lists = self.asked.node_list()
         return RawTrace(
             name=name,
             table=table,
@@ -252,7 +278,14 @@ class SacctJobs:
             extra={
                 "eligible": np.where(eligible >= origin, eligible - origin, UNKNOWN),
                 "nodes": beside["nodes"],
+                "node_list": places,
             },
+            requests=self.asked.requests(origin),
+            names={
+                **{kind: ("", *names.numbers) for kind, names in self.names.items()},
+                "node_list": node_lists,
+            },
+            epoch=origin,
         )
 
     def _header(self, origin: int) -> tuple[str, ...]:

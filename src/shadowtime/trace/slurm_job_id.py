@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shadowtime.types import UNKNOWN
 
@@ -18,9 +18,15 @@ class JobId:
     """Array tasks that one line stands for: a block that has not been started."""
     component: int = UNKNOWN
     step: str = ""
+    throttle: int = field(default=0, compare=False)
+    """Tasks of a block that may run at once, 0 for no bound."""
+    block: str = field(default="", compare=False)
+    """The tasks of a block as they are written: ``1-9,20-30:2``."""
 
 
 _JOB_ID = re.compile(r"(\d{1,15})(?:_(?:(\d{1,9})|\[([^\]|]*)\]?))?(?:\+(\d{1,6}))?(?:\.(\S+))?")
+MOST_TASKS = 100_000
+"""No block may stand for more tasks than this."""
 _TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?(?::(\d{1,9}))?")
 
 
@@ -44,7 +50,31 @@ def parse_job_id(text: str) -> JobId:
         tasks=_count_tasks(block) if block is not None else 0,
         component=int(component) if component else UNKNOWN,
         step=step or "",
+        throttle=_throttle(block or ""),
+        block=(block or "").partition("%")[0],
     )
+
+
+def tasks_of(block: str) -> list[int]:
+    """The task numbers of a block; those that Slurm cut off are missing, and so are too many.
+
+    Examples
+    --------
+    >>> tasks_of("1-3,20-24:2")
+    [1, 2, 3, 20, 22, 24]
+    """
+    found: list[int] = []
+    for part in block.split(","):
+        match = _TASKS.fullmatch(part.strip())
+        if match:
+            low, high = int(match[1]), int(match[2] or match[1])
+            found += range(low, min(high, low + MOST_TASKS) + 1, max(int(match[3] or 1), 1))
+    return found[:MOST_TASKS]
+
+
+def _throttle(block: str) -> int:
+    last = block.partition("%")[2]
+    return int(last) if last.isdigit() and len(last) < 10 else 0
 
 
 def _count_tasks(block: str) -> int:

@@ -207,6 +207,9 @@ def clean(
         header=raw.header,
         cleaning={**raw.counts, **counts},
         machine=raw.machine,
+        requests=None if raw.requests is None else raw.requests.take(at),
+        names=raw.names,
+        epoch=raw.epoch,
     )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload.request import Requests
 
 FIELDS = (
     "job_id",
@@ -79,6 +80,12 @@ class RawTrace:
     machine: Mapping[str, int] = field(default_factory=dict)
     demands: Mapping[str, Ints] = field(default_factory=dict)
     extra: Mapping[str, AnyArray] = field(default_factory=dict)
+    requests: Requests | None = None
+    """What each job asks of a site, where the format knows more than amounts."""
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names behind the numbers of a column, as in a Workload."""
+    epoch: int | None = None
+    """Seconds since 1970 at which the log's clock reads 0."""
 
     def __post_init__(self) -> None:
         if self.table.shape != (len(FIELDS), len(self.line)):

@@ -15,7 +15,7 @@ import numpy as np
 from shadowtime.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.types import AnyArray, Ints
 
@@ -116,6 +116,8 @@ class Requests:
     requeue: Ints
     """1 where the job may be requeued after a failure or preemption."""
     dependencies: tuple[Dependency, ...] = field(default=())
+    inferred: Mapping[str, int] = field(default_factory=dict)
+    """Jobs touched by each rule that inferred what the log does not say."""
 
     COLUMNS = (
         "begin",
@@ -155,7 +157,11 @@ class Requests:
         for name in Requests.COLUMNS:
             given.setdefault(name, np.full(len(each), usual.get(name, NEVER), np.int64))
         return Requests(
-            distinct=tuple(number), index=index, dependencies=tuple(dependencies), **given
+            distinct=tuple(number),
+            index=index,
+            dependencies=tuple(dependencies),
+            inferred={},
+            **given,
         )
 
     def take(self, at: AnyArray) -> Requests:

@@ -14,6 +14,7 @@ RULES: dict[str, str] = {
     "local_times_as_utc": "jobs with local times, taken as UTC: no time zone was given",
     "request_unlimited": "jobs without a time limit (UNLIMITED)",
     "array_blocks_dropped": "waiting blocks of array tasks (one line for many tasks)",
+    "array_blocks_split": "blocks of array tasks cancelled while they waited, a job for each task",
     "names_joined": "lines joined to the one before: a name held a line break",
     "not_on_the_pool_dropped": "HTCondor jobs of the scheduler, local and grid universes",
     "several_runs": "HTCondor jobs that ran more than once: the last run counts",

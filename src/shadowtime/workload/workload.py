@@ -68,7 +68,10 @@ class Workload:
     requests: Requests | None = None
     """What each job asks of a site; None where the log knows processors and memory alone."""
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Names behind the numbers of a column: user, group (account), queue (QOS), partition, ..."""
+    """Names behind the numbers of a column: user, group (account), queue (QOS), partition, ...
+
+    ``names["user"][number]``; numbers begin at 1, so the first name of a column is empty.
+    """
     epoch: int | None = None
     """Seconds since 1970 at which the workload's clock reads 0; None where the log does not say."""
 
@@ -121,6 +124,21 @@ class Workload:
     def replace(self, **changes: Any) -> Workload:
         """The same workload with some columns changed (they must keep the (submit, id) order)."""
         return replace(self, **changes)
+
+    def name_of(self, column: str, number: int) -> str:
+        """The name behind a number of a column; the number itself where the log has no names.
+
+        Examples
+        --------
+        >>> named = {"user": ("", "eva")}
+        >>> w = Workload.build(submit=[0], run=[1], procs=[1], user=[1], names=named)
+        >>> w.name_of("user", 1), w.name_of("partition", 3), w.name_of("user", -1)
+        ('eva', '3', '')
+        """
+        known = self.names.get(column, ())
+        if number < 0:
+            return ""
+        return known[number] if number < len(known) else str(number)
 
     def take(self, index: Sequence[int] | AnyArray) -> Workload:
         """The jobs at these places (a mask or increasing indices)."""
