@@ -35,6 +35,15 @@ def trace_path(name: str) -> Path:
     return path
 
 
+def recording_path(name: str) -> Path:
+    """A recorded run of a real Slurm, from the folder slurm-runs beside that of the traces."""
+    told = os.environ.get("SHADOWTIME_TRACES")
+    folder = Path(told).resolve().parent if told else ROOT.parent / "shared"
+    path = folder / "slurm-runs" / name
+    require("recordings", path.is_dir(), f"no recording {name} (slurm-runs beside the traces)")
+    return path
+
+
 def program(name: str, *, component: str | None = None) -> str:
     """The path of a program such as chromium."""
     path = shutil.which(name)

@@ -6,6 +6,8 @@ Each is a named rule; the jobs it touched are counted in ``Requests.inferred``.
     more cpus than asked for, and all of the nodes the job ran on.
 ``memory_not_counted``
     where jobs do not use memory up, what accounting shows as asked for is the node's size.
+``memory_default``
+    as much as the partition gives to who does not ask: taken as not asked for.
 ``released_when_eligible``
     the job was eligible later than submitted: a begin time, a dependency or a hold.
 ``dependencies_as_eligible``
@@ -53,7 +55,7 @@ def fit_to_site(
     if "memory" not in site.resources:
         asked = _without_memory(asked, counts)
     else:
-        counts["memory_not_counted"] = 0
+        asked = _default_memory(asked, site, counts, told)
     if release == "eligible":
         asked = _eligible(asked, workload, counts)
     counts = {name: count for name, count in counts.items() if count or name == "exclusive"}
@@ -102,6 +104,27 @@ def _without_memory(asked: Requests, counts: dict[str, int]) -> Requests:
         counts.pop(name, None)
     had = np.array([one.memory is not None for one in asked.distinct])[asked.index]
     counts["memory_not_counted"] = int(had.sum())
+    return _changed(asked, had, lambda one: replace(one, memory=None, memory_per="node"))
+
+
+def _default_memory(
+    asked: Requests, site: Site, counts: dict[str, int], told: AnyArray | None
+) -> Requests:
+    defaults = {one.name: one for one in site.partitions}
+
+    def usual(one: Request) -> bool:
+        partition = defaults.get(one.partitions[0]) if one.partitions else None
+        if partition is None or partition.default_memory is None or one.memory is None:
+            return False
+        each = {"cpu": one.cpus, "node": one.nodes}
+        return partition.default_memory * each[partition.default_memory_per] == (
+            one.memory * each[one.memory_per]
+        )
+
+    had = np.array([usual(one) for one in asked.distinct])[asked.index]
+    if told is not None:
+        had &= ~told
+    counts["memory_default"] = int(had.sum())
     return _changed(asked, had, lambda one: replace(one, memory=None, memory_per="node"))
 
 

@@ -21,7 +21,8 @@ def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload,
     """The workload with the options of a table ``jobid|args`` in its requests, and whose.
 
     The columns jobid and args must be there, in any order; a job of the log that is not in the
-    table keeps what accounting says. Tasks of an array have the options of the array.
+    table keeps what accounting says. Tasks of an array have the options of the array. The
+    options are all there are: who names no memory asked for none.
     """
     asked = workload.requests
     known = np.zeros(len(workload), bool)
@@ -55,6 +56,8 @@ def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload,
             continue
         options = parse_line(f"sbatch {said[job]}")
         request = submit_options.apply_options(options, asked[row])
+        if not any(option.startswith("mem") for option in options):
+            request = replace(request, memory=None, memory_per="node")
         index[row] = numbers.setdefault(request, len(numbers))
         known[row] = True
         submit = int(workload.submit[row])
