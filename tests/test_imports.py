@@ -20,6 +20,7 @@ FLOORS = [
     ("kernel",),
     ("policy",),
     ("engine", "trace", "metrics", "hperf"),
+    ("slurm",),
     ("study", "testing"),
     ("report", "live"),
     ("result",),

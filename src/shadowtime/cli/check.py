@@ -20,7 +20,24 @@ STYLE = {"proved": ("✓", "green"), "violated": ("✗", "bold red"), "not made"
 NOT_CLAIMED = "not claimed"
 
 
-@click.command("check")
+class _Check(click.Command):
+    """``check slurm DIR`` is a command of its own; all else is a schedule."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if args[:1] == ["slurm"]:
+            from shadowtime.cli.check_slurm import command as slurm
+
+            return slurm.make_context("check slurm", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("check", cls=_Check)
 @click.argument("schedule", type=click.Path(dir_okay=False))
 @click.option("--trace", required=True, metavar="T", help="The log that was scheduled.")
 @options.cluster
@@ -66,6 +83,8 @@ def command(
 
     \b
     shadowtime check easy.csv --trace log.swf --cluster pool:430
+
+    `shadowtime check slurm DIR` compares the model of Slurm's scheduler with a recorded one.
     """
     from shadowtime.cli.inputs import Cleaning, load
     from shadowtime.schedule import read

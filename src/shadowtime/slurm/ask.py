@@ -1,0 +1,133 @@
+"""What a job asks for in the numbers that Slurm schedules by (SLURM_2 section 13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.machine import UNBOUNDED
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.machine import Machine
+    from shadowtime.workload.request import Request
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ask:
+    """Numbers of one request on one machine.
+
+    Rules
+    -----
+    ``memory`` is MB per node, or per cpu where ``memory_per_cpu``; 0 asks for all of a node's,
+    None where memory is not counted. ``wanted_nodes`` is what -N a-b aims at (b). ``suits`` are
+    the nodes that could ever do: features, size and memory, the excluded ones taken away.
+    """
+
+    tasks: int
+    cpus_per_task: int
+    min_nodes: int
+    max_nodes: int
+    wanted_nodes: int
+    min_cpus: int
+    least_cpus: int
+    """The fewest cpus per node."""
+    tasks_per_node: int = 0
+    memory: int | None = None
+    memory_per_cpu: bool = False
+    gpus: int = 0
+    gpus_per: str = ""
+    """node, job or task."""
+    cpus_per_gpu: int = 0
+    exclusive: bool = False
+    required: int = 0
+    suits: int = 0
+    excluded: int = 0
+    one_node: bool = False
+    """True where the user said -N 1."""
+    fixed_nodes: int = 0
+    """The upper bound of -N where given."""
+
+    @property
+    def job_gpus(self) -> int:
+        """GPUs asked for the whole job (--gpus, --gpus-per-task), else 0."""
+        if self.gpus_per == "job":
+            return self.gpus
+        return self.gpus * self.tasks if self.gpus_per == "task" else 0
+
+    @property
+    def node_gpus(self) -> int:
+        """GPUs that a node must have free."""
+        if not self.gpus:
+            return 0
+        return 1 if self.gpus_per == "job" else self.gpus
+
+
+def ask_of(
+    request: Request,
+    machine: Machine,
+    *,
+    default_memory: int | None = None,
+    default_memory_per_cpu: bool = True,
+) -> Ask:
+    """The numbers of a request (memory in KB there, in MB here).
+
+    Examples
+    --------
+    >>> from shadowtime.slurm.machine import Hardware, Machine
+    >>> from shadowtime.workload.request import Request
+    >>> machine = Machine(nodes=(Hardware(name="n", cpus=8),) * 4, sections={})
+    >>> ask = ask_of(Request(nodes=1, max_nodes=3, tasks=8), machine)
+    >>> ask.min_nodes, ask.wanted_nodes, ask.max_nodes, ask.min_cpus
+    (1, 3, 3, 8)
+    """
+    required = machine.mask(request.wanted)
+    excluded = machine.mask(request.excluded)
+    min_nodes = max(request.nodes, required.bit_count(), 1)
+    per_node = request.tasks_per_node or 0
+    tasks = request.tasks
+    if per_node and tasks:
+        min_nodes = max(min_nodes, -(-tasks // per_node))
+    given = request.max_nodes or 0
+    if given:
+        given = max(given, min_nodes)
+    least = max(1, request.cpus_per_task)
+    if per_node > 1:
+        least = max(least, per_node * request.cpus_per_task)
+    top = given or UNBOUNDED
+    top = max(min(top, tasks), min_nodes)
+    gpus = next((one for one in request.gres if one.name.split(":")[0] == "gpu"), None)
+    memory: int | None = None
+    per_cpu = False
+    if machine.memory_counts:
+        if request.memory is not None:
+            memory, per_cpu = request.memory // 1024, request.memory_per == "cpu"
+        elif default_memory is not None:
+            memory, per_cpu = default_memory // 1024, default_memory_per_cpu
+        else:
+            memory = 0
+    suits = machine.with_features(request.features) & ~excluded
+    for at, node in enumerate(machine.nodes):
+        short = memory is not None and not per_cpu and node.memory < memory
+        if node.cpus < least or short:
+            suits &= ~(1 << at)
+    return Ask(
+        tasks=tasks,
+        cpus_per_task=request.cpus_per_task,
+        min_nodes=min_nodes,
+        max_nodes=top,
+        wanted_nodes=given or min_nodes,
+        min_cpus=max(request.cpus, min_nodes),
+        least_cpus=least,
+        tasks_per_node=per_node,
+        memory=memory,
+        memory_per_cpu=per_cpu,
+        gpus=gpus.count if gpus else 0,
+        gpus_per=gpus.per if gpus else "",
+        cpus_per_gpu=request.cpus_per_gpu or 0,
+        exclusive=request.exclusive,
+        required=required,
+        suits=suits,
+        excluded=excluded,
+        one_node=given == 1,
+        fixed_nodes=given,
+    )

@@ -1,0 +1,273 @@
+"""The backfill pass: a plan for every job it can place, and a start where the plan is now (3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.outcome import Outcome, Plan, Start
+from shadowtime.slurm.planmap import PlanMap
+from shadowtime.slurm.preempt import candidates_for
+from shadowtime.slurm.queue import build_queue
+from shadowtime.slurm.starting import begin, select_now, tally_of
+from shadowtime.slurm.willrun import in_end_order, will_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Section
+    from shadowtime.slurm.queue import Record
+    from shadowtime.slurm.state import State
+
+
+def backfill_pass(state: State, now: int, *, clock: Callable[[int], int] | None = None) -> Outcome:
+    """One pass at ``now``; ``state`` is changed by the starts.
+
+    ``clock`` gives the time at which a job is looked at, where a pass takes long (1.5d).
+    """
+    return _Pass(state, now, clock).run()
+
+
+class _Pass:
+    """One backfill pass while it runs."""
+
+    def __init__(self, state: State, now: int, clock: Callable[[int], int] | None) -> None:
+        self.state = state
+        self.now = now
+        self.began = now
+        self.clock = clock
+        self.parameters = state.parameters
+        step = self.parameters.bf_resolution
+        self.window_end = (now + self.parameters.bf_window) // step * step
+        self.map = PlanMap(now // step * step, self.window_end, state.up, resolution=step)
+        self.out = Outcome()
+        self.ordered = in_end_order(state.running)
+        self.tested = 0
+        self.per_user: Counter[str] = Counter()
+        self.per_part: Counter[str] = Counter()
+        self.per_assoc: Counter[tuple[str, str]] = Counter()
+        self.per_user_part: Counter[tuple[str, str]] = Counter()
+        self.plans_in: Counter[str] = Counter()
+        self.planned: dict[int, int] = {}
+        """First planned start of each job, for bf_one_resv_per_job."""
+        self.gone: set[int] = set()
+        """Jobs that started or preempt in this pass."""
+        self.over = False
+
+    def run(self) -> Outcome:
+        """Look at every record in order."""
+        state = self.state
+        if self.parameters.bf_running_job_reserve:
+            for job in state.running:
+                self.keep(job)
+        for record in build_queue(state):
+            if self.tested >= self.parameters.bf_max_job_test or self.over:
+                break
+            if record.job.id in self.gone:
+                continue
+            self.consider(record)
+        return self.out
+
+    def keep(self, job: Job) -> None:
+        """A running exclusive job that nobody can preempt holds its nodes in the map (3.8c)."""
+        if not job.ask.exclusive and not self.state.machine.sections[job.partition].exclusive:
+            return
+        policy = self.state.preemption
+        if policy.on and policy.mode_of(job, self.state.machine) != "off":
+            return
+        if self.map.made >= self.parameters.map_records:
+            return
+        step = self.parameters.bf_resolution
+        self.map.add(0, job.ends_by // step * step, job.nodes)
+
+    def consider(self, record: Record) -> None:
+        """One record; of an array one task after another."""
+        state, job, section = self.state, record.job, record.section
+        if state.accounts.before(job, state.running, section):
+            self.out.skipped[job.id] = "limit"
+            return
+        now_only = self.now_only(job, section)
+        first_plan = self.planned.get(job.id, 0)
+        array_plans = 0
+        while True:
+            if job.is_array and job.throttle and job.started_tasks >= job.throttle:
+                return
+            if self.counted_out(job, section):
+                return
+            if state.licences_short(job):
+                return
+            what = self.place(job, section, now_only=now_only, first_plan=first_plan)
+            if what == "started":
+                if self.over:
+                    return
+                left = next(
+                    (one for one in state.waiting if one.id == job.id and one is not job), None
+                )
+                if left is None or not job.is_array:
+                    self.gone.add(job.id)
+                    return
+                job = left
+                if self.tested >= self.parameters.bf_max_job_test:
+                    return
+                continue
+            if what != "planned" or not job.is_array:
+                return
+            array_plans += 1
+            if array_plans >= min(self.parameters.bf_max_job_array_resv, len(job.tasks)):
+                return
+
+    def now_only(self, job: Job, section: Section) -> bool:
+        """True where a job may start now or not at all (3.10c)."""
+        wish = self.parameters
+        if wish.bf_min_prio_reserve and job.priority < wish.bf_min_prio_reserve:
+            return True
+        if wish.bf_min_age_reserve and self.now - job.eligible < wish.bf_min_age_reserve:
+            return True
+        if wish.bf_one_resv_per_job and job.id in self.planned:
+            return True
+        count = wish.bf_job_part_count_reserve
+        return bool(count) and self.plans_in[section.name] >= count
+
+    def counted_out(self, job: Job, section: Section) -> bool:
+        """bf_max_job_*: True where enough of that kind were looked at; else this one counts."""
+        wish = self.parameters
+        kinds = (
+            (wish.bf_max_job_user_part, self.per_user_part, (job.user, section.name)),
+            (wish.bf_max_job_part, self.per_part, section.name),
+            (wish.bf_max_job_assoc, self.per_assoc, (job.account, job.user)),
+            (wish.bf_max_job_user, self.per_user, job.user),
+        )
+        for bound, counter, key in kinds:
+            if bound and counter[key] >= bound:  # type: ignore[index]
+                return True
+        for bound, counter, key in kinds:
+            if bound:
+                counter[key] += 1  # type: ignore[index]
+        return False
+
+    def place(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
+        """TRY until the job starts, gets a plan, or is given up (3.3 to 3.10)."""
+        state, wish, ask = self.state, self.parameters, job.ask
+        if self.clock is not None:
+            self.now = max(self.now, self.clock(job.id))
+        now = self.now
+        limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
+        if job.least_time and job.least_time < limit:
+            limit = job.least_time
+        step = wish.bf_resolution
+        candidates = candidates_for(state, job, section) if state.preemption.on else None
+        if candidates is not None and not candidates:
+            candidates = None
+        later = now
+        counted = False
+        for _ in range(10_000):
+            try_at, later = later, 0
+            if try_at > self.window_end:
+                return "given up"
+            end = max(try_at, now) + limit
+            barred, barred_to = state.barred(job, try_at, end)
+            base = section.nodes & state.up & ~barred
+            nodes, later = self.map.search(base, try_at, end)
+            nodes &= ~ask.excluded
+            after = barred_to + 1
+            if barred & section.nodes and after < self.window_end and (not later or after < later):
+                later = after
+            if ask.required & ~nodes or nodes.bit_count() < ask.min_nodes:
+                fits = False
+            else:
+                nodes &= ask.suits
+                fits = nodes.bit_count() >= ask.min_nodes and not ask.required & ~nodes
+            if not fits:
+                if later and not now_only:
+                    continue
+                return "given up"
+            if not counted:
+                counted = True
+                self.tested += 1
+            found = will_run(
+                state.chooser,
+                state.usage,
+                ask,
+                nodes,
+                self.ordered,
+                state.weights,
+                now=now,
+                now_only=now_only,
+                candidates=candidates,
+            )
+            if found is None:
+                if later and not now_only:
+                    continue
+                return "given up"
+            start = max(found.start, try_at)
+            chosen = found.choice
+            if start <= now and chosen.nodes & state.completing:
+                start, later = now + 1, 0
+            if start <= now:
+                answer = self.start(job, section, nodes, limit, found.preempts)
+                if answer == "started":
+                    return answer
+                if answer == "limit":
+                    return "given up"
+                later = 0
+            if start > now and now_only:
+                return "given up"
+            if later and start > later:
+                continue
+            begin_at, end_at = start // step * step, (start + limit) // step * step
+            if start > self.began + wish.bf_window:
+                self.out.plans.append(
+                    Plan(job.id, section.name, start, start + limit, chosen.nodes)
+                )
+                return "given up"
+            if self.map.conflicts(begin_at, end_at, chosen.nodes):
+                later = start
+                continue
+            tally = tally_of(state, job, section, chosen)
+            if state.accounts.after(job, tally, state.running, section):
+                return "given up"
+            self.out.plans.append(Plan(job.id, section.name, start, end_at, chosen.nodes))
+            if wish.bf_job_part_count_reserve:
+                if self.plans_in[section.name] >= wish.bf_job_part_count_reserve:
+                    return "given up"
+                self.plans_in[section.name] += 1
+            if not (wish.bf_one_resv_per_job and first_plan):
+                if self.map.made >= wish.map_records:
+                    self.over = True
+                    return "given up"
+                self.map.add(begin_at, end_at, chosen.nodes)
+            self.planned.setdefault(job.id, start)
+            return "planned"
+        return "given up"
+
+    def start(self, job: Job, section: Section, nodes: int, limit: int, preempts: bool) -> str:
+        """Try to start now: "started", "limit", or "busy" (then the plan is kept)."""
+        state = self.state
+        found, victims = select_now(state, job, section, nodes)
+        if found is not None:
+            tally = tally_of(state, job, section, found)
+            if state.accounts.after(job, tally, state.running, section):
+                return "limit"
+        if found is None:
+            return "busy"
+        if victims:
+            for victim in victims:
+                self.out.victims.append((victim.id, job.id))
+                state.usage.give(victim.holding)
+                state.completing |= victim.nodes
+            names = {victim.id for victim in victims}
+            state.running = [one for one in state.running if one.id not in names]
+            self.ordered = in_end_order(state.running)
+            self.gone.add(job.id)
+            return "busy"
+        task = job.tasks[0] if job.is_array else None
+        started = begin(state, job, section, found, self.now)
+        started.limit = limit
+        self.ordered = in_end_order(state.running)
+        self.out.starts.append(Start(job.id, section.name, found.nodes, task))
+        self.keep(started)
+        wish = self.parameters
+        if wish.bf_max_job_start and len(self.out.starts) >= wish.bf_max_job_start:
+            self.over = True
+        return "started"

@@ -1,0 +1,105 @@
+"""How many cpus each chosen node gives, and which cores: tasks dealt out in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.offers import socket_masks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.machine import Hardware
+
+
+def deal(ask: Ask, offered: Sequence[int], threads: Sequence[int], least: int = 0) -> list[int]:
+    """Cpus per node: one task each, then core by core in turn while whole tasks fit.
+
+    Where tasks are left and no node has room for a whole one, nodes with any cpu left take a task
+    and what they have. ``least`` is the number of cpus that GPUs bring along.
+
+    Examples
+    --------
+    >>> from shadowtime.slurm.ask import Ask
+    >>> ask = Ask(tasks=6, cpus_per_task=2, min_nodes=1, max_nodes=6, wanted_nodes=1,
+    ...           min_cpus=12, least_cpus=2)
+    >>> deal(ask, [3, 2, 7], [1, 1, 1])
+    [3, 2, 6]
+    """
+    hosts = len(offered)
+    each = max(1, ask.cpus_per_task)
+    cpus = max(hosts * max(1, ask.tasks_per_node), ask.min_cpus, hosts * ask.least_cpus, least)
+    if each > 1:
+        tasks = ask.tasks_per_node * hosts if ask.tasks_per_node else cpus // each
+    else:
+        tasks = cpus
+    tasks = max(tasks, 1)
+    given = [0] * hosts
+    count = [0] * hosts
+    dealt = 0
+
+    def put(at: int) -> None:
+        nonlocal dealt
+        dealt += 1
+        count[at] += 1
+        given[at] = min(given[at] + each, offered[at])
+
+    def full(at: int) -> bool:
+        return bool(ask.tasks_per_node) and count[at] >= ask.tasks_per_node
+
+    for at in range(hosts):
+        if dealt < tasks and offered[at]:
+            put(at)
+    for at in range(hosts):
+        for _ in range(given[at] % threads[at] // each):
+            if dealt < tasks and offered[at] - given[at] >= each and not full(at):
+                put(at)
+    moved = True
+    while dealt < tasks and moved:
+        moved = False
+        for at in range(hosts):
+            for _ in range(max(1, threads[at] // each)):
+                if dealt >= tasks or offered[at] - given[at] < each or full(at):
+                    break
+                put(at)
+                moved = True
+    moved = True
+    while dealt < tasks and moved:
+        moved = False
+        for at in range(hosts):
+            if dealt < tasks and given[at] < offered[at]:
+                put(at)
+                moved = True
+    return given
+
+
+def cores_for(node: Hardware, ask: Ask, free: int, cpus: int) -> int:
+    """The cores that hold so many cpus: from socket to socket in turn.
+
+    With several cpus per task, tasks that fit one socket whole are packed there first.
+    """
+    sockets = [mask & free for mask in socket_masks(node)]
+    taken = 0
+    if ask.cpus_per_task > 1:
+        for at, mask in enumerate(sockets):
+            room = mask.bit_count() * node.threads
+            room -= room % ask.cpus_per_task
+            while mask and room > 0 and cpus > 0:
+                low = mask & -mask
+                mask ^= low
+                taken |= low
+                room = 0 if room < node.threads else room - node.threads
+                cpus = 0 if cpus < node.threads else cpus - node.threads
+            sockets[at] = mask
+    moved = True
+    while cpus > 0 and moved:
+        moved = False
+        for at, mask in enumerate(sockets):
+            if cpus > 0 and mask:
+                low = mask & -mask
+                sockets[at] = mask ^ low
+                taken |= low
+                cpus -= min(cpus, node.threads)
+                moved = True
+    return taken

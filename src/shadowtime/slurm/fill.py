@@ -1,0 +1,477 @@
+"""Filling a job's need from sets of consecutive nodes, from busy nodes, or from leaf switches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.machine import bits
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.machine import Machine
+    from shadowtime.slurm.parameters import Parameters
+
+
+@dataclass(slots=True)
+class Table:
+    """What the nodes offer one job; ``cpus`` shrinks where a try gave a node less than it has."""
+
+    machine: Machine
+    ask: Ask
+    cpus: list[int]
+    gpus: list[int]
+    near: list[int]
+    """Cpus beside the GPUs, for the first try; empty without GPUs."""
+    weights: list[int]
+    most: int | None
+    """The most tasks on a node, where GPUs bound the cpus by them."""
+    clipped: bool = False
+    given: dict[int, int] = field(default_factory=dict)
+
+    def count(self, at: int) -> int:
+        """Cpus plus GPUs."""
+        return self.cpus[at] + self.gpus[at]
+
+    def counts(self, nodes: int) -> list[int]:
+        """Cpus plus GPUs of these nodes."""
+        return [self.count(at) for at in bits(nodes)]
+
+    def cores_for(self, at: int, first: bool) -> int:
+        """Cpus of a node that this try may use."""
+        ask = self.ask
+        cpus = self.cpus[at]
+        if ask.gpus:
+            if first:
+                cpus = min(cpus, self.near[at])
+            if not ask.exclusive:
+                if self.most is not None:
+                    cpus = min(cpus, max(self.most * ask.cpus_per_task, self._gpu_cpus(at)))
+                if cpus < ask.least_cpus:
+                    return 0
+        if ask.cpus_per_task > 1 and cpus < ask.cpus_per_task:
+            return 0
+        return cpus
+
+    def _gpu_cpus(self, at: int) -> int:
+        """Cpus that come with the GPUs of one node (--cpus-per-gpu)."""
+        ask = self.ask
+        if not ask.cpus_per_gpu:
+            return 0
+        count = ask.job_gpus or ask.gpus
+        return ask.cpus_per_gpu * min(count, self.gpus[at])
+
+    def give(self, at: int, cpus: int, bound: int, due: int) -> int:
+        """Cpus to take of a node: all, or what is still wanted less one core per node due."""
+        ask = self.ask
+        if not ask.exclusive:
+            room = bound - max(due - 1, 0) * self.machine.nodes[at].threads
+            if cpus > room:
+                cpus = max(room, ask.least_cpus, self._least_gpu_cpus())
+                self.cpus[at] = cpus
+                self.clipped = True
+        self.given[at] = cpus
+        return cpus
+
+    def _least_gpu_cpus(self) -> int:
+        ask = self.ask
+        if not ask.cpus_per_gpu or ask.gpus_per == "job":
+            return 0
+        return ask.cpus_per_gpu * ask.gpus
+
+    def bound(self) -> int:
+        """Cpus wanted in all."""
+        ask = self.ask
+        if ask.cpus_per_gpu:
+            wanted = ask.job_gpus or ask.gpus * ask.min_nodes
+            return max(ask.min_cpus, ask.cpus_per_gpu * wanted)
+        return ask.min_cpus
+
+
+class Need:
+    """What is still needed while nodes are added."""
+
+    __slots__ = ("ask", "bound", "cpus", "due", "gpus", "most", "nodes")
+
+    def __init__(self, table: Table, most: int | None = None) -> None:
+        ask = table.ask
+        self.ask = ask
+        self.cpus = table.bound()
+        self.bound = table.bound()
+        self.due = ask.min_nodes
+        self.most = ask.max_nodes if most is None else most
+        self.gpus = ask.job_gpus
+        if ask.job_gpus:
+            self.nodes = min(ask.min_nodes, ask.wanted_nodes)
+        else:
+            self.nodes = max(ask.min_nodes, ask.wanted_nodes)
+
+    @property
+    def met(self) -> bool:
+        """Nodes, cpus and GPUs all reached."""
+        return self.nodes <= 0 and self.cpus <= 0 and self.gpus <= 0
+
+    @property
+    def met_at_least(self) -> bool:
+        """Cpus and GPUs reached, and the least number of nodes of a range."""
+        return self.cpus <= 0 and self.gpus <= 0 and enough(0, self.nodes, self.ask)
+
+    def add(self, cpus: int, gpus: int) -> None:
+        """A node with so many cpus and GPUs is taken."""
+        self.cpus -= cpus
+        self.bound -= cpus
+        self.nodes -= 1
+        self.due -= 1
+        self.most -= 1
+        self.gpus -= gpus
+
+
+def enough(have: int, nodes: int, ask: Ask) -> bool:
+    """So many nodes do, where a range is content with fewer than it aims at."""
+    if ask.wanted_nodes > ask.min_nodes:
+        return have >= nodes + ask.min_nodes - ask.wanted_nodes
+    return have >= nodes
+
+
+def fill(
+    table: Table, nodes: int, parameters: Parameters, busy_first: int | None, *, first: bool
+) -> int | None:
+    """The nodes to take of ``nodes``, or None; what each gives is left in ``table.given``."""
+    ask = table.ask
+    table.given = {}
+    if nodes.bit_count() < ask.min_nodes or ask.required & ~nodes:
+        return None
+    if busy_first is not None:
+        return _by_weight(table, nodes, first, idle=busy_first)
+    if parameters.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1:
+        return _by_weight(table, nodes, first, idle=None)
+    if table.machine.leaves:
+        return _by_leaves(table, nodes, first)
+    return _by_sets(table, nodes, first)
+
+
+def _required(table: Table, need: Need, first: bool) -> int | None:
+    """Take the required nodes; None where one cannot serve."""
+    taken = 0
+    for at in bits(table.ask.required):
+        if need.most <= 0:
+            break
+        cpus = table.give(at, table.cores_for(at, first), need.bound, need.due)
+        if cpus == 0:
+            return None
+        need.add(cpus, table.gpus[at])
+        taken |= 1 << at
+    return taken
+
+
+class _Set:
+    """Neighbouring usable nodes of equal weight."""
+
+    __slots__ = ("cpus", "end", "gpus", "nodes", "required", "start", "weight")
+
+    def __init__(self, weight: int | None) -> None:
+        self.start = self.end = 0
+        self.cpus = self.gpus = self.nodes = 0
+        self.required = -1
+        self.weight = weight
+
+
+def _sets(table: Table, nodes: int, offer: dict[int, int], required: int) -> list[_Set]:
+    """Sets of neighbours; nodes that offer nothing end a set as missing ones do."""
+    found: list[_Set] = []
+    now = _Set(None)
+    last = -2
+    for at in bits(nodes):
+        is_required = required >> at & 1
+        if not is_required and not offer.get(at):
+            continue
+        if at != last + 1:
+            if now.nodes == 0:
+                now.required, now.weight = -1, None
+            else:
+                now.end = last
+                found.append(now)
+                now = _Set(None)
+        weight = table.weights[at]
+        if now.weight is not None and weight != now.weight:
+            if now.nodes == 0:
+                now.required = -1
+            else:
+                now.end = at - 1
+                found.append(now)
+                now = _Set(0)
+        if now.nodes == 0:
+            now.start = at
+        last = at
+        if is_required:
+            if now.required == -1:
+                now.required = at
+            continue
+        now.cpus += offer[at]
+        now.nodes += 1
+        now.gpus += table.gpus[at]
+        now.weight = weight
+    if now.nodes:
+        now.end = last
+        found.append(now)
+    return found
+
+
+def _best(sets: list[_Set], need: Need) -> _Set | None:
+    """The set to take next (4.2): lowest weight, then the tightest that suffices."""
+    best: _Set | None = None
+    best_does = False
+    for one in sets:
+        if one.nodes == 0:
+            continue
+        does = (
+            one.cpus >= need.cpus
+            and enough(one.nodes, need.nodes, need.ask)
+            and one.gpus >= need.gpus
+        )
+        if best is None:
+            better = True
+        else:
+            assert one.weight is not None and best.weight is not None
+            better = (best.required == -1 and one.required != -1) or one.weight < best.weight
+            if not better and one.weight == best.weight:
+                better = (
+                    (does and not best_does)
+                    or (does and one.cpus < best.cpus)
+                    or (not does and one.cpus > best.cpus)
+                )
+        if better:
+            best, best_does = one, does
+    return best
+
+
+def _by_sets(table: Table, nodes: int, first: bool) -> int | None:
+    """The default: sets of consecutive nodes, best fit (4.2, 4.3, 14.3, 14.4)."""
+    need = Need(table)
+    ask = table.ask
+    taken = 0
+    if ask.required:
+        if ask.required.bit_count() > need.most:
+            return None
+        held = _required(table, need, first)
+        if held is None:
+            return None
+        taken = held
+        if need.met:
+            return taken
+        if need.most <= 0:
+            return None
+    offer = {at: table.cores_for(at, first) for at in bits(nodes & ~ask.required)}
+    sets = _sets(table, nodes, offer, ask.required)
+
+    def add(at: int) -> None:
+        nonlocal taken
+        cpus = table.give(at, offer[at], need.bound, need.due)
+        need.add(cpus, table.gpus[at])
+        taken |= 1 << at
+
+    while need.most > 0:
+        best = _best(sets, need)
+        if best is None:
+            break
+        if best.required != -1:
+            upwards = range(best.required, best.end + 1)
+            downwards = range(best.required - 1, best.start - 1, -1)
+            for places in (upwards, downwards):
+                for at in places:
+                    if need.most <= 0 or need.met:
+                        break
+                    if not taken >> at & 1 and offer.get(at):
+                        add(at)
+        else:
+            places = range(best.start, best.end + 1)
+            if need.nodes <= 1:
+                single = _single(places, offer, taken, need, table)
+                if single is not None:
+                    for at in places:
+                        if at != single and at in offer:
+                            offer[at] = 0
+            for at in places:
+                if need.most <= 0 or need.met:
+                    break
+                if taken >> at & 1 or not offer.get(at):
+                    continue
+                if need.most == 1 and offer[at] < need.cpus:
+                    continue
+                add(at)
+        if need.met:
+            return taken
+        best.cpus = best.nodes = 0
+    return taken if need.met_at_least else None
+
+
+def _single(
+    places: range, offer: dict[int, int], taken: int, need: Need, table: Table
+) -> int | None:
+    """The one node that does with the fewest free cpus, the first of equals."""
+    best = None
+    for at in places:
+        have = offer.get(at, 0)
+        if taken >> at & 1 or at not in offer or have < need.cpus:
+            continue
+        if need.gpus > 0 and table.gpus[at] < need.gpus:
+            continue
+        if best is None or have < offer[best]:
+            best = at
+            if have == need.cpus:
+                break
+    return best
+
+
+def _by_weight(table: Table, nodes: int, first: bool, *, idle: int | None) -> int | None:
+    """By weight: from the last node down, or (``idle`` given) busy nodes, then idle ones.
+
+    With ``idle`` Slurm's loop goes on to the idle nodes after the need is met and takes one more.
+    """
+    ask = table.ask
+    need = Need(table, min(ask.max_nodes, ask.tasks) if ask.tasks else None)
+    taken = 0
+    if ask.required:
+        held = _required(table, need, first)
+        if held is None:
+            return None
+        taken = held
+        if need.met:
+            return taken
+        if need.most <= 0:
+            return None
+    rest = nodes & ~ask.required
+    met = done = False
+    for weight in sorted({table.weights[at] for at in bits(rest)}):
+        group = [at for at in bits(rest) if table.weights[at] == weight and table.cpus[at]]
+        if idle is None:
+            rounds = [group[::-1]]
+        else:
+            rounds = [
+                [at for at in group if not idle >> at & 1],
+                [at for at in group if idle >> at & 1],
+            ]
+        for places in rounds:
+            for at in places:
+                if taken >> at & 1 or (idle is None and need.most <= 0):
+                    continue
+                cpus = table.cores_for(at, first)
+                if not cpus:
+                    continue
+                cpus = table.give(at, cpus, need.bound, need.due)
+                need.add(cpus, table.gpus[at])
+                taken |= 1 << at
+                if need.met:
+                    met = done = True
+                    break
+                if need.most == 0:
+                    done = True
+                    break
+        if done:
+            break
+    if met or (need.cpus <= 0 and need.due <= 0 and need.gpus <= 0):
+        return taken
+    return None
+
+
+def _by_leaves(table: Table, nodes: int, first: bool) -> int | None:
+    """topology/tree with one level of leaves below the top (14.9)."""
+    ask = table.ask
+    need = Need(table)
+    leaves = table.machine.leaves
+    reach = 0
+    for leaf in leaves:
+        reach |= leaf
+    nodes &= reach
+    taken = 0
+    touched: set[int] = set()
+    if ask.required:
+        held = _required(table, need, first)
+        if held is None:
+            return None
+        taken = held
+        if need.met:
+            return taken
+        if need.most <= 0:
+            return None
+    if not enough(nodes.bit_count(), need.nodes, ask):
+        return None
+    offer: dict[int, int] = {}
+    best = must = 0
+    cpus_in = gpus_in = 0
+    does = False
+    for weight in sorted({table.weights[at] for at in bits(nodes)}):
+        if best:
+            must |= best
+        for at in bits(nodes & ~taken):
+            if table.weights[at] != weight:
+                continue
+            cpus = table.cores_for(at, first)
+            if cpus:
+                offer[at] = cpus
+                best |= 1 << at
+                cpus_in += cpus
+                gpus_in += table.gpus[at]
+        does = (
+            cpus_in >= need.cpus
+            and enough(best.bit_count(), need.nodes, ask)
+            and gpus_in >= need.gpus
+        )
+        if does:
+            break
+    if not does:
+        return None
+
+    def add(at: int, *, before: bool) -> None:
+        nonlocal taken
+        due = need.due - 1 if before else need.due
+        cpus = table.give(at, offer[at], need.bound, due)
+        need.add(cpus, table.gpus[at])
+        taken |= 1 << at
+
+    for at in bits(must):
+        if need.most <= 0:
+            break
+        add(at, before=True)
+    if must and need.met:
+        return taken
+    if must and need.most <= 0:
+        return None
+    for number, leaf in enumerate(leaves):
+        if leaf & (must | ask.required):
+            touched.add(number)
+            for at in bits(leaf & best & ~taken):
+                add(at, before=False)
+                if need.met:
+                    return taken
+    counts = [(leaf & best).bit_count() for leaf in leaves]
+    before_nodes = need.nodes + 1
+    while before_nodes != need.nodes:
+        before_nodes = need.nodes
+        pick = None
+        for number, count in enumerate(counts):
+            if number in touched or not count:
+                continue
+            if pick is None or _leaf_is_better(count, counts[pick], need.nodes):
+                pick = number
+        if pick is None:
+            break
+        for at in bits(leaves[pick] & best & ~taken):
+            if need.most <= 0:
+                break
+            add(at, before=True)
+            if need.met:
+                return taken
+        counts[pick] = 0
+    if need.due <= 0 and need.cpus <= 0 and need.gpus <= 0:
+        return taken
+    return None
+
+
+def _leaf_is_better(count: int, best: int, wanted: int) -> bool:
+    """A leaf that covers the nodes still wanted, the smaller; else the one with most."""
+    if count >= wanted and best >= wanted:
+        return count < best
+    if (count >= wanted) != (best >= wanted):
+        return count >= wanted
+    return count > best

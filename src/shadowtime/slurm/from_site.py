@@ -1,0 +1,118 @@
+"""The machine, limits and preemption of a site, as Slurm's scheduler sees them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.limits import Accounts, chains_of
+from shadowtime.slurm.machine import UNBOUNDED, Hardware, Machine, Section
+from shadowtime.slurm.parameters import Parameters
+from shadowtime.slurm.preempt import Preemption
+from shadowtime.slurm.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.cluster.site import Site
+
+
+def setting(config: Mapping[str, str], name: str, default: str = "") -> str:
+    """A setting whatever its case; ``(null)`` is none."""
+    lower = name.lower()
+    for key, value in config.items():
+        if key.lower() == lower:
+            return default if value in ("(null)", "") else value
+    return default
+
+
+def machine_of(site: Site) -> Machine:
+    """Nodes as bits in the site's order."""
+    place = {name: at for at, name in enumerate(site.resources)}
+    nodes = []
+    for node in site.nodes:
+        gpus = node.amounts[place["gpu"]] if "gpu" in place else 0
+        near = []
+        first = 0
+        for count in node.near:
+            near.append(((1 << count) - 1) << first)
+            first += count
+        nodes.append(
+            Hardware(
+                name=node.name,
+                cpus=node.amounts[0],
+                sockets=node.sockets,
+                threads=node.threads_per_core,
+                memory=node.amounts[place["memory"]] // 1024 if "memory" in place else 0,
+                gpus=gpus,
+                near=tuple(near) if any(near) and gpus else (),
+                weight=node.weight,
+                features=node.features,
+            )
+        )
+    at = {node.name: 1 << number for number, node in enumerate(nodes)}
+    everything = (1 << len(nodes)) - 1
+    sections = {}
+    for one in site.partitions:
+        sections[one.name] = Section(
+            name=one.name,
+            nodes=sum(at[name] for name in one.nodes),
+            max_time=one.max_time,
+            default_time=one.default_time,
+            min_nodes=one.min_nodes,
+            max_nodes=one.max_nodes or UNBOUNDED,
+            tier=one.tier,
+            factor=one.priority_factor,
+            exclusive=one.exclusive,
+            up=one.up,
+            preempt=one.preempt or "",
+            qos=one.qos,
+            billing=one.billing,
+            default=one.default,
+        )
+    if not sections:
+        sections["batch"] = Section(name="batch", nodes=everything, default=True)
+    leaves: tuple[int, ...] = ()
+    if "tree" in setting(site.config, "TopologyPlugin"):
+        leaves = tuple(sum(at.get(name, 0) for name in names) for _, names in site.switches)
+    return Machine(
+        nodes=tuple(nodes),
+        sections=sections,
+        leaves=leaves,
+        memory_counts="memory" in site.resources,
+    )
+
+
+def preemption_of(site: Site) -> Preemption:
+    """PreemptType, PreemptMode and the QOS' own."""
+    kind = setting(site.config, "PreemptType").rpartition("/")[2]
+    if kind in ("", "none"):
+        return Preemption()
+    mode = setting(site.config, "PreemptMode", "off").lower().split(",")
+    return Preemption(
+        kind=kind,
+        mode=next((one for one in mode if one in ("requeue", "cancel", "suspend")), "off"),
+        over={one.name: frozenset(one.preempts) for one in site.qos},
+        qos_mode={one.name: one.preempt or "" for one in site.qos},
+        qos_priority={one.name: one.priority for one in site.qos},
+    )
+
+
+def accounts_of(site: Site) -> Accounts:
+    """Limits, in force where AccountingStorageEnforce names ``limits`` (or ``safe``)."""
+    return Accounts(
+        enforced=bool(site.enforce & {"limits", "safe"}),
+        safe="safe" in site.enforce,
+        qos={one.name: one.limits for one in site.qos},
+        chains=chains_of(site.associations),
+    )
+
+
+def state_of(site: Site) -> State:
+    """The site with nothing running."""
+    return State.of(
+        machine_of(site),
+        Parameters.of_config(site.config),
+        accounts=accounts_of(site),
+        preemption=preemption_of(site),
+        licences=site.licences,
+    )

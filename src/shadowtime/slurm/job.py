@@ -1,0 +1,65 @@
+"""One job record: what it asks for, and where it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.usage import Holding
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """A record of slurmctld's job list; an array is one record until its tasks start.
+
+    ``record`` is its place in that list: it orders running jobs with equal ends (3.6c).
+    """
+
+    id: int
+    ask: Ask
+    limit: int
+    """Seconds."""
+    record: int = 0
+    user: str = ""
+    account: str = ""
+    qos: str = ""
+    partitions: tuple[str, ...] = ()
+    priority: int = 0
+    submit: int = 0
+    eligible: int = 0
+    name: str = ""
+    reservation: str = ""
+    least_time: int = 0
+    """--time-min in seconds, 0 without."""
+    licences: tuple[tuple[str, int], ...] = ()
+    tasks: list[int] = field(default_factory=list)
+    """The array's tasks that have not started; empty outside arrays."""
+    throttle: int = 0
+    started_tasks: int = 0
+    """Tasks of the array that run."""
+    array: int = 0
+    """The array's id, 0 outside arrays."""
+    held: bool = False
+    partition: str = ""
+    """Where it runs."""
+    start: int = 0
+    holding: Holding = ()
+    nodes: int = 0
+    cpus: int = 0
+    """Allocated cpus."""
+    requeues: bool = True
+    billing: float = 0.0
+    index: int = 0
+    """Its row in the recording, where it has one."""
+
+    @property
+    def ends_by(self) -> int:
+        """The end by its limit."""
+        return self.start + self.limit
+
+    @property
+    def is_array(self) -> bool:
+        """An array with tasks that wait."""
+        return bool(self.tasks)

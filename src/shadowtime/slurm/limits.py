@@ -1,0 +1,233 @@
+"""Limits of QOS and associations before and after nodes are known (SLURM.md 6, SLURM_2 21)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from shadowtime.cluster.site import Association, Limits
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Section
+
+SAME_NAME = {"cpus": "cpu", "memory": "mem", "nodes": "node", "gpu": "gres/gpu"}
+
+
+def _named(amounts: Mapping[str, int]) -> dict[str, int]:
+    """Amounts by Slurm's names of resources."""
+    return {SAME_NAME.get(name, name): count for name, count in amounts.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """Resources of a job or of several."""
+
+    cpu: int = 0
+    node: int = 0
+    gpu: int = 0
+    mem: int = 0
+    billing: float = 0.0
+
+    def of(self, name: str) -> float:
+        """The amount by Slurm's name of the resource."""
+        return {
+            "cpu": self.cpu,
+            "node": self.node,
+            "gres/gpu": self.gpu,
+            "mem": self.mem,
+            "billing": self.billing,
+        }.get(name, 0)
+
+
+def held_by(job: Job) -> Tally:
+    """What a running job is counted with."""
+    return Tally(
+        cpu=job.cpus,
+        node=job.nodes.bit_count(),
+        gpu=sum(share.gpus.bit_count() for share in job.holding),
+        mem=sum(share.memory for share in job.holding),
+        billing=job.billing or job.cpus,
+    )
+
+
+@dataclass(slots=True)
+class Accounts:
+    """Limits in force and the usage that counts against them.
+
+    ``minutes`` is the decayed cpu usage in seconds per QOS and per account; ``counted_to`` the
+    last tick, up to which running jobs are counted in it.
+    """
+
+    enforced: bool = False
+    safe: bool = False
+    qos: Mapping[str, Limits] = field(default_factory=dict)
+    chains: Mapping[tuple[str, str], tuple[Association, ...]] = field(default_factory=dict)
+    """Associations from the user up to the root, by (account, user)."""
+    used: dict[tuple[str, str], float] = field(default_factory=dict)
+    """("qos", name) and (account, user or "") to cpu seconds."""
+    counted_to: int = 0
+
+    def _chain(self, job: Job) -> tuple[Association, ...]:
+        return self.chains.get((job.account, job.user), ())
+
+    def _sharing(self, job: Job, section: Section | None) -> list[tuple[str, Limits]]:
+        """The QOS that count, the partition's first (6.3)."""
+        names = [section.qos] if section is not None and section.qos else []
+        names.append(job.qos)
+        return [(name, self.qos[name]) for name in names if name in self.qos]
+
+    def before(self, job: Job, running: Sequence[Job], section: Section | None = None) -> str:
+        """The reason why a job may not be looked at yet; empty where it may (6.1)."""
+        if not self.enforced:
+            return ""
+        seen: set[str] = set()
+        for name, limits in self._sharing(job, section):
+            same = [one for one in running if name in (one.qos, section.qos if section else "")]
+            for what, bound, count in (
+                ("GrpJobs", limits.group_jobs, len(same)),
+                ("MaxJobsPU", limits.user_jobs, sum(one.user == job.user for one in same)),
+                ("MaxJobsPA", limits.account_jobs, sum(one.account == job.account for one in same)),
+            ):
+                if bound is None or what in seen:
+                    continue
+                seen.add(what)
+                if count >= bound:
+                    return f"QOS {what}"
+        for level, link in enumerate(self._chain(job)):
+            below = [one for one in running if _is_below(one, link, self.chains)]
+            limits = link.limits
+            bound = None if "GrpJobs" in seen else limits.group_jobs
+            if bound is not None and len(below) >= bound:
+                return "AssocGrpJobs"
+            bound = limits.user_jobs if level == 0 and "MaxJobsPU" not in seen else None
+            if bound is not None and len(below) >= bound:
+                return "AssocMaxJobs"
+        return ""
+
+    def after(
+        self,
+        job: Job,
+        asks: Tally,
+        running: Sequence[Job],
+        section: Section | None = None,
+    ) -> str:
+        """The reason why a job may not start with these resources; empty where it may (6.2)."""
+        if not self.enforced:
+            return ""
+        hidden: set[tuple[str, str]] = set()
+        for name, limits in self._sharing(job, section):
+            same = [one for one in running if name in (one.qos, section.qos if section else "")]
+            reason = self._group("qos", name, limits, same, job, asks, hidden)
+            if reason:
+                return f"QOS{reason}"
+            for kind, bounds, who in (
+                ("MaxTRESPU", limits.user_resources, lambda one: one.user == job.user),
+                ("MaxTRESPA", limits.account_resources, lambda one: one.account == job.account),
+                ("MaxTRESPJ", limits.job_resources, lambda one: False),
+            ):
+                reason = _over(kind, bounds, filter(who, same), asks, hidden)
+                if reason:
+                    return f"QOS{reason}"
+        for level, link in enumerate(self._chain(job)):
+            below = [one for one in running if _is_below(one, link, self.chains)]
+            limits = link.limits
+            reason = self._group(link.account, link.user, limits, below, job, asks, hidden)
+            if reason:
+                return f"Assoc{reason}"
+            if level == 0:
+                reason = _over("MaxTRESPJ", limits.job_resources, (), asks, hidden)
+                if reason:
+                    return f"Assoc{reason}"
+        return ""
+
+    def _group(
+        self,
+        first: str,
+        second: str,
+        limits: Limits,
+        running: Sequence[Job],
+        job: Job,
+        asks: Tally,
+        hidden: set[tuple[str, str]],
+    ) -> str:
+        """GrpTRES, GrpTRESMins and GrpTRESRunMins of one QOS or association."""
+        reason = _over("GrpTRES", limits.group_resources, running, asks, hidden)
+        if reason:
+            return reason
+        for name, bound in _named(limits.group_minutes).items():
+            if ("GrpTRESMins", name) in hidden:
+                continue
+            hidden.add(("GrpTRESMins", name))
+            if self.used.get((first, second), 0.0) // 60 >= bound:
+                return "GrpTRESMins"
+        for name, bound in _named(limits.group_run_minutes).items():
+            if ("GrpTRESRunMins", name) in hidden:
+                continue
+            hidden.add(("GrpTRESRunMins", name))
+            left = asks.of(name) * job.limit
+            for one in running:
+                passed = max(0, self.counted_to - one.start)
+                left += held_by(one).of(name) * max(0, one.limit - passed)
+            if left / 60 > bound:
+                return "GrpTRESRunMins"
+        return ""
+
+
+def _over(
+    kind: str,
+    bounds: Mapping[str, int],
+    running: Iterable[Job],
+    asks: Tally,
+    hidden: set[tuple[str, str]],
+) -> str:
+    """The kind of limit that running jobs and this one together would break."""
+    held = [held_by(one) for one in running] if bounds else []
+    for name, bound in _named(bounds).items():
+        if (kind, name) in hidden:
+            continue
+        hidden.add((kind, name))
+        if sum(one.of(name) for one in held) + asks.of(name) > bound:
+            return kind
+    return ""
+
+
+def _is_below(
+    job: Job,
+    link: Association,
+    chains: Mapping[tuple[str, str], tuple[Association, ...]],
+) -> bool:
+    """True where a job counts against an association: its own or one above it."""
+    if link.user:
+        return (job.account, job.user) == (link.account, link.user)
+    return any(
+        one.account == link.account and not one.user
+        for one in chains.get((job.account, job.user), ())
+    )
+
+
+def chains_of(
+    associations: Iterable[Association],
+) -> dict[tuple[str, str], tuple[Association, ...]]:
+    """From each user's association up to the root.
+
+    Examples
+    --------
+    >>> tree = [Association(account="root"), Association(account="a", parent="root"),
+    ...         Association(account="a", user="u")]
+    >>> [one.account for one in chains_of(tree)["a", "u"]]
+    ['a', 'a', 'root']
+    """
+    accounts = {one.account: one for one in associations if not one.user}
+    chains = {}
+    for one in associations:
+        if not one.user:
+            continue
+        chain = [one]
+        name = one.account
+        while name in accounts and len(chain) < 64:
+            chain.append(accounts[name])
+            name = accounts[name].parent
+        chains[one.account, one.user] = tuple(chain)
+    return chains

@@ -1,0 +1,121 @@
+"""The machine as Slurm's scheduler sees it: nodes as bits, partitions as sets of bits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+UNBOUNDED = 500_000
+"""Slurm's own stand-in for "any number of nodes"."""
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The places of a mask's bits, lowest first.
+
+    Examples
+    --------
+    >>> list(bits(0b10110))
+    [1, 2, 4]
+    """
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """One node. ``near`` holds, per socket, the GPUs bound to it as a mask; empty: unbound."""
+
+    name: str
+    cpus: int
+    sockets: int = 1
+    threads: int = 1
+    memory: int = 0
+    """MB."""
+    gpus: int = 0
+    near: tuple[int, ...] = ()
+    weight: int = 1
+    features: frozenset[str] = frozenset()
+
+    @property
+    def cores(self) -> int:
+        """Cores: what is allocated whole."""
+        return self.cpus // self.threads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A partition: its nodes as a mask, and its rules. Times are seconds."""
+
+    name: str
+    nodes: int
+    max_time: int | None = None
+    default_time: int | None = None
+    min_nodes: int = 0
+    max_nodes: int = UNBOUNDED
+    tier: int = 1
+    factor: int = 1
+    exclusive: bool = False
+    up: bool = True
+    preempt: str = ""
+    """How its jobs are preempted: requeue, cancel, suspend or off; empty: as the cluster."""
+    qos: str = ""
+    billing: Mapping[str, float] = field(default_factory=dict)
+    default: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """All nodes in Slurm's order, partitions in Slurm's order, and the leaf switches."""
+
+    nodes: tuple[Hardware, ...]
+    sections: Mapping[str, Section]
+    leaves: tuple[int, ...] = ()
+    """Nodes per leaf switch in the order of topology.conf; empty: no topology."""
+    memory_counts: bool = False
+    """True where memory is consumable (CR_*_Memory)."""
+
+    @property
+    def everything(self) -> int:
+        """All nodes."""
+        return (1 << len(self.nodes)) - 1
+
+    def mask(self, names: Iterable[str]) -> int:
+        """The nodes of these names; unknown names are left aside."""
+        place = {node.name: at for at, node in enumerate(self.nodes)}
+        found = 0
+        for name in names:
+            if name in place:
+                found |= 1 << place[name]
+        return found
+
+    def names(self, mask: int) -> list[str]:
+        """The names of these nodes."""
+        return [self.nodes[at].name for at in bits(mask)]
+
+    def with_features(self, expression: str) -> int:
+        """Nodes that suit ``a&b`` (all) or ``a|b`` (any); ``&`` binds as Slurm reads it.
+
+        Examples
+        --------
+        >>> two = (Hardware(name="x", cpus=1, features=frozenset("a")),
+        ...        Hardware(name="y", cpus=1, features=frozenset("ab")))
+        >>> machine = Machine(nodes=two, sections={})
+        >>> [bin(machine.with_features(text)) for text in ("a", "a&b", "a|b", "")]
+        ['0b11', '0b10', '0b11', '0b11']
+        """
+        text = expression.strip()
+        if not text:
+            return self.everything
+        found = 0
+        for either in re.split(r"\|", text.strip("[]() ")):
+            wanted = {word.strip("()[] ").split("*")[0] for word in re.split(r"[&,]", either)}
+            for at, node in enumerate(self.nodes):
+                if wanted <= node.features:
+                    found |= 1 << at
+        return found

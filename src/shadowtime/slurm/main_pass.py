@@ -1,0 +1,140 @@
+"""The main pass: first come first served per partition until one does not fit (2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.limits import Tally
+from shadowtime.slurm.outcome import Outcome, Start
+from shadowtime.slurm.queue import build_queue
+from shadowtime.slurm.starting import begin, select_now, tally_of
+from shadowtime.slurm.usage import Usage
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Section
+    from shadowtime.slurm.state import State
+
+
+def main_pass(state: State, now: int, *, full: bool = False) -> Outcome:
+    """One pass at ``now``; ``state`` is changed by the starts.
+
+    ``full``: the pass of sched_interval, which default_queue_depth does not bound.
+    """
+    wish = state.parameters
+    out = Outcome()
+    failed: set[str] = set()
+    left = state.up
+    depth = 0
+    in_part: Counter[str] = Counter()
+    done: set[int] = set()
+    for record in build_queue(state):
+        job, section = record.job, record.section
+        if job.id in done:
+            continue
+        if not full and depth > wish.default_queue_depth:
+            break
+        depth += 1
+        if wish.partition_job_depth:
+            if in_part[section.name] > wish.partition_job_depth:
+                continue
+            in_part[section.name] += 1
+        if section.name in failed:
+            continue
+        while True:
+            answer = _try(state, job, section, left, now, out)
+            if answer == "started":
+                if wish.sched_max_job_start and len(out.starts) >= wish.sched_max_job_start:
+                    return out
+                rest = next((one for one in state.waiting if one.id == job.id), None)
+                if rest is not None and job.is_array:
+                    job = rest
+                    continue
+                done.add(job.id)
+            elif answer == "busy":
+                ask = job.ask
+                if ask.required.bit_count() >= max(ask.min_nodes, 1) and ask.required:
+                    left &= ~ask.required
+                elif _yields(state, job, now):
+                    pass
+                else:
+                    failed.add(section.name)
+                    left &= ~section.nodes
+            break
+    return out
+
+
+def _yields(state: State, job: Job, now: int) -> bool:
+    """A job that is too young or of too low a priority blocks nobody (2.6)."""
+    wish = state.parameters
+    if wish.bf_min_prio_reserve and job.priority < wish.bf_min_prio_reserve:
+        return True
+    return bool(wish.bf_min_age_reserve) and now - job.eligible < wish.bf_min_age_reserve
+
+
+def _try(state: State, job: Job, section: Section, left: int, now: int, out: Outcome) -> str:
+    """ "started", "busy" (fails the partition) or "passed over"."""
+    ask = job.ask
+    accounts = state.accounts
+    if accounts.before(job, state.running, section):
+        return "passed over"
+    if job.is_array and job.throttle and job.started_tasks >= job.throttle:
+        return "passed over"
+    if state.licences_short(job):
+        return "passed over"
+    if (section.nodes & left).bit_count() < ask.min_nodes:
+        return "busy"
+    if ask.required & ~left:
+        return "passed over"
+    limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
+    barred, _ = state.barred(job, now, now + limit)
+    allowed = left & ~barred
+    found, victims = select_now(state, job, section, allowed)
+    if found is None or victims:
+        busy = _blocked(state, job, section, allowed)
+        if busy is None:
+            return "passed over"
+        tally = busy
+        if victims and found is not None:
+            tally = tally_of(state, job, section, found)
+        if accounts.after(job, tally, state.running, section):
+            return "passed over"
+        for victim in victims:
+            out.victims.append((victim.id, job.id))
+            state.usage.give(victim.holding)
+            state.completing |= victim.nodes
+        if victims:
+            names = {victim.id for victim in victims}
+            state.running = [one for one in state.running if one.id not in names]
+        return "busy"
+    if accounts.after(job, tally_of(state, job, section, found), state.running, section):
+        return "passed over"
+    task = job.tasks[0] if job.is_array else None
+    begin(state, job, section, found, now)
+    out.starts.append(Start(job.id, section.name, found.nodes, task))
+    return "started"
+
+
+def _blocked(state: State, job: Job, section: Section, allowed: int) -> Tally | None:
+    """What a job that does not fit would be counted with (2.4c); None: not to be had here (2.6d).
+
+    None where it could not run on the nodes that are left even if they were empty, and none of
+    them is in exclusive use.
+    """
+    ask = job.ask
+    nodes = section.nodes & ask.suits & allowed & state.up
+    empty = Usage(state.machine)
+    weights = state.weights[:]
+    could = state.chooser.ever(empty, ask, nodes, weights)
+    if could is not None:
+        return tally_of(state, job, section, could)
+    held = 0
+    for other in state.running:
+        if other.ask.exclusive:
+            held |= other.nodes
+    if ask.exclusive:
+        held = ~state.usage.idle
+    if nodes & held:
+        return Tally(cpu=ask.min_cpus, node=ask.min_nodes)
+    return None

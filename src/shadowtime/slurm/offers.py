@@ -1,0 +1,127 @@
+"""What each node could give a job: cpus after memory, GPUs and sockets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.machine import bits
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.machine import Hardware, Machine
+    from shadowtime.slurm.usage import Usage
+
+PLAIN = 255
+"""The low byte of a scheduling weight where no GPU is counted near."""
+
+
+def base_weights(machine: Machine) -> list[int]:
+    """Scheduling weights as select_nodes() sets them: Weight * 256 + 255."""
+    return [node.weight * 256 + PLAIN for node in machine.nodes]
+
+
+def usable(machine: Machine, usage: Usage, ask: Ask, nodes: int) -> int | None:
+    """Nodes left by the node-level test: memory, GPUs, idle where whole nodes are asked for.
+
+    None where a required node falls out.
+    """
+    left = nodes
+    if ask.exclusive:
+        left &= usage.idle
+    if ask.memory is not None:
+        need = ask.memory
+        if ask.memory_per_cpu:
+            need *= max(ask.tasks_per_node, ask.least_cpus, ask.cpus_per_task, 1)
+        for at in bits(left):
+            used = usage.memory[at]
+            if (need and machine.nodes[at].memory - used < need) or (not need and used):
+                left &= ~(1 << at)
+    if ask.gpus:
+        need = ask.node_gpus
+        for at in bits(left):
+            if usage.gpus[at].bit_count() < need:
+                left &= ~(1 << at)
+    if ask.exclusive:
+        for at in bits(left):
+            if usage.gpus[at] != (1 << machine.nodes[at].gpus) - 1:
+                left &= ~(1 << at)
+    if ask.required & ~left:
+        return None
+    return left
+
+
+def tasks_here(ask: Ask) -> tuple[int, int | None]:
+    """Fewest and most tasks on one node; None: no bound."""
+    if ask.tasks_per_node:
+        return ask.tasks_per_node, ask.tasks_per_node
+    if ask.one_node:
+        return ask.tasks, ask.tasks
+    if ask.tasks == 1 or (ask.tasks == ask.min_nodes == ask.fixed_nodes):
+        return 1, 1
+    return 1, None
+
+
+def cpus_offered(node: Hardware, ask: Ask, free: int, memory_used: int) -> int:
+    """Cpus that a node can give, from its free cpus; 0 where it cannot serve the job."""
+    cpus = free
+    fewest = tasks_here(ask)[0] if (ask.tasks_per_node or ask.one_node) else 1
+    if cpus < ask.least_cpus or cpus < fewest * ask.cpus_per_task:
+        return 0
+    if ask.memory is not None and ask.memory_per_cpu:
+        left = node.memory - memory_used
+        if ask.exclusive:
+            if ask.memory * cpus > left:
+                return 0
+        else:
+            while cpus > 0 and ask.memory * cpus > left:
+                cpus -= node.threads
+            cpus = max(cpus, 0)
+        if ask.cpus_per_task > 1:
+            cpus -= cpus % ask.cpus_per_task
+        if cpus < ask.tasks_per_node:
+            return 0
+    return cpus
+
+
+def socket_masks(node: Hardware) -> list[int]:
+    """The cores of each socket as masks."""
+    each = node.cores // node.sockets
+    return [((1 << each) - 1) << (each * at) for at in range(node.sockets)]
+
+
+def near_gpus(node: Hardware, free_cores: int, free_gpus: int) -> int:
+    """Free GPUs on sockets that have a free core."""
+    if not node.near:
+        return free_gpus.bit_count()
+    sockets = socket_masks(node)
+    return sum(
+        (near & free_gpus).bit_count()
+        for near, cores in zip(node.near, sockets, strict=True)
+        if cores & free_cores
+    )
+
+
+def gpu_sockets(node: Hardware, ask: Ask, free_cores: int, free_gpus: int) -> int | None:
+    """Cores beside enough GPUs: sockets with both, most free cores first, until enough GPUs.
+
+    None where the sockets with free cores have too few GPUs.
+    """
+    if not node.near:
+        return free_cores
+    need = ask.node_gpus
+    if ask.gpus_per == "job":
+        need = min(ask.gpus, free_gpus.bit_count())
+    found = []
+    for near, cores in zip(node.near, socket_masks(node), strict=True):
+        if near & free_gpus and cores & free_cores:
+            found.append(((cores & free_cores).bit_count(), cores & free_cores, near & free_gpus))
+    found.sort(key=lambda one: -one[0])
+    chosen = have = 0
+    for _, cores, gpus in found:
+        if have >= need:
+            break
+        chosen |= cores
+        have += gpus.bit_count()
+    if have < ask.node_gpus:
+        return None
+    return chosen

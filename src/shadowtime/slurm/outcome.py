@@ -1,0 +1,38 @@
+"""What a pass did: starts, plans and preempted jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A job (or the next task of an array) begins."""
+
+    job: int
+    partition: str
+    nodes: int
+    task: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A job is planned: when, until when (as kept in the map), and on which nodes."""
+
+    job: int
+    partition: str
+    start: int
+    end: int
+    nodes: int
+
+
+@dataclass(slots=True)
+class Outcome:
+    """All that a pass did, in its order."""
+
+    starts: list[Start] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
+    victims: list[tuple[int, int]] = field(default_factory=list)
+    """(preempted job, for job)."""
+    skipped: dict[int, str] = field(default_factory=dict)
+    """Why jobs were passed over."""

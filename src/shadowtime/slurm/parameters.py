@@ -1,0 +1,92 @@
+"""Slurm's scheduling parameters with Slurm's names and defaults."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import PolicyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What SchedulerParameters may set, times in seconds (bf_window too: Slurm says minutes).
+
+    Examples
+    --------
+    >>> Parameters.parse("bf_interval=60,bf_continue,bf_window=2880").bf_window
+    172800
+    """
+
+    sched_interval: int = 60
+    batch_sched_delay: int = 3
+    default_queue_depth: int = 100
+    partition_job_depth: int = 0
+    sched_max_job_start: int = 0
+    bf_interval: int = 30
+    bf_window: int = 86400
+    bf_resolution: int = 60
+    bf_max_job_test: int = 500
+    bf_max_job_user: int = 0
+    bf_max_job_part: int = 0
+    bf_max_job_assoc: int = 0
+    bf_max_job_user_part: int = 0
+    bf_max_job_start: int = 0
+    bf_max_job_array_resv: int = 20
+    bf_node_space_size: int = 0
+    """0: as bf_max_job_test."""
+    bf_max_time: int = 0
+    """0: as bf_interval."""
+    bf_min_prio_reserve: int = 0
+    bf_min_age_reserve: int = 0
+    bf_job_part_count_reserve: int = 0
+    bf_window_linear: int = 0
+    bf_one_resv_per_job: bool = False
+    bf_running_job_reserve: bool = False
+    bf_busy_nodes: bool = False
+    bf_continue: bool = False
+    bf_licenses: bool = False
+    pack_serial_at_end: bool = False
+    assoc_limit_stop: bool = False
+    kill_invalid_depend: bool = False
+    preempt_reorder_count: int = 1
+    preempt_strict_order: bool = False
+    preempt_youngest_first: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("bf_interval", "bf_resolution", "bf_window", "bf_max_job_test"):
+            if getattr(self, name) < 1:
+                raise PolicyError(f"{name} must be at least 1")
+
+    @property
+    def map_records(self) -> int:
+        """How many records the map of plans may ever hold."""
+        return self.bf_node_space_size or self.bf_max_job_test
+
+    @staticmethod
+    def parse(text: str) -> Parameters:
+        """From the value of SchedulerParameters; what is not modelled is left aside."""
+        types = {one.name: one.type for one in fields(Parameters)}
+        given: dict[str, int | bool] = {}
+        for word in re.split(r"[,\s]+", text.strip()):
+            name, _, value = word.partition("=")
+            if name not in types or name == "":
+                continue
+            if types[name] == "bool":
+                given[name] = value.lower() not in ("no", "0", "false")
+            elif not re.fullmatch(r"\d{1,9}", value):
+                raise PolicyError(f"SchedulerParameters: {word!r} needs a whole number")
+            else:
+                given[name] = int(value) * (60 if name == "bf_window" else 1)
+        return Parameters(**given)  # type: ignore[arg-type]
+
+    @staticmethod
+    def of_config(config: Mapping[str, str]) -> Parameters:
+        """From a site's configuration (``scontrol show config`` or slurm.conf)."""
+        lower = {name.lower(): value for name, value in config.items()}
+        text = lower.get("schedulerparameters", "")
+        return Parameters.parse("" if text == "(null)" else text)

@@ -1,0 +1,96 @@
+"""The map of plans of one backfill pass: intervals with the nodes that are not planned away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Span:
+    """[begin, end) and the nodes still free of plans."""
+
+    begin: int
+    end: int
+    nodes: int
+
+
+class PlanMap:
+    """Intervals in order of time (3.1, 3.4, 3.9, 3.11).
+
+    ``made`` counts records as Slurm does: merging gives none back.
+
+    Examples
+    --------
+    >>> plans = PlanMap(0, 100, 0b11, resolution=10)
+    >>> plans.add(20, 50, 0b01)
+    >>> [(span.begin, span.end, span.nodes) for span in plans.spans]
+    [(0, 20, 3), (20, 50, 2), (50, 100, 3)]
+    """
+
+    def __init__(self, begin: int, end: int, nodes: int, *, resolution: int) -> None:
+        self.spans = [Span(begin, end, nodes)]
+        self.made = 1
+        self.resolution = resolution
+
+    def search(self, base: int, start: int, end: int) -> tuple[int, int]:
+        """Nodes free in every span of [start, end], and when to try again (0: never)."""
+        free = base
+        later = 0
+        spans = self.spans
+        last = len(spans) - 1
+        for at, span in enumerate(spans):
+            if span.end <= start:
+                continue
+            if later == 0 and at < last and base & spans[at + 1].nodes & ~(free & span.nodes):
+                later = span.end
+            if span.begin > end:
+                break
+            free &= span.nodes
+        return free, later
+
+    def conflicts(self, begin: int, end: int, nodes: int) -> bool:
+        """True where one of these nodes is planned away somewhere in [begin, end)."""
+        return any(
+            span.end > begin and span.begin < end and nodes & ~span.nodes for span in self.spans
+        )
+
+    def add(self, begin: int, end: int, nodes: int) -> None:
+        """Plan these nodes away during [begin, end), then merge at most one pair of spans."""
+        spans = self.spans
+        begin = max(begin, spans[0].begin)
+        end = max(end, begin + self.resolution)
+        before = 0
+        at = -1
+        for place, span in enumerate(spans):
+            if span.end > begin:
+                spans.insert(place + 1, Span(begin, span.end, span.nodes))
+                span.end = begin
+                self.made += 1
+                at = place
+                break
+            if span.end == begin:
+                at = place
+                break
+            before = place
+        after = -1
+        if at >= 0:
+            place = at + 1
+            while place < len(spans):
+                span = spans[place]
+                if end < span.end:
+                    spans.insert(place + 1, Span(end, span.end, span.nodes))
+                    span.end = end
+                    self.made += 1
+                span.nodes &= ~nodes
+                if end == span.end:
+                    if place + 1 < len(spans):
+                        after = place + 1
+                    break
+                place += 1
+        place = before
+        while place != after and place + 1 < len(spans):
+            if spans[place].nodes == spans[place + 1].nodes:
+                spans[place].end = spans[place + 1].end
+                del spans[place + 1]
+                break
+            place += 1

@@ -1,0 +1,132 @@
+"""Who may evict whom, in which order, and by which mode (SLURM.md 7, SLURM_2 20)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.slurm.choose import Choice
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Machine, Section
+    from shadowtime.slurm.state import State
+
+LARGE = 99_999
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preemption:
+    """PreemptType (``partition_prio``, ``qos`` or empty), the cluster's mode, the QOS' lists."""
+
+    kind: str = ""
+    mode: str = "off"
+    over: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """QOS that each QOS may preempt."""
+    qos_mode: Mapping[str, str] = field(default_factory=dict)
+    qos_priority: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def on(self) -> bool:
+        """True where jobs can be preempted at all."""
+        return bool(self.kind)
+
+    def mode_of(self, job: Job, machine: Machine) -> str:
+        """How a job would be preempted: requeue, cancel, suspend or off."""
+        if not self.kind:
+            return "off"
+        if self.kind == "qos":
+            mode = self.qos_mode.get(job.qos, "") or self.mode
+        else:
+            section = machine.sections.get(job.partition)
+            mode = (section.preempt if section else "") or self.mode
+        if mode == "requeue" and not job.requeues:
+            return "cancel"
+        return mode
+
+    def outranks(self, one: Job, one_in: Section, other: Job, other_in: Section) -> bool:
+        """True where ``one`` may preempt ``other`` (2.1, 20.1, 20.5)."""
+        if self.kind == "qos":
+            return other.qos in self.over.get(one.qos, ())
+        if self.kind == "partition_prio":
+            mode = other_in.preempt or self.mode
+            return one_in.tier > other_in.tier and mode != "off"
+        return False
+
+
+def candidates_for(state: State, job: Job, section: Section) -> list[Job]:
+    """Running jobs that the job may evict, in the order they are tried."""
+    policy = state.preemption
+    if not policy.on:
+        return []
+    found = []
+    for other in state.running:
+        if not other.nodes & section.nodes:
+            continue
+        home = state.machine.sections[other.partition]
+        if policy.outranks(job, section, other, home) and policy.mode_of(other, state.machine) in (
+            "requeue",
+            "cancel",
+            "suspend",
+        ):
+            found.append((other, home))
+
+    def rank(pair: tuple[Job, Section]) -> tuple[int, int, int]:
+        other, home = pair
+        first = policy.qos_priority.get(other.qos, 0) if policy.kind == "qos" else home.tier
+        second = (
+            -other.start if state.parameters.preempt_youngest_first else other.nodes.bit_count()
+        )
+        return first, second, other.record
+
+    return [other for other, _ in sorted(found, key=rank)]
+
+
+def run_now(
+    state: State, job: Job, nodes: int, candidates: list[Job]
+) -> tuple[Choice | None, list[Job]]:
+    """Fits as things are, or which jobs must go so that it does (7.3c, 20.2)."""
+    chooser, ask = state.chooser, job.ask
+    order = list(candidates)
+    passes = 0
+    while True:
+        found = chooser.test(state.usage, ask, nodes, state.weights)
+        if found is not None or not order:
+            return found, []
+        later = state.usage.copy()
+        usable = {other.id: 0 for other in order}
+        again = False
+        for at, other in enumerate(order):
+            if not other.nodes & nodes:
+                continue
+            later.give(other.holding)
+            found = chooser.test(later, ask, nodes, state.weights)
+            if found is None:
+                continue
+            passes += 1
+            if passes - 1 > state.parameters.preempt_reorder_count or len(order) <= passes:
+                for behind in order[at + 1 :]:
+                    usable[behind.id] = 1
+                break
+            if state.parameters.preempt_strict_order:
+                order.insert(0, order.pop(at))
+            else:
+                for front in order[:at]:
+                    usable[front.id] = (front.nodes & found.nodes).bit_count()
+                usable[other.id] = LARGE
+                order.sort(key=lambda one: -usable[one.id])
+            again = True
+            break
+        if again:
+            continue
+        if found is None:
+            return None, []
+        victims = []
+        for other in order:
+            if not other.nodes & found.nodes:
+                continue
+            if usable[other.id]:
+                break
+            victims.append(other)
+        return found, victims

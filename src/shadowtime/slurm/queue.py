@@ -1,0 +1,64 @@
+"""The order in which both passes look at waiting jobs (2.1, 2.1c, 20.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cmp_to_key
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Section
+    from shadowtime.slurm.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A job in one of its partitions."""
+
+    job: Job
+    section: Section
+
+
+def build_queue(state: State) -> list[Record]:
+    """One record per job and partition, sorted as Slurm sorts them.
+
+    Rules
+    -----
+    Preemptor before preemptee; reservation first; tier; priority; submission; id. Records of one
+    job keep the user's order of partitions. A partition that is down, or whose limits the job
+    breaks, gives no record.
+    """
+    found = []
+    for job in state.waiting:
+        for name in job.partitions:
+            section = state.machine.sections.get(name)
+            if section is None or not section.up:
+                continue
+            limit = job.least_time or job.limit
+            if section.max_time is not None and limit > section.max_time:
+                continue
+            if max(job.ask.min_nodes, section.min_nodes) > section.max_nodes:
+                continue
+            if job.ask.min_nodes > section.nodes.bit_count():
+                continue
+            found.append(Record(job, section))
+
+    def rank(record: Record) -> tuple[bool, int, int, int, int]:
+        job = record.job
+        return not job.reservation, -record.section.tier, -job.priority, job.submit, job.id
+
+    found.sort(key=rank)
+    if state.preemption.kind == "qos":
+        policy = state.preemption
+
+        def compare(one: Record, other: Record) -> int:
+            if policy.outranks(one.job, one.section, other.job, other.section):
+                return -1
+            if policy.outranks(other.job, other.section, one.job, one.section):
+                return 1
+            a, b = rank(one), rank(other)
+            return (a > b) - (a < b)
+
+        found.sort(key=cmp_to_key(compare))
+    return found

@@ -1,0 +1,269 @@
+"""Plan every logged pass on the true state before it, and compare with what Slurm logged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.hostlist import expand
+from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.main_pass import main_pass
+from shadowtime.slurm.recording.folder import read_recording
+from shadowtime.slurm.recording.log import Event, job_number, stamp
+from shadowtime.slurm.recording.replayer import COMPLETING, Replayer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shadowtime.slurm.outcome import Outcome
+    from shadowtime.slurm.recording.folder import Recording
+    from shadowtime.slurm.state import State
+
+TOGETHER = 0.03
+"""Seconds within which starts of the main pass count as one pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that Slurm and the model did not do alike."""
+
+    time: float
+    what: str
+    job: int
+    ours: str
+    theirs: str
+    cause: str = ""
+
+
+@dataclass(slots=True)
+class Tallies:
+    """Counts over all passes of a recording."""
+
+    passes: int = 0
+    plans: int = 0
+    plans_equal: int = 0
+    starts: int = 0
+    starts_equal: int = 0
+    extra_starts: int = 0
+    main_starts: int = 0
+    main_starts_equal: int = 0
+    victims: int = 0
+    victims_equal: int = 0
+    left_out: int = 0
+    extra_plans: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+
+def check_recording(path: Path, *, every: int = 1) -> Tallies:
+    """Check a folder; ``every`` n-th backfill pass only, where time is short."""
+    return Checker(read_recording(path), every=every).run()
+
+
+class Checker:
+    """Walks through the events once."""
+
+    def __init__(self, recording: Recording, *, every: int = 1) -> None:
+        self.recording = recording
+        self.every = every
+        self.replayer = Replayer.of(recording)
+        self.tallies = Tallies()
+        shift = recording.shift
+        self.events = [replace(event, time=event.time + shift) for event in recording.log.events]
+        self.number = 0
+
+    def run(self) -> Tallies:
+        """All passes."""
+        events = self.events
+        at = 0
+        while at < len(events):
+            event = events[at]
+            if event.kind == "begin":
+                end = at + 1
+                while end < len(events) and events[end].kind not in ("finish", "begin"):
+                    end += 1
+                self.number += 1
+                if self.number % self.every == 0:
+                    self.backfill(events[at : end + 1])
+                for one in events[at:end]:
+                    self.replayer.apply(one)
+                at = end
+                continue
+            if event.kind in ("main", "preempted"):
+                end = at + 1
+                while (
+                    end < len(events)
+                    and events[end].kind in ("main", "preempted")
+                    and events[end].time - event.time < TOGETHER
+                ):
+                    end += 1
+                self.main(events[at:end])
+                for one in events[at:end]:
+                    self.replayer.apply(one)
+                at = end
+                continue
+            self.replayer.apply(event)
+            at += 1
+        return self.tallies
+
+    def unclear(self, time: float) -> bool:
+        """True where a node may still be completing, or what a job holds is not known."""
+        replayer = self.replayer
+        if time - replayer.last_end < COMPLETING or replayer.unknown:
+            self.tallies.left_out += 1
+            return True
+        return False
+
+    def state_at(self, now: int) -> State:
+        """The state before a pass at ``now``."""
+        state = self.replayer.state.copy()
+        state.waiting = self.replayer.waiting(now)
+        return state
+
+    def backfill(self, events: list[Event]) -> None:
+        """One backfill pass."""
+        time = events[0].time
+        plans = [one for one in events if one.kind == "plan"]
+        starts = [one for one in events if one.kind == "backfill"]
+        evicted = [one for one in events if one.kind == "preempted"]
+        now = int(time)
+        state = self.state_at(now)
+        if not plans and not starts and not state.waiting:
+            return
+        if self.unclear(time):
+            return
+        clock = _clock(events) if int(events[-1].time) > now else None
+        outcome = backfill_pass(state, now, clock=clock)
+        self.tallies.passes += 1
+        self._plans(time, plans, outcome)
+        self.tallies.starts += len(starts)
+        equal, extra = self._starts(time, starts, outcome, "backfill start")
+        self.tallies.starts_equal += equal
+        self.tallies.extra_starts += extra
+        self._victims(time, evicted, outcome)
+
+    def main(self, events: list[Event]) -> None:
+        """One main pass that started or preempted something."""
+        time = events[0].time
+        if self.unclear(time):
+            return
+        starts = [one for one in events if one.kind == "main"]
+        evicted = [one for one in events if one.kind == "preempted"]
+        now = int(time)
+        outcome = main_pass(self.state_at(now), now)
+        wanted = {_record(one.fields[0]) for one in starts}
+        if not wanted <= {one.job for one in outcome.starts}:
+            # Whether a pass was the full one of sched_interval is not logged.
+            full = main_pass(self.state_at(now), now, full=True)
+            if wanted <= {one.job for one in full.starts}:
+                outcome = full
+        self.tallies.main_starts += len(starts)
+        equal, extra = self._starts(time, starts, outcome, "main start")
+        self.tallies.main_starts_equal += equal
+        self.tallies.extra_starts += extra
+        self._victims(time, evicted, outcome)
+
+    def _mask(self, nodes: str) -> int:
+        return self.replayer.state.machine.mask(expand(nodes))
+
+    def _names(self, mask: int) -> str:
+        return ",".join(self.replayer.state.machine.names(mask))
+
+    def _plans(self, time: float, plans: list[Event], outcome: Outcome) -> None:
+        shift = self.recording.shift
+        tallies = self.tallies
+        ours = Counter((one.job, one.partition, one.start, one.nodes) for one in outcome.plans)
+        by_job: dict[tuple[int, str], list[str]] = {}
+        for one in outcome.plans:
+            text = f"{one.start} on {self._names(one.nodes)}"
+            by_job.setdefault((one.job, one.partition), []).append(text)
+        tallies.plans += len(plans)
+        for event in plans:
+            label, start, _, nodes, partition = event.fields
+            job = _record(label)
+            key = (job, partition, stamp(start) + shift, self._mask(nodes))
+            if ours[key] > 0:
+                ours[key] -= 1
+                tallies.plans_equal += 1
+            else:
+                said = "; ".join(by_job.get((job, partition), ["no plan"]))
+                theirs = f"{key[2]} on {self._names(key[3])}"
+                tallies.differences.append(Difference(time, "plan", job, said, theirs))
+        extra = sum(ours.values())
+        tallies.extra_plans += max(0, len(outcome.plans) - len(plans))
+        if extra and len(outcome.plans) > len(plans):
+            for (number, _, when, mask), count in ours.items():
+                if count > 0:
+                    tallies.differences.append(
+                        Difference(time, "extra plan", number, f"{when} on {self._names(mask)}", "")
+                    )
+
+    def _starts(
+        self, time: float, starts: list[Event], outcome: Outcome, what: str
+    ) -> tuple[int, int]:
+        ours = Counter((one.job, one.partition, one.nodes) for one in outcome.starts)
+        jobs = Counter(one.job for one in outcome.starts)
+        equal = 0
+        for event in starts:
+            if event.kind == "main":
+                label, nodes, _, partition = event.fields
+            else:
+                label, partition, nodes = event.fields
+            job = _record(label)
+            key = (job, partition, self._mask(nodes))
+            jobs[job] -= 1
+            if ours[key] > 0:
+                ours[key] -= 1
+                equal += 1
+            else:
+                said = [
+                    f"{one.partition} {self._names(one.nodes)}"
+                    for one in outcome.starts
+                    if one.job == job
+                ]
+                self.tallies.differences.append(
+                    Difference(
+                        time, what, job, "; ".join(said) or "no start", f"{partition} {nodes}"
+                    )
+                )
+        extra = sum(count for count in jobs.values() if count > 0)
+        if extra:
+            for job, count in jobs.items():
+                if count > 0:
+                    self.tallies.differences.append(
+                        Difference(time, f"extra {what}", job, "start", "none")
+                    )
+        return equal, extra
+
+    def _victims(self, time: float, evicted: list[Event], outcome: Outcome) -> None:
+        ours = Counter(outcome.victims)
+        for event in evicted:
+            victim, _, winner = event.fields
+            key = (job_number(victim)[0], _record(winner))
+            self.tallies.victims += 1
+            if ours[key] > 0:
+                ours[key] -= 1
+                self.tallies.victims_equal += 1
+            else:
+                self.tallies.differences.append(
+                    Difference(
+                        time, "victim", key[0], str(outcome.victims), f"{key[0]} for {key[1]}"
+                    )
+                )
+
+
+def _record(label: str) -> int:
+    """The record of a label: the array's id, or the job's."""
+    raw, array, _ = job_number(label)
+    return array or raw
+
+
+def _clock(events: list[Event]) -> Callable[[int], int]:
+    """When each job of a pass was looked at, for passes that run over a full second."""
+    seen: dict[int, int] = {}
+    for event in events:
+        if event.kind in ("plan", "backfill"):
+            seen.setdefault(_record(event.fields[0]), int(event.time))
+    began = int(events[0].time)
+    return lambda job: seen.get(job, began)

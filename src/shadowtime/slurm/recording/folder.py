@@ -1,0 +1,276 @@
+"""A folder of a recording: which files it holds and what they say of each job."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.hostlist import expand
+from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+from shadowtime.errors import InputError
+from shadowtime.slurm.recording.log import Log, read_log, stamp
+from shadowtime.slurm.recording.options import Submitted, parse_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shadowtime.cluster.site import Site
+
+LOGS = ("slurmctld.log.gz", "slurmctld.log")
+TEXTS = {
+    "nodes": "nodes.txt",
+    "partitions": "partitions.txt",
+    "config": "config.txt",
+    "reservations": "reservations.txt",
+    "slurm_conf": "slurm.conf",
+    "gres_conf": "gres.conf",
+    "topology_conf": "topology.conf",
+    "qos": "qos.txt",
+    "associations": "associations.txt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One row of sacct: a job's run."""
+
+    raw: int
+    array: int
+    task: int | None
+    said: dict[str, str]
+
+    def seconds(self, name: str) -> int | None:
+        """A time of the row, None where it has none."""
+        value = self.said.get(name, "")
+        if value.isdigit():
+            return int(value)
+        if re.match(r"\d{4}-\d\d-\d\dT", value):
+            return stamp(value)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a job held on a node, as scontrol -d says it."""
+
+    node: str
+    cpus: tuple[int, ...]
+    gpus: tuple[int, ...] | None
+
+
+@dataclass(slots=True)
+class Recording:
+    """Everything read of one folder. Times are seconds since 1970 on sacct's clock."""
+
+    path: Path
+    site: Site
+    log: Log
+    runs: dict[int, list[Run]] = field(default_factory=dict)
+    submitted: dict[int, Submitted] = field(default_factory=dict)
+    submit_times: dict[int, float] = field(default_factory=dict)
+    pieces: dict[tuple[int, int], list[Piece]] = field(default_factory=dict)
+    """(raw id, start second) to what the job held."""
+    samples: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
+    """Job to (time, priority) as squeue showed it."""
+    shift: int = 0
+    """Seconds to add to the log's times to be on sacct's clock."""
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a recording's folder.
+
+    A log, sacct's table (jobs.psv) and a description of the machine (slurm.conf, or nodes.txt and
+    partitions.txt) must be there; the rest is used where it is.
+    """
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder of a recording")
+    log_path = next((path / name for name in LOGS if (path / name).exists()), None)
+    if log_path is None:
+        raise InputError(f"{path} holds no slurmctld.log.gz or slurmctld.log")
+    if not (path / "jobs.psv").exists():
+        raise InputError(f"{path} holds no jobs.psv (the output of sacct -P)")
+    texts = {
+        key: (path / name).read_text(encoding="utf-8", errors="replace")
+        for key, name in TEXTS.items()
+        if (path / name).exists()
+    }
+    if "slurm_conf" not in texts and "nodes" not in texts:
+        raise InputError(f"{path} holds neither slurm.conf nor nodes.txt")
+    if "slurm_conf" in texts and not texts.get("config", "").strip():
+        texts.pop("config", None)
+    site = site_from_slurm(
+        SlurmTexts(**texts, labels={key: str(path / TEXTS[key]) for key in texts}),  # type: ignore[arg-type]
+        name=path.name,
+    )
+    recording = Recording(path, site, read_log(log_path))
+    _read_runs(recording)
+    _read_submits(recording)
+    for name in ("jobs_scontrol.txt", "detail.txt", "gres_samples.txt"):
+        if (path / name).exists():
+            _read_details(recording, path / name)
+    _read_samples(recording)
+    recording.shift = _shift(recording)
+    return recording
+
+
+def _read_samples(recording: Recording) -> None:
+    """squeue_samples.psv: priorities as whole numbers, where the log rounds them."""
+    path = recording.path / "squeue_samples.psv"
+    if not path.exists() or "multifactor" not in str(recording.site.config.get("PriorityType")):
+        return
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[1:]:
+        words = line.split("|")
+        if len(words) > 3 and words[1].isdigit() and words[3].isdigit():
+            when = float(words[0]) if re.fullmatch(r"[\d.]+", words[0]) else 0.0
+            recording.samples.setdefault(int(words[1]), []).append((when, int(words[3])))
+
+
+def _read_runs(recording: Recording) -> None:
+    path = recording.path / "jobs.psv"
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    if not lines or "JobIDRaw" not in lines[0].split("|"):
+        raise InputError(f"{path}, line 1: no column JobIDRaw; export with sacct -P --format=...")
+    names = lines[0].split("|")
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        values = line.split("|", len(names) - 1)
+        if len(values) != len(names):
+            raise InputError(f"{path}, line {number}: {len(values)} columns, not {len(names)}")
+        said = dict(zip(names, values, strict=True))
+        if not said["JobIDRaw"].isdigit():
+            continue
+        match = re.fullmatch(r"(\d+)(?:_(\d+|\[.*\]))?", said.get("JobID", said["JobIDRaw"]))
+        array = int(match[1]) if match and match[2] else 0
+        task = int(match[2]) if match and match[2] and match[2].isdigit() else None
+        raw = int(said["JobIDRaw"])
+        recording.runs.setdefault(raw, []).append(Run(raw, array, task, said))
+
+
+def _read_submits(recording: Recording) -> None:
+    """submits.psv, or workload.json where jobs are named after their place in it."""
+    path = recording.path / "submits.psv"
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines()[1:]:
+            _, job, before, _, options = line.split("|", 4)
+            if job.isdigit():
+                recording.submitted[int(job)] = parse_options(options)
+                recording.submit_times[int(job)] = float(before)
+        return
+    path = recording.path / "workload.json"
+    if not path.exists():
+        return
+    try:
+        jobs = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+    if isinstance(jobs, dict):
+        jobs = jobs.get("jobs", [])
+    for raw, runs in recording.runs.items():
+        match = re.fullmatch(r"w(\d{1,9})", runs[0].said.get("JobName", ""))
+        if not match or not 0 < int(match[1]) <= len(jobs):
+            continue
+        one = jobs[int(match[1]) - 1]
+        if "nodes" in one:
+            words = f"-N {one['nodes']} --exclusive"
+        elif "cores" in one:
+            words = f"-n {one['cores']}" + (" -N 1" if one.get("one") else "")
+        else:
+            continue
+        words += f" -t {one['limit']} --uid={one.get('user', '')} -J w{match[1]}"
+        for name in ("partition", "qos", "account"):
+            if one.get(name):
+                words += f" --{name}={one[name]}"
+        recording.submitted[raw] = parse_options(words)
+
+
+_PIECE = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=\S+ GRES=(\S*)")
+
+
+def _read_details(recording: Recording, path: Path) -> None:
+    """Cores and GPUs per node of ``scontrol show jobs -d -o``, and requests not told elsewhere."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        head = re.match(r"(?:[\d.]+\|)?JobId=(\d+)", line.strip())
+        if not head:
+            continue
+        raw = int(head[1])
+        begun = re.search(r" StartTime=(\d{4}-\S+)", line)
+        if begun:
+            pieces = []
+            for nodes, cpus, gres in _PIECE.findall(line):
+                index = re.search(r"gpu[^(]*\(IDX:([\d,-]+)\)", gres)
+                gpus = tuple(_numbers(index[1])) if index else None
+                pieces += [Piece(name, tuple(_numbers(cpus)), gpus) for name in expand(nodes)]
+            key = raw, stamp(begun[1])
+            old = recording.pieces.get(key)
+            if pieces and (old is None or any(one.gpus is not None for one in pieces)):
+                recording.pieces[key] = pieces
+        if raw not in recording.submitted:
+            found = _from_scontrol(line)
+            if found is not None:
+                recording.submitted[raw] = found
+
+
+def _from_scontrol(line: str) -> Submitted | None:
+    """What scontrol still knows of a submission, where nothing else tells."""
+    said = dict(re.findall(r"(\S+?)=(\S*)", line))
+    if "NumTasks" not in said or "TimeLimit" not in said:
+        return None
+    words = f"-n {said['NumTasks']} -t {said['TimeLimit']}"
+    nodes = said.get("NumNodes", "1").split("-")
+    if said.get("OverSubscribe") == "NO":
+        words = f"-N {nodes[0]} --exclusive -t {said['TimeLimit']}"
+    elif len(nodes) == 2:
+        words += f" -N {said['NumNodes']}"
+    if said.get("CPUs/Task", "1") not in ("1", "N/A"):
+        words += f" -c {said['CPUs/Task']}"
+    for key, option in (
+        ("Partition", "-p"),
+        ("QOS", "-q"),
+        ("Account", "-A"),
+        ("ReqNodeList", "-w"),
+        ("ExcNodeList", "-x"),
+        ("Features", "-C"),
+        ("Licenses", "-L"),
+        ("JobName", "-J"),
+    ):
+        if said.get(key, "(null)") not in ("(null)", ""):
+            words += f" {option} '{said[key]}'"
+    per_node = said.get("NtasksPerN:B:S:C", "0").split(":")[0]
+    if per_node not in ("0", "*"):
+        words += f" --ntasks-per-node={per_node}"
+    for key, option in (("MinMemoryNode", "--mem"), ("MinMemoryCPU", "--mem-per-cpu")):
+        if said.get(key, "0") != "0":
+            words += f" {option}={said[key]}"
+    for key, option in (
+        ("TresPerNode", "--gres"),
+        ("TresPerJob", "--gpus"),
+        ("TresPerTask", "--gpus-per-task"),
+    ):
+        if said.get(key):
+            words += f" {option}={said[key].removeprefix('gres:').removeprefix('gres/')}"
+    user = said.get("UserId", "").partition("(")[0]
+    return parse_options(f"{words} --uid={user}")
+
+
+def _numbers(text: str) -> list[int]:
+    """Numbers of ``0-3,7``."""
+    found: list[int] = []
+    for word in text.split(","):
+        first, _, last = word.partition("-")
+        if first.isdigit():
+            found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def _shift(recording: Recording) -> int:
+    """The log's zone against sacct's clock, in quarters of an hour."""
+    for event in recording.log.events:
+        if event.kind == "submit" and event.fields[0].isdigit():
+            runs = recording.runs.get(int(event.fields[0]))
+            told = runs[0].seconds("Submit") if runs else None
+            if told is not None:
+                return round((told - event.time) / 900) * 900
+    return 0

@@ -1,0 +1,148 @@
+"""slurmctld's log with DebugFlags=Backfill as a list of events."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_LINE = re.compile(r"\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\] (.*)")
+_JOB = r"JobId=(\S+)"
+_PATTERNS: list[tuple[str, re.Pattern[str]]] = [
+    (
+        "plan",
+        re.compile(
+            rf"sched/backfill: _dump_job_sched: {_JOB} to start at (\S+), end at (\S+) "
+            r"on nodes (\S+) in partition (\S+)"
+        ),
+    ),
+    ("begin", re.compile(r"sched/backfill: _attempt_backfill: beginning")),
+    ("finish", re.compile(r"sched/backfill: _attempt_backfill: (?:completed|no jobs)")),
+    ("backfill", re.compile(rf"sched/backfill: _start_job: Started {_JOB} in (\S+) on (\S+)")),
+    ("main", re.compile(rf"sched: Allocate {_JOB} NodeList=(\S+) #CPUs=(\d+) Partition=(\S+)")),
+    ("submit", re.compile(rf"_slurm_rpc_submit_batch_job: {_JOB} InitPrio=(\d+)")),
+    ("refused", re.compile(r"_slurm_rpc_submit_batch_job: (.*)")),
+    ("status", re.compile(rf"_job_complete: {_JOB} WEXITSTATUS (\d+)")),
+    ("status", re.compile(rf"_job_complete: {_JOB} WTERMSIG (\d+)")),
+    ("done", re.compile(rf"_job_complete: {_JOB} done")),
+    (
+        "preempted",
+        re.compile(rf"preempted {_JOB} has been (\S+) to reclaim resources for {_JOB}"),
+    ),
+    ("requeued", re.compile(rf"Requeuing {_JOB}")),
+    ("hold", re.compile(rf"sched: _hold_job_rec: hold on {_JOB}")),
+    ("release", re.compile(rf"sched: _release_job_rec: release hold on {_JOB}")),
+    ("kill", re.compile(rf"_slurm_rpc_kill_job: REQUEST_KILL_JOB {_JOB}")),
+    ("over", re.compile(rf"{_JOB} timed out, (.*)")),
+    ("over", re.compile(rf"Time limit exhausted for {_JOB}")),
+    (
+        "priority",
+        re.compile(r"priority/multifactor: _get_priority_internal: Job (\d+) priority: .* = (\S+)"),
+    ),
+    ("usage", re.compile(r"priority/multifactor: _apply_new_usage: job (\d+) ran for")),
+    ("tick", re.compile(r"priority/multifactor: _ft_debug:")),
+    ("tick", re.compile(r"priority/multifactor: _priority_p_set_assoc_usage_debug:")),
+    ("node", re.compile(r"update_node: node (\S+) state set to (\S+)")),
+    (
+        "reserve",
+        re.compile(
+            r"sched: (?:Created|Updated) reservation=(\S+) users=(\S+) nodes=(\S+) "
+            r".*?start=(\S+) end=(\S+)"
+        ),
+    ),
+    ("unreserve", re.compile(r"sched: (?:Deleted|Cleaned up) .*?reservation=?\s?(\S+)")),
+    ("version", re.compile(r"slurmctld version (\S+) started")),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of interest: seconds since 1970 (in the log's local time), kind, and fields."""
+
+    time: float
+    kind: str
+    fields: tuple[str, ...] = ()
+    line: int = 0
+
+
+@dataclass(slots=True)
+class Log:
+    """All events in order."""
+
+    events: list[Event] = field(default_factory=list)
+    version: str = ""
+
+
+def stamp(text: str) -> int:
+    """Seconds since 1970 of a time as the log writes it, taken as UTC.
+
+    Examples
+    --------
+    >>> stamp("1970-01-02T00:00:01")
+    86401
+    """
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+
+
+def read_log(path: Path) -> Log:
+    """The events of a log, packed or not."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    log = Log()
+    try:
+        with opener(path, "rt", encoding="utf-8", errors="replace") as lines:
+            for event in _events(lines):
+                if event.kind == "version":
+                    log.version = event.fields[0]
+                log.events.append(event)
+    except (OSError, EOFError) as error:
+        raise InputError(f"cannot read {path}: {error}") from error
+    if not any(event.kind in ("begin", "main", "submit") for event in log.events):
+        raise InputError(
+            f"{path}: no scheduler's line in this log; "
+            "record it with SlurmctldDebug=info and DebugFlags=Backfill"
+        )
+    return log
+
+
+def _events(lines: Iterator[str]) -> Iterator[Event]:
+    seconds: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        match = _LINE.match(line)
+        if not match:
+            continue
+        text = match[3]
+        for kind, pattern in _PATTERNS:
+            found = pattern.match(text)
+            if found:
+                when = match[1]
+                if when not in seconds:
+                    seconds[when] = stamp(when)
+                fraction = float(f"0.{match[2]}") if match[2] else 0.0
+                yield Event(seconds[when] + fraction, kind, found.groups(), number)
+                break
+
+
+def job_number(label: str) -> tuple[int, int, int | None]:
+    """Raw id, array id (0: none) and task of ``12``, ``5_2(7)``, ``5_*`` or ``5_[2-4]``.
+
+    Examples
+    --------
+    >>> [job_number(label) for label in ("12", "5_2(7)", "5_*", "5_[2-4]")]
+    [(12, 0, None), (7, 5, 2), (5, 5, None), (5, 5, None)]
+    """
+    match = re.fullmatch(r"(\d+)(?:_(\*|\d+|\[[^\]]*\]))?(?:\((\d+)\))?", label)
+    if not match:
+        raise InputError(f"{label!r} is not a job's number in Slurm's log")
+    raw = int(match[3] or match[1])
+    if match[2] is None:
+        return raw, 0, None
+    task = int(match[2]) if match[2].isdigit() else None
+    return raw, int(match[1]), task

@@ -1,0 +1,493 @@
+"""Rebuilds slurmctld's state from a recording, event by event."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.hostlist import expand
+from shadowtime.cluster.slurm_text import parse_limit
+from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.from_site import setting, state_of
+from shadowtime.slurm.job import Job
+from shadowtime.slurm.machine import bits
+from shadowtime.slurm.recording.log import Event, job_number, stamp
+from shadowtime.slurm.recording.options import Submitted
+from shadowtime.slurm.state import State, Window
+from shadowtime.slurm.usage import Share, lowest
+from shadowtime.workload.request import Request
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.recording.folder import Recording
+    from shadowtime.slurm.usage import Holding
+
+COMPLETING = 0.35
+"""Seconds after an end in which a node may not have answered yet."""
+
+
+@dataclass(slots=True)
+class Ended:
+    """How a job ended."""
+
+    good: bool
+    time: float
+
+
+@dataclass(slots=True)
+class Replayer:
+    """The state as the log's events leave it."""
+
+    recording: Recording
+    state: State
+    pending: dict[int, Job] = field(default_factory=dict)
+    running: dict[int, Job] = field(default_factory=dict)
+    begin: dict[int, int] = field(default_factory=dict)
+    waits_for: dict[int, str] = field(default_factory=dict)
+    ended: dict[int, Ended] = field(default_factory=dict)
+    tasks_of: dict[int, set[int]] = field(default_factory=dict)
+    last_end: float = -1e9
+    lowest: int = 0
+    status: dict[int, int] = field(default_factory=dict)
+    unknown: set[int] = field(default_factory=set)
+    """Running jobs of which it is not known what they hold where."""
+    restarts: dict[int, int] = field(default_factory=dict)
+    leaving: dict[int, Job] = field(default_factory=dict)
+    """Preempted jobs whose nodes are completing."""
+    last_tick: int = 0
+    changes: float = -1e9
+    """When nodes or reservations changed last."""
+
+    @staticmethod
+    def of(recording: Recording) -> Replayer:
+        """Before the first event."""
+        return Replayer(recording, state_of(recording.site))
+
+    def waiting(self, now: int) -> list[Job]:
+        """Pending jobs that a pass at ``now`` may look at."""
+        found = []
+        for job in self.pending.values():
+            if job.held or self.begin.get(job.id, 0) > now:
+                continue
+            if job.id in self.waits_for and not self._independent(job):
+                continue
+            found.append(job)
+        return found
+
+    def _independent(self, job: Job) -> bool:
+        text = self.waits_for[job.id]
+        any_of = "?" in text
+        answers = []
+        for word in re.split(r"[,?]", text):
+            kind, *ids = word.split(":")
+            if kind == "singleton":
+                same = [
+                    one
+                    for one in (*self.running.values(), *self.pending.values())
+                    if one.user == job.user and one.name == job.name and one.id != job.id
+                ]
+                answers.append(not any(one.id in self.running or one.id < job.id for one in same))
+                continue
+            answers.append(all(self._over(kind, int(one.split("_")[0])) for one in ids))
+        return any(answers) if any_of else all(answers)
+
+    def _over(self, kind: str, number: int) -> bool:
+        """True where the dependency of ``kind`` on job ``number`` is met."""
+        if kind == "after":
+            return number not in self.pending
+        if number in self.pending or number in self.running:
+            return False
+        ids = self.tasks_of.get(number, {number})
+        if any(one in self.running for one in ids):
+            return False
+        ends = [self.ended[one] for one in ids if one in self.ended]
+        if kind == "afterany":
+            return bool(ends)
+        good = bool(ends) and all(one.good for one in ends)
+        if kind in ("afterok", "aftercorr"):
+            return good
+        if kind == "afternotok":
+            return bool(ends) and not good
+        return False
+
+    def apply(self, event: Event) -> None:
+        """Bring the state up to this event."""
+        handler = getattr(self, f"_on_{event.kind}", None)
+        if handler is not None:
+            handler(event)
+
+    def _on_submit(self, event: Event) -> None:
+        number, _, _ = job_number(event.fields[0])
+        job = self.job_of(number)
+        job.record = self.state.records
+        self.state.records += 1
+        job.priority = int(event.fields[1])
+        job.held = job.priority == 0
+        if job.priority:
+            self.lowest = job.priority
+        self.pending[number] = job
+        said = self.recording.submitted.get(number)
+        if said is not None:
+            match = re.fullmatch(r"now\+(\d{1,9})(?:\w*)", said.begin)
+            if match:
+                told = self.recording.submit_times.get(number, event.time)
+                self.begin[number] = int(told) + int(match[1])
+            if said.dependency:
+                self.waits_for[number] = said.dependency
+
+    def job_of(self, number: int) -> Job:
+        """A new record of a submitted job."""
+        recording = self.recording
+        rows = recording.runs.get(number, [])
+        said = recording.submitted.get(number)
+        row = rows[0].said if rows else {}
+        if said is None:
+            said = _from_sacct(row)
+        request = said.request
+        site = recording.site
+        default = next((one for one in site.partitions if one.default), None)
+        names = request.partitions or ((default.name,) if default else ())
+        if not names:
+            names = tuple(self.state.machine.sections)[:1]
+        section = next((one for one in site.partitions if one.name == names[0]), None)
+        memory = section.default_memory if section else None
+        per_cpu = section is None or section.default_memory_per == "cpu"
+        if memory is None:
+            for name, per in (("DefMemPerCPU", True), ("DefMemPerNode", False)):
+                value = setting(site.config, name)
+                if value.isdigit():
+                    memory, per_cpu = int(value) * 1024, per
+        ask = ask_of(
+            request, self.state.machine, default_memory=memory, default_memory_per_cpu=per_cpu
+        )
+        limit = said.limit
+        if limit is None:
+            told = row.get("TimelimitRaw", "")
+            limit = int(told) * 60 if told.isdigit() else 365 * 86400
+        submit = rows[0].seconds("Submit") if rows else None
+        return Job(
+            id=number,
+            ask=ask,
+            limit=limit,
+            user=said.user or row.get("User", ""),
+            account=request.account or row.get("Account", ""),
+            qos=request.qos or row.get("QOS", ""),
+            partitions=tuple(names),
+            submit=submit or 0,
+            eligible=submit or 0,
+            name=said.name or row.get("JobName", ""),
+            reservation=request.reservation,
+            least_time=said.least_time,
+            licences=request.licences,
+            tasks=list(said.array),
+            array=number if said.array else 0,
+            throttle=said.throttle,
+            requeues=said.requeue,
+        )
+
+    def _on_backfill(self, event: Event) -> None:
+        label, partition, nodes = event.fields
+        self._start(event, label, partition, nodes, by_backfill=True)
+
+    def _on_main(self, event: Event) -> None:
+        label, nodes, cpus, partition = event.fields
+        self._start(event, label, partition, nodes, cpus=int(cpus))
+
+    def _start(
+        self,
+        event: Event,
+        label: str,
+        partition: str,
+        nodes: str,
+        *,
+        cpus: int = 0,
+        by_backfill: bool = False,
+    ) -> None:
+        raw, array, task = job_number(label)
+        record = self.pending.pop(array or raw, None)
+        if record is None:
+            return
+        if record.tasks:
+            rest = [one for one in record.tasks if one != task]
+            self.tasks_of.setdefault(array, set()).add(raw)
+            job = replace(record, id=raw, tasks=[], array=array)
+            if rest:
+                left = replace(
+                    record,
+                    tasks=rest,
+                    started_tasks=record.started_tasks + 1,
+                    record=self.state.records,
+                )
+                self.state.records += 1
+                self.pending[array] = left
+        else:
+            job = replace(record)
+        job.partition = partition
+        job.start = int(event.time)
+        job.nodes = self.state.machine.mask(expand(nodes))
+        if by_backfill and job.least_time and job.least_time < job.limit:
+            job.limit = job.least_time
+        section = self.state.machine.sections[partition]
+        if section.max_time is not None:
+            job.limit = min(job.limit, section.max_time)
+        job.holding = self._holding(job, event)
+        job.cpus = cpus or self._cpus(job)
+        factor = section.billing.get("cpu", 1.0) if section.billing else 1.0
+        job.billing = job.cpus * factor
+        self.running[raw] = job
+        self.state.usage.take(job.holding)
+        self._list_running()
+
+    def _cpus(self, job: Job) -> int:
+        if job.ask.exclusive:
+            return sum(self.state.machine.nodes[at].cpus for at in bits(job.nodes))
+        return sum(
+            share.cores.bit_count() * self.state.machine.nodes[share.node].threads
+            for share in job.holding
+        )
+
+    def _list_running(self) -> None:
+        self.state.running = sorted(self.running.values(), key=lambda one: one.record)
+
+    def _holding(self, job: Job, event: Event) -> Holding:
+        """From scontrol's details, else whole nodes, else what one node must have given."""
+        machine, usage, ask = self.state.machine, self.state.usage, job.ask
+        shift = self.recording.shift
+        pieces = None
+        for late in (0, 1, -1):
+            pieces = self.recording.pieces.get((job.id, job.start - shift + late))
+            if pieces:
+                break
+        places = list(bits(job.nodes))
+        row = self._row(job)
+        by_node = {one.node: one for one in pieces or ()}
+        if set(by_node) != set(machine.names(job.nodes)):
+            by_node = {}
+        shares = []
+        gpus_in_all = _gpus(row.get("AllocTRES", ""))
+        unsure = False
+        for at in places:
+            node = machine.nodes[at]
+            piece = by_node.get(node.name)
+            if ask.exclusive:
+                cores = usage.cores[at]
+            elif piece is not None:
+                cores = 0
+                for cpu in piece.cpus:
+                    cores |= 1 << (cpu // node.threads)
+            elif len(places) == 1 and row.get("NCPUS", "").isdigit():
+                cores = lowest(usage.cores[at], -(-int(row["NCPUS"]) // node.threads))
+                unsure = unsure or bool(node.near)
+            else:
+                cores = lowest(usage.cores[at], 1)
+                unsure = True
+            gpus = 0
+            if ask.gpus:
+                if piece is not None and piece.gpus is not None:
+                    for one in piece.gpus:
+                        gpus |= 1 << one
+                else:
+                    count = ask.gpus if ask.gpus_per == "node" else gpus_in_all
+                    gpus = lowest(usage.gpus[at], count)
+                    if len(places) > 1 and ask.gpus_per != "node":
+                        unsure = True
+                    if node.near:
+                        unsure = True
+            if ask.exclusive and node.gpus:
+                gpus = (1 << node.gpus) - 1
+            cpus = cores.bit_count() * node.threads
+            memory = 0
+            if ask.memory is not None:
+                memory = ask.memory * cpus if ask.memory_per_cpu else (ask.memory or node.memory)
+            shares.append(Share(at, cores, memory, gpus))
+        if unsure:
+            self.unknown.add(job.id)
+        return tuple(shares)
+
+    def _row(self, job: Job) -> dict[str, str]:
+        rows = self.recording.runs.get(job.id, [])
+        for one in rows:
+            begun = one.seconds("Start")
+            if begun is not None and abs(begun - job.start) <= 2:
+                return one.said
+        return rows[-1].said if rows else {}
+
+    def _on_status(self, event: Event) -> None:
+        raw, _, _ = job_number(event.fields[0])
+        self.status[raw] = int(event.fields[1])
+
+    def _on_done(self, event: Event) -> None:
+        raw, _, _ = job_number(event.fields[0])
+        self._end(raw, event.time, good=self.status.get(raw, 0) == 0)
+
+    def _on_over(self, event: Event) -> None:
+        raw, _, _ = job_number(event.fields[0])
+        self._end(raw, event.time, good=False)
+
+    def _end(self, raw: int, time: float, *, good: bool) -> None:
+        job = self.running.pop(raw, None)
+        self.ended[raw] = Ended(good, time)
+        if job is None:
+            return
+        self.last_end = time
+        self.unknown.discard(raw)
+        self.state.usage.give(job.holding)
+        if job.array and job.array in self.pending:
+            self.pending[job.array].started_tasks -= 1
+        self._charge_end(job, int(time))
+        self._list_running()
+
+    def _on_kill(self, event: Event) -> None:
+        raw, array, task = job_number(event.fields[0])
+        if task is None and (array or raw) in self.pending:
+            del self.pending[array or raw]
+            if array and self.tasks_of.get(array):
+                self.ended[array] = Ended(False, event.time)
+            else:
+                self.ended[array or raw] = Ended(False, event.time)
+        elif raw in self.running:
+            self._end(raw, event.time, good=False)
+
+    def _on_preempted(self, event: Event) -> None:
+        victim, how, _ = event.fields
+        raw, _, _ = job_number(victim)
+        job = self.running.pop(raw, None)
+        if job is None:
+            return
+        self.state.usage.give(job.holding)
+        self.unknown.discard(raw)
+        if how == "requeued":
+            self.leaving[raw] = job
+            self.state.completing |= job.nodes
+        else:
+            self.ended[raw] = Ended(False, event.time)
+            self.last_end = event.time
+        self._list_running()
+
+    def _on_requeued(self, event: Event) -> None:
+        raw, _, _ = job_number(event.fields[0])
+        job = self.leaving.pop(raw, None)
+        if job is None:
+            job = self.running.pop(raw, None)
+            if job is None:
+                return
+            self.state.usage.give(job.holding)
+            self._list_running()
+        fresh = self.job_of(raw)
+        fresh.record, fresh.priority = job.record, job.priority
+        self.restarts[raw] = self.restarts.get(raw, 0) + 1
+        rows = self.recording.runs.get(raw, [])
+        again = self.restarts[raw]
+        told = rows[again].seconds("Eligible") if again < len(rows) else None
+        self.begin[raw] = told if told is not None else int(event.time) + 121
+        self.pending[raw] = fresh
+        self.state.completing = 0
+        for other in self.leaving.values():
+            self.state.completing |= other.nodes
+
+    def _on_hold(self, event: Event) -> None:
+        raw, array, _ = job_number(event.fields[0])
+        job = self.pending.get(array or raw)
+        if job is not None:
+            job.held = True
+
+    def _on_release(self, event: Event) -> None:
+        raw, array, _ = job_number(event.fields[0])
+        job = self.pending.get(array or raw)
+        if job is not None:
+            job.held = False
+            self.lowest -= 1
+            job.priority = self.lowest
+
+    def _on_priority(self, event: Event) -> None:
+        job = self.pending.get(int(event.fields[0]))
+        if job is not None and not job.held:
+            job.priority = int(float(event.fields[1]))
+            if event.fields[1].endswith(".00"):
+                # Printed with two digits, cut to a whole number within: 1215.996 is 1215.
+                for when, value in self.recording.samples.get(job.id, ()):
+                    if event.time < when < event.time + 50 and value == job.priority - 1:
+                        job.priority = value
+                        break
+
+    def _on_node(self, event: Event) -> None:
+        mask = self.state.machine.mask(expand(event.fields[0]))
+        word = event.fields[1].upper()
+        if word.startswith(("DRAIN", "DOWN", "FAIL")):
+            self.state.up &= ~mask
+        else:
+            self.state.up |= mask
+        self.changes = event.time
+
+    def _on_reserve(self, event: Event) -> None:
+        name, _, nodes, begin, end = event.fields
+        shift = self.recording.shift
+        others = tuple(one for one in self.state.windows if one.name != name)
+        window = Window(
+            name=name,
+            nodes=self.state.machine.mask(expand(nodes)),
+            begin=stamp(begin) + shift,
+            end=stamp(end) + shift,
+        )
+        self.state.windows = (*others, window)
+        self.changes = event.time
+
+    def _on_tick(self, event: Event) -> None:
+        now = int(event.time)
+        if now - self.last_tick < 2:
+            return
+        self._tick(now)
+
+    def _tick(self, now: int) -> None:
+        """Decay usage, then charge running jobs up to now (5.4)."""
+        accounts = self.state.accounts
+        passed = now - self.last_tick if self.last_tick else 0
+        fade = _decay(setting(self.recording.site.config, "PriorityDecayHalfLife")) ** passed
+        for key in accounts.used:
+            accounts.used[key] *= fade
+        for job in self.running.values():
+            since = max(self.last_tick, job.start)
+            self._charge(job, (now - since) * fade)
+        self.last_tick = now
+        accounts.counted_to = now
+
+    def _charge_end(self, job: Job, now: int) -> None:
+        """The stretch from the last tick, charged where limits are enforced (5.5)."""
+        if self.state.accounts.enforced and self.last_tick:
+            self._charge(job, now - max(self.last_tick, job.start))
+
+    def _charge(self, job: Job, seconds: float) -> None:
+        used = self.state.accounts.used
+        keys = [("qos", job.qos), (job.account, job.user)]
+        above = self.state.accounts.chains.get((job.account, job.user), ())
+        keys += [(link.account, "") for link in above if not link.user]
+        for key in keys:
+            used[key] = used.get(key, 0.0) + job.cpus * seconds
+
+
+def _gpus(tres: str) -> int:
+    match = re.search(r"gres/gpu=(\d+)", tres)
+    return int(match[1]) if match else 0
+
+
+def _decay(half_life: str) -> float:
+    """The decay of usage per second."""
+    seconds = parse_limit(half_life) if half_life else 7 * 86400
+    return 1 - 0.693 / seconds if seconds else 1.0
+
+
+def _from_sacct(row: dict[str, str]) -> Submitted:
+    """A guess from sacct alone: whole nodes where all their cpus were given unasked."""
+    nodes = int(row.get("NNodes") or 1)
+    asked = int(row.get("ReqCPUS") or 1)
+    got = int(row.get("NCPUS") or asked)
+    exclusive = got > asked and got % max(nodes, 1) == 0
+    request = Request(
+        nodes=nodes if exclusive else 1,
+        max_nodes=nodes if exclusive else None,
+        tasks=asked,
+        exclusive=exclusive,
+        partitions=tuple(filter(None, row.get("Partition", "").split(","))),
+        features=row.get("Constraints", ""),
+    )
+    return Submitted(request=request)

@@ -1,0 +1,98 @@
+"""Starting a job inside a pass: select_nodes() on what is free now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.distribute import deal
+from shadowtime.slurm.limits import Tally
+from shadowtime.slurm.preempt import candidates_for, run_now
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.choose import Choice
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Section
+    from shadowtime.slurm.state import State
+
+EMPTY_TALLY = Tally()
+
+
+def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
+    """What limits count a job with on these nodes: whole nodes where it is exclusive."""
+    ask = job.ask
+    cpus = mem = 0
+    places = sorted(choice.cpus)
+    nodes = [state.machine.nodes[at] for at in places]
+    if ask.exclusive:
+        given = [node.cpus for node in nodes]
+    else:
+        given = deal(ask, [choice.cpus[at] for at in places], [node.threads for node in nodes])
+    for node, count in zip(nodes, given, strict=True):
+        got = -(-count // node.threads) * node.threads
+        cpus += got
+        if ask.memory is not None:
+            mem += ask.memory * got if ask.memory_per_cpu else (ask.memory or node.memory)
+    gpus = ask.job_gpus or ask.gpus * len(choice.cpus)
+    billing = cpus * section.billing.get("cpu", 1.0) if section.billing else float(cpus)
+    return Tally(cpu=cpus, node=len(choice.cpus), gpu=gpus, mem=mem, billing=billing)
+
+
+def select_now(
+    state: State, job: Job, section: Section, allowed: int
+) -> tuple[Choice | None, list[Job]]:
+    """The choice for now on ``allowed`` nodes, and the jobs that must go for it.
+
+    Weights of the nodes the job may use are set anew; a GPU job that does not fit leaves the
+    weights of a test on empty nodes behind (16.5).
+    """
+    ask = job.ask
+    may_use = section.nodes & ask.suits & allowed
+    state.reset_weights(may_use)
+    nodes = may_use & state.up & ~state.completing
+    chooser = state.chooser
+    if ask.required & ~nodes:
+        found: Choice | None = None
+        victims: list[Job] = []
+    elif state.preemption.on:
+        found, victims = run_now(state, job, nodes, candidates_for(state, job, section))
+    else:
+        found, victims = chooser.test(state.usage, ask, nodes, state.weights), []
+    if found is None and ask.gpus:
+        from shadowtime.slurm.usage import Usage
+
+        chooser.ever(Usage(state.machine), ask, may_use, state.weights)
+    return found, victims
+
+
+def begin(state: State, job: Job, section: Section, choice: Choice, now: int) -> Job:
+    """The job holds its nodes from now on; of an array its next task does. Returns the record."""
+    holding = state.chooser.hold(state.usage, job.ask, choice)
+    cpus = tally_of(state, job, section, choice).cpu
+    if job.is_array:
+        task, rest = job.tasks[0], job.tasks[1:]
+        started = replace(
+            job,
+            id=job.id if not rest else -(job.id * 10_000 + task),
+            tasks=[],
+            array=job.array or job.id,
+        )
+        left = replace(job, tasks=rest, started_tasks=job.started_tasks + 1, record=state.records)
+        state.records += 1
+        place = next(at for at, one in enumerate(state.waiting) if one is job)
+        if rest:
+            state.waiting[place] = left
+        else:
+            del state.waiting[place]
+    else:
+        started = replace(job)
+        state.waiting = [one for one in state.waiting if one is not job]
+    started.partition = section.name
+    started.start = now
+    started.holding = holding
+    started.nodes = choice.nodes
+    started.cpus = cpus
+    state.running.append(started)
+    state.running.sort(key=lambda one: one.record)
+    state.usage.take(holding)
+    return started

@@ -1,0 +1,122 @@
+"""What slurmctld knows before a pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.slurm.choose import Chooser
+from shadowtime.slurm.limits import Accounts
+from shadowtime.slurm.offers import base_weights
+from shadowtime.slurm.preempt import Preemption
+from shadowtime.slurm.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Machine
+    from shadowtime.slurm.parameters import Parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """A reservation: nodes kept for some during [begin, end)."""
+
+    name: str
+    nodes: int
+    begin: int
+    end: int
+
+
+@dataclass(slots=True)
+class State:
+    """Nodes, running jobs in record order, and the jobs that wait and may be looked at.
+
+    ``waiting`` holds what the passes may consider: not held, begun, dependencies met.
+    """
+
+    machine: Machine
+    parameters: Parameters
+    usage: Usage
+    chooser: Chooser
+    weights: list[int]
+    up: int
+    accounts: Accounts
+    preemption: Preemption
+    running: list[Job] = field(default_factory=list)
+    waiting: list[Job] = field(default_factory=list)
+    completing: int = 0
+    windows: tuple[Window, ...] = ()
+    licences: Mapping[str, int] = field(default_factory=dict)
+    """Licences in all, by name."""
+    records: int = 0
+    """The next place in the job list."""
+
+    @staticmethod
+    def of(
+        machine: Machine,
+        parameters: Parameters,
+        *,
+        accounts: Accounts | None = None,
+        preemption: Preemption | None = None,
+        licences: Mapping[str, int] | None = None,
+    ) -> State:
+        """An empty machine."""
+        return State(
+            machine,
+            parameters,
+            Usage(machine),
+            Chooser(machine, parameters),
+            base_weights(machine),
+            machine.everything,
+            accounts or Accounts(),
+            preemption or Preemption(),
+            licences=licences or {},
+        )
+
+    def copy(self) -> State:
+        """A copy for one pass: starts in it do not touch this state."""
+        return State(
+            self.machine,
+            self.parameters,
+            self.usage.copy(),
+            self.chooser,
+            self.weights[:],
+            self.up,
+            self.accounts,
+            self.preemption,
+            self.running[:],
+            self.waiting[:],
+            self.completing,
+            self.windows,
+            self.licences,
+            self.records,
+        )
+
+    def reset_weights(self, nodes: int) -> None:
+        """What select_nodes() does to the nodes a job may use (16.4)."""
+        for at, node in enumerate(self.machine.nodes):
+            if nodes >> at & 1:
+                self.weights[at] = node.weight * 256 + 255
+
+    def licences_short(self, job: Job) -> bool:
+        """True where a licence that the job needs is not free in that number."""
+        for name, count in job.licences:
+            used = sum(n for one in self.running for lic, n in one.licences if lic == name)
+            if used + count > self.licences.get(name, 0):
+                return True
+        return False
+
+    def barred(self, job: Job, start: int, end: int) -> tuple[int, int]:
+        """Nodes of reservations in the way of [start, end], and when the first of them ends."""
+        nodes = 0
+        first = 0
+        for window in self.windows:
+            if window.name == job.reservation:
+                continue
+            if window.begin < end and window.end > start:
+                nodes |= window.nodes
+                if not first or window.end < first:
+                    first = window.end
+        return nodes, first

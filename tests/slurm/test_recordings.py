@@ -1,0 +1,70 @@
+"""The passes of recorded Slurms, made again on the true state before each of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from shadowtime.cli import run
+from shadowtime.errors import InputError
+from shadowtime.slurm.recording.check import check_recording
+from shadowtime.slurm.recording.folder import read_recording
+
+FOLDER = Path(os.environ.get("SHADOWTIME_RECORDINGS", ROOT.parent / "shared" / "slurm-runs"))
+RUNS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir()) if FOLDER.is_dir() else []
+DEEP = {"M1": 2, "M2": 8}
+"""Only every so-manieth pass of the long ones; ``shadowtime check slurm`` makes them all."""
+
+needs_recordings = pytest.mark.skipif(not RUNS, reason=f"no recordings in {FOLDER}")
+
+
+@needs_recordings
+@pytest.mark.parametrize("name", [one for one in RUNS if one not in ("I", "I2", "L2", "P3")])
+def test_every_pass_is_made_alike(name: str) -> None:
+    """All starts on the same nodes, none too many, nearly all plans, all victims."""
+    found = check_recording(FOLDER / name, every=DEEP.get(name, 1))
+    told = found.differences[:5]
+    assert found.main_starts > 20
+    assert found.starts_equal == found.starts, told
+    assert found.extra_starts == 0, told
+    assert found.main_starts_equal == found.main_starts, told
+    assert found.victims_equal == found.victims, told
+    assert found.plans_equal >= 0.998 * found.plans, told
+
+
+@needs_recordings
+def test_the_command_prints_what_agrees(capsys: pytest.CaptureFixture[str]) -> None:
+    """One object with the counts; several folders add up."""
+    assert run(["check", "slurm", str(FOLDER / "A"), "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert alone["main_starts"] == alone["main_starts_equal"] > 50
+    assert alone["differences"] == []
+    assert run(["check", "slurm", str(FOLDER / "A"), str(FOLDER / "I"), "--json"]) == 0
+    both = json.loads(capsys.readouterr().out)
+    assert both["main_starts"] > alone["main_starts"]
+    assert set(both["recordings"]) == {str(FOLDER / "A"), str(FOLDER / "I")}
+    assert run(["check", "slurm", str(FOLDER / "A")]) == 0
+    assert "93/93" in capsys.readouterr().out
+
+
+def test_bad_folders_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder without a log, without jobs, or with a log that tells nothing."""
+    with pytest.raises(InputError, match="not a folder"):
+        read_recording(tmp_path / "none")
+    with pytest.raises(InputError, match=r"no slurmctld\.log"):
+        read_recording(tmp_path)
+    (tmp_path / "slurmctld.log").write_text("[2026-01-01T00:00:00.000] hello\n")
+    with pytest.raises(InputError, match=r"jobs\.psv"):
+        read_recording(tmp_path)
+    (tmp_path / "jobs.psv").write_text("JobIDRaw|JobID\n1|1\n")
+    with pytest.raises(InputError, match=r"slurm\.conf"):
+        read_recording(tmp_path)
+    (tmp_path / "slurm.conf").write_text("NodeName=n1 CPUs=1\nPartitionName=p Nodes=n1\n")
+    with pytest.raises(InputError, match="DebugFlags=Backfill"):
+        read_recording(tmp_path)
+    assert run(["check", "slurm", str(tmp_path)]) == 2
+    assert "Traceback" not in capsys.readouterr().err
