@@ -8,6 +8,10 @@ forge a line of output.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # C0, delete, C1
@@ -17,15 +21,19 @@ _CONTROL = re.compile(
 LONGEST = 40
 
 
-def printable(text: str, *, keep: str = "") -> str:
-    """The text with control characters written as escapes; those in ``keep`` stay.
+def _escaped(one: str) -> str:
+    return repr(one)[1:-1]
+
+
+def printable(text: str, *, keep: str = "", escape: Callable[[str], str] = _escaped) -> str:
+    """The text with control characters written as escapes (Python's unless told); ``keep`` stays.
 
     Examples
     --------
     >>> printable("a\\x1b[31mb\\n"), printable("two\\nlines", keep="\\n")
     ('a\\\\x1b[31mb\\\\n', 'two\\nlines')
     """
-    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else repr(found[0])[1:-1], text)
+    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else escape(found[0]), text)
 
 
 def shown(value: object) -> str:

@@ -102,6 +102,9 @@ def test_convert_slices_mixes_and_loads(capsys: pytest.CaptureFixture[str]) -> N
         (["generate", "lublin", "out.txt"], ".swf or .swf.gz"),
         (["generate", "o2k", "out.swf", "--month", "may68"], "no month"),
         (["generate", "lublin", "out.swf", "--load", "much"], "load"),
+        (["generate", "lublin", "out.swf", "--published", "--procs", "64"], "give one"),
+        (["generate", "lublin", "out.swf", "--set", "u_mid=5"], "u_med"),
+        (["generate", "lublin", "out.swf", "--set", "u_med=much"], "NAME=VALUE"),
         (["fetch"], "--list"),
         (["fetch", "NOWHERE-2077"], "no log"),
         (["sacct", "--since", "yesterday; rm"], "2026-05-01"),
@@ -130,6 +133,18 @@ def test_generate_is_seeded_and_meets_its_load(capsys: pytest.CaptureFixture[str
     assert run([*command, "d.swf", "--estimates", "exact"]) == 0
     exact = read("d.swf")
     assert exact.request.tolist() == exact.run.tolist()
+
+
+def test_generate_lublin_with_the_parameters_of_the_model_itself() -> None:
+    """Mean size of 20,000 batch jobs by the public model: 13.8 +- 0.7; fitted it is another."""
+    command = ["trace", "generate", "lublin", "--kind", "batch", "--jobs", "20000"]
+    assert run([*command, "own.swf", "--published"]) == 0
+    assert run([*command, "fitted.swf", "--procs", "128"]) == 0
+    assert run([*command, "set.swf", "--procs", "128", "--set", "u_med=5"]) == 0
+    own, fitted, changed = (read(f"{name}.swf").procs for name in ("own", "fitted", "set"))
+    assert abs(own.mean() - 13.8) < 0.7 and own.max() == 128
+    assert abs(fitted.mean() - 13.8) > 0.7
+    assert changed.tolist() == own.tolist()
 
 
 def test_generate_the_others() -> None:

@@ -301,7 +301,7 @@ def test_windows_line_ends_and_a_missing_last_one() -> None:
 
 def test_several_clusters_need_a_choice() -> None:
     text = export({}, {"cluster": "c2"})
-    with pytest.raises(InputError, match=r"several clusters: c1, c2.*cluster="):
+    with pytest.raises(InputError, match=r"several clusters: c1, c2.*--slurm-cluster"):
         parse(text)
     raw = parse(text, cluster="c2")
     assert len(raw) == 1
@@ -332,7 +332,7 @@ def test_several_clusters_need_a_choice() -> None:
 )
 def test_a_bad_row_is_refused_with_its_line_or_dropped(changes: dict[str, str], said: str) -> None:
     text = export({}, {"jobidraw": "101"} | changes, {"jobidraw": "102"})
-    with pytest.raises(InputError, match=rf"s\.psv, line 3: .*{said}.*bad_lines=drop"):
+    with pytest.raises(InputError, match=rf"s\.psv, line 3: .*{said}.*--bad-lines drop"):
         parse(text)
     raw = parse(text, bad_lines="drop")
     assert raw["job_id"].tolist() == [100, 102]

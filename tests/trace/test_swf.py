@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace import parse_swf, read, read_swf
 from shadowtime.trace.header import entries, machine, names
+from shadowtime.workload.clean import clean
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT
 
 LINE = "1 0 5 60 4 30 -1 4 100 -1 1 7 8 9 2 3 -1 -1"
@@ -151,7 +152,7 @@ def test_a_bad_field_is_refused_with_its_place(number: int, text: str, said: str
     message = str(caught.value)
     assert message.startswith("t.swf, line 3: ")
     assert said in message
-    assert "bad_lines=drop" in message
+    assert "--bad-lines drop" in message
     assert caught.value.line == 3
 
 
@@ -325,3 +326,17 @@ def test_real_logs(
 def test_the_twin_with_21_columns(trace_path: Callable[[str], Path]) -> None:
     raw = read_swf(trace_path("CERIT-SC-2013-wagap.alea.swf.gz"))
     assert raw.counts["extra_columns_ignored"] == len(raw) == 17_900
+
+
+@pytest.mark.parametrize("wanted", ["2147483647", "-9999999999", "99999999999999999999"])
+def test_a_line_that_is_dropped_anyway_does_not_make_the_log_unreadable(wanted: str) -> None:
+    """CEA-Curie has three jobs that never ran and request 2**31 - 1 processors."""
+    never = f"1 0 5 0 4 -1 -1 {wanted} 60 -1 5 1 1 1 1 1 -1 -1\n"
+    ran = never.replace("1 0 5 0", "2 0 5 9")
+    good = "3 0 5 9 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n"
+    raw = parse_swf((never + good).encode(), name="x")
+    assert (len(raw), raw.counts["out_of_range_cut"]) == (2, 1)
+    w = clean(raw)
+    assert w.job_id.tolist() == [3] and w.cleaning["out_of_range_cut"] == 1
+    with pytest.raises(InputError, match=r"line 2: field 8 \(requested procs\)"):
+        parse_swf((never + ran + good).encode(), name="x")

@@ -20,11 +20,14 @@ USUAL = {
 }  # fmt: skip
 
 
-def raw(*jobs: dict[str, int]) -> RawTrace:
+DOUBLE = "; Preemption: Double\n"
+
+
+def raw(*jobs: dict[str, int], header: str = "") -> RawTrace:
     """Lines that differ from a usual one only where told; numbered from 1."""
     rows = [{**USUAL, "job_id": i, "submit": 10 * i, **job} for i, job in enumerate(jobs, 1)]
     text = "\n".join(" ".join(str(row[name]) for name in FIELDS) for row in rows)
-    return parse_swf(text.encode(), name="small", path="small.swf")
+    return parse_swf((header + text).encode(), name="small", path="small.swf")
 
 
 def test_a_good_line_keeps_every_column() -> None:
@@ -60,7 +63,7 @@ DROPS = [
 def test_a_job_that_cannot_be_scheduled_is_dropped_once_and_counted(
     rule: str, job: dict[str, int], switch: str
 ) -> None:
-    w = clean(raw({}, job, {}))
+    w = clean(raw({}, job, {}, header=DOUBLE))
     assert w.job_id.tolist() == [1, 3]
     assert {name: count for name, count in w.cleaning.items() if count} == {f"{rule}_dropped": 1}
 
@@ -213,6 +216,7 @@ def test_the_parts_of_a_job_can_be_kept_instead_of_its_summary() -> None:
         {"job_id": 3, "submit": 0, "wait": 10, "run": 20, "status": 2},
         {"job_id": 3, "submit": -1, "wait": 100, "run": 30, "status": 3},
         {"job_id": 4, "submit": 5},
+        header=DOUBLE,
     )
     summaries = clean(lines)
     assert summaries.job_id.tolist() == [3, 4]
@@ -222,6 +226,26 @@ def test_the_parts_of_a_job_can_be_kept_instead_of_its_summary() -> None:
     assert parts.recorded_start.tolist() == [10, 10, 130]
     assert parts.job_id.tolist() == [3, 4, 5]
     assert parts.cleaning["summary_dropped"] == 1
+
+
+@pytest.mark.parametrize("header", ["", "; Preemption: no\n", "; Preemption: TS\n"])
+def test_status_2_to_4_are_ordinary_jobs_where_the_header_does_not_say_double(header: str) -> None:
+    """Sandia-Ross has such lines and no parts: to drop them would lose work."""
+    lines = raw({"status": 2}, {"status": 3}, {"status": 4}, {}, header=header)
+    w = clean(lines)
+    assert (len(w), w.cleaning["partial_as_jobs"]) == (4, 3)
+    assert len(clean(lines, partial="drop")) == 1
+
+
+def test_an_extra_column_is_a_demand_where_it_is_asked_for() -> None:
+    text = b"; ExtraFields: licences bandwidth\n"
+    for number, more in enumerate([b"2 10", b"0 -1", b"-1 5"], 1):
+        text += b"%d 0 5 9 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1 %s\n" % (number, more)
+    w = clean(parse_swf(text, name="x"), others=["licences", "bandwidth"])
+    assert w.resources == ("procs", "licences", "bandwidth")
+    assert w.demand[:, 1].tolist() == [2, 0, 0]
+    assert w.demand[:, 2].tolist() == [40, 0, 20]  # said per process
+    assert (w.cleaning["licences_unknown"], w.cleaning["bandwidth_unknown"]) == (1, 1)
 
 
 def test_an_impossible_wait_leaves_the_recorded_start_unknown() -> None:

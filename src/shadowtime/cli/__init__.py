@@ -17,6 +17,7 @@ import click
 import shadowtime
 from shadowtime.cli.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
+from shadowtime.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +107,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _say(message: str, code: int, *, hint: str = "") -> int:
     """One line on standard error, and the code to leave with."""
-    text = " ".join(message.split())
+    text = printable(" ".join(message.split()))
     print(f"shadowtime: {text} {hint}".rstrip(), file=sys.stderr, flush=True)
     return code
 

@@ -63,7 +63,7 @@ def command(
     shadowtime advise partitions january.swf.gz --cluster o2k
     shadowtime advise partitions log.swf.gz --cluster machine.toml --above 32 --top 6
     """
-    from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.inputs import Cleaning, load, must_score_some
     from shadowtime.cli.running import run_policies
     from shadowtime.metrics import Window
     from shadowtime.report import ReportInput
@@ -72,6 +72,7 @@ def command(
 
     scored = Window.parse(window or "all")
     workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    must_score_some(scored, workload)
     advice = advise(workload, machine, above=above)
     best = advice.best(top)
     runs = run_policies(workload, machine, policies_for(advice, best), scored)

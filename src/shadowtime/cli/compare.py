@@ -97,7 +97,8 @@ def command(
     shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
     """
     from shadowtime.cli import comparing
-    from shadowtime.cli.inputs import Cleaning, load, tell_idle_places
+    from shadowtime.cli.inputs import Cleaning, load, must_score_some, tell_idle_places
+    from shadowtime.cli.outputs import check_outputs
     from shadowtime.cli.progress import working
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
@@ -108,7 +109,9 @@ def command(
     scored = Window.parse(window or "all")
     chosen = [parse_policy(policy) for policy in policies]
     wanted = [Load.parse(text) for text in loads] or [Load()]
+    check_outputs(folder=folder, report=report, figures=figures)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
+    must_score_some(scored, workload)
     tell_idle_places(chosen, machine)
     found = comparing.run_comparison(
         workload,

@@ -9,12 +9,27 @@ import os
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.segment import Segment
+
+from shadowtime.printable import printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from collections.abc import Iterable
+
+    from rich.console import ConsoleOptions, RenderableType
 
 PLAIN_WIDTH = 100
 """Columns of a table that goes to a file or a pipe, where COLUMNS does not say."""
+
+
+class SafeConsole(Console):
+    """A console that prints names from outside without their control characters."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text, keep="\n"), style, control)
 
 
 def output() -> Console:
@@ -28,7 +43,7 @@ def errors() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False)
+    console = SafeConsole(stderr=stderr, highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PLAIN_WIDTH
     return console

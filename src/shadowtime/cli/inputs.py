@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.cli.compiling import compile_notice
 from shadowtime.cli.console import note
+from shadowtime.cli.options import how_to_read
 from shadowtime.cli.progress import working
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shadowtime.cluster import Cluster
+    from shadowtime.metrics import Window
     from shadowtime.workload import Workload
 
+
+RULE_NAMES = (
+    "partial", "no_run", "no_procs", "negative_submit", "missing_request", "repeated",
+    "out_of_order", "procs_field", "procs_per_node", "mem_field",
+)  # fmt: skip
+"""Switches of the cleaning that have no option of their own."""
 
 LISTED = 20
 """So many jobs that fit nowhere are named one by one."""
@@ -22,11 +31,25 @@ LISTED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Cleaning:
-    """The cleaning switches of the command line."""
+    """The switches of the command line that say how a log is read and cleaned."""
 
     overrun: Literal["cut", "extend", "keep"] = "cut"
     cancelled: Literal["drop", "queue-until-cancel", "refuse"] = "drop"
     too_wide: Literal["drop", "refuse"] = "drop"
+    rules: tuple[str, ...] = ()
+    tz: str | None = None
+    slurm_cluster: str | None = None
+    unlimited: int | None = None
+    bad_lines: Literal["refuse", "drop"] = "refuse"
+    max_size: int | None = None
+
+    def switches(self) -> dict[str, Any]:
+        """The arguments of :func:`shadowtime.trace.read`."""
+        how = how_to_read(
+            self.tz, self.slurm_cluster, self.unlimited, self.bad_lines, self.max_size
+        )
+        named = {"overrun": self.overrun, "cancelled": self.cancelled}
+        return {**how, **named, **dict(map(_rule, self.rules))}
 
 
 def load(
@@ -46,17 +69,73 @@ def load(
 
     draws = None if demand is None else Demands.parse(demand)
     machine = None if cluster is None else parse_cluster(cluster)
-    named = machine.resources[1:] if machine else ()
+    shared = _shared(machine)
+    named = [name for name in machine.resources[1:] if name not in shared] if machine else []
     counted: dict[str, Any] = {name: True for name in ("memory", "gpus") if name in named}
     counted["others"] = [name for name in named if name not in counted]
     with working(f"reading {trace}"), compile_notice("the log reader", "a few seconds"):
-        workload = read(trace, overrun=cleaning.overrun, cancelled=cleaning.cancelled, **counted)
+        workload = read(trace, **cleaning.switches(), **counted)
     if machine is None:
         machine = parse_cluster(None, machine=workload.machine)
+    workload = _tell_unused(workload, machine, shared)
     fitting = fit(workload, machine, too_wide=cleaning.too_wide)
     if fitting.cleaning["too_wide_dropped"]:
-        note(f"left out, for want of a place to run: {_listed(too_wide_jobs(workload, machine))}")
+        note(f"dropped, fits nowhere on the machine: {_listed(too_wide_jobs(workload, machine))}")
     return fitting if draws is None else draws.draw(fitting), machine
+
+
+def must_score_some(window: Window, workload: Workload) -> None:
+    """Refuse a window that no job of the log is submitted in: its table would be empty."""
+    if not bool(window.mask(workload.submit).any()):
+        from shadowtime.report.numbers import span
+
+        length = span(int(workload.submit[-1] - workload.submit[0])) if len(workload) else "0 s"
+        raise UsageError(
+            f"no job is scored {window}: the {len(workload):,} jobs of {workload.name} are "
+            f"submitted within {length}. Give a shorter --window"
+        )
+
+
+def _rule(text: str) -> tuple[str, str | int]:
+    """``no_run=one-second`` as a switch of :func:`shadowtime.workload.clean.clean`."""
+    name, equals, choice = (part.strip() for part in text.partition("="))
+    name = name.replace("-", "_")
+    if not equals or name not in RULE_NAMES:
+        raise UsageError(f"--rule {text}: write NAME=CHOICE, where NAME is {', '.join(RULE_NAMES)}")
+    if name == "procs_per_node":
+        if not (choice.isascii() and choice.isdigit() and len(choice) < 10):
+            raise UsageError(f"--rule {text}: procs_per_node is a whole number from 1")
+        return name, int(choice)
+    return name, choice
+
+
+def _shared(machine: Cluster | None) -> tuple[str, ...]:
+    """What the processes of a node share, so that it is not handed out to jobs."""
+    from shadowtime.cluster.contention import contention_of
+
+    found = contention_of(machine) if machine is not None and machine.shape == "nodes" else None
+    return tuple(found.capacity) if found else ()
+
+
+def _tell_unused(workload: Workload, machine: Cluster, shared: tuple[str, ...]) -> Workload:
+    """Say which extra columns of the log have no effect on this machine, and count their jobs."""
+    from shadowtime.trace.swf_extra import extra_names
+    from shadowtime.workload.clean import PER_PROCESS
+
+    counts: dict[str, int] = {}
+    for name in extra_names(workload.header):
+        asking = int((workload.extra[name] > 0).sum()) if name in workload.extra else 0
+        if not asking or name in machine.resources or name in shared:
+            continue
+        counts[f"{name}_ignored"] = asking
+        cure = f"pool:{machine.procs},{name}=AMOUNT"
+        if name in PER_PROCESS:
+            cure = f'a machine of shape = "nodes" whose nodes say their {name}'
+        note(
+            f"warning: the log says how much {name} jobs need ({asking:,} do), and the machine "
+            f"has none: it is not counted. Give it with --cluster, as in {cure}"
+        )
+    return workload.replace(cleaning={**workload.cleaning, **counts}) if counts else workload
 
 
 def tell_idle_places(policies: Iterable[Any], machine: Cluster) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
+from shadowtime.cli.once import refuse_repeats
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -39,7 +41,7 @@ class LazyGroup(click.Group):
         module = self.entries[cmd_name].module or cmd_name
         found = import_module(f"{self.package}.{module}").command
         assert isinstance(found, click.Command)
-        return found
+        return refuse_repeats(found)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

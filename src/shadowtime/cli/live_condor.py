@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli import live_options as live
-from shadowtime.cli.trace_options import Span
+from shadowtime.cli.amounts import Span
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from shadowtime.cli.amounts import Size, Span
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]
 
@@ -68,6 +70,50 @@ policies = click.option(
     help="As for simulate; give it once for each policy.",
 )
 
+reading = all_of(
+    click.option("--tz", metavar="ZONE", help="Time zone of a Slurm export, as Europe/Zurich."),
+    click.option(
+        "--slurm-cluster", metavar="NAME", help="Which cluster of an export that holds several."
+    ),
+    click.option(
+        "--unlimited",
+        type=Span(),
+        metavar="SPAN",
+        help="What an UNLIMITED time limit stands for, as 30d. [default: unknown]",
+    ),
+    click.option(
+        "--bad-lines",
+        type=click.Choice(["refuse", "drop"]),
+        default="refuse",
+        show_default=True,
+        help="Lines that cannot be read: an error, or dropped and counted.",
+    ),
+    click.option(
+        "--max-size",
+        type=Size(),
+        metavar="SIZE",
+        help="Refuse a log that is larger than this when unpacked. [default: 1GB]",
+    ),
+)
+
+
+def how_to_read(
+    tz: str | None,
+    slurm_cluster: str | None,
+    unlimited: int | None,
+    bad_lines: str,
+    max_size: int | None,
+) -> dict[str, Any]:
+    """The reader's arguments from these options."""
+    return {
+        "tz": tz,
+        "cluster": slurm_cluster,
+        "unlimited": unlimited,
+        "bad_lines": bad_lines,
+        **({} if max_size is None else {"max_size": max_size}),
+    }
+
+
 cleaning = all_of(
     click.option(
         "--overrun",
@@ -91,6 +137,15 @@ cleaning = all_of(
         show_default=True,
         help="Jobs that fit nowhere: dropped and counted (up to 1 %), or refused.",
     ),
+    click.option(
+        "--rule",
+        "rules",
+        multiple=True,
+        metavar="NAME=CHOICE",
+        help="Another cleaning rule, as no_run=one-second or partial=keep (an unknown name lists "
+        "them); repeatable.",
+    ),
+    reading,
 )
 
 demand = click.option(

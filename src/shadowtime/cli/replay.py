@@ -58,7 +58,8 @@ def command(
     shadowtime replay log.swf.gz --policy easy
     shadowtime replay jobs.psv --cluster pool:4096 --policy easy --release eligible
     """
-    from shadowtime.cli.inputs import Cleaning, load
+    from shadowtime.cli.inputs import Cleaning, load, must_score_some
+    from shadowtime.cli.outputs import check_outputs
     from shadowtime.cli.progress import working
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
@@ -67,7 +68,9 @@ def command(
 
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
+    check_outputs(folder=folder, report=report, figures=figures)
     workload, machine = load(log, cluster, Cleaning(**cleaning))
+    must_score_some(scored, workload)
     found = _run(workload, machine, chosen, window=scored, release=release)
     result = _as_report(found)
     content = as_object(result, scored, replay=found.as_dict())

@@ -8,6 +8,7 @@ import click
 
 from shadowtime.cli import options
 from shadowtime.cli import trace_options as shared
+from shadowtime.cli.amounts import Range
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ DAY = 86400
 @options.log
 @click.argument("out", type=click.Path(dir_okay=False))
 @click.option("--clean", is_flag=True, help="Write the jobs as a simulation would take them.")
-@click.option("--jobs", type=shared.Range(), metavar="A:B", help="Only jobs A to B, from 0.")
-@click.option("--days", type=shared.Range(), metavar="A:B", help="Only days A to B, from 0.")
+@click.option("--jobs", type=Range(), metavar="A:B", help="Only jobs A to B, from 0.")
+@click.option("--days", type=Range(), metavar="A:B", help="Only days A to B, from 0.")
 @click.option("--load", metavar="L", help="Jobs arriving 1.2 times as fast (1.2), or offered=0.9.")
 @click.option(
     "--with",
@@ -33,7 +34,7 @@ DAY = 86400
 @options.demand
 @click.option("--drop-flurries", is_flag=True, help="Leave one-user bursts out.")
 @options.cluster
-@shared.slurm
+@options.reading
 @options.as_json
 def command(
     log: str,
@@ -71,7 +72,7 @@ def command(
 
     if not out.lower().removesuffix(".gz").endswith(".swf"):
         raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
-    how = shared.how_to_read(**reading)
+    how = options.how_to_read(**reading)
     draws = None if demand is None else Demands.parse(demand)
     changed = any((clean, jobs, days, load, others, drop_flurries, draws))
     with working(f"reading {log}"):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shadowtime.cli import trace_options as shared
+from shadowtime.cli.amounts import Span
 from shadowtime.cli.options import all_of
 from shadowtime.errors import UsageError
 
@@ -28,7 +30,7 @@ estimates = all_of(
     ),
     click.option(
         "--max-estimate",
-        type=shared.Span(),
+        type=Span(),
         default="36h",
         show_default=True,
         metavar="SPAN",
@@ -45,7 +47,25 @@ def command() -> None:
 @command.command("lublin")
 @OUT
 @click.option("--jobs", type=click.IntRange(min=1), default=5000, show_default=True)
-@click.option("--procs", type=click.IntRange(min=1), default=128, show_default=True)
+@click.option(
+    "--procs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The machine that the sizes are fitted to. [default: 128]",
+)
+@click.option(
+    "--published",
+    is_flag=True,
+    help="The model's own parameters, not fitted to a machine: batch and typeless jobs up to 128 "
+    "processors, interactive ones up to 45.",
+)
+@click.option(
+    "--set",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change a parameter of the model, as u_med=5 (an unknown name lists them); repeatable.",
+)
 @click.option("--load", metavar="L", help="Offered load to stretch the arrivals to, as 0.9.")
 @click.option(
     "--kind",
@@ -58,7 +78,9 @@ def command() -> None:
 def lublin(
     out: str,
     jobs: int,
-    procs: int,
+    procs: int | None,
+    published: bool,
+    parameters: tuple[str, ...],
     load: str | None,
     kind: Any,
     estimates: str,
@@ -69,13 +91,25 @@ def lublin(
 
     \b
     shadowtime trace generate lublin log.swf.gz --jobs 10000 --procs 256 --load 0.9
+    shadowtime trace generate lublin batch.swf.gz --kind batch --published
+    shadowtime trace generate lublin few.swf.gz --kind batch --published --set serial=0.1
     """
     import numpy as np
 
     from shadowtime.workload import lublin_workload, tsafrir_estimates
 
+    if published and procs is not None:
+        raise UsageError(
+            "--procs fits the model to a machine and --published leaves it as it is: give one"
+        )
     rng = np.random.default_rng(seed)
-    workload = lublin_workload(jobs, seed=rng, kind=kind, procs=procs)
+    workload = lublin_workload(
+        jobs,
+        seed=rng,
+        kind=kind,
+        procs=None if published else procs or 128,
+        overrides=dict(map(_parameter, parameters)),
+    )
     if estimates == "tsafrir":
         workload = tsafrir_estimates(workload, max_estimate=max_estimate, seed=rng)
     _write(_at_load(workload, load), out)
@@ -131,6 +165,17 @@ def hperf(out: str, name: str, seed: int) -> None:
     from shadowtime.workload.hperf_jobs import hperf_workload
 
     _write(hperf_workload(name, seed=seed), out)
+
+
+def _parameter(text: str) -> tuple[str, float]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not equals or not math.isfinite(number):
+        raise UsageError(f"--set {text}: write NAME=VALUE with a number, as u_med=5")
+    return name, number
 
 
 def _month(text: str) -> str:

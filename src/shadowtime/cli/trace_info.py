@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli import options
-from shadowtime.cli import trace_options as shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +22,7 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 @click.command("info")
 @options.log
 @options.cluster
-@shared.slurm
+@options.reading
 @options.as_json
 def command(log: str, cluster: str | None, as_json: bool, **reading: Any) -> None:
     """What LOG holds: jobs, load, users, sizes, run times, requests, bursts; and its quality.
@@ -39,7 +38,7 @@ def command(log: str, cluster: str | None, as_json: bool, **reading: Any) -> Non
     from shadowtime.trace.info import describe
 
     with working(f"reading {log}"), compile_notice("the log reader", "a few seconds"):
-        workload = read(log, **shared.how_to_read(**reading))
+        workload = read(log, **options.how_to_read(**reading))
         known = (
             cluster is not None or workload.machine.get("procs") or workload.machine.get("nodes")
         )

@@ -85,7 +85,7 @@ def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
     if (workload.extra.get("cancel_at", np.empty(0)) >= 0).any():
         raise UsageError(
             "the workload holds jobs that leave the queue unstarted (cancelled="
-            "queue-until-cancel), which no policy here can simulate; use cancelled=drop"
+            "queue-until-cancel), which no policy here can simulate; use --cancelled drop"
         )
     have = {name: column for column, name in enumerate(workload.resources)}
     for name in workload.resources:

@@ -108,7 +108,17 @@ def build(call: Call, *, name: str) -> Policy:
     for key, value in own.items():
         slot = slot_with(policy, key)
         policy = policy.replace(**{slot: with_settings(getattr(policy, slot), {key: value})})
-    return policy.replace(name=name)
+    return policy.replace(name=name, summary=_summary(known[call.name], policy))
+
+
+def _summary(base: Policy, policy: Policy) -> str:
+    """What the policy does: the words of its base, unless parts of it were changed."""
+    changed = [
+        f"{slot}={part} ({part.summary})"
+        for slot, part in policy.parts.items()
+        if part != base.parts[slot]
+    ]
+    return f"{base.name} with {' and '.join(changed)}" if changed else base.summary
 
 
 def slot_with(policy: Policy, key: str) -> str:

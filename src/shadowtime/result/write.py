@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import shadowtime
 from shadowtime.errors import UsageError
+from shadowtime.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,8 @@ def to_json(value: object) -> str:
     >>> to_json({"mean": float("nan"), "n": 0})
     '{\\n  "mean": null,\\n  "n": 0\\n}'
     """
-    return json.dumps(_finite(value), indent=2, ensure_ascii=False, default=_plain)
+    text = json.dumps(_finite(value), indent=2, ensure_ascii=False, default=_plain)
+    return printable(text, keep="\n", escape=lambda one: f"\\u{ord(one):04x}")
 
 
 def _finite(value: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import zlib
 from pathlib import Path
@@ -23,22 +24,33 @@ _OTHERS = {
 _BOM = b"\xef\xbb\xbf"
 
 
-def load(path: str | os.PathLike[str]) -> bytes:
+MAX_SIZE = 1 << 30
+"""Bytes of an unpacked log: the largest public ones are a third of it, and a reader needs some
+times as much memory."""
+
+_CHUNK = 1 << 22
+
+
+def load(path: str | os.PathLike[str], *, max_size: int = MAX_SIZE) -> bytes:
     """The bytes of a text file, plain or gzip (told by its content, not its name).
 
-    A UTF-8 mark at the start and the line ends of old Macs are taken out of the way.
+    A UTF-8 mark at the start and the line ends of old Macs are taken out of the way. A file of
+    more than ``max_size`` bytes, as it lies or unpacked, is refused before it fills the memory.
     """
     name = os.fspath(path)
     try:
-        data = Path(name).read_bytes()
+        with open(name, "rb") as file:
+            data = file.read(max_size + 1)
     except FileNotFoundError:
         raise InputError("no such file", path=name, hint="Check the name and the folder.") from None
     except IsADirectoryError:
         raise InputError("this is a folder", path=name, hint="Name a file in it.") from None
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read ({error})", path=name) from None
+    if len(data) > max_size:
+        raise _too_large(name, max_size, "")
     if data.startswith(_GZIP):
-        data = _unpack(data, name)
+        data = _unpack(data, name, max_size)
     for magic, what in _OTHERS.items():
         if data.startswith(magic):
             raise InputError(
@@ -63,9 +75,24 @@ def save(data: bytes, path: str | os.PathLike[str]) -> None:
         raise UsageError(f"{name} cannot be written ({error.strerror or error})") from None
 
 
-def _unpack(data: bytes, name: str) -> bytes:
+def _too_large(name: str, max_size: int, how: str) -> InputError:
+    return InputError(
+        f"this file is larger than {max_size:,} bytes{how}",
+        path=name,
+        hint="If it is what it should be, allow more with --max-size, as in --max-size 16GB.",
+    )
+
+
+def _unpack(data: bytes, name: str, max_size: int) -> bytes:
+    pieces, size = [], 0
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while piece := file.read(_CHUNK):
+                size += len(piece)
+                if size > max_size:
+                    raise _too_large(name, max_size, " when it is unpacked")
+                pieces.append(piece)
+        return b"".join(pieces)
     except EOFError:
         raise InputError(
             "the gzip data ends too early", path=name, hint="Fetch or copy the file again."

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
 
 FIELDS = 18
+SUBMIT_FIELD, RUN_FIELD = 1, 3
 
 # Places in the array of findings.
 ROWS = 0
@@ -28,7 +29,8 @@ BAD_CODE = 6
 BAD_START = 7
 BAD_END = 8
 ROUNDED = 9  # and the next three: by kind of field
-FINDINGS = 13
+EXCUSED = 13
+FINDINGS = 14
 
 # What a field's fractions are: none allowed, or rounded and counted under one of three names.
 WHOLE = 0
@@ -162,6 +164,7 @@ def scan(
         rounded_cpu = 0
         rounded_memory = 0
         fields_left_over = False
+        excused = 0
         while True:
             while i < n and (data[i] == _BLANK or data[i] == _TAB or data[i] == _RETURN):
                 i += 1
@@ -222,6 +225,15 @@ def scan(
                         rounded_memory = 1
             if code == FINE and (value < low[field] or value > high[field]):
                 code = OUT_OF_RANGE
+            if (
+                code == OUT_OF_RANGE
+                and field > RUN_FIELD
+                and (table[RUN_FIELD, row] <= 0 or table[SUBMIT_FIELD, row] < 0)
+            ):
+                # Cleaning drops a job that did not run: its line must not make the log unreadable.
+                value = low[field] if data[start] == _MINUS else high[field]
+                code = FINE
+                excused = 1
             if code != FINE:
                 break
             table[field, row] = value
@@ -244,6 +256,7 @@ def scan(
         elif field == FIELDS:
             lines[row] = line
             row += 1
+            found[EXCUSED] += excused
             found[ROUNDED + TIME] += rounded_time
             found[ROUNDED + CPU] += rounded_cpu
             found[ROUNDED + MEMORY] += rounded_memory

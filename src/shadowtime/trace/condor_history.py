@@ -34,7 +34,7 @@ TIME_LIMITS = (
 """Attributes that bound a run, the first that is there, and their seconds: HTCondor's own two,
 then two that sites define."""
 
-HINT = "Mend or delete it, or drop and count such jobs with bad_lines=drop."
+HINT = "Fix or delete it, or skip and count such jobs with --bad-lines drop."
 _SCHEDD = re.compile(r"(.*)#\d+\.\d+#\d+")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
-from shadowtime.trace._bytes import load, stem
+from shadowtime.trace._bytes import MAX_SIZE, load, stem
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_events import is_event_log
 from shadowtime.trace.condor_history import is_history, parse_condor_history
@@ -56,14 +56,16 @@ def read_raw(
     tz: str | None = None,
     cluster: str | None = None,
     unlimited: int | None = None,
+    max_size: int = MAX_SIZE,
 ) -> RawTrace:
     """The lines of a log as they stand, whatever its format.
 
     ``tz``, ``cluster`` and ``unlimited`` are for Slurm's accounting records, ``tz`` and
-    ``unlimited`` for HTCondor's logs too; they have no meaning elsewhere. See
+    ``unlimited`` for HTCondor's logs too; they have no meaning elsewhere. A log of more than
+    ``max_size`` bytes when unpacked is refused. See
     :func:`shadowtime.trace.sacct.parse_sacct`.
     """
-    data = load(path)
+    data = load(path, max_size=max_size)
     kind = sniff(path, data)
     name, where = stem(path), str(path)
     if kind == "swf":
@@ -92,6 +94,7 @@ def read(
     tz: str | None = None,
     cluster: str | None = None,
     unlimited: int | None = None,
+    max_size: int = MAX_SIZE,
     **switches: Any,
 ) -> Workload:
     """Read and clean a job log of any format we know, plain or gzip.
@@ -99,5 +102,7 @@ def read(
     ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others say how lines are
     read.
     """
-    raw = read_raw(path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited)
+    raw = read_raw(
+        path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited, max_size=max_size
+    )
     return clean(raw, **switches)

@@ -27,7 +27,7 @@ SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0 sacct -a -X -D -P --noconvert -S now-30d
 """
 """What to run on the cluster: once, for a bounded time, never in a loop (others need slurmdbd)."""
 
-_HINT = "Mend or delete the line, or drop and count such lines with bad_lines=drop."
+_HINT = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
 
 
 def read_sacct(

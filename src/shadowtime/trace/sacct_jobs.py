@@ -250,7 +250,7 @@ class SacctJobs:
                 f"the export holds jobs of several clusters: {', '.join(sorted(self.clusters))}",
                 path=path,
                 line=max(self.clusters.values()),
-                hint="Choose one with cluster=NAME.",
+                hint="Choose one with --slurm-cluster NAME.",
             )
         if not self.rows:
             told = ", ".join(f"{count} {rule}" for rule, count in self.counts.items() if count)

@@ -29,7 +29,7 @@ _HIGHEST = {
     "submit": MAX_TIME,
 }
 _NUMBER = re.compile(r"\D*(\d{1,15})")
-_HINT = "Mend or delete the line, or drop and count such lines with bad_lines=drop."
+_HINT = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
 
 
 def is_slurm_csv(first_line: str) -> bool:

@@ -56,8 +56,9 @@ def parse_swf(
     into ``extra``; others are ignored and counted. Fractions of times and memory are rounded
     half up and counted by the job; other fields must be whole numbers. Times must lie below
     2**39 s, run and request below 2**31 s (68 years), processors below 2**31.
-    A line that is not 18 such numbers is refused with its place, or with ``bad_lines="drop"``
-    left out and counted.
+    On a line without a run or a submission, which cleaning drops, values behind the run that lie
+    beyond these bounds are cut to them and counted. Any other line that is not 18 such numbers is
+    refused with its place, or with ``bad_lines="drop"`` left out and counted.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def parse_swf(
     >>> parse_swf(b"1 0 5\\n", name="bad", path="bad.swf")
     Traceback (most recent call last):
     ...
-    shadowtime.errors.InputError: bad.swf, line 1: expected 18 columns, found 3. Mend or delete ...
+    shadowtime.errors.InputError: bad.swf, line 1: expected 18 columns, found 3. Fix or delete ...
     """
     if bad_lines not in ("refuse", "drop"):
         raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
@@ -118,6 +119,7 @@ def parse_swf(
             "times_rounded": int(found[k.ROUNDED + k.TIME]),
             "cpu_time_rounded": int(found[k.ROUNDED + k.CPU]),
             "memory_rounded": int(found[k.ROUNDED + k.MEMORY]),
+            "out_of_range_cut": int(found[k.EXCUSED]),
         },
         machine=machine(header),
         extra=extra,
@@ -141,7 +143,7 @@ def _complaint(data: bytes, found: Ints, path: str | None) -> InputError:
     field, code = int(found[k.BAD_FIELD]), int(found[k.BAD_CODE])
     start, end = int(found[k.BAD_START]), int(found[k.BAD_END])
     token = data[start:end][:30].decode("utf-8", "backslashreplace")
-    hint = "Mend or delete the line, or drop and count such lines with bad_lines=drop."
+    hint = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
     label = f"field {field + 1} ({FIELDS[field].replace('_', ' ')})"
     if code == k.TOO_FEW:
         what = f"expected {len(FIELDS)} columns, found {field}"

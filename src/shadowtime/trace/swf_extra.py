@@ -89,7 +89,7 @@ def _fill(table: Ints, row: int, words: list[bytes], names: tuple[str, ...]) -> 
 def _hint(names: tuple[str, ...]) -> str:
     return (
         f"The header's {KEY} names {', '.join(names)}: give every job a whole number from 0, or -1 "
-        "for unknown; or drop and count such lines with bad_lines=drop."
+        "for unknown; or skip and count such lines with --bad-lines drop."
     )
 
 

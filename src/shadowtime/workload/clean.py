@@ -35,7 +35,7 @@ __all__ = ["RULES", "clean", "explain", "fit"]
 
 Overrun = Literal["cut", "extend", "keep"]
 Cancelled = Literal["drop", "queue-until-cancel", "refuse"]
-Partial = Literal["drop", "keep", "refuse"]
+Partial = Literal["by-header", "drop", "keep", "refuse"]
 NoRun = Literal["drop", "one-second", "refuse"]
 Drop = Literal["drop", "refuse"]
 MissingRequest = Literal["run", "drop", "refuse"]
@@ -44,13 +44,16 @@ Order = Literal["sort", "refuse"]
 ProcsField = Literal["allocated", "requested"]
 MemField = Literal["requested", "used"]
 
+PER_PROCESS = ("bandwidth", "network")
+"""Extra columns of SWF that say what one process draws; others are amounts of the whole job."""
+
 
 def clean(
     raw: RawTrace,
     *,
     overrun: Overrun = "cut",
     cancelled: Cancelled = "drop",
-    partial: Partial = "drop",
+    partial: Partial = "by-header",
     no_run: NoRun = "drop",
     no_procs: Drop = "drop",
     negative_submit: Drop = "drop",
@@ -68,9 +71,11 @@ def clean(
 
     Rules, in the order in which they are applied; a job is counted by the first that drops it
     -----
-    partial : a job that ran in several bursts has a summary line (status 0, 1, 5) and a line per
-        part (2, 3, 4). ``drop`` keeps the summaries, or work would count twice; ``keep`` takes
-        the parts instead, each submitted when the one before it ended.
+    partial : in a log whose header says ``Preemption: Double`` a job that ran in several bursts
+        has a summary line (status 0, 1, 5) and a line per part (2, 3, 4). ``by-header`` drops the
+        parts there, or work would count twice, and takes such lines for ordinary jobs elsewhere;
+        ``drop`` drops them in any log; ``keep`` takes the parts instead of the summaries, each
+        submitted when the one before it ended.
     negative_submit : submit < 0 is dropped.
     cancelled : status 5 and run <= 0. ``queue-until-cancel`` keeps such a job with its request as
         run time and the moment of its cancellation in ``extra["cancel_at"]`` (-1 elsewhere).
@@ -88,8 +93,9 @@ def clean(
         (else the used one; ``mem_field`` turns that round) times the processors.
     gpus : adds the resource ``gpus``; SWF does not know them, Slurm's formats do.
     others : adds these resources (a licence, a burst buffer) under the log's own names for them,
-        ``license/matlab`` in Slurm's records. Who names none demands 0; where the log says nothing
-        about a job's resources at all, that is counted as ``NAME_unknown``.
+        ``license/matlab`` in Slurm's records, or those of the extra columns of SWF (amounts of the
+        whole job; bandwidth and network are per process). A job that names none demands 0; where
+        the log says nothing about a job's resources at all, that is counted as ``NAME_unknown``.
 
     ``refuse`` turns a rule into an error that names the first line it would have touched.
 
@@ -127,7 +133,9 @@ def clean(
     job_id, submit = raw["job_id"], raw["submit"]
 
     part = np.isin(status, STATUS_PARTIAL)
-    if partial == "keep":
+    if partial == "by-header" and not raw.in_parts:
+        sieve.counts["partial_as_jobs"] = int(part.sum())
+    elif partial == "keep":
         sieve.drop("summary", np.isin(job_id, job_id[part]) & ~part)
         submit = chain_parts(raw, part)
     else:
@@ -176,7 +184,7 @@ def clean(
     if memory:
         demands["memory"] = _memory(raw, at, procs, mem_field, counts)
     named = (*(["gpus"] if gpus else []), *others)
-    demands |= {name: _amounts(raw, name, at, counts) for name in named}
+    demands |= {name: _amounts(raw, name, at, procs, counts) for name in named}
     if procs_per_node > 1:
         whole = -(-procs // procs_per_node) * procs_per_node
         counts["procs_rounded_to_nodes"] = int((whole != procs).sum())
@@ -247,9 +255,16 @@ def _memory(
     return each * procs
 
 
-def _amounts(raw: RawTrace, name: str, at: Ints, counts: dict[str, int]) -> Ints:
-    """Whole jobs' amounts of a resource that only some formats know."""
-    known = raw.demands[name][at] if name in raw.demands else np.full(len(at), UNKNOWN)
+def _amounts(raw: RawTrace, name: str, at: Ints, procs: Ints, counts: dict[str, int]) -> Ints:
+    """Whole jobs' amounts of a resource that only some formats know, or an extra column."""
+    if name in raw.demands:
+        known = raw.demands[name][at]
+    elif name in raw.extra and raw.extra[name].dtype.kind == "i":
+        known = raw.extra[name][at]
+        if name in PER_PROCESS:
+            known = np.where(known > 0, known * procs, known)
+    else:
+        known = np.full(len(at), UNKNOWN)
     counts[f"{name}_unknown"] = int((known < 0).sum())
     return np.maximum(known, 0)
 

@@ -97,6 +97,15 @@ class RawTrace:
     def __len__(self) -> int:
         return len(self.line)
 
+    @property
+    def in_parts(self) -> bool:
+        """The header says ``Preemption: Double``: jobs stand there whole and in parts."""
+        said = (line.lstrip("; \t").lower().partition(":") for line in self.header)
+        return any(
+            key.strip() == "preemption" and value.split()[:1] == ["double"]
+            for key, _, value in said
+        )
+
     def __getitem__(self, name: str) -> Ints:
         """A field by its name in FIELDS."""
         column: Ints = self.table[FIELDS.index(name)]

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from shadowtime.workload.raw import RawTrace
 
 
+def _switch(rule: str, choice: str) -> str:
+    """How the command line asks for a rule."""
+    return f"--cancelled {choice}" if rule == "cancelled" else f"--rule {rule}={choice}"
+
+
 class Sieve:
     """Which lines are still in, and what each rule has done so far."""
 
@@ -26,7 +31,9 @@ class Sieve:
     def drop(self, rule: str, mask: AnyArray, *, refuse: bool = False) -> None:
         hit = mask & self.kept
         if refuse:
-            self._refuse(hit, f"{rule}_dropped", f"{rule}=drop drops and counts such jobs")
+            self._refuse(
+                hit, f"{rule}_dropped", f"{_switch(rule, 'drop')} drops and counts such jobs"
+            )
         self.counts[f"{rule}_dropped"] = int(hit.sum())
         self.kept &= ~hit
 
@@ -38,12 +45,14 @@ class Sieve:
     def unique(self, identical: AnyArray, *, refuse: bool) -> Ints:
         """Leave out identical lines; the job numbers, made unique among the lines kept."""
         if refuse:
-            self._refuse(identical, "repeated_line_dropped", "repeated=renumber drops such lines")
+            self._refuse(
+                identical, "repeated_line_dropped", "--rule repeated=renumber drops such lines"
+            )
         self.counts["repeated_line_dropped"] = int(identical.sum())
         self.kept &= ~identical
         job_id, repeated, missing = fresh_ids(self.raw["job_id"], self.kept)
         if refuse:
-            hint = "repeated=renumber gives such jobs new numbers"
+            hint = "--rule repeated=renumber gives such jobs new numbers"
             self._refuse(repeated, "repeated_id_renumbered", hint)
             self._refuse(missing, "missing_id_renumbered", hint)
         self.counts["repeated_id_renumbered"] = int(repeated.sum())
@@ -62,7 +71,9 @@ class Sieve:
         if refuse and bool(late.any()):
             hit = np.zeros(len(self.raw), bool)
             hit[at[late]] = True
-            self._refuse(hit, "out_of_order_sorted", "out_of_order=sort sorts and counts them")
+            self._refuse(
+                hit, "out_of_order_sorted", "--rule out_of_order=sort sorts and counts them"
+            )
         self.counts["out_of_order_sorted"] = int(late.sum())
         return at[np.lexsort((job_id[at], times))]
 
@@ -74,7 +85,7 @@ class Sieve:
                 f"{int(self.raw['job_id'][first])}",
                 path=self.raw.path,
                 line=int(self.raw.line[first]),
-                hint=f"Mend the log; {hint}.",
+                hint=f"Fix the log, or give another switch: {hint}.",
             )
 
     def _told(self) -> str:

@@ -1,0 +1,88 @@
+"""Where results are to go: looked at before the work, not after it."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+from shadowtime.errors import MissingExtra, UsageError
+from shadowtime.printable import printable
+
+PAGES = (".html", ".htm")
+SCHEDULES = (".csv", ".parquet", ".pq")
+
+
+def check_outputs(
+    *,
+    schedule: str | None = None,
+    folder: str | None = None,
+    report: str | None = None,
+    figures: str | None = None,
+) -> None:
+    """Refuse a result that could not be written, or not in the form that its name says.
+
+    Rules
+    -----
+    A schedule is CSV or Parquet and a report a web page, by the ending of the name. The folder of
+    a file must exist; folders for results and figures are made, so the nearest folder above them
+    must be writable. What is written needs its extra installed. Nothing is made or changed here.
+
+    Examples
+    --------
+    >>> check_outputs(report="page.pdf")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: --report page.pdf: a report is one web page: name it ...
+    """
+    if schedule is not None:
+        suffix = Path(schedule).suffix.lower()
+        if suffix not in SCHEDULES and not _special(schedule):
+            stem = printable(Path(schedule).stem)
+            raise UsageError(
+                f"--schedule {printable(schedule)}: a schedule is written as CSV or Parquet: name "
+                f"it {stem}.csv or {stem}.parquet"
+            )
+        if suffix in (".parquet", ".pq") and find_spec("pyarrow") is None:
+            raise MissingExtra("pyarrow", extra="parquet", purpose="write Parquet files")
+        _file("--schedule", schedule)
+    if report is not None:
+        if Path(report).suffix.lower() not in PAGES and not _special(report):
+            raise UsageError(
+                f"--report {printable(report)}: a report is one web page: name it "
+                f"{printable(Path(report).stem)}.html, or draw PDF figures with --figures DIR"
+            )
+        _file("--report", report)
+    if folder is not None:
+        _folder("--output", folder)
+    if figures is not None:
+        if find_spec("matplotlib") is None:
+            raise MissingExtra("matplotlib", extra="figures", purpose="draw figures")
+        _folder("--figures", figures)
+
+
+def _special(name: str) -> bool:
+    """A terminal or a pipe has no ending."""
+    return os.path.exists(name) and not os.path.isfile(name)
+
+
+def _file(option: str, name: str) -> None:
+    path = Path(name)
+    above = path.parent
+    if not os.path.isdir(above):
+        raise UsageError(f"{option} {printable(name)}: there is no folder {printable(str(above))}")
+    if os.path.isdir(path):
+        raise UsageError(f"{option} {printable(name)}: this is a folder: name a file in it")
+    place = path if os.path.exists(path) else above
+    if not os.access(place, os.W_OK):
+        raise UsageError(f"{option} {printable(name)}: {printable(str(place))} is not writable")
+
+
+def _folder(option: str, name: str) -> None:
+    place = Path(name)
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
+    if not os.path.isdir(place):
+        raise UsageError(f"{option} {printable(name)}: {printable(str(place))} is not a folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UsageError(f"{option} {printable(name)}: {printable(str(place))} is not writable")

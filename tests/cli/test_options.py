@@ -1,0 +1,152 @@
+"""Options: none is accepted and then ignored, and what cannot be done is said before the work."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from shadowtime.cli import run
+from shadowtime.trace import write_swf
+from shadowtime.workload import demo_workload, first_jobs
+
+LICENCES = """\
+; MaxProcs: 8
+; ExtraFields: licences
+1 0 -1 100 1 -1 -1 1 100 -1 1 1 1 1 1 1 -1 -1 1
+2 0 -1 100 1 -1 -1 1 100 -1 1 1 1 1 1 1 -1 -1 1
+3 0 -1 100 1 -1 -1 1 100 -1 1 1 1 1 1 1 -1 -1 0
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    write_swf(first_jobs(demo_workload(), 50), "log.swf")
+    Path("licences.swf").write_text(LICENCES)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The sentence with which a command line is refused."""
+    assert run(arguments) == 2
+    heard = capsys.readouterr()
+    assert heard.out == "" and heard.err.count("\n") == 1
+    return heard.err
+
+
+def test_an_option_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """The parser would keep the last one; several policies are a comparison's business."""
+    told = refused(capsys, "simulate", "log.swf", "-p", "easy", "-p", "fcfs")
+    assert "--policy is given twice" in told and "shadowtime compare" in told
+    told = refused(capsys, "simulate", "log.swf", "-p", "easy", "-c", "pool:8", "--cluster=pool:9")
+    assert "--cluster is given twice" in told
+    for command in (["trace", "info", "log.swf"], ["trace", "generate", "lublin", "x.swf"]):
+        option = "--unlimited" if "info" in command else "--jobs"
+        assert f"{option} is given twice" in refused(capsys, *command, option, "5", option, "6")
+
+
+def test_options_that_may_be_repeated_still_may(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", "log.swf", "-p", "easy", "-p", "fcfs", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["policies"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--report", "page.pdf"], "name it page.html"),
+        (["--schedule", "out.xlsx"], "name it out.csv or out.parquet"),
+        (["--schedule", "no/where/out.csv"], "there is no folder no/where"),
+        (["--report", "no/where/out.html"], "there is no folder no/where"),
+        (["-o", "log.swf/inside"], "log.swf is not a folder"),
+        (["--figures", "log.swf/inside"], "log.swf is not a folder"),
+        (["--window", "9w:0"], "Give a shorter --window"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_written_is_said_before_the_simulation(
+    arguments: list[str],
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import shadowtime.cli.running as running
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the simulation ran")
+
+    monkeypatch.setattr(running, "run_policies", never)
+    assert told in refused(capsys, "simulate", "log.swf", "-p", "easy", *arguments)
+    assert not any(Path(name).exists() for name in ("page.pdf", "out.xlsx", "no"))
+
+
+def test_a_policy_is_described_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not with the words of the policy it was made from."""
+    assert run(["policies", "easy(reserve=4, order=lxfw)"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("easy(reserve=4, order=lxfw): easy with order=weighted")
+    assert run(["policies", "easy(reserve=4)", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["slots"]["reserve"] == "4" and "reserve=4" in told["summary"]
+    assert run(["policies", "easy(reserve=1)", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"].startswith("one reservation")
+
+
+def test_a_hint_names_an_option_that_the_command_has(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.swf").write_text(LICENCES + "4 x\n")
+    told = refused(capsys, "simulate", "bad.swf", "-p", "easy")
+    assert "--bad-lines drop" in told
+    assert run(["simulate", "bad.swf", "-p", "easy", "--bad-lines", "drop", "--json"]) == 0
+    cleaning = json.loads(capsys.readouterr().out)["trace"]["cleaning"]
+    assert cleaning["bad_lines_dropped"] == 1
+    told = refused(capsys, "simulate", "log.swf", "-p", "easy", "--rule", "no_rum=drop")
+    assert "no_run" in told
+    Path("never.swf").write_text(LICENCES.replace("3 0 -1 100", "3 0 -1 0"))
+    told = refused(capsys, "simulate", "never.swf", "-p", "easy", "--rule", "no_run=refuse")
+    assert "--rule no_run=drop" in told
+    assert run(["simulate", "never.swf", "-p", "easy", "--rule", "no_run=one-second"]) == 0
+
+
+def test_an_extra_column_named_like_a_resource_is_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One licence: the two jobs that need it run one after the other, the third at once."""
+    arguments = ["simulate", "licences.swf", "-p", "easy", "--schedule", "out.csv"]
+    assert run([*arguments, "--cluster", "pool:8,licences=1"]) == 0
+    assert "warning" not in capsys.readouterr().err
+    rows = [line.split(",")[:3] for line in Path("out.csv").read_text().splitlines()[1:]]
+    assert rows == [["1", "0", "0"], ["2", "0", "100"], ["3", "0", "0"]]
+
+
+def test_an_extra_column_that_has_no_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "licences.swf", "-p", "easy", "--json"]) == 0
+    heard = capsys.readouterr()
+    assert "warning: the log says how much licences jobs need (2 do)" in heard.err
+    assert json.loads(heard.out)["trace"]["cleaning"]["licences_ignored"] == 2
+
+
+def test_a_log_that_unpacks_to_too_much_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A few KB of gzip may be gigabytes of blanks."""
+    Path("bomb.swf.gz").write_bytes(gzip.compress(b" " * (1 << 22) + LICENCES.encode()))
+    assert Path("bomb.swf.gz").stat().st_size < 10_000
+    command = ["simulate", "bomb.swf.gz", "-p", "easy", "--max-size"]
+    told = refused(capsys, *command, "2MB")
+    assert "larger than 2,097,152 bytes when it is unpacked" in told and "--max-size" in told
+    assert run([*command, "8MB"]) == 0
+
+
+def test_control_characters_in_names_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file may be called anything; the terminal must not obey it."""
+    name = "log\x1b[31m\x9b2J.swf"
+    Path(name).write_text(LICENCES)
+    assert run(["simulate", name, "-p", "easy"]) == 0
+    heard = capsys.readouterr()
+    assert not {"\x1b", "\x9b"} & set(heard.out + heard.err)
+    assert r"log\x1b[31m\x9b2J" in heard.out
+    assert run(["simulate", name, "-p", "easy", "--json"]) == 0
+    out = capsys.readouterr().out
+    assert "\x9b" not in out and json.loads(out)["trace"]["name"] == "log\x1b[31m\x9b2J"
+    told = refused(capsys, "simulate", "no\x1b[2J.swf", "-p", "easy")
+    assert "\x1b" not in told and r"no\x1b[2J.swf" in told
