@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError
+from shadowtime.printable import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +94,7 @@ def whole(value: Any, name: str, *, low: int = -LARGEST, high: int = LARGEST) ->
     if isinstance(value, bool) or not isinstance(value, int):
         raise _wrong(name, "a whole number", value)
     if not low <= value <= high:
-        raise InputError(f"{name} must lie between {low} and {high}, not {_short(value)}")
+        raise InputError(f"{name} must lie between {low} and {high}, not {shown(value)}")
     return value
 
 
@@ -102,7 +103,7 @@ def number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(name, "a number", value)
     if not -LARGEST <= value <= LARGEST:  # NaN too
-        raise InputError(f"{name} must be a finite number, not {_short(value)}")
+        raise InputError(f"{name} must be a finite number, not {shown(value)}")
     return value
 
 
@@ -145,15 +146,9 @@ def known(values: Mapping[str, Any], names: Sequence[str], what: str) -> None:
     """Refuse names that nobody reads: the file is of another version, or not ours."""
     strange = [name for name in values if name not in names]
     if strange:
-        raise InputError(f"{what} has no field {_short(strange[0])}")
+        raise InputError(f"{what} has no field {shown(strange[0])}")
 
 
 def _wrong(name: str, wanted: str, value: Any) -> InputError:
-    return InputError(f"{name} must be {wanted}, not {_short(value)}")
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
-        return "a number of many digits"  # repr refuses more than 4,300 digits
-    told = repr(value) if not isinstance(value, dict | list) else type(value).__name__
-    return told if len(told) <= 40 else f"{told[:40]}..."
+    told = shown(value) if not isinstance(value, dict | list) else f"a {type(value).__name__}"
+    return InputError(f"{name} must be {wanted}, not {told}")

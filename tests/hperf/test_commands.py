@@ -53,7 +53,7 @@ def test_installation_before_there_is_a_store(here: Path, capsys: Said) -> None:
 def test_the_epilog_finds_the_store_from_anywhere(here: Path) -> None:
     """Files by their whole path, servers as they were named."""
     assert run([*INSTALL, "etc", "--store", "perf.sqlite"]) == 0
-    assert f"--store '{here}/perf.sqlite'" in (here / "etc" / "hperf-epilog.sh").read_text()
+    assert (here / "etc" / "hperf-store.url").read_text() == f"{here}/perf.sqlite\n"
     assert absolute_store("sqlite:///perf.sqlite") == f"sqlite:///{here}/perf.sqlite"
     for url in ("mariadb://u@h/base", "postgresql://h/base", "sqlite://", "sqlite:////a/b"):
         assert absolute_store(url) == url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import program
+from shadowtime.cli import run
 from shadowtime.errors import InputError, StoreError, UsageError
 from shadowtime.hperf import Record, open_store
 from shadowtime.hperf.epilog import PENDING, after_job
@@ -17,6 +19,7 @@ from shadowtime.hperf.install import Installation
 from shadowtime.hperf.publish import publish
 from shadowtime.hperf.store import Average
 
+Said = pytest.CaptureFixture[str]
 DRIVER = """
 slurm = {SUCCESS = 0, log_info = function() end, log_error = function() end}
 local hperf = dofile(arg[1])
@@ -229,3 +232,103 @@ def test_published_tables_are_sorted_by_bytes(tmp_path: Path) -> None:
     lines = (tmp_path / "t").read_bytes().splitlines()
     assert lines == sorted(lines, key=lambda line: line.split(b"\t")[0])
     assert len(lines) == len(names)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_a_table_that_is_a_fifo_blocks_nobody(place: Installation, mode: int) -> None:
+    """Opening one to read would wait for a writer, under slurmctld's locks."""
+    place.table.unlink()
+    os.mkfifo(place.table, mode)
+    assert submitted(place, comment="tag=cg", num_tasks=4)["shared"] == "0"
+
+
+def test_a_table_that_is_a_device_blocks_nobody(place: Installation) -> None:
+    """Neither one without an end nor one without a beginning."""
+    for device in ("/dev/zero", "/dev/null"):
+        place.table.unlink(missing_ok=True)
+        place.table.symlink_to(device)
+        assert submitted(place, comment="tag=cg", num_tasks=4)["shared"] == "0"
+
+
+def test_a_password_is_in_no_script_and_no_command_line(tmp_path: Path) -> None:
+    """The URL lies in a file of its owner; the epilog is told the file."""
+    made = Installation(folder=tmp_path, store="mariadb://hperf:s3cret@db/base", capacity=9)
+    made.write()
+    holding = [
+        path for path in tmp_path.iterdir() if path.is_file() and "s3cret" in path.read_text()
+    ]
+    assert holding == [made.store_file]
+    assert oct(made.store_file.stat().st_mode & 0o777) == "0o600"
+    assert f"--store-file '{made.store_file}'" in (tmp_path / "hperf-epilog.sh").read_text()
+    assert not any("s3cret" in text for text in made.files().values())
+
+
+def test_a_line_that_is_half_written_loses_only_itself(place: Installation) -> None:
+    """What waits around it is recorded; the line is set aside and reported."""
+
+    def down() -> None:
+        raise StoreError("the store x does not answer")
+
+    waiting = place.spool / PENDING
+    for number, half in (("1", b'{"tag": "cg", "bandw'), ("2", b"")):
+        job = {"SLURM_JOB_ID": number, "SLURM_JOB_COMMENT": "tag=cg,bw=100"}
+        after_job(job, down, spool=place.spool, table=None, now=9)  # type: ignore[arg-type]
+        waiting.write_bytes(waiting.read_bytes() + half)
+    assert oct(waiting.stat().st_mode & 0o777) == "0o600"
+    store = open_store(place.store)
+    said = after_job(
+        {"SLURM_JOB_ID": "3", "SLURM_JOB_COMMENT": "tag=cg,bw=400"},
+        lambda: store,
+        spool=place.spool,
+        table=None,
+        now=9,
+    )
+    assert said.startswith("3 recorded") and "1 lines of pending.jsonl are no records" in said
+    assert store.average("cg") == (200.0, 3)
+    assert (place.spool / "pending.broken.jsonl").read_bytes() == b'{"tag": "cg", "bandw\n'
+    assert not waiting.exists()
+
+
+@pytest.mark.parametrize("declared", ["1.2.3", "", "fast", "nan", "inf", "-3", "9" * 5000])
+def test_a_declaration_that_is_no_number_is_a_sentence(
+    place: Installation, declared: str, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    """And the hook exits with 0, as it always must."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_JOB_COMMENT", f"tag=cg,bw={declared}")
+    words = ["hperf", "epilog", "--spool", str(place.spool), "--store-file", str(place.store_file)]
+    assert run(words) == 0
+    said = capsys.readouterr().out
+    assert "job 7: not recorded: " in said and "number" in said
+
+
+@pytest.mark.parametrize("told", ["[]", "3", "null", '{"processes": 5}', '{"width": 1e999}', "["])
+def test_a_measurement_that_is_none_is_a_sentence(place: Installation, told: str) -> None:
+    """Whatever a collector left."""
+    (place.spool / "7.json").write_text(told)
+    job = {"SLURM_JOB_ID": "7", "SLURM_JOB_COMMENT": "tag=cg"}
+    store = open_store(place.store)
+    with pytest.raises(InputError):
+        after_job(job, lambda: store, spool=place.spool, table=None, now=9)
+
+
+def test_links_in_the_spool_are_not_followed(place: Installation) -> None:
+    """Whoever may write there must not have the epilog read or truncate another file."""
+    theirs = place.folder / "theirs"
+    theirs.write_text("precious")
+    (place.spool / ".lock").symlink_to(theirs)
+    (place.spool / "7.perf").symlink_to(theirs)
+    job = {"SLURM_JOB_ID": "7", "SLURM_JOB_COMMENT": "tag=cg"}
+    with pytest.raises(InputError, match="cannot be read"):
+        after_job(job, lambda: open_store(place.store), spool=place.spool, table=None, now=9)
+    (place.spool / "7.perf").unlink()
+    with pytest.raises(OSError):
+        after_job(job, lambda: open_store(place.store), spool=place.spool, table=None, now=9)
+    assert theirs.read_text() == "precious"
+
+
+def test_a_new_store_is_its_owners_alone(tmp_path: Path) -> None:
+    """SQLite itself would let everybody read it."""
+    path = tmp_path / "s.sqlite"
+    open_store(str(path)).close()
+    assert oct(path.stat().st_mode & 0o777) == "0o600"

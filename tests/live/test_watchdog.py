@@ -24,7 +24,10 @@ with slurm_cluster(Path(sys.argv[1]), nodes=1) as cluster:
 
 
 def test_daemons_and_jobs_end_with_the_process_that_started_them() -> None:
-    """Killed with -9: controller, node, munge and the running job go too."""
+    """Killed with -9: controller, node, munge and the running job go too, and nobody else.
+
+    A process that merely talks to the same cluster, with the same SLURM_CONF, is not ended.
+    """
     missing = missing_programs()
     require("slurm", not missing, f"Slurm is not installed ({', '.join(missing)})")
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-watchdog-"))
@@ -39,7 +42,12 @@ def test_daemons_and_jobs_end_with_the_process_that_started_them() -> None:
                 continue
         return found
 
-    wanted = {"munged", "slurmctld", "slurmd", "sleep"}
+    wanted = {"munged", "slurmctld", "slurmd", "sleep", "cat"}
+    bystander = subprocess.Popen(
+        ["cat"],
+        env={"PATH": "/usr/bin:/bin", "SLURM_CONF": str(folder / "etc" / "slurm.conf")},
+        stdin=subprocess.PIPE,
+    )
     try:
         starter = subprocess.Popen(
             [sys.executable, "-c", START, str(folder)],
@@ -52,6 +60,8 @@ def test_daemons_and_jobs_end_with_the_process_that_started_them() -> None:
         wait_for(lambda: wanted <= names(), "the job to run")
         starter.kill()
         starter.communicate()
-        wait_for(lambda: not processes_with(setting), "the watchdog")
+        wait_for(lambda: processes_with(setting) == [bystander.pid], "the watchdog")
+        assert bystander.poll() is None
     finally:
+        bystander.communicate()
         shutil.rmtree(folder, ignore_errors=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime import private
 from shadowtime.errors import MissingExtra, StoreError, UsageError
 from shadowtime.hperf.location import default_store
 
@@ -100,6 +102,8 @@ def connected(url: sa.URL, patience: float) -> sa.Engine:
     if kind == "sqlite":
         if file := _file_of(url):
             os.makedirs(os.path.dirname(file), exist_ok=True)
+            if not os.path.lexists(file):  # SQLite would make it for everybody to read
+                os.close(private.open_plain(Path(file), os.O_RDWR | os.O_CREAT | os.O_EXCL))
         options["connect_args"] = {"timeout": patience}
         if url.database in (None, "", ":memory:"):
             options["poolclass"] = pool.StaticPool

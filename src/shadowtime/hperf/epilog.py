@@ -7,17 +7,19 @@ nothing is invented. While the store is down records wait in the spool; the next
 
 from __future__ import annotations
 
-import fcntl
 import json
+import os
 import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from shadowtime import private
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.hperf.collect.perf import parse_perf
-from shadowtime.hperf.files import read_records, record_from
+from shadowtime.hperf.files import record_from
 from shadowtime.hperf.publish import publish
 from shadowtime.hperf.record import Record
+from shadowtime.printable import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
 
 PENDING = "pending.jsonl"
 _TAG = re.compile(r"tag=([^\s,;]+)")
-_DECLARED = re.compile(r"bw=([0-9.]+)")
+BROKEN = "pending.broken.jsonl"
+"""Lines of the former that are no record: kept for whoever wants to fix them."""
+LARGEST = 1 << 26
+"""Bytes of a measurement."""
+_DECLARED = re.compile(r"bw=([^\s,;]*)")
 
 
 def tag_of(comment: str) -> str | None:
@@ -57,19 +63,70 @@ def record_of(environment: Mapping[str, str], spool: Path, *, now: int) -> Recor
         key += f"+{restarts}"
     measured = spool / f"{job}.perf"
     if measured.is_file():
-        counted = parse_perf(measured.read_text("utf-8", "replace"), path=str(measured))
+        counted = parse_perf(_text(measured), path=str(measured))
         return counted.record(tag, key=key, finished=now)
     whole = spool / f"{job}.json"
     if whole.is_file():
         try:
-            told = json.loads(whole.read_text("utf-8"))
-        except ValueError:
+            told = json.loads(_text(whole))
+        except (ValueError, RecursionError):
             raise InputError("not a whole JSON object: half written?", path=str(whole)) from None
+        if not isinstance(told, dict):
+            raise InputError("a measurement must be a JSON object", path=str(whole))
         return record_from({"tag": tag, "key": key, "finished": now} | told)
     declared = _DECLARED.search(comment)
     if declared is None:
         return None
-    return Record(tag=tag, bandwidth=float(declared[1]), key=key, finished=now, source="declared")
+    return Record(
+        tag=tag, bandwidth=_declared(declared[1]), key=key, finished=now, source="declared"
+    )
+
+
+def _declared(text: str) -> float:
+    """The bandwidth in a job's comment.
+
+    Examples
+    --------
+    >>> _declared("3000")
+    3000.0
+    >>> _declared("1.2.3")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.InputError: the job's comment has bw='1.2.3', which is not a number. Write ...
+    """
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"the job's comment has bw={shown(text)}, which is not a number",
+            hint="Write MB/s per process, as bw=3000.",
+        ) from None
+
+
+def _text(path: Path) -> str:
+    """A measurement; whoever may write to the spool can make it a link or a FIFO."""
+    try:
+        with os.fdopen(private.open_plain(path, os.O_RDONLY), "rb") as file:
+            return file.read(LARGEST).decode("utf-8", "replace")
+    except OSError as wrong:
+        raise InputError(f"cannot be read: {wrong.strerror}", path=str(path)) from None
+
+
+def read_pending(path: Path) -> tuple[list[Record], list[bytes]]:
+    """The records that wait, and the lines that are none: a crash in mid-write leaves such."""
+    records, broken = [], []
+    try:
+        with os.fdopen(private.open_plain(path, os.O_RDONLY), "rb") as file:
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return [], []
+    for line in lines:
+        try:
+            records.append(record_from(json.loads(line)))
+        except (ValueError, RecursionError):  # InputError and JSON's own among them
+            if line.strip():
+                broken.append(line)
+    return records, broken
 
 
 def after_job(
@@ -84,12 +141,11 @@ def after_job(
     record = record_of(environment, spool, now=now)
     waiting = spool / PENDING
     spool.mkdir(parents=True, exist_ok=True)
-    with (spool / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        records = read_records(waiting) if waiting.is_file() else []
+    with private.locked(spool / ".lock", wait=True):
+        records, broken = read_pending(waiting)
         if record is not None:
             records.append(record)
-        if not records:
+        if not records and not broken:
             return "nothing measured and nothing declared: nothing recorded"
         try:
             store = opened()
@@ -97,10 +153,14 @@ def after_job(
             known = store.averages()
         except ShadowtimeError as wrong:
             if record is not None:
-                with waiting.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(record)) + "\n")
+                private.append_whole(waiting, json.dumps(asdict(record)).encode() + b"\n")
             return f"{wrong}; {len(records)} records wait in {waiting}"
+        if broken:
+            private.append_whole(spool / BROKEN, b"".join(line + b"\n" for line in broken))
         waiting.unlink(missing_ok=True)
     if table is not None:
         publish(known, table)
-    return f"{added.new} recorded, {added.known} known already"
+    said = f"{added.new} recorded, {added.known} known already"
+    if broken:
+        said += f"; {len(broken)} lines of {PENDING} are no records: set aside in {spool / BROKEN}"
+    return said

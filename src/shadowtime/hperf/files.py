@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from shadowtime import plain, private
 from shadowtime.errors import InputError, UsageError
-from shadowtime.hperf.record import Process, Record, Thread
+from shadowtime.hperf.record import MAX_COUNT, Process, Record, Thread
+from shadowtime.printable import shown
+from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -52,7 +56,7 @@ def _readers(
 
 def _opened(path: Path) -> TextIO:
     try:
-        return path.open(encoding="utf-8", newline="")
+        return os.fdopen(private.open_plain(path, os.O_RDONLY), encoding="utf-8", newline="")
     except OSError as wrong:
         raise InputError(f"cannot be read: {wrong.strerror}", path=str(path)) from None
 
@@ -74,7 +78,7 @@ def _from_json_lines(path: Path) -> Iterator[Record]:
                     yield record_from(json.loads(line))
         except UnicodeDecodeError:
             raise InputError("not UTF-8 text", path=str(path), line=number + 1) from None
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             raise InputError(
                 "not a whole JSON object: half written?",
                 path=str(path),
@@ -99,23 +103,13 @@ def record_from(told: Any) -> Record:
         raise InputError("a record must be a JSON object")
     strange = set(told) - {*COLUMNS, "processes"}
     if strange:
-        raise InputError(f"a record has no field {', '.join(sorted(strange))}")
+        raise InputError(f"a record has no field {', '.join(map(shown, sorted(strange)))}")
     missing = {"tag", "bandwidth"} - set(told)
     if missing:
         raise InputError(f"a record needs {' and '.join(sorted(missing))}")
     processes = tuple(
-        Process(
-            rank=int(p["rank"]),
-            node=str(p["node"]),
-            elapsed=float(p["elapsed"]),
-            threads=tuple(
-                Thread(
-                    number=int(t["number"]), counters={k: int(v) for k, v in t["counters"].items()}
-                )
-                for t in p["threads"]
-            ),
-        )
-        for p in told.get("processes", ())
+        _process(plain.mapping(each, "a process"))
+        for each in plain.items(told.get("processes", []), "processes")
     )
     return Record(
         tag=_text("tag", told["tag"]),
@@ -129,17 +123,36 @@ def record_from(told: Any) -> Record:
     )
 
 
+def _process(told: dict[str, Any]) -> Process:
+    threads = plain.items(plain.entry(told, "threads"), "threads")
+    return Process(
+        rank=plain.whole(plain.entry(told, "rank"), "rank", low=0, high=MAX_SPAN),
+        node=plain.text(plain.entry(told, "node"), "node"),
+        elapsed=float(plain.number(plain.entry(told, "elapsed"), "elapsed")),
+        threads=tuple(_thread(plain.mapping(each, "a thread")) for each in threads),
+    )
+
+
+def _thread(told: dict[str, Any]) -> Thread:
+    counters = plain.mapping(plain.entry(told, "counters"), "counters")
+    return Thread(
+        number=plain.whole(plain.entry(told, "number"), "number", low=0, high=MAX_SPAN),
+        counters={
+            plain.text(name, "a counter"): plain.whole(value, "a counter", low=0, high=MAX_COUNT)
+            for name, value in counters.items()
+        },
+    )
+
+
 def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{name} must be a text, not {value!r}")
-    return value
+    return plain.text(value, name)
 
 
 def _number(kind: Callable[[Any], Any], name: str, value: object) -> Any:
     try:
         return kind(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number, not {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} must be a number, not {shown(value)}") from None
 
 
 def _reason(wrong: Exception) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+import re
 import sys
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from shadowtime import private
 from shadowtime.errors import UsageError
 from shadowtime.hperf.location import absolute_store
 from shadowtime.hperf.publish import publish
@@ -45,6 +49,11 @@ class Installation:
         return self.folder / "hperf.tsv"
 
     @property
+    def store_file(self) -> Path:
+        """Where the URL of the store is kept, for SlurmUser alone: it may hold a password."""
+        return self.folder / "hperf-store.url"
+
+    @property
     def spool(self) -> Path:
         """Where collectors leave measurements, and records wait for a store that is down."""
         return self.folder / "hperf-spool"
@@ -58,7 +67,7 @@ class Installation:
             "@FIELD@": self.field,
             "@DIR@": str(self.folder),
             "@PYTHON@": self.python,
-            "@STORE@": self.store,
+            "@STOREFILE@": str(self.store_file),
             "@SPOOL@": str(self.spool),
             "@LOG@": str(self.folder / "hperf.log"),
         }
@@ -100,13 +109,38 @@ class Installation:
 
     def write_only(self, wanted: dict[Path, str]) -> list[Path]:
         """Write these of the files, and make the spool and an empty table."""
+        owner = self.slurm_user()
         for path, text in wanted.items():
-            path.write_text(text, encoding="utf-8")
-            path.chmod(0o755 if path.suffix == ".sh" else 0o644)
+            mode = 0o755 if path.suffix == ".sh" else 0o644
+            private.replace_whole(path, text.encode(), mode=mode)
+        private.replace_whole(self.store_file, f"{self.store}\n".encode(), owner=owner)
         self.spool.mkdir(exist_ok=True)
         if not self.table.exists():
-            self.table.write_text("")
-        return [*wanted, self.spool, self.table]
+            private.replace_whole(self.table, b"", mode=0o644)
+        if owner is not None:
+            # The epilog runs as SlurmUser; the plug-in opens the table to read and write.
+            os.chown(self.spool, *owner)
+            if self.table.is_file() and not self.table.is_symlink():
+                os.chown(self.table, *owner, follow_symlinks=False)
+        return [*wanted, self.store_file, self.spool, self.table]
+
+    def slurm_user(self) -> tuple[int, int] | None:
+        """User and group of SlurmUser, by slurm.conf; None for who may not give files away."""
+        if os.geteuid() != 0:
+            return None
+        conf = self.folder / "slurm.conf"
+        text = conf.read_text("utf-8", "replace") if conf.is_file() else ""
+        found = re.search(r"^\s*SlurmUser\s*=\s*([^\s(#]+)", text, re.IGNORECASE | re.MULTILINE)
+        if found is None:
+            return None
+        try:
+            known = pwd.getpwuid(int(found[1])) if found[1].isdigit() else pwd.getpwnam(found[1])
+        except (KeyError, OverflowError):
+            raise UsageError(
+                f"{conf} names SlurmUser={found[1]}, whom this machine does not know: run this "
+                "where slurmctld runs"
+            ) from None
+        return known.pw_uid, known.pw_gid
 
     def fill_table(self) -> int:
         """Tell the plug-in what the store knows already, as the epilog does; how many tags.

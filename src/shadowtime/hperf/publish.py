@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from shadowtime import private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,15 +32,15 @@ def table_text(averages: Mapping[str, Average]) -> bytes:
 
 
 def publish(averages: Mapping[str, Average], path: str | Path) -> int:
-    """Replace the table at once, so that no reader ever sees half of it; how many tags."""
+    """Replace the table at once, so that no reader ever sees half of it; how many tags.
+
+    Root gives the new table to the old one's owner: the plug-in must be able to open it.
+    """
     path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(table_text(averages))
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    owner = None
+    if os.geteuid() == 0:
+        with contextlib.suppress(FileNotFoundError):
+            known = path.lstat()
+            owner = known.st_uid, known.st_gid
+    private.replace_whole(path, table_text(averages), mode=0o644, owner=owner)
     return len(averages)

@@ -7,12 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError
+from shadowtime.printable import shown
+from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST_TAG = 255
 LONGEST_KEY = 191
+LONGEST_SOURCE = 64
+MAX_COUNT = (1 << 63) - 1
+"""The largest number that the store can hold."""
 CACHE_LINE = 64
 """Bytes that a miss of the last cache level moves."""
 LLC_MISSES = "LLC_TCM"
@@ -76,8 +81,14 @@ class Record:
         object.__setattr__(self, "tag", checked_tag(self.tag))
         _number("bandwidth", self.bandwidth)
         _number("elapsed", self.elapsed)
-        if self.width < 1:
-            raise InputError(f"a job has at least one process, not {self.width}")
+        if not 1 <= self.width <= MAX_SPAN:
+            raise InputError(f"a job has 1 to {MAX_SPAN} processes, not {shown(self.width)}")
+        if not 0 <= self.finished <= MAX_COUNT:
+            raise InputError(f"finished is seconds since 1970, not {shown(self.finished)}")
+        if not self.source.isprintable() or len(self.source) > LONGEST_SOURCE:
+            raise InputError(f"a source has at most {LONGEST_SOURCE} printable characters")
+        for process in self.processes:
+            _check_process(process)
         if self.key is not None and not 0 < len(self.key) <= LONGEST_KEY:
             raise InputError(f"a job's key has 1 to {LONGEST_KEY} characters, not {len(self.key)}")
 
@@ -134,10 +145,23 @@ def checked_tag(tag: str) -> str:
             hint="Shorten it.",
         )
     if not tag.isprintable():
-        raise InputError(f"a tag holds no control characters: {tag!r}", hint="Take them out.")
+        raise InputError(f"a tag holds no control characters: {shown(tag)}", hint="Take them out.")
     return tag
 
 
+def _check_process(process: Process) -> None:
+    """Refuse what the tables cannot hold."""
+    _number("elapsed", process.elapsed)
+    if len(process.node) > LONGEST_TAG or not process.node.isprintable():
+        raise InputError(f"a node's name has at most {LONGEST_TAG} printable characters")
+    for thread in process.threads:
+        for name, value in thread.counters.items():
+            if not 0 < len(name) <= LONGEST_SOURCE or not name.isprintable():
+                raise InputError(f"a counter's name has 1 to {LONGEST_SOURCE} printable characters")
+            if not 0 <= value <= MAX_COUNT:
+                raise InputError(f"{name} must lie between 0 and {MAX_COUNT}, not {shown(value)}")
+
+
 def _number(name: str, value: float) -> None:
-    if not math.isfinite(value) or value < 0:
-        raise InputError(f"{name} must be a number from 0 on, not {value}")
+    if not 0 <= value < math.inf:  # NaN too
+        raise InputError(f"{name} must be a number from 0 on, not {shown(value)}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.testing.slurm_accounting import Accounting
-from shadowtime.testing.watchdog import watch
+from shadowtime.testing.watchdog import MARK, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,6 +70,7 @@ class SlurmCluster:
     def __post_init__(self) -> None:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._watchdog: subprocess.Popen[bytes] | None = None
+        self._mark = secrets.token_hex(16)
 
     @property
     def conf(self) -> Path:
@@ -157,16 +159,13 @@ class SlurmCluster:
 
     def start(self) -> None:
         """Start all daemons and wait until every node is idle."""
-        self._watchdog = watch(f"SLURM_CONF={self.conf}")
+        self._watchdog = watch(f"{MARK}={self._mark}")
         self.start_munge()
         if self.accounting:
             self._start_accounting()
         self.start_controller()
         for name in self.names:
-            self._spawn(
-                f"slurmd-{name}",
-                [self._bin("slurmd"), "-D", "-N", name, "-d", self._bin("slurmstepd")],
-            )
+            self.start_node(name)
         wait_for(self._all_idle, "the nodes to be idle", SECONDS + self.nodes / 10)
 
     def start_munge(self) -> None:
@@ -208,6 +207,11 @@ class SlurmCluster:
         self._spawn("slurmctld", [self._bin("slurmctld"), "-D"], user=self._daemon_user())
         wait_for(lambda: "UP" in self.run("scontrol", "ping", check=False), "slurmctld")
 
+    def start_node(self, name: str) -> None:
+        """Start the daemon of a node."""
+        argv = [self._bin("slurmd"), "-D", "-N", name, "-d", self._bin("slurmstepd")]
+        self._spawn(f"slurmd-{name}", argv)
+
     def kill(self, name: str, sign: int = signal.SIGKILL) -> None:
         """End one daemon by its name."""
         process = self._processes.pop(name, None)
@@ -242,7 +246,7 @@ class SlurmCluster:
         with (self.folder / "log" / f"{name}.out").open("ab") as log:
             process = subprocess.Popen(
                 command,
-                env=self.env,
+                env={**self.env, MARK: self._mark},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -1,9 +1,11 @@
 """Ends what a test cluster left behind, should the process that started it be killed.
 
-Run as a program with a setting (``SLURM_CONF=/tmp/x/etc/slurm.conf``): it waits until its standard
-input ends, which the kernel sees to when the parent dies of whatever cause, and then kills every
-process whose environment holds that setting. A signal at the parent's death (PR_SET_PDEATHSIG)
-would not do: it is tied to the thread that started a daemon, and daemons start others.
+Run as a program with a setting (``SHADOWTIME_TEST_CLUSTER=`` and a random word): it waits until its
+standard input ends, which the kernel sees to when the parent dies of whatever cause, and then kills
+every process whose environment holds that setting, and what those have started. The word is given
+to the cluster's daemons and to nobody else, so nobody else is ended. A signal at the parent's death
+(PR_SET_PDEATHSIG) would not do: it is tied to the thread that started a daemon, and daemons start
+others, some of them in sessions of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MARK = "SHADOWTIME_TEST_CLUSTER"
 PATIENCE = 20.0
 """Seconds for which killing goes on."""
 
@@ -39,14 +46,45 @@ def processes_with(setting: str) -> list[int]:
     return found
 
 
+def started_by(parents: Iterable[int]) -> list[int]:
+    """The children of processes, their children, and so on.
+
+    Jobs run with the environment of whoever submitted them, not with that of the daemons.
+
+    Examples
+    --------
+    >>> started_by([])
+    []
+    """
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found: list[int] = []
+    todo = list(parents)
+    while todo:
+        new = children.pop(todo.pop(), [])
+        found += new
+        todo += new
+    return found
+
+
 def end_all(setting: str) -> None:
-    """Kill them, and those they start meanwhile."""
+    """Kill them and what they have started; stopped first, so that they start nothing meanwhile."""
     until = time.monotonic() + PATIENCE
     while (left := processes_with(setting)) and time.monotonic() < until:
         for pid in left:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+            _send(pid, signal.SIGSTOP)
+        for pid in (*started_by(left), *left):
+            _send(pid, signal.SIGKILL)
         time.sleep(0.02)
+
+
+def _send(pid: int, sign: signal.Signals) -> None:
+    with contextlib.suppress(OSError):  # it has ended
+        os.kill(pid, sign)
 
 
 def watch(setting: str) -> subprocess.Popen[bytes]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from shadowtime.errors import InputError
 from shadowtime.hperf.record import LLC_MISSES, Process, Record, Thread
+from shadowtime.printable import printable, shown
 
 EVENTS = ("LLC-load-misses", "LLC-store-misses")
 """Counted together; ``cache-misses`` is taken where a processor has no other."""
@@ -62,7 +63,7 @@ def parse_perf(text: str, *, path: str | None = None, seconds: float | None = No
         cells = line.split(",")
         if len(cells) < 3:
             raise InputError(
-                f"not a line of perf stat -x,: {line[:40]!r}", path=path, line=number,
+                f"not a line of perf stat -x,: {shown(line)}", path=path, line=number,
                 hint="Half written? Nothing was recorded.",
             )  # fmt: skip
         value, event = cells[0].strip(), cells[2].strip().removesuffix(":u")
@@ -70,9 +71,9 @@ def parse_perf(text: str, *, path: str | None = None, seconds: float | None = No
             continue
         try:
             found[event] = found.get(event, 0) + int(float(value))
-        except ValueError:
+        except (ValueError, OverflowError):
             raise InputError(
-                f"{event}: {value!r} is no count", path=path, line=number,
+                f"{printable(event[:40])}: {shown(value)} is no count", path=path, line=number,
                 hint="Nothing was recorded.",
             ) from None  # fmt: skip
     misses = [found[event] for event in EVENTS if event in found]

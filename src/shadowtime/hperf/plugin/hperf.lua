@@ -37,11 +37,27 @@ local function line_at(f, place)
   return begin, tag, tonumber(value)
 end
 
+local READ_ONLY = 30 -- EROFS: only of a plain file on a file system that is mounted read-only
+
+-- The table, nil if it is not there or not a plain file. Opening a FIFO to read waits for a writer, under
+-- slurmctld's locks; to read and write it never waits, and there is no place to seek to.
+local function opened()
+  local f, _, why = io.open(M.TABLE, "r+")
+  if not f and why == READ_ONLY then f = io.open(M.TABLE, "r") end
+  if not f then return nil end
+  local fine, size = pcall(f.seek, f, "end")
+  if not fine or not size then
+    f:close()
+    return nil
+  end
+  return f, size
+end
+
 -- MB/s of a tag, nil if the file does not have it, or is not there.
 function M.look_up(tag)
-  local f = io.open(M.TABLE, "r")
-  if not f then return nil, "no table" end
-  local low, high = 0, f:seek("end")
+  local f, size = opened()
+  if not f then return nil, "no table that SlurmUser may open" end
+  local low, high = 0, size
   local found
   for _ = 1, M.STEPS do
     if low >= high then break end

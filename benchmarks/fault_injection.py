@@ -1,0 +1,332 @@
+"""Faults on a real Slurm under the live loop: what is lost, doubled or stuck, and for how long.
+
+    python benchmarks/fault_injection.py --policy easy --jobs 200 --faults 150 --seed 1
+    python benchmarks/fault_injection.py --policy pv-easy --jobs 20 --faults 15
+
+Starts a private Slurm on loopback with the gate and `shadowtime live slurm --apply` as a process
+of its own, submits jobs and injects faults at random moments, drawn from the seed: the loop killed
+and restarted, slurmctld and slurmd killed and restarted, nodes drained, jobs cancelled, limits
+changed, jobs that fit nowhere, a full disk, a broken state file, jumps of the loop's clock (a
+wrapper adds seconds to the time that the loop reads; Slurm's clock stays). Afterwards everything
+is put back and the jobs have to end.
+
+Prints jobs, faults by kind, and of the ordinary jobs that nobody cancelled how many were lost (gone
+without having ended), doubled (run again after they had ended; apart from those
+whose end a killed slurmctld had not saved yet), stuck (still waiting when nothing
+happens any more), and the longest stall: how long the first job in the queue stood still although
+it fitted on free nodes. Exits with 1 if anything was lost, doubled or stuck.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import heapq
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.fault_kinds import FAULTS, NEED_CONTROLLER, ON_THE_LOOP  # noqa: E402
+from benchmarks.fault_world import LoopProcess, World  # noqa: E402
+
+from shadowtime.errors import UsageError  # noqa: E402
+from shadowtime.live.slurm import setup  # noqa: E402
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NODES, CPUS = 6, 4
+EVERY = 0.3
+"""Seconds between two looks for stalls."""
+PATIENCE = 40.0
+"""Seconds without a start or an end after which what waits is stuck."""
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run and print."""
+    words = sys.argv[1:] if words is None else words
+    if words[:1] == ["--as-loop"]:
+        as_loop(Path(words[1]), words[2:])
+    parser = argparse.ArgumentParser(description="Faults on a real Slurm under the live loop.")
+    parser.add_argument("--policy", default="easy")
+    parser.add_argument("--jobs", type=int, default=20)
+    parser.add_argument("--faults", type=int, default=15)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pace", type=float, default=1.2, help="seconds between two faults")
+    parser.add_argument("--keep", metavar="DIR", help="copy the loop's log and recording there")
+    chosen = parser.parse_args(words)
+    found = inject(
+        chosen.policy,
+        jobs=chosen.jobs,
+        faults=chosen.faults,
+        seed=chosen.seed,
+        pace=chosen.pace,
+        keep=Path(chosen.keep) if chosen.keep else None,
+    )
+    print(json.dumps(found, indent=1))
+    return 1 if found["lost"] or found["doubled"] or found["stuck"] else 0
+
+
+def as_loop(offset: Path, words: list[str]) -> NoReturn:
+    """`shadowtime live slurm` with a clock that reads so many seconds more."""
+    from shadowtime.cli import main as shadowtime
+    from shadowtime.live.clock import SystemClock
+
+    def now(self: SystemClock) -> float:
+        try:
+            return time.time() + float(offset.read_text() or 0)
+        except (OSError, ValueError):
+            return time.time()
+
+    SystemClock.now = now  # type: ignore[method-assign]
+    sys.argv = ["shadowtime", "live", "slurm", *words]
+    shadowtime()
+
+
+def inject(
+    policy: str, *, jobs: int, faults: int, seed: int, pace: float = 1.2, keep: Path | None = None
+) -> dict[str, Any]:
+    """One campaign; what came of it."""
+    rng = random.Random(seed)
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-faults-"))
+    folder.chmod(0o755)
+    try:
+        with (
+            small_disk(folder / "state-of-loop") as disk,
+            slurm_cluster(folder / "slurm", prepare=gate, nodes=NODES, cpus=CPUS) as cluster,
+        ):
+            world = world_in(folder, cluster, policy)
+            try:
+                found = campaign(world, rng, jobs=jobs, faults=faults, pace=pace, disk=disk)
+                return {"policy": policy, "seed": seed} | found
+            finally:
+                if world.loop.process is not None:
+                    world.loop.end(signal.SIGKILL)
+                if keep is not None:
+                    keep.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(world.loop.log, keep / f"{policy}.log")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[bool]:
+    """A folder on a file system of its own that can be filled; False where none can be mounted."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=0700", "tmpfs", str(folder)]
+    mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", str(folder)], check=False)
+
+
+def gate(cluster: SlurmCluster) -> None:
+    """The configuration as `shadowtime live slurm setup` leaves it."""
+    folder = cluster.conf.parent
+    changes = setup.plan_setup(folder, partitions=["batch"], default=True, masters=[0])
+    setup.carry_out(changes, folder)
+
+
+def world_in(folder: Path, cluster: SlurmCluster, policy: str) -> World:
+    """The cluster with the loop started, and nodes of two kinds."""
+    out = folder / "out"
+    out.mkdir()
+    out.chmod(0o1777)
+    for k, name in enumerate(cluster.names):
+        kind = "big" if k == 0 else "small"
+        words = (f"AvailableFeatures={kind}", f"ActiveFeatures={kind}")
+        cluster.run("scontrol", "update", f"NodeName={name}", *words)
+    loop = LoopProcess(
+        policy=policy,
+        state=folder / "state-of-loop" / "state.json",
+        offset=folder / "offset",
+        log=folder / "loop.log",
+        env=cluster.env,
+    )
+    loop.offset.write_text("0")
+    loop.start()
+    return World(cluster=cluster, loop=loop, out=out)
+
+
+class Timeline:
+    """What happens when, in seconds since the beginning."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self._plan: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = 0
+
+    @property
+    def now(self) -> float:
+        return time.monotonic() - self.began
+
+    def at(self, when: float, what: Callable[[], None]) -> None:
+        """Plan something."""
+        self._count += 1
+        heapq.heappush(self._plan, (when, self._count, what))
+
+    def run(self, meanwhile: Callable[[], None]) -> None:
+        """Carry out everything, also what is planned on the way."""
+        while self._plan:
+            meanwhile()
+            while self._plan and self._plan[0][0] <= self.now:
+                heapq.heappop(self._plan)[2]()
+            if self._plan:
+                time.sleep(min(EVERY, max(0.0, self._plan[0][0] - self.now)))
+
+
+def campaign(
+    world: World, rng: random.Random, *, jobs: int, faults: int, pace: float, disk: bool
+) -> dict[str, Any]:
+    """Jobs and faults at random moments, then everything put back, then the end of all jobs."""
+    submit_one(world, rng)  # the loop is up, and its pass compiled, once this job has begun
+    first = next(iter(world.jobs))
+
+    def begun() -> bool:
+        process = world.loop.process
+        if process is None or process.poll() is not None:
+            raise UsageError(f"the loop ended at once: {world.loop.log.read_text()[-500:]}")
+        return bool(world.marks(first))
+
+    wait_for(begun, "the first job to begin", 240)
+    line = Timeline()
+    length = max(faults, 1) * pace
+    kinds = [kind for kind in FAULTS if disk or kind != "disk full"]
+    drawn = [kinds[k % len(kinds)] for k in range(faults)]  # every kind as often as the others
+    rng.shuffle(drawn)
+    for _ in range(jobs - 1):
+        line.at(rng.uniform(0, length * 0.9), lambda: submit(world, rng, line))
+    for kind in drawn:
+        line.at(rng.uniform(0, length), partial(fault, world, rng, kind, line))
+
+    def meanwhile() -> None:
+        world.sample()
+        if not world.going_on & ON_THE_LOOP:
+            world.loop.keep_up()
+
+    line.run(meanwhile)
+    wait_for_the_end(world, meanwhile)
+    return report(world, disk=disk, seconds=line.now)
+
+
+def submit(world: World, rng: random.Random, line: Timeline) -> None:
+    """An ordinary job; users try again while the controller is down."""
+    if not world.controller or not submit_one(world, rng):
+        line.at(line.now + 0.5, lambda: submit(world, rng, line))
+
+
+def submit_one(world: World, rng: random.Random) -> bool:
+    """Nodes of its own or shared ones, for one to four seconds."""
+    whole = rng.random() < 0.5
+    width = rng.randint(1, NODES) if whole else rng.randint(1, 2 * CPUS)
+    limit = f"--time={rng.choice([1, 2, 5])}"
+    return world.submit(limit, width=width, whole=whole, seconds=rng.uniform(1, 4))
+
+
+def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
+    """Inject one fault; later where it cannot be now, as another of its kind is going on."""
+    clash = kind in world.going_on or (kind in ON_THE_LOOP and world.going_on & ON_THE_LOOP)
+    if not clash and (world.controller or kind not in NEED_CONTROLLER):
+        try:
+            undo = FAULTS[kind](world, rng)
+        except (UsageError, subprocess.TimeoutExpired):  # the controller is still coming up
+            undo, clash = None, True
+        if not clash:
+            world.faults.append((time.monotonic(), kind))
+            if undo is not None:
+                world.going_on.add(kind)
+                line.at(line.now + undo[0], partial(over, world, kind, undo[1], line))
+            return
+    line.at(line.now + 0.3, partial(fault, world, rng, kind, line))
+
+
+def over(world: World, kind: str, undo: Callable[[], None], line: Timeline) -> None:
+    """The fault is over."""
+    if kind in NEED_CONTROLLER - {"slurmctld killed"} and not world.controller:
+        line.at(line.now + 0.5, partial(over, world, kind, undo, line))
+        return
+    undo()
+    world.going_on.discard(kind)
+
+
+def wait_for_the_end(world: World, meanwhile: Callable[[], None]) -> None:
+    """Until every ordinary job has ended, or nothing has happened for a long time."""
+    resume(world)
+    last, since = -1, time.monotonic()
+    while world.unfinished() and time.monotonic() - since < PATIENCE:
+        meanwhile()
+        events = sum(len(world.marks(job)) for job in world.jobs)
+        if events != last:
+            last, since = events, time.monotonic()
+        time.sleep(EVERY)
+    world.finish()
+
+
+def resume(world: World) -> None:
+    """Nodes that Slurm itself took out while their daemons were down."""
+    hosts = ",".join(world.cluster.names)
+    world.cluster.run("scontrol", "update", f"NodeName={hosts}", "State=RESUME", check=False)
+
+
+def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
+    """The figures."""
+    waits = world.pending()
+    left = world.unfinished()
+    stuck = [job for job in left if job.id in waits]
+    lost = [job for job in left if job.id not in waits]
+    doubled, forgot = world.doubled()
+    odd = [job for job in world.jobs.values() if job.odd]
+    longest = sorted(world.stalls, key=lambda stall: -stall.seconds)[:5]
+    return {
+        "jobs": len(world.jobs),
+        "infeasible_or_odd": len(odd),
+        "cancelled": sum(job.cancelled for job in world.jobs.values()),
+        "faults": len(world.faults),
+        "faults_by_kind": dict(sorted(Counter(kind for _, kind in world.faults).items())),
+        "left_out": [] if disk else ["disk full: no file system can be mounted here"],
+        "lost": len(lost),
+        "doubled": len(doubled),
+        "doubled_as_slurmctld_forgot": len(forgot),
+        "stuck": len(stuck),
+        "longest_stall_s": round(longest[0].seconds, 1) if longest else 0.0,
+        "longest_stalls": [
+            {"job": s.job, "seconds": round(s.seconds, 1), "during": list(s.during)}
+            for s in longest
+        ],
+        "loop_starts": world.loop.starts,
+        "loop_ended_by_itself": world.loop.ended,
+        "slowest_end_after_sigterm_s": round(max(world.slow_ends, default=0.0), 2),
+        "seconds": round(seconds),
+        "details": {
+            "lost": [describe(world, job.id) for job in lost],
+            "stuck": [describe(world, job.id) for job in stuck],
+            "doubled": {job: world.marks(job) for job in (*doubled, *forgot)},
+        },
+    }
+
+
+def describe(world: World, job: str) -> str:
+    """What Slurm says of a job."""
+    told = world.cluster.run("scontrol", "--oneliner", "show", "job", job, check=False)
+    wanted = ("JobId", "JobState", "Reason", "Priority", "ReqNodeList", "NumNodes", "Restarts")
+    return " ".join(word for word in told.split() if word.partition("=")[0] in wanted) or job
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,250 @@
+"""A private Slurm under the live loop as the fault injector sees it: jobs, the loop, stalls.
+
+What the loop says of itself is not asked. Every run of a job writes a line when it begins and one
+when it ends, and what could start is found from squeue and sinfo by rules of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    import signal
+
+    from shadowtime.testing.slurm import SlurmCluster
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = """
+mark() {{ echo "$1 $(date +%s.%N)" >>{out}/$SLURM_JOB_ID; }}
+mark begin
+sleep {seconds}
+mark end
+"""
+
+
+@dataclass
+class Job:
+    """A job as it was submitted, and what was done to it since."""
+
+    id: str
+    width: int
+    """Nodes of its own, or processors where it shares them."""
+    whole: bool
+    submitted: float
+    odd: str = ""
+    """Why it may never start, empty for an ordinary job."""
+    only: str = ""
+    """The node that an operator has tied it to."""
+    cancelled: bool = False
+
+
+@dataclass
+class LoopProcess:
+    """The live loop as a process of its own, restarted when it ends, as systemd would."""
+
+    policy: str
+    state: Path
+    offset: Path
+    log: Path
+    env: dict[str, str]
+    process: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+    ended: list[int] = field(default_factory=list)
+    """Exit codes of loops that nobody had ended."""
+
+    def start(self) -> None:
+        """Start it with the wrapper that turns its clock."""
+        wrapper = ROOT / "benchmarks" / "fault_injection.py"
+        command = [sys.executable, str(wrapper), "--as-loop", str(self.offset)]
+        command += ["--policy", self.policy, "--apply", "--state", str(self.state)]
+        command += ["--record", str(self.state.with_name("passes.jsonl"))]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        self.starts += 1
+
+    def end(self, sign: signal.Signals) -> float:
+        """Send a signal; how many seconds the loop took to end."""
+        assert self.process is not None
+        began = time.monotonic()
+        self.process.send_signal(sign)
+        try:
+            self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        return time.monotonic() - began
+
+    def keep_up(self) -> None:
+        """Start it again if it has ended by itself."""
+        if self.process is not None and self.process.poll() is not None:
+            self.ended.append(self.process.returncode)
+            self.start()
+
+
+@dataclass
+class Stall:
+    """A time in which the first job that could start did not, and nothing else started either."""
+
+    job: str
+    began: float
+    seconds: float
+    during: tuple[str, ...]
+    """Faults in those seconds."""
+
+
+@dataclass
+class World:
+    """Cluster, loop, jobs, and the longest stall so far."""
+
+    cluster: SlurmCluster
+    loop: LoopProcess
+    out: Path
+    jobs: dict[str, Job] = field(default_factory=dict)
+    faults: list[tuple[float, str]] = field(default_factory=list)
+    stalls: list[Stall] = field(default_factory=list)
+    limited: bool = False
+    """True while a limit of the partition lets nothing start."""
+    controller: bool = True
+    going_on: set[str] = field(default_factory=set)
+    """Faults that are not over yet."""
+    submitted: float = 0.0
+    """When the last job was submitted, by the machine's clock."""
+    unsaved: list[tuple[float, float]] = field(default_factory=list)
+    """Spans of which a killed slurmctld remembers nothing."""
+    slow_ends: list[float] = field(default_factory=list)
+    """Seconds from SIGTERM to the end of a loop."""
+    _could: tuple[str, float] | None = None
+    _begun: int = 0
+
+    def submit(self, *options: str, width: int, whole: bool, seconds: float, odd: str = "") -> bool:
+        """Submit a job; False where Slurm itself refuses it."""
+        script = SCRIPT.format(out=self.out, seconds=seconds)
+        size = [f"--nodes={width}", "--exclusive"] if whole else [f"--ntasks={width}"]
+        try:
+            name = self.cluster.sbatch(*size, *options, script=script)
+        except UsageError:
+            return False
+        self.submitted = time.time()
+        self.jobs[name] = Job(name, width, whole, time.monotonic(), odd)
+        return True
+
+    def marks(self, job: str) -> list[tuple[str, float]]:
+        """The begins and ends of a job's runs, as it wrote them."""
+        with contextlib.suppress(OSError):
+            lines = (self.out / job).read_text().splitlines()
+            return [(line.split()[0], float(line.split()[1])) for line in lines]
+        return []
+
+    def pending(self) -> dict[str, str]:
+        """Waiting jobs with Slurm's reason; raises where the controller does not answer."""
+        told = self.cluster.run("squeue", "-h", "-a", "-t", "PD", "-o", "%i %r")
+        return {line.split()[0]: line.split()[-1] for line in told.splitlines()}
+
+    def free(self) -> tuple[set[str], dict[str, int]]:
+        """Idle nodes, and free processors by node, of those that jobs may be started on."""
+        idle, free = set(), {}
+        for line in self.cluster.run("sinfo", "-h", "-N", "-o", "%N %T %C").splitlines():
+            name, state, cpus = line.split()
+            if state in ("idle", "mixed", "allocated"):
+                free[name] = int(cpus.split("/")[1])
+                if state == "idle":
+                    idle.add(name)
+        return idle, free
+
+    def sample(self) -> None:
+        """Look once: has the first job that could start stood still since the last look?"""
+        try:
+            waits, (idle, free) = self.pending(), self.free()
+        except (UsageError, subprocess.TimeoutExpired):
+            self._could = None  # without a controller nothing can start
+            return
+        now = time.monotonic()
+        begun = sum(1 for job in self.jobs for what, _ in self.marks(job) if what == "begin")
+        first = None if self.limited else self._first(waits, idle, free)
+        if first is None or begun > self._begun or (self._could and self._could[0] != first):
+            self._close(now)
+            self._could = (first, now) if first is not None else None
+        elif self._could is None:
+            self._could = (first, now)
+        self._begun = begun
+
+    def _first(self, waits: dict[str, str], idle: set[str], free: dict[str, int]) -> str | None:
+        """The first ordinary job in order of submission, if it fits on what is free now.
+
+        Jobs that the usable nodes could not hold even if they were empty are passed over. Where
+        the first that they could hold does not fit now, whether a later one may start depends on
+        the policy: that is no stall.
+        """
+        for job in self.jobs.values():
+            if job.id not in waits or job.odd or waits[job.id] in ("Dependency", "BeginTime"):
+                continue
+            if job.only and job.only not in free:
+                continue
+            if job.whole:
+                if job.width > len(free):
+                    continue
+                fits = job.width <= len(idle) and (not job.only or job.only in idle)
+            elif job.only:
+                fits = free[job.only] > 0 and job.width <= sum(free.values())
+            else:
+                if job.width > self.cluster.cpus * len(free):
+                    continue
+                fits = job.width <= sum(free.values())
+            return job.id if fits else None
+        return None
+
+    def _close(self, now: float) -> None:
+        if self._could is None:
+            return
+        job, began = self._could
+        during = tuple(kind for when, kind in self.faults if began - 3 <= when <= now)
+        self.stalls.append(Stall(job, began, now - began, during))
+
+    def finish(self) -> None:
+        """No more looks: a stall that lasts until now counts too."""
+        self._close(time.monotonic())
+        self._could = None
+
+    def saved(self) -> float:
+        """When slurmctld last saved its jobs, by the machine's clock."""
+        with contextlib.suppress(OSError):
+            return (self.cluster.folder / "state" / "job_state").stat().st_mtime
+        return 0.0
+
+    def doubled(self) -> tuple[list[str], list[str]]:
+        """Jobs that began again after they had ended; and those whose end slurmctld forgot.
+
+        The latter began or ended after a killed slurmctld had last saved: when it came back it
+        did not know of it.
+        """
+        ours, slurms = [], []
+        for job in self.jobs:
+            marks = self.marks(job)
+            kinds = [what for what, _ in marks]
+            if "end" in kinds[:-1]:
+                end = kinds.index("end")
+                forgot = any(
+                    a <= when <= b for _, when in marks[: end + 1] for a, b in self.unsaved
+                )
+                (slurms if forgot else ours).append(job)
+        return ours, slurms
+
+    def unfinished(self) -> list[Job]:
+        """Ordinary jobs that nobody cancelled and that have not ended."""
+        return [
+            job
+            for job in self.jobs.values()
+            if not job.odd
+            and not job.cancelled
+            and "end" not in [what for what, _ in self.marks(job.id)]
+        ]
