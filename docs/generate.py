@@ -113,6 +113,42 @@ def command_line() -> str:
     return "".join(pages(app, top, 2))
 
 
+def python() -> str:
+    """The public Python names with their docstrings."""
+    import inspect
+
+    import shadowtime
+
+    def described(title: str, thing: object) -> Iterator[str]:
+        yield f"### `{title}`\n\n```text\n{inspect.getdoc(thing) or ''}\n```\n\n"
+
+    def pages() -> Iterator[str]:
+        for name in shadowtime.__all__:
+            thing = getattr(shadowtime, name)
+            if inspect.isclass(thing):
+                yield from described(f"st.{name}", thing)
+                rows = [
+                    (f"`{key}`", (inspect.getdoc(value) or "").splitlines()[0])
+                    for key, value in vars(thing).items()
+                    if not key.startswith("_") and inspect.getdoc(value) and _is_ours(value)
+                ]
+                yield table(("member", "what it gives"), rows) + "\n" if rows else ""
+            else:
+                function = shadowtime.policy.make_policy if name == "policy" else thing
+                yield from described(f"st.{name}{inspect.signature(function)}", function)
+
+    return "".join(pages())
+
+
+def _is_ours(value: object) -> bool:
+    """A method, a property or a constructor, not a default value with its type's docstring."""
+    import inspect
+    from functools import cached_property
+
+    kinds = (property, cached_property, staticmethod, classmethod)
+    return inspect.isfunction(value) or isinstance(value, kinds)
+
+
 def speed() -> str:
     """The way to the benchmarks, once scripts/bench has been run."""
     if not (HERE / "benchmarks" / "index.md").exists():
@@ -127,6 +163,7 @@ PAGES = {
     "reference/_claims.md": claims,
     "reference/_trust.md": trust,
     "reference/_command-line.md": command_line,
+    "reference/_python.md": python,
     "policies/_parts.md": parts,
     "policies/_policies.md": policies,
 }
