@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from conftest import recording_path
 from shadowtime.errors import InputError, UsageError
-from shadowtime.trace import RECOMMENDED_COMMAND, parse_sacct, read, read_sacct, to_swf
+from shadowtime.schedule import Schedule
+from shadowtime.trace import RECOMMENDED_COMMAND, parse_sacct, read, read_raw, read_sacct, to_swf
 from shadowtime.trace.header import names
 from shadowtime.trace.sacct_rows import LAYOUTS, RECOMMENDED
 from shadowtime.workload.clean import RULES, clean
@@ -127,18 +129,63 @@ def test_het_components_are_jobs_of_their_own() -> None:
     assert raw["job_id"].tolist() == [100, 101]
 
 
-def test_every_run_of_a_requeued_job_counts() -> None:
-    again = {"submit": "1700000200", "start": "1700000300", "end": "1700000400"}
-    w = clean(parse(export({"state": "NODE_FAIL"}, again)))
-    assert w.submit.tolist() == [0, 200]
-    assert w.job_id.tolist() == [100, 101]
-    assert w.extra["log_id"].tolist() == [100, 100]
-    assert w.cleaning["repeated_id_renumbered"] == 1
+@pytest.mark.parametrize("state", ["NODE_FAIL", "PREEMPTED", "REQUEUED"])
+def test_the_runs_of_a_requeued_job_are_one_job(state: str) -> None:
+    """Submitted first, ended last; the run between is an attempt whose work was lost."""
+    again = {"submit": "1700000160", "eligible": "1700000281", "start": "1700000300",
+             "end": "1700000400"}  # fmt: skip
+    w = clean(parse(export({"state": state}, {"jobidraw": "101"}, again)))
+    assert (w.job_id.tolist(), w.submit.tolist()) == ([100, 101], [0, 0])
+    assert w.recorded_start.tolist() == [300, 60] and w.run.tolist() == [100, 100]
+    assert w.status.tolist() == [1, 1] and w.extra["eligible"].tolist() == [10, 10]
+    assert w.lost_runs == {100: ((60, 160),)}
+    assert w.cleaning["requeued_joined"] == 1 and w.cleaning["repeated_id_renumbered"] == 0
+    recorded = Schedule.recorded(w)
+    assert recorded.kills.tolist() == [1, 0]
+    told = recorded.attempts
+    assert (told.job_id.tolist(), told.killed.tolist()) == ([100, 100], [1, 0])
+    assert (told.start.tolist(), told.end.tolist()) == ([60, 300], [160, 400])
+
+
+def test_a_requeued_job_that_has_not_ended_is_dropped_with_its_runs() -> None:
+    other = {"jobidraw": "101"}
+    waiting = {"submit": "1700000160", "state": "PENDING", "start": "Unknown", "end": "Unknown"}
+    for rows in ([{"state": "PREEMPTED"}, other, waiting], [{"state": "REQUEUED"}, other]):
+        raw = parse(export(*rows))
+        assert raw["job_id"].tolist() == [101]
+        assert raw.counts["unfinished_dropped"] == 1
+
+
+def test_an_id_that_was_used_again_is_another_job() -> None:
+    """Another user, or days later: ids start again at the largest."""
+    late = {"submit": "1700900000", "start": "1700900060", "end": "1700900160"}
+    other = {"user": "eve", "submit": "1700000160", "start": "1700000300", "end": "1700000400"}
+    for again in (late, other):
+        w = clean(parse(export({}, again)))
+        assert w.job_id.tolist() == [100, 101] and not w.lost_runs
+        assert w.cleaning["repeated_id_renumbered"] == 1
+
+
+def test_overlapping_exports_repeat_rows_and_join_none() -> None:
+    w = clean(parse(export({}, {})))
+    assert len(w) == 1 and w.cleaning["repeated_line_dropped"] == 1
+    assert w.cleaning["requeued_joined"] == 0
+
+
+@pytest.mark.parametrize(("run", "jobs", "lost"), [("G", 150, 23), ("L1", 150, 64), ("L2", 150, 7)])
+def test_recorded_preemptions_of_a_real_slurm(run: str, jobs: int, lost: int) -> None:
+    """As many jobs as were submitted, as many lost runs as there are rows beyond that."""
+    raw = read_raw(recording_path(run) / "jobs.psv")
+    assert (len(raw), raw.counts["requeued_joined"]) == (jobs, lost)
+    w = clean(raw, no_run="one-second")
+    recorded = Schedule.recorded(w)
+    assert int(recorded.kills.sum()) == lost == int(recorded.attempts.killed.sum())
+    assert int(recorded.attempts.end.max()) <= int(recorded.end.max())
 
 
 @pytest.mark.parametrize("state", ["PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED"])
 def test_jobs_that_have_not_ended_are_dropped(state: str) -> None:
-    raw = parse(export({}, {"state": state, "end": "Unknown"}))
+    raw = parse(export({}, {"jobidraw": "101", "state": state, "end": "Unknown"}))
     assert len(raw) == 1
     assert raw.counts["unfinished_dropped"] == 1
 

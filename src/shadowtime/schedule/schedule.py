@@ -88,7 +88,10 @@ class Schedule:
 
     @staticmethod
     def recorded(workload: Workload) -> Schedule:
-        """The schedule a log itself records: its starts, and ends after the recorded run."""
+        """The schedule a log itself records: its starts, and ends after the recorded run.
+
+        Runs that were requeued are attempts, and count as preemptions.
+        """
         n = len(workload)
         start = workload.recorded_start
         known = start != UNKNOWN
@@ -99,7 +102,35 @@ class Schedule:
             end=np.where(known, start + workload.run, UNKNOWN),
             procs=workload.procs,
             reason=np.full(n, Reason.RECORDED, np.int8),
-            kills=np.zeros(n, np.int64),
+            kills=np.where(known, _lost(workload), 0),
             killed=np.zeros(n, np.int8),
+            attempts=_recorded_attempts(workload),
             policy="recorded",
         )
+
+
+def _lost(workload: Workload) -> Ints:
+    """How many runs of each job were lost."""
+    if not workload.lost_runs:
+        return np.zeros(len(workload), np.int64)
+    ids = workload.job_id.tolist()
+    return np.array([len(workload.lost_runs.get(job, ())) for job in ids], np.int64)
+
+
+def _recorded_attempts(workload: Workload) -> Attempts:
+    """Every recorded run of the jobs that lost one, by start, then job."""
+    rows = []
+    for row in np.flatnonzero(_lost(workload)).tolist():
+        job, submit, start = (
+            int(column[row])
+            for column in (workload.job_id, workload.submit, workload.recorded_start)
+        )
+        if start == UNKNOWN:
+            continue
+        lost = workload.lost_runs[job]
+        rows += [(submit + begin, job, submit + end, 1) for begin, end in lost]
+        rows.append((start, job, start + int(workload.run[row]), 0))
+    if not rows:
+        return Attempts.none()
+    start_, job_, end_, killed = np.array(sorted(rows), np.int64).T
+    return Attempts(job_id=job_, start=start_, end=end_, killed=killed.astype(np.int8))

@@ -10,6 +10,7 @@ import numpy as np
 from shadowtime.errors import InputError
 from shadowtime.trace import slurm_fields as fields
 from shadowtime.trace.sacct_requests import SacctRequests
+from shadowtime.trace.sacct_runs import SUBMIT, WAIT, join_runs
 from shadowtime.trace.slurm_job_id import JobId, parse_job_id, tasks_of
 from shadowtime.trace.tres_demands import TresDemands
 from shadowtime.types import MAX_SPAN, UNKNOWN
@@ -96,6 +97,10 @@ class SacctJobs:
         self.rows: list[tuple[int, ...]] = []
         self.lines: list[int] = []
         self.raw_ids: list[str] = []
+        self.requeued: list[int] = []
+        """Rows of runs that went back to the queue."""
+        self.waiting: set[str] = set()
+        """Ids with a row that has not ended."""
         self.tres: list[Mapping[str, int]] = []
         self.asked = SacctRequests()
         self.used: dict[str, int] = {}
@@ -105,7 +110,8 @@ class SacctJobs:
         self.counts = dict.fromkeys(
             ("bad_lines_dropped", "steps_dropped", "unfinished_dropped", "array_blocks_dropped",
              "array_blocks_split",
-             "other_clusters_dropped", "names_joined", "local_times_as_utc", "request_unlimited"),
+             "other_clusters_dropped", "names_joined", "local_times_as_utc", "request_unlimited",
+             "requeued_joined"),
             0,
         )  # fmt: skip
 
@@ -122,9 +128,13 @@ class SacctJobs:
         elif job.step or shown.step:
             self._step(raw_id or shown_id, get)
             self.counts["steps_dropped"] += 1
-        elif (state := fields.parse_state(get("state"))) in fields.NOT_ENDED:
+        elif (state := fields.parse_state(get("state"))) in fields.NOT_ENDED and not (
+            state == "REQUEUED" and fields.parse_stamp(get("end"), self.zone) >= 0
+        ):
             blocks = bool(job.tasks or shown.tasks)
             self.counts["array_blocks_dropped" if blocks else "unfinished_dropped"] += 1
+            if not blocks:
+                self.waiting.add(raw_id or shown_id)
         elif job.tasks or shown.tasks:
             self._block(line, job if job.tasks else shown, state, get, site)
         else:
@@ -132,6 +142,8 @@ class SacctJobs:
             if not raw_id and shown.task < 0:
                 number = shown.number + max(shown.component, 0)
             self._take(line, number, shown, state, get, site, raw_id or shown_id)
+            if state == "REQUEUED":
+                self.requeued.append(len(self.rows) - 1)
 
     def _block(self, line: int, block: JobId, state: str, get: Getter, site: str) -> None:
         """Array tasks cancelled together while they waited: one line stands for all of them."""
@@ -252,35 +264,53 @@ class SacctJobs:
                 line=max(self.clusters.values()),
                 hint="Choose one with --slurm-cluster NAME.",
             )
-        if not self.rows:
+        jobs, unfinished = join_runs(
+            self.rows, self.raw_ids, requeued=self.requeued, waiting=self.waiting
+        )
+        self.counts["unfinished_dropped"] += unfinished
+        self.counts["requeued_joined"] = sum(len(job.lost) for job in jobs)
+        if not jobs:
             told = ", ".join(f"{count} {rule}" for rule, count in self.counts.items() if count)
             what = f"there is no ended job in it ({told or 'no line at all'})"
             raise InputError(what, path=path, hint="Was a time span given to sacct (-S, -E)?")
-        table = np.array(self.rows, np.int64).T.copy()
+        first = np.array([job.first for job in jobs], np.int64)
+        last = np.array([job.last for job in jobs], np.int64)
+        rows = np.array(self.rows, np.int64).T
+        table = rows[:, last]
+        # A job waits from its first submission to the start of the run that counts.
+        again = rows[SUBMIT, last] - rows[SUBMIT, first]
+        table[SUBMIT] = rows[SUBMIT, first]
+        table[WAIT] = np.where(table[WAIT] >= 0, table[WAIT] + again, UNKNOWN)
+        table[len(FIELDS)] = rows[len(FIELDS), first]  # eligible
         beside = dict(zip(_BESIDE, table[len(FIELDS) :], strict=True))
         table = table[: len(FIELDS)]
         submit, procs = table[FIELDS.index("submit")], table[FIELDS.index("procs")]
         origin = int(submit.min())
         submit -= origin
-        used = np.array([self.used.get(job, UNKNOWN) for job in self.raw_ids], np.int64)
+        ids = [self.raw_ids[row] for row in last.tolist()]
+        used = np.array([self.used.get(job, UNKNOWN) for job in ids], np.int64)
         each = -(-used // np.maximum(procs, 1))
         table[FIELDS.index("used_memory")] = np.where((used > 0) & (procs > 0), each, UNKNOWN)
         eligible = beside["eligible"]
+        tres = [self.tres[row] for row in last.tolist()]
         places, node_lists = self.asked.node_list()
+        asked = self.asked.requests(origin)
+        left = asked.cancel_at[last]
         return RawTrace(
             name=name,
             table=table,
-            line=np.array(self.lines, np.int64),
+            line=np.array(self.lines, np.int64)[last],
             path=path,
             header=self._header(origin),
             counts=self.counts,
-            demands=TresDemands(self.tres, memory=beside["memory"], gpus=beside["gpus"]),
+            demands=TresDemands(tres, memory=beside["memory"], gpus=beside["gpus"]),
             extra={
                 "eligible": np.where(eligible >= origin, eligible - origin, UNKNOWN),
                 "nodes": beside["nodes"],
-                "node_list": places,
+                "node_list": places[last],
             },
-            requests=self.asked.requests(origin),
+            requests=replace(asked.take(first), cancel_at=left),
+            lost_runs={row: job.lost for row, job in enumerate(jobs) if job.lost},
             names={
                 **{kind: ("", *names.numbers) for kind, names in self.names.items()},
                 "node_list": node_lists,

@@ -217,6 +217,9 @@ def clean(
         machine=raw.machine,
         requests=None if raw.requests is None else raw.requests.take(at),
         names=raw.names,
+        lost_runs={
+            int(job_id[row]): raw.lost_runs[row] for row in at.tolist() if row in raw.lost_runs
+        },
         epoch=raw.epoch,
     )
 

@@ -87,6 +87,9 @@ class RawTrace:
     epoch: int | None = None
     """Seconds since 1970 at which the log's clock reads 0."""
 
+    lost_runs: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    """By place: begin and end of runs that were requeued, in seconds from the submission."""
+
     def __post_init__(self) -> None:
         if self.table.shape != (len(FIELDS), len(self.line)):
             raise InputError(

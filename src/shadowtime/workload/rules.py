@@ -16,6 +16,7 @@ RULES: dict[str, str] = {
     "array_blocks_dropped": "waiting blocks of array tasks (one line for many tasks)",
     "array_blocks_split": "blocks of array tasks cancelled while they waited, a job for each task",
     "names_joined": "lines joined to the one before: a name held a line break",
+    "requeued_joined": "lost runs of requeued jobs, joined to their job: its last run counts",
     "not_on_the_pool_dropped": "HTCondor jobs of the scheduler, local and grid universes",
     "several_runs": "HTCondor jobs that ran more than once: the last run counts",
     "no_submission_dropped": "jobs whose submission is not in the event log",

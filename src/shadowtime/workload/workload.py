@@ -72,6 +72,9 @@ class Workload:
 
     ``names["user"][number]``; numbers begin at 1, so the first name of a column is empty.
     """
+    lost_runs: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    """By job id: begin and end of recorded runs whose work was lost, as the job was preempted or
+    requeued, in seconds from its submission."""
     epoch: int | None = None
     """Seconds since 1970 at which the workload's clock reads 0; None where the log does not say."""
 
