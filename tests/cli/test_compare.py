@@ -76,6 +76,32 @@ def test_the_same_command_gives_the_same_bytes(
     assert printed(capsys) == first
 
 
+def test_lost_work_and_slipped_promises_have_columns_where_there_are_any(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What preemption lost stands apart from the goodput; without any there is no column."""
+    assert run(["compare", log, "-p", "easy", "-p", "pv-easy", "-p", "conservative"]) == 0
+    heading = next(line for line in printed(capsys).splitlines() if "policy" in line)
+    assert "goodput" in heading and "lost" in heading
+    assert run(["compare", log, *BOTH, "--json"]) == 0
+    for policy in json.loads(printed(capsys))["policies"]:
+        found = policy["metrics"]
+        assert found["goodput"] == found["utilisation"] and found["lost_work"] == 0
+    assert run(["compare", log, *BOTH]) == 0
+    out = printed(capsys)
+    assert "lost" not in out and "slipped" not in out
+
+
+def test_a_shaken_headline_counts_clear_wins(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same policy twice under two names: nobody wins, whatever the log as it is says."""
+    twin = ["-p", "easy", "-p", "easy(order=fcfs)"]
+    assert run(["compare", log, "-p", "fcfs", "-p", "easy", "--shake", "3"]) == 0
+    assert "clearly wins" in printed(capsys)
+    assert run(["compare", log, *twin, "--shake", "3"]) == 0
+    out = printed(capsys)
+    assert "clearly wins" not in out and ("No policy wins." in out or "No clear winner." in out)
+
+
 def test_loads_are_told_and_warned_of(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every load has its table; from 1 on there is a warning; at the end the winners by load."""
     assert run(["compare", log, *BOTH, "--load", "1", "--load", "offered=1.3"]) == 0

@@ -58,6 +58,40 @@ def test_a_folder_and_a_page(log: str) -> None:
     assert "recorded" in Path("page.html").read_text()
 
 
+def test_the_verdict_leads_the_page_and_the_folder_keeps_it(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Poor stands before any number, with its reasons; nobody wins against a record."""
+    assert run(["replay", log, "-p", "fcfs", "-o", "out", "--report", "page.html"]) == 0
+    page = Path("page.html").read_text()
+    verdict = page.index('<p class="verdict poor">How far to trust a what-if: poor.</p>')
+    assert verdict < page.index("data-metric") and " wins " not in page[: page.index("<script")]
+    assert "groups of jobs wait longer or shorter than they did" in page
+    capsys.readouterr()
+    assert run(["report", "out", "-o", "again.html"]) == 0
+    assert Path("again.html").read_bytes() == Path("page.html").read_bytes()
+    out = capsys.readouterr().out
+    assert "How far to trust a what-if: poor." in out and "★" not in out
+
+
+def test_compare_repeats_the_verdict_for_a_recorded_log(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under its first policy, in the terminal, in the JSON and on the page; not without starts."""
+    command = ["compare", log, "-p", "fcfs", "-p", "easy"]
+    assert run([*command, "--report", "page.html"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "How far to trust a what-if: poor." in out
+    assert "From the recorded waits beside those of fcfs" in out
+    assert "How far to trust a what-if: poor." in Path("page.html").read_text()
+    assert run([*command, "--load", "1.2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["trust"]
+    assert (found["verdict"], found["policy"]) == ("poor", "fcfs")
+    write_swf(first_jobs(demo_workload(), 50), "none.swf")
+    assert run(["compare", "none.swf", "-p", "fcfs", "-p", "easy"]) == 0
+    assert "trust" not in capsys.readouterr().out
+
+
 def test_a_log_without_starts_is_refused(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     """One line, and what to use instead."""
     write_swf(first_jobs(demo_workload(), 10), "none.swf")

@@ -19,6 +19,7 @@ from shadowtime.report import Claim, PaperTable, PaperValue, write_html
 from shadowtime.result.pages import with_classes, write_results
 from shadowtime.result.read import read_folder
 from shadowtime.result.write import as_object, versions, write_folder
+from shadowtime.study.trust import judge
 from shadowtime.types import NO_LIMIT
 
 EVIL = "<script>alert(document.domain)</script>"
@@ -116,7 +117,8 @@ def test_a_folder_holds_everything_a_report_shows(
     )
     before = report_input(workload=jobs, seeds=(7,), interval_note="of 3", paper=paper)
     runs = tuple(_with_interval(one) for one in before.runs)
-    before = before.replace(runs=runs, versions=versions())
+    trust = judge({"wait_correlation": 0.5, "mean_wait_factor": 1.5}, policy="easy")
+    before = before.replace(runs=runs, versions=versions(), trust=trust, replay=True)
     write_folder(as_object(before, Window.all()), before, "out")
     after = read_folder("out").result
     for name in ("job_id", "submit", "run", "request", "limit", "demand", "user"):
@@ -124,7 +126,8 @@ def test_a_folder_holds_everything_a_report_shows(
     for name, column in extra.items():
         assert after.workload.extra[name].tolist() == column.tolist(), name
     assert after.workload.header == jobs.header and after.paper == paper
-    assert after.seeds == (7,) and after.runs[0].intervals == before.runs[0].intervals
+    assert after.seeds == (7,) and after.runs[0].copies == before.runs[0].copies
+    assert after.trust == before.trust and after.replay
     write_html(before, "a.html")
     write_html(after, "b.html")
     assert Path("a.html").read_bytes() == Path("b.html").read_bytes()
@@ -133,7 +136,7 @@ def test_a_folder_holds_everything_a_report_shows(
 def _with_interval(one):
     from dataclasses import replace
 
-    return replace(one, intervals={"bsld_mean": (1.25, one.metrics["bsld_mean"] * 2)})
+    return replace(one, copies={"bsld_mean": [1.25, one.metrics["bsld_mean"] * 2]})
 
 
 def test_only_scored_jobs_make_the_classes(folder: Path) -> None:

@@ -77,16 +77,23 @@ def machine(
 ) -> dict[str, float]:
     """Utilisation over [begin, end) and loss of capacity over [begin, lost_end), by the second."""
     procs, total = workload.procs.tolist(), cluster.procs
-    used = lost = 0
+    used = lost = useful = 0
     for now in range(begin, max(end, lost_end)):
         running, waiting = state(schedule, now)
         busy = sum(procs[row] for row in running)
         if now < end:
             used += busy
+            useful += sum(
+                p
+                for p, since, until in zip(procs, schedule.start, schedule.end, strict=True)
+                if since <= now < until
+            )
         if now < lost_end and any(procs[row] <= total - busy for row in waiting):
             lost += total - busy
     return {
         "utilisation": used / (total * (end - begin)),
+        "goodput": useful / (total * (end - begin)),
+        "lost_work": (used - useful) / (total * (end - begin)),
         "loss_of_capacity": lost / (total * (lost_end - begin)),
     }
 

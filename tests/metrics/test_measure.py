@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from metrics import slow_twins
 from schedule.tiny_worlds import World, fcfs, greedy, preemptive, worlds
 from shadowtime.cluster import Cluster, Host
+from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import REGISTRY, Window, loss_of_capacity, lost_work, measure, utilisation
+from shadowtime.policy import parse_policy
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.types import Reason
 from shadowtime.workload import Workload
@@ -101,6 +103,8 @@ def test_every_metric_by_hand(hand: tuple[Schedule, Workload, Cluster]) -> None:
         "user_bsld_gini": abs(users[0] - users[1]) / (2 * sum(users)),
         # From 0 to 80: 4 processors for 50 s (20 of them job 2's lost run), then 2 for 30 s.
         "utilisation": 260 / 320,
+        "goodput": 220 / 320,
+        "lost_work": 40 / 320,
         "loss_of_capacity": 0.0,
         "makespan_s": 84,
         "offered_load": 224 / 320,
@@ -253,6 +257,17 @@ def test_lost_runs_that_nobody_recorded_leave_the_load_unknown(
     got = measure(schedule.replace(attempts=Attempts.none()), workload, cluster)
     assert not {"utilisation", "wasted_load", "rtw_mean", "loss_of_capacity"} & set(got)
     assert got["mkt"] == 1.0
+
+
+def test_slipped_promises_are_a_metric() -> None:
+    """The first job outlives its request, so the promise to the second has to move."""
+    w = Workload.build(
+        submit=[0, 0], run=[100, 10], procs=[1, 1], request=[50, 10], limit=[200, 10]
+    )
+    made = simulate(w, Cluster.pool(1), parse_policy("conservative"))
+    got = measure(made, w, Cluster.pool(1))
+    assert got["promises_slipped"] == made.counters["slipped_promises"] > 0
+    assert got["promises_missed"] == 1
 
 
 def test_lost_work_over_time(hand: tuple[Schedule, Workload, Cluster]) -> None:

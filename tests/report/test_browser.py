@@ -55,7 +55,14 @@ def test_numbers_in_the_tables_equal_the_json(opened):
     )
     summary = json.loads(browser.run("return document.getElementById('summary').textContent"))
     metrics = {p["name"]: p["metrics"] for p in summary["policies"]}
-    shares = ("utilisation", "loss_of_capacity", "wasted_load", "total_load", "offered_load")
+    shares = (
+        "goodput",
+        "utilisation",
+        "loss_of_capacity",
+        "wasted_load",
+        "total_load",
+        "offered_load",
+    )
     assert len(rows) > 30
     for policy, metric, value, text in rows:
         assert float(value) == metrics[policy][metric]

@@ -44,6 +44,13 @@ def test_the_held_up_job_knows_its_promise(schedule):
     assert "1 job submitted after it started before it (3)." in str(why)
 
 
+def test_a_slipped_promise_is_told(schedule):
+    """Held up, promised 100, and started half a minute after that."""
+    late = schedule.replace(start=schedule.start + np.array([0, 30, 0, 30]),
+                            end=schedule.end + np.array([0, 30, 0, 30]))  # fmt: skip
+    assert "The promise slipped: that is 30 s after it." in str(explain(JOBS, late, 2))
+
+
 def test_the_backfilled_job_names_whom_it_passed(schedule):
     why = explain(JOBS, schedule, 3)
     assert why.reason is Reason.BACKFILLED

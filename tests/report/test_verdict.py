@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from report.worlds import report_input
+from shadowtime.cli.findings import payers_line
 from shadowtime.errors import UsageError
-from shadowtime.metrics import by_class
-from shadowtime.report import ClassRow, PolicyRun
-from shadowtime.report.classes import TOP_USERS, class_rows
+from shadowtime.report import PolicyRun
+from shadowtime.report.figure_axes import class_bars
 from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import MINUS, number, percent, span
-from shadowtime.report.verdict import class_changes, contest, judge
+from shadowtime.report.numbers import MINUS, THIN, number, percent, span
+from shadowtime.report.page.html import render
+from shadowtime.report.page.markup import text as escape
+from shadowtime.report.payers import who_pays
+from shadowtime.report.verdict import contest, judge, verdict_of
+from shadowtime.study.losers import class_rows
+from shadowtime.study.trust import judge as trust_judge
 
 
 def run(name, metrics, **options):
@@ -21,11 +27,11 @@ def run(name, metrics, **options):
 
 def test_lower_wins_where_lower_is_better_and_higher_where_higher_is():
     runs = [
-        run("a", {"bsld_mean": 4.0, "utilisation": 0.5}),
-        run("b", {"bsld_mean": 5.0, "utilisation": 0.6}),
+        run("a", {"bsld_mean": 4.0, "goodput": 0.5}),
+        run("b", {"bsld_mean": 5.0, "goodput": 0.6}),
     ]
     assert contest(runs, "bsld_mean").winner == 0
-    assert contest(runs, "utilisation").winner == 1
+    assert contest(runs, "goodput").winner == 1
 
 
 def test_equal_values_have_no_winner():
@@ -37,14 +43,50 @@ def test_a_metric_without_a_better_side_has_no_winner():
     assert contest([run("a", {"jobs": 3.0}), run("b", {"jobs": 4.0})], "jobs").winners == ()
 
 
-@pytest.mark.parametrize(("high", "clear"), [(5.1, False), (4.4, True)])
-def test_overlapping_intervals_are_said(high, clear):
+def copied(name, **copies):
+    """A run whose log as it is says the opposite of its copies."""
+    return run(name, dict.fromkeys(copies, 100.0), copies=copies)
+
+
+def test_a_win_is_clear_by_the_paired_differences_and_not_by_the_intervals():
+    """Copies differ a lot among themselves, and the policies by one in each of them: clear."""
+    spread = [4.0, 40.0, 9.0, 25.0]
+    runs = [copied("a", bsld_mean=spread), copied("b", bsld_mean=[v - 1.0 for v in spread])]
+    low, high = runs[1].interval("bsld_mean").low, runs[0].interval("bsld_mean").low
+    assert low < high < runs[1].interval("bsld_mean").high  # side by side they overlap
+    found = judge([*runs[:1], copied("b", bsld_mean=[v - 1.0 - v / 1e3 for v in spread])])
+    assert found.winner == 1 and found.contests[0].clear is True
+    assert found.headline == "b clearly wins 1 of 1 metrics."
+
+
+def test_the_headline_says_no_clear_winner_where_the_copies_do():
+    """On the log as it is a wins everything; over the copies the sign changes."""
     runs = [
-        run("a", {"bsld_mean": 4.0}, intervals={"bsld_mean": (3.5, high)}),
-        run("b", {"bsld_mean": 5.0}, intervals={"bsld_mean": (4.5, 5.5)}),
+        run("a", {"bsld_mean": 1.0, "wait_mean_s": 1.0}, copies={"bsld_mean": [4.0, 6.0, 5.0],
+            "wait_mean_s": [40.0, 60.0, 50.0]}),
+        run("b", {"bsld_mean": 9.0, "wait_mean_s": 9.0}, copies={"bsld_mean": [5.0, 4.0, 5.5],
+            "wait_mean_s": [50.0, 40.0, 55.0]}),
+    ]  # fmt: skip
+    found = judge(runs)
+    assert found.winner is None and found.headline == "No clear winner."
+    assert "may be chance" in found.detail and "No win is clear of 2 metrics" in found.detail
+
+
+def test_as_many_clear_wins_on_both_sides_are_no_clear_winner():
+    runs = [
+        copied("a", bsld_mean=[1.0, 1.1, 1.2], wait_mean_s=[9.0, 9.1, 9.2]),
+        copied("b", bsld_mean=[2.0, 2.1, 2.3], wait_mean_s=[5.0, 5.1, 5.3]),
     ]
-    assert contest(runs, "bsld_mean").clear is clear
-    assert ("within the intervals" in judge(runs).detail) is not clear
+    found = judge(runs)
+    assert found.headline == "No clear winner." and "Clear wins: a 1, b 1" in found.detail
+
+
+def test_a_point_lies_in_its_own_interval():
+    """With copies the value that is shown, compared and starred is their mean."""
+    one = copied("a", bsld_mean=[4.0, 6.0, 5.0])
+    found = one.interval("bsld_mean")
+    assert found.low <= one.point("bsld_mean") <= found.high
+    assert contest([one, copied("b", bsld_mean=[7.0, 8.0, 9.0])], "bsld_mean").values == (5.0, 8.0)
 
 
 def test_the_verdict_names_the_policy_with_most_wins():
@@ -65,9 +107,42 @@ def test_one_policy_and_no_jobs_still_have_a_sentence():
     assert judge([run("a", {}), run("b", {})]).detail == "No metrics given."
 
 
-def test_who_loses_is_measured_by_class():
-    rows = lambda value: (ClassRow(kind="size", label="1", jobs=3, metrics={"bsld_mean": value}),)  # noqa: E731
-    assert class_changes(rows(3.0), rows(2.0), "bsld_mean")[0].change == pytest.approx(0.5)
+def test_the_page_the_terminal_and_the_figure_name_the_same_payers(tmp_path):
+    """One sentence, one metric, the first policy as baseline, the same bars."""
+    report = report_input(300)
+    found = who_pays(report)
+    assert found.against == "fcfs" == report.baseline.name
+    page = render(report)
+    assert escape(found.sentence) in page
+    assert found.sentence in " ".join(payers_line(report).plain.split()).replace("%", f"{THIN}%")
+    figure = Figure()
+    assert class_bars(figure, report)
+    [axes] = figure.axes
+    drawn = sorted(bar.get_width() for bar in axes.patches)
+    assert drawn == pytest.approx(sorted(100 * change.change for change in found.changes))
+    assert axes.get_xlabel() == f"mean wait, change in % ({found.policy} against fcfs)"
+
+
+def test_the_price_of_the_first_policy_is_that_of_the_best_other():
+    """Where the first policy wins, or nobody does, the others are still held against it."""
+    report = report_input(300, policies=("easy-sjbf", "easy", "fcfs"))
+    assert judge(report.runs).winner in (0, 1)
+    found = who_pays(report.replace(runs=report.runs[::2]))
+    assert (found.policy, found.against) == ("fcfs", "easy-sjbf")
+    assert who_pays(report.replace(runs=report.runs[:1])) is None
+
+
+def test_a_replay_is_led_by_its_trust_and_nobody_wins():
+    """Simulated against recorded is no contest."""
+    trust = trust_judge({"wait_correlation": 0.1, "no_request": 0.5}, policy="easy")
+    report = report_input(60, policies=("fcfs", "easy"), trust=trust, replay=True)
+    found = verdict_of(report)
+    assert found.headline == "How far to trust a what-if: poor." and found.winner is None
+    page = render(report)
+    first = page.index('<p class="verdict poor">')
+    assert page.index("<h1>") < first < page.index('class="scores"')
+    assert "clearly wins" not in page and 'td class="best" data-policy' not in page
+    assert "long waits fall on other jobs than they did" in page
 
 
 def test_reports_are_refused_with_the_reason():
@@ -89,23 +164,7 @@ def test_numbers_as_people_read_them():
 
 def test_unknown_metrics_are_described_by_their_names():
     info = describe("queue_p99_s")
-    assert (info.heading, info.better) == ("99th percentile queue, s", "lower")
-
-
-def test_classes_agree_with_the_metrics_room():
-    """The report's quick means are those that metrics defines."""
-    report = report_input(200)
-    run = report.runs[1]
-    ours = class_rows(report.workload, run.schedule)
-    theirs = [
-        row
-        for kind in ("size", "runtime", "user")
-        for row in by_class(run.schedule, report.workload, kind, top=TOP_USERS)
-    ]
-    assert [(row.kind, row.jobs) for row in ours] == [(row.kind, row.jobs) for row in theirs]
-    for mine, other in zip(ours, theirs, strict=True):
-        for name, value in mine.metrics.items():
-            assert value == pytest.approx(other.metrics[name])
+    assert (info.heading, info.better) == ("99th percentile queue, s", "neither")
 
 
 def test_only_scored_jobs_count_in_the_classes():

@@ -13,7 +13,7 @@ def test_less_wait_and_more_utilisation_win() -> None:
     """The metric's own better side counts; a metric without one has no winner."""
     values = {"a": 2.0, "b": 1.0}
     assert winners(values, "wait_mean_s") == ("b",)
-    assert winners(values, "utilisation") == ("a",)
+    assert winners(values, "goodput") == ("a",)
     assert winners(values, "backfilled") == ()
     assert winners({"a": None, "b": 1.0}, "wait_mean_s") == ()
 

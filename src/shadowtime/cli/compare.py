@@ -146,13 +146,16 @@ def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
     """Everything about every load, then which policy wins at which."""
     from rich.text import Text
 
+    from shadowtime.cli import findings
     from shadowtime.cli.console import show
 
+    trust = findings.trust_line(found.trust)
     parts: list[RenderableType] = []
     for setting, result in zip(found.settings, results, strict=True):
         parts += [*_heading(found, setting), *setting_parts(found, setting, result), Text()]
     if len(found.settings) > 1:
         parts += [_by_load(found), Text()]
+    parts += [trust, Text()] if trust else []
     show(*parts[:-1])
 
 
@@ -176,17 +179,20 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
     from shadowtime.cli.console import output
     from shadowtime.result.comparison import copies_in_words
 
-    winner, sentence = findings.winner_line(result.runs)
+    _, sentence = findings.winner_line(result)
     table = tables.side_by_side(result.runs, output())
     headings = " ".join(str(column.header) for column in table.columns)
     words = ", ".join(f"{name}: {says}" for name, says in LEGEND.items() if name in headings)
+    means = ""
+    if found.replicas.count:
+        means = f" ({tables.HOLLOW} may be chance); means over {copies_in_words(found)}"
     parts: list[RenderableType] = [
         table,
-        Text(f"{tables.STAR} best of its column; {words}\n", "dim"),
+        Text(f"{tables.STAR} best of its column{means}; {words}\n", "dim"),
         sentence,
     ]
-    if winner is not None:
-        parts.append(findings.who_pays(setting, winner))
+    price = findings.payers_line(result)
+    parts += [price] if price else []
     differences = findings.differences(setting)
     if differences is not None:
         copies = copies_in_words(found)
@@ -197,10 +203,11 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
 
 def _by_load(found: Comparison) -> RenderableType:
     """The winner of a few metrics at each load."""
-    from shadowtime.cli.tables import SIDE_BY_SIDE, plain_table
+    from shadowtime.cli.tables import plain_table
+    from shadowtime.report.metadata import describe
 
-    names = ("wait_mean_s", "wait_p95_s", "bsld_mean", "utilisation")
-    table = plain_table("load", "offered", *(f"best {SIDE_BY_SIDE[name]}" for name in names))
+    names = ("wait_mean_s", "wait_p95_s", "bsld_mean", "goodput")
+    table = plain_table("load", "offered", *(f"best {describe(name).short}" for name in names))
     for setting in found.settings:
         best = [", ".join(setting.winners(name)) for name in names]
         table.add_row(str(setting.load), f"{setting.offered_load:.2f}", *best)

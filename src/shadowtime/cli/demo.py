@@ -107,7 +107,7 @@ def _show(found: Comparison, result: ReportInput) -> None:
     from shadowtime.cli.console import show
 
     [setting] = found.settings
-    winner, _ = findings.winner_line(result.runs)
+    winner, _ = findings.winner_line(result)
     head = Text.assemble(
         (f"{len(result.workload):,} generated jobs", "bold"),
         f" on {tables.machine(result.cluster)}, offered load {setting.offered_load:.2f}\n",

@@ -8,32 +8,28 @@ from rich.text import Text
 
 from shadowtime.cli.tables import numbers_table
 from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import MINUS, THIN, percent, short, span
-from shadowtime.report.verdict import judge
+from shadowtime.report.numbers import MINUS, THIN, short
+from shadowtime.report.payers import who_pays
+from shadowtime.report.verdict import MAIN, verdict_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
-    from shadowtime.report import PolicyRun
+    from shadowtime.report import ReportInput
     from shadowtime.study import Setting
-    from shadowtime.study.losers import Change
     from shadowtime.study.ranking import Ranking
+    from shadowtime.study.trust import Trust
 
-TOLD = ("bsld_mean", "wait_mean_s")
-"""Metrics whose ranks are told: slowdown looks at short jobs, wait at everybody."""
-
-DIFFERENCES = {"wait_mean_s": "mean wait", "bsld_mean": "mean bsld", "wait_p95_s": "95 % wait"}
+DIFFERENCES = ("wait_mean_s", "bsld_mean", "wait_p95_s")
 MANY = 3
 """So many of a kind are named in a sentence."""
 
 
-def winner_line(runs: Sequence[PolicyRun]) -> tuple[str | None, Text]:
+def winner_line(result: ReportInput) -> tuple[str | None, Text]:
     """The winner's name, None where nobody wins, and the sentences about it."""
-    verdict = judge(runs)
+    verdict = verdict_of(result)
     said = Text.assemble((verdict.headline, "bold green" if verdict.winner is not None else "bold"))
-    name = None if verdict.winner is None else runs[verdict.winner].name
+    name = None if verdict.winner is None else result.runs[verdict.winner].name
     return name, said.append(f" {unbroken(verdict.detail)}")
 
 
@@ -48,27 +44,21 @@ def load_warning(setting: Setting) -> Text | None:
     )
 
 
-def who_pays(setting: Setting, winner: str) -> Text:
-    """The price of winning: the classes that wait longer than under the first policy."""
-    first = setting.cells[0].policy
-    others = [cell.policy for cell in setting.cells if cell.policy != winner]
-    against = first if winner != first else next(iter(others), first)
-    if against == winner:
-        return Text()
-    lost = setting.losers(winner, against)
-    if not lost:
-        return Text.assemble(
-            ("Who pays: ", "bold"),
-            f"nobody; no class by size, run time or user waits longer than under {short(against)}.",
-        )
-    kinds = {"size": "by size", "runtime": "by run time", "user": "by user"}
-    parts = []
-    for kind, words in kinds.items():
-        worst = [change for change in lost if change.kind == kind][:MANY]
-        if worst:
-            parts.append(f"{words} {', '.join(_named(change) for change in worst)}")
-    text = f"mean wait under {short(winner)} against {short(against)}, {'; '.join(parts)}."
-    return Text.assemble(("Who pays: ", "bold"), unbroken(text))
+def payers_line(result: ReportInput) -> Text | None:
+    """Who pays, in the page's words; None for one policy."""
+    found = who_pays(result)
+    if found is None:
+        return None
+    return Text.assemble(("Who pays: ", "bold"), unbroken(found.sentence))
+
+
+def trust_line(trust: Trust | None) -> Text | None:
+    """How far to trust this on the log's own machine; None where it records no starts."""
+    if trust is None:
+        return None
+    style = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}[trust.grade]
+    text = Text.assemble((trust.headline, style), f" {trust.meaning} ")
+    return text.append(trust.basis_sentence, "dim")
 
 
 def unbroken(text: str) -> str:
@@ -76,19 +66,10 @@ def unbroken(text: str) -> str:
     return text.replace(f"{THIN}%", "%")
 
 
-def _named(change: Change) -> str:
-    label = change.label.removeprefix("user ") if change.kind == "user" else change.label
-    if change.kind == "size":
-        label = "1 processor" if label == "1" else f"{label} processors"
-    if change.before_s < 1:
-        return f"{label} (+{span(change.wait_s)})"
-    return f"{label} ({percent(change.change, signed=True)})"
-
-
 def stability(setting: Setting, copies: str) -> list[Text]:
     """Whether the order of the policies holds in every copy, for the metrics that are told."""
     found = []
-    for name in TOLD:
+    for name in MAIN:
         ranking = setting.ranking(name)
         if ranking is not None:
             found.append(_stability(ranking, setting, copies))
@@ -140,8 +121,8 @@ def differences(setting: Setting) -> Table | None:
     ranking = setting.ranking(names[0])
     table = numbers_table(
         f"against {short(first.policy, 20)}",
-        *(f"{DIFFERENCES[name]}, %" for name in names),
-        f"first by {DIFFERENCES[names[0]]}",
+        *(f"{describe(name).short}, %" for name in names),
+        f"first by {describe(names[0]).short}",
     )
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True
     for cell in setting.cells:

@@ -115,6 +115,8 @@ def _as_report(found: Replay) -> ReportInput:
         window=str(found.window),
         versions=versions(),
         command=options.command_line(),
+        trust=found.trust,
+        replay=True,
     )
 
 
@@ -128,8 +130,7 @@ def _show(found: Replay) -> None:
     head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
     head.append(f"{tables.machine(found.cluster)}\n")
     head.append(f"recorded starts beside those of {found.policy}; scored: {found.window}")
-    grade = found.trust.grade
-    verdict = Text.assemble("How far to trust a what-if: ", (f"{grade}.", STYLE[grade]))
+    verdict = Text(found.trust.headline, STYLE[found.trust.grade])
     show(
         head,
         Text(),
@@ -217,8 +218,7 @@ def _findings(found: Replay) -> Table:
         mark, style = MARK[finding.grade]
         text = Text.assemble((finding.rule.measures, "bold"), f": {finding.rule.reason}.")
         table.add_row(Text(mark, style), Text(finding.shown, style), text)
-    good = [finding.rule.topic for finding in found.trust.findings if finding.grade == "good"]
-    if good:
+    if found.trust.nothing_wrong:
         mark, style = MARK["good"]
-        table.add_row(Text(mark, style), "", Text(f"nothing wrong: {', '.join(good)}", "dim"))
+        table.add_row(Text(mark, style), "", Text(found.trust.nothing_wrong, "dim"))
     return table

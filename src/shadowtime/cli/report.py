@@ -90,10 +90,13 @@ def _show(result: ReportInput, written: Sequence[str]) -> None:
 
     from shadowtime.cli import tables
     from shadowtime.cli.console import output, show
-    from shadowtime.report.verdict import judge
+    from shadowtime.report.verdict import verdict_of
 
-    verdict = judge(result.runs)
-    parts: list[RenderableType] = [tables.side_by_side(result.runs, output()), Text()]
+    verdict = verdict_of(result)
+    parts: list[RenderableType] = [
+        tables.side_by_side(result.runs, output(), stars=not result.replay),
+        Text(),
+    ]
     queue = _queue(result)
     parts += [queue, Text()] if queue else []
     parts.append(Text.assemble((verdict.headline, "bold"), f" {verdict.detail}"))

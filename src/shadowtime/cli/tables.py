@@ -29,6 +29,8 @@ DISTRIBUTIONS = {
 }
 FACTS = (
     "utilisation",
+    "goodput",
+    "lost_work",
     "utilisation_memory",
     "utilisation_gpus",
     "imbalance_mean",
@@ -41,6 +43,7 @@ FACTS = (
     "blocked",
     "backfilled",
     "promises_missed",
+    "promises_slipped",
     "killed",
     "killed_contention",
     "penalised_mean",
@@ -49,23 +52,33 @@ FACTS = (
     "wasted_load",
     "clamped_predictions",
 )
-ONLY_IF_ANY = ("preempted_jobs", "wasted_load", "clamped_predictions")
-SIDE_BY_SIDE = {
-    "wait_mean_s": "mean wait",
-    "wait_p95_s": "95 % wait",
-    "wait_max_s": "longest",
-    "bsld_mean": "mean bsld",
-    "bsld_p95": "95 % bsld",
-    "mwbs": "mwbs",
-    "utilisation": "in use",
-    "killed_contention": "killed",
-    "penalised_mean": "penalised",
-}
-"""The columns of a comparison and their short headings."""
+ONLY_IF_ANY = (
+    "lost_work",
+    "promises_slipped",
+    "preempted_jobs",
+    "wasted_load",
+    "clamped_predictions",
+)
+"""Said where there is any of it: goodput is then apart from what was in use."""
+SIDE_BY_SIDE = (
+    "wait_mean_s",
+    "wait_p95_s",
+    "wait_max_s",
+    "bsld_mean",
+    "bsld_p95",
+    "mwbs",
+    "goodput",
+    "lost_work",
+    "promises_slipped",
+    "killed_contention",
+    "penalised_mean",
+)
+"""The columns of a comparison."""
 
-STAR = "\N{BLACK STAR}"
+STAR, HOLLOW = "\N{BLACK STAR}", "\N{WHITE STAR}"
+"""The best of a column; the best where the copies leave open whether it is."""
 
-SPARE = ("mwbs", "bsld_p95", "wait_max_s", "utilisation", "wait_p95_s", "penalised_mean")
+SPARE = ("mwbs", "bsld_p95", "wait_max_s", "goodput", "wait_p95_s", "penalised_mean")
 """What a narrow terminal does without, first things first."""
 
 
@@ -127,44 +140,57 @@ def distributions(metrics: Mapping[str, float]) -> Table:
     return table
 
 
+def _apart(name: str, metrics: Mapping[str, float]) -> bool:
+    """Goodput is a line of its own only where something was lost."""
+    return name != "goodput" or bool(metrics.get("lost_work"))
+
+
 def facts(metrics: Mapping[str, float]) -> Table:
     """The other numbers, one a line."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name in FACTS:
-        if name in metrics and (metrics[name] or name not in ONLY_IF_ANY):
+        if name in metrics and (metrics[name] or name not in ONLY_IF_ANY) and _apart(name, metrics):
             info = describe(name)
             unit = "" if info.unit == "jobs" else info.unit
             table.add_row(info.label.lower(), Text(with_unit(metrics[name], unit), justify="right"))
     return table
 
 
-def side_by_side(runs: Sequence[PolicyRun], console: Console) -> Table:
-    """A row per policy; the best value of a column is marked with a star.
+def side_by_side(runs: Sequence[PolicyRun], console: Console, *, stars: bool = True) -> Table:
+    """A row per policy; the best value of a column is marked with a star, unless ``stars`` is off.
 
     On a narrow terminal columns are left out rather than cut.
     """
-    names = [name for name in SIDE_BY_SIDE if any(name in run.metrics for run in runs)]
-    table = _with_columns(runs, names)
+    names = [name for name in SIDE_BY_SIDE if _worth_a_column(runs, name)]
+    table = _with_columns(runs, names, stars=stars)
     endless = console.options.update(width=10_000)
     for spare in SPARE:
         if console.measure(table, options=endless).maximum <= console.width:
             break
         names = [name for name in names if name != spare]
-        table = _with_columns(runs, names)
+        table = _with_columns(runs, names, stars=stars)
     return table
 
 
-def _with_columns(runs: Sequence[PolicyRun], names: Sequence[str]) -> Table:
+def _worth_a_column(runs: Sequence[PolicyRun], name: str) -> bool:
+    if name in ONLY_IF_ANY:
+        return any(run.metrics.get(name) for run in runs)
+    return any(name in run.metrics for run in runs)
+
+
+def _with_columns(runs: Sequence[PolicyRun], names: Sequence[str], *, stars: bool) -> Table:
     contests = {name: contest(runs, name) for name in names}
-    table = numbers_table("policy", *(SIDE_BY_SIDE[name] for name in names))
+    table = numbers_table("policy", *(describe(name).short for name in names))
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True
     for place, run in enumerate(runs):
         cells = []
         for name in names:
-            best = place in contests[name].winners
+            best = stars and place in contests[name].winners
+            sure = contests[name].clear is not False
             unit = describe(name).unit
-            value = with_unit(run.metrics.get(name), "" if unit == "jobs" else unit)
-            cells.append(Text(f"{STAR} {value}", "bold green") if best else Text(value))
+            value = with_unit(run.point(name), "" if unit == "jobs" else unit)
+            mark = Text(f"{STAR if sure else HOLLOW} ", "green")
+            cells.append(mark.append(value, "bold green" if sure else "") if best else Text(value))
         table.add_row(run.name, *cells)
     return table
 

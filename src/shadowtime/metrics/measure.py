@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
-CLAMPED = "clamped_predictions"
-"""The counter under which the engine tells of predictions it could not take as they were."""
+COUNTERS = {"clamped_predictions": "clamped_predictions", "slipped_promises": "promises_slipped"}
+"""The engine's counters that are metrics, and under which name."""
 
 
 def measure(
@@ -137,8 +137,9 @@ def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:
         given = which & (schedule.promised != UNKNOWN)
         result["promises"] = int(given.sum())
         result["promises_missed"] = int((given & (schedule.start > schedule.promised)).sum())
-    if CLAMPED in schedule.counters:
-        result[CLAMPED] = schedule.counters[CLAMPED]
+    for counter, name in COUNTERS.items():
+        if counter in schedule.counters:
+            result[name] = schedule.counters[counter]
     return result
 
 
@@ -153,6 +154,11 @@ def _machine(
     shares = utilisation(schedule, workload, cluster, window=window, known=known)
     for name, share in shares.items():
         result["utilisation" if name == "procs" else f"utilisation_{name}"] = share
+    final = known.at(np.arange(int(started(schedule).sum())))  # the last attempts stand first
+    useful = utilisation(schedule, workload, cluster, window=window, known=final)
+    if "procs" in useful:
+        result["goodput"] = useful["procs"]
+        result["lost_work"] = shares["procs"] - useful["procs"] if len(final) < len(known) else 0.0
     if cluster.shape == "pool":
         lost = loss_of_capacity(schedule, workload, cluster, window=window, known=known)
         result["loss_of_capacity"] = lost

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shadowtime.metrics import contention
@@ -52,9 +53,14 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
     ("awbsld", "Area-weighted bounded slowdown", "", "lower", "",
      "bounded slowdown weighted by procs x run"),
     ("expansion", "Expansion factor", "", "lower", "", "sum of responses over sum of runs"),
-    ("utilisation", "Utilisation", "share", "higher", "",
-     "processor-seconds in use (lost runs too) over processors x the window, from its first to "
-     "its last submission"),
+    ("utilisation", "Utilisation", "share", "neither", "",
+     "processor-seconds in use, lost runs too, over processors x the window, from its first to "
+     "its last submission: goodput + lost_work"),
+    ("goodput", "Goodput", "share", "higher", "",
+     "processor-seconds of the jobs' last runs over processors x the window: what was in use "
+     "less what preemption lost"),
+    ("lost_work", "Lost work", "share", "lower", "preemption",
+     "processor-seconds of preempted runs over processors x the window"),
     ("loss_of_capacity", "Loss of capacity", "share", "lower", "",
      "processor-seconds idle while a waiting job fits in them, over processors x time"),
     ("makespan_s", "Makespan", "s", "lower", "",
@@ -74,6 +80,9 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
      "scored jobs that were promised a start"),
     ("promises_missed", "Missed promises", "jobs", "lower", "fairness",
      "scored jobs that started later than first promised"),
+    ("promises_slipped", "Slipped promises", "", "lower", "fairness",
+     "times that a promise of the whole run had to be moved later, because a running job outlived "
+     "the end that was expected of it"),
     ("preempted_jobs", "Preempted jobs", "jobs", "lower", "preemption",
      "scored jobs that were preempted at least once"),
     ("preempted_share", "Preempted jobs", "share", "lower", "preemption",
@@ -161,6 +170,24 @@ def _metrics() -> Iterator[Metric]:
         )
 
 
+_COLUMNS = {
+    "wait_mean_s": "mean wait",
+    "wait_p95_s": "95 % wait",
+    "wait_max_s": "longest",
+    "bsld_mean": "mean bsld",
+    "bsld_p95": "95 % bsld",
+    "mwbs": "mwbs",
+    "utilisation": "in use",
+    "goodput": "goodput",
+    "lost_work": "lost",
+    "promises_missed": "late",
+    "promises_slipped": "slipped",
+    "killed_contention": "killed",
+    "penalised_mean": "penalised",
+}
+"""Short headings, where the label is too long for a column."""
+
+
 class _Registry(dict[str, Metric]):
     """Metrics by name; those of resources it has never heard of are described when asked for."""
 
@@ -178,7 +205,10 @@ class _Registry(dict[str, Metric]):
 
 
 REGISTRY = _Registry(
-    {metric.name: metric for metric in (*_metrics(), *contention.described(), *usual())}
+    {
+        metric.name: replace(metric, column=_COLUMNS.get(metric.name, ""))
+        for metric in (*_metrics(), *contention.described(), *usual())
+    }
 )
 """Every metric by name.
 

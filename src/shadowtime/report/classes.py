@@ -1,4 +1,4 @@
-"""Classes of jobs: by size, by run time, by user. The report's own, used where none are given."""
+"""Classes of jobs for drawings: by size, by run time, by user, all labels whether used or not."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.metrics import ClassRow
 from shadowtime.report.numbers import DASH, number
-from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
-    from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Floats, Ints
-    from shadowtime.workload import Workload
 
 SIZE_EDGES = (1, 4, 16, 64, 256, 1024)
 """Largest number of processors of each class but the last."""
@@ -92,40 +88,3 @@ def bounded_slowdown(wait: AnyArray, run: AnyArray) -> Floats:
     """max(1, (wait + run) / max(run, 10 s))."""
     slowdown: Floats = np.maximum(1.0, (wait + run) / np.maximum(run, BOUND))
     return slowdown
-
-
-def class_rows(
-    workload: Workload, schedule: Schedule, *, only: AnyArray | None = None
-) -> tuple[ClassRow, ...]:
-    """Mean wait and bounded slowdown of the jobs that ran, of every class that has jobs.
-
-    Classes are those of the workload (its processors, its run time left alone, its user), so
-    that a class holds the same jobs under every policy. ``only`` is a mask of the scored jobs.
-    """
-    done = started(schedule) if only is None else started(schedule) & only
-    wait = schedule.wait[done]
-    slow = bounded_slowdown(wait, (schedule.end - schedule.start)[done])
-    kinds: tuple[tuple[str, tuple[Ints, tuple[str, ...]]], ...] = (
-        ("size", size_classes(workload.procs)),
-        ("runtime", runtime_classes(workload.run)),
-        ("user", user_classes(workload.user, workload.procs * workload.effective_run)),
-    )
-    rows = []
-    for kind, (index, labels) in kinds:
-        if kind == "user" and bool((workload.user < 0).all()):
-            continue
-        of = index[done]
-        counts = np.bincount(of, minlength=len(labels))
-        waits = np.bincount(of, weights=wait, minlength=len(labels))
-        slows = np.bincount(of, weights=slow, minlength=len(labels))
-        rows += [
-            ClassRow(
-                kind=kind,
-                label=label,
-                jobs=int(count),
-                metrics={"bsld_mean": float(s / count), "wait_mean_s": float(w / count)},
-            )
-            for label, count, w, s in zip(labels, counts, waits, slows, strict=True)
-            if count
-        ]
-    return tuple(rows)

@@ -115,8 +115,13 @@ class Words:
             )
         if facts.promised != UNKNOWN:
             slip = facts.start - facts.promised
-            side = "before" if slip < 0 else "after"
-            text += f" That is {span(abs(slip))} {side} the promise." if slip else " As promised."
+            text += (
+                f" The promise slipped: that is {span(slip)} after it."
+                if slip > 0
+                else f" That is {span(-slip)} before the promise."
+                if slip
+                else " As promised."
+            )
         return text
 
     def _overtook(self, facts: Explanation) -> str:

@@ -6,20 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.report.classes import (
-    bounded_slowdown,
-    class_rows,
-    runtime_classes,
-    size_classes,
-)
+from shadowtime.report.classes import bounded_slowdown, runtime_classes, size_classes
 from shadowtime.report.clock import first_submit
 from shadowtime.report.levels import busy, queue
-from shadowtime.report.metadata import describe
 from shadowtime.report.page.bandwidth import allocated
 from shadowtime.report.page.heat import mean_waits, short_span
+from shadowtime.report.payers import who_pays
 from shadowtime.report.raster import raster
 from shadowtime.report.rows import lay_out
-from shadowtime.report.verdict import class_changes, class_metric, judge
+from shadowtime.report.verdict import verdict_of
 from shadowtime.schedule.runs import runs, started
 from shadowtime.types import Reason
 
@@ -145,34 +140,22 @@ def heat(figure: Any, report: ReportInput) -> bool:
 
 
 def class_bars(figure: Any, report: ReportInput) -> bool:
-    """What each class gains or loses under the winner against the baseline."""
-    verdict = judge(report.runs)
-    if len(report.runs) < 2:
-        return False
-    best = verdict.winner or len(report.runs) - 1
-    rows = [
-        class_rows(report.workload, run.schedule) if run.classes is None else run.classes
-        for run in report.runs
-    ]
-    metric = class_metric(rows[0])
-    changes = [] if metric is None else class_changes(rows[best], rows[0], metric)
-    known = [change for change in changes if change.change is not None]
-    if metric is None or not known:
+    """What each class gains or loses: the changes of who_pays(), against the first policy."""
+    found = who_pays(report)
+    known = [] if found is None else [c for c in found.changes if np.isfinite(c.change)]
+    if found is None or not known:
         return False
     figure.set_size_inches(7.2, 0.8 + 0.2 * len(known))
     axes = figure.subplots()
-    values = [100 * (change.change or 0.0) for change in known]
+    values = [100 * change.change for change in known]
     places = list(range(len(known)))[::-1]
     colours = [PALETTE[1] if value > 0 else PALETTE[0] for value in values]
     axes.barh(places, values, color=colours, height=0.7)
     units = {"size": " processors", "runtime": "", "user": ""}
-    labels = [f"{change.row.label}{units[change.row.kind]}" for change in known]
+    labels = [f"{change.label}{units[change.kind]}" for change in known]
     axes.set_yticks(places, labels, fontsize=7)
     axes.axvline(0, color="#15191e", lw=0.6)
-    name = describe(metric).label.lower()
-    axes.set_xlabel(
-        f"{name}, change in % ({report.runs[best].name} against {report.baseline.name})"
-    )
+    axes.set_xlabel(f"mean wait, change in % ({found.policy} against {found.against})")
     return True
 
 
@@ -180,7 +163,7 @@ def gantt(figure: Any, report: ReportInput) -> bool:
     """The rows of the baseline and the winner, coloured by reason; the boxes are one picture."""
     from matplotlib.patches import Patch
 
-    winner = judge(report.runs).winner
+    winner = verdict_of(report).winner
     shown = [report.runs[0]] + ([report.runs[winner]] if winner else [])
     laid = [(run, lay_out(run.schedule, report.cluster)) for run in shown]
     if not any(len(rows.runs) for _, rows in laid):

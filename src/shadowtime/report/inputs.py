@@ -6,25 +6,26 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
+from shadowtime.study.intervals import Interval, interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import ClassRow
     from shadowtime.schedule import Schedule
+    from shadowtime.study.trust import Trust
+    from shadowtime.types import Floats
     from shadowtime.workload import Workload
-
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PolicyRun:
     """One policy's schedule and its numbers.
 
-    ``classes`` left out are worked out by the report (mean wait and bounded slowdown of every
-    finished job); an empty tuple says that no job is scored. ``intervals`` hold (low, high) for
-    the metrics that were measured over several seeds.
+    ``classes`` left out are worked out by the report (of every finished job); an empty tuple says
+    that no job is scored. ``metrics`` are of the log as it is, ``copies`` hold a value for every
+    copy of the log (shaken, resampled), the same copies under every policy.
     """
 
     name: str
@@ -32,7 +33,26 @@ class PolicyRun:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
     classes: tuple[ClassRow, ...] | None = None
-    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    copies: Mapping[str, Sequence[float] | Floats] = field(default_factory=dict)
+
+    def interval(self, metric: str) -> Interval | None:
+        """The mean over the copies with its interval; None where there are none."""
+        return interval(self.copies[metric]) if metric in self.copies else None
+
+    def point(self, metric: str) -> float | None:
+        """The mean over the copies where there are any, else the value of the log as it is.
+
+        So a point is never outside of its own interval.
+
+        Examples
+        --------
+        >>> run = PolicyRun(name="a", schedule=None, metrics={"bsld_mean": 9.0, "killed": 2},
+        ...                 copies={"bsld_mean": [4.0, 6.0, 5.0]})
+        >>> run.point("bsld_mean"), run.point("killed"), run.point("mwbs")
+        (5.0, 2, None)
+        """
+        found = self.interval(metric)
+        return self.metrics.get(metric) if found is None else found.mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +91,9 @@ class ReportInput:
     """Everything a report shows.
 
     The first run is the baseline that the others are compared with. ``cleaning`` left out is
-    the workload's own. ``interval_note`` says what the runs' intervals are.
+    the workload's own. ``interval_note`` says what the runs' copies are. ``trust`` is how far a
+    what-if on this log can be trusted, where it records starts; ``replay`` says that the first run
+    is the recorded one and nothing is compared but simulation and record.
 
     Examples
     --------
@@ -95,6 +117,8 @@ class ReportInput:
     seeds: tuple[int, ...] = ()
     interval_note: str = ""
     paper: tuple[PaperTable | Claim, ...] = ()
+    trust: Trust | None = None
+    replay: bool = False
 
     def __post_init__(self) -> None:
         if not self.runs:

@@ -1,35 +1,9 @@
-"""What a metric's name means: its label, its unit and which way is better.
-
-The metrics room knows its own metrics; this is the thin door to it. A name it does not know is
-still shown, described by the rules of the names (``_s`` are seconds, ``_mean`` a mean, ...).
-"""
+"""Which metrics a report looks at first, and the description of any metric by its name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal
-
-Better = Literal["lower", "higher", "neither"]
-
-
-@dataclass(frozen=True)
-class MetricInfo:
-    """How a metric is shown."""
-
-    name: str
-    label: str
-    unit: str
-    better: Better
-    group: str = ""
-    definition: str = ""
-
-    @property
-    def heading(self) -> str:
-        """Label and unit, for a table's row."""
-        unit = {"share": "%"}.get(self.unit, self.unit)
-        return f"{self.label}, {unit}" if unit and unit not in self.label.split() else self.label
-
+from shadowtime.metrics.metric import Metric
+from shadowtime.metrics.registry import REGISTRY
 
 HEADLINE = (
     "bsld_mean",
@@ -39,86 +13,42 @@ HEADLINE = (
     "wait_p95_s",
     "wait_max_s",
     "awrt_s",
-    "utilisation",
+    "goodput",
     "loss_of_capacity",
-    "wasted_load",
+    "lost_work",
     "killed",
 )
-"""The order in which metrics are looked at; the first of them a run has is the one classes show."""
+"""The order in which metrics are looked at."""
 
-_QUANTITIES = {
-    "bsld": "bounded slowdown",
-    "wait": "wait",
-    "response": "response time",
-    "slowdown": "slowdown",
-    "mwbs": "work-weighted bounded slowdown",
-    "utilisation": "utilisation",
-    "loss_of_capacity": "loss of capacity",
-    "wasted_load": "wasted load",
-    "total_load": "total load",
-    "preempted_jobs": "preempted jobs",
-    "killed": "killed at the limit",
-}
 _STATISTICS = {"mean": "Mean", "median": "Median", "max": "Longest", "min": "Shortest"}
-_HIGHER = {"utilisation", "throughput"}
-_SHARES = {"utilisation", "loss_of_capacity", "wasted_load", "total_load"}
-_NEITHER = {"jobs", "backfilled", "blocked", "total_load", "offered_load", "finished"}
-_GROUPS = {
-    "fairness": ("fst", "unfair", "delayed", "jain", "gini", "violat", "promise"),
-    "preemption": ("preempt", "wasted", "rtw", "mkt", "lost", "kills"),
-    "bandwidth": ("bandwidth", "penalis", "penalty"),
-}
 
 
-def describe(name: str) -> MetricInfo:
-    """The metric of this name.
+def describe(name: str) -> Metric:
+    """The metric of this name; one that the registry does not know is shown by its name.
 
     Examples
     --------
     >>> describe("wait_p95_s").heading, describe("wait_p95_s").better
     ('95th percentile wait, s', 'lower')
-    >>> describe("utilisation").better
-    'higher'
+    >>> describe("queue_mean_s").heading, describe("queue_mean_s").better
+    ('Mean queue, s', 'neither')
     """
-    known = _registered(name)
-    return known if known is not None else _by_name(name)
+    return REGISTRY.get(name) or _by_name(name)
 
 
-def _by_name(name: str) -> MetricInfo:
+def _by_name(name: str) -> Metric:
+    """``_s`` are seconds, ``_mean`` is a mean; which way is better nobody knows."""
     stem = name.removesuffix("_s")
-    unit = "s" if stem != name else ("share" if name in _SHARES else "")
     quantity, _, statistic = stem.rpartition("_")
-    if statistic in _STATISTICS:
-        label = f"{_STATISTICS[statistic]} {_quantity(quantity)}"
-    elif statistic[:1] == "p" and statistic[1:].isdigit():
-        label = f"{statistic[1:]}th percentile {_quantity(quantity)}"
+    words = quantity.replace("_", " ")
+    if statistic in _STATISTICS and quantity:
+        label = f"{_STATISTICS[statistic]} {words}"
+    elif statistic[:1] == "p" and statistic[1:].isdigit() and quantity:
+        label = f"{statistic[1:]}th percentile {words}"
     else:
-        text = _quantity(stem)
+        text = stem.replace("_", " ")
         label = text[:1].upper() + text[1:]
-    better: Better = "neither" if stem in _NEITHER else ("higher" if stem in _HIGHER else "lower")
-    group = next((g for g, marks in _GROUPS.items() if any(m in name for m in marks)), "")
-    return MetricInfo(name, label, unit, better, group)
-
-
-def _quantity(stem: str) -> str:
-    return _QUANTITIES.get(stem, stem.replace("_", " "))
-
-
-def _registered(name: str) -> MetricInfo | None:
-    """The metrics room's own description, where it has one."""
-    registry: Any = getattr(import_module("shadowtime.metrics"), "REGISTRY", None)
-    entry = registry.get(name) if registry is not None else None
-    if entry is None:
-        return None
-    guess = _by_name(name)
-    return MetricInfo(
-        name,
-        str(getattr(entry, "label", guess.label)),
-        str(getattr(entry, "unit", guess.unit)),
-        getattr(entry, "better", guess.better),
-        str(getattr(entry, "group", guess.group)),
-        str(getattr(entry, "definition", "")),
-    )
+    return Metric(name=name, label=label, unit="s" if stem != name else "", better="neither")
 
 
 def ordered(names: list[str]) -> list[str]:

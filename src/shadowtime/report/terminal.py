@@ -59,7 +59,7 @@ def comparison_table(
     for run in runs:
         table.add_column(escape(run.name), justify="right", max_width=28, min_width=LINE)
     if len(runs) > 1:
-        table.add_column("best against the next", justify="right")
+        table.add_column("best vs runner-up", justify="right")
     for name in names or metric_names(runs):
         result = contest(runs, name)
         values = [_value(result, i) for i in range(len(runs))]
@@ -85,7 +85,7 @@ def _gain(result: Contest) -> Text:
         return Text("equal" if result.winners else "", style="dim")
     change = result.change(result.winner, runner_up(result, result.winner))
     words = percent(change, signed=True)
-    return Text(f"{words} (within the intervals)" if result.clear is False else words)
+    return Text(f"{words} (may be chance)" if result.clear is False else words)
 
 
 def queue_lines(runs: Sequence[PolicyRun], *, width: int = LINE) -> list[str]:

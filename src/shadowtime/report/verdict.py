@@ -1,20 +1,26 @@
-"""Which policy wins by which metric, by how much, and which jobs pay for it."""
+"""Which policy wins by which metric, by how much, and how sure that is.
+
+Where there are copies of the log (shaken or resampled), values are means over the copies and a win
+is clear if the paired differences from every other policy exclude zero. The headline counts clear
+wins alone.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.report.metadata import HEADLINE, MetricInfo, describe, ordered
+from shadowtime.report.metadata import HEADLINE, describe, ordered
 from shadowtime.report.numbers import percent, short, with_unit
+from shadowtime.study.intervals import paired
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.metrics import ClassRow
-    from shadowtime.report.inputs import PolicyRun
+    from shadowtime.metrics import Metric
+    from shadowtime.report.inputs import PolicyRun, ReportInput
 
 SAME = 1e-9
 """Relative difference below which two values count as equal."""
@@ -22,15 +28,19 @@ SAME = 1e-9
 SHOWN = 10
 """Metrics on the first screen."""
 
+MAIN = ("bsld_mean", "wait_mean_s")
+"""Whoever wins over copies wins one of these clearly: slowdown looks at short jobs, wait at all."""
+
 
 @dataclass(frozen=True)
 class Contest:
     """One metric over all runs. ``winners`` are places in the runs; several of them are a tie.
 
-    ``clear`` is False where the winner's interval touches another one, None without intervals.
+    ``clear`` is False where the paired differences between the winner and some other run over the
+    copies do not exclude zero, None without copies.
     """
 
-    info: MetricInfo
+    info: Metric
     values: tuple[float | None, ...]
     winners: tuple[int, ...]
     clear: bool | None
@@ -39,6 +49,11 @@ class Contest:
     def winner(self) -> int | None:
         """The one winner, None for a tie or a metric that has no better side."""
         return self.winners[0] if len(self.winners) == 1 else None
+
+    @property
+    def sure(self) -> int | None:
+        """The one winner unless the copies leave it open."""
+        return None if self.clear is False else self.winner
 
     def change(self, run: int, baseline: int = 0) -> float | None:
         """Relative difference of a run from the baseline, None where it has no meaning."""
@@ -75,7 +90,7 @@ def contest(runs: Sequence[PolicyRun], name: str) -> Contest:
     (1, -0.25)
     """
     info = describe(name)
-    values = tuple(_finite(run.metrics.get(name)) for run in runs)
+    values = tuple(_finite(run.point(name)) for run in runs)
     there = [value for value in values if value is not None]
     if info.better == "neither" or len(there) < 2:
         return Contest(info, values, (), None)
@@ -85,15 +100,17 @@ def contest(runs: Sequence[PolicyRun], name: str) -> Contest:
         for i, value in enumerate(values)
         if value is not None and abs(value - best) <= SAME * max(abs(value), abs(best))
     )
-    clear = None
-    if len(winners) == 1 and all(name in run.intervals for run in runs):
-        low, high = runs[winners[0]].intervals[name]
-        clear = all(
-            other.intervals[name][0] > high or other.intervals[name][1] < low
-            for i, other in enumerate(runs)
-            if i != winners[0]
-        )
+    clear = _clear(runs, name, winners[0]) if len(winners) == 1 else None
     return Contest(info, values, winners, clear)
+
+
+def _clear(runs: Sequence[PolicyRun], name: str, winner: int) -> bool | None:
+    """The winner differs from every other run by more than chance, copy by copy."""
+    if not all(name in run.copies for run in runs):
+        return None
+    mine = runs[winner].copies[name]
+    gaps = [paired(mine, run.copies[name]) for i, run in enumerate(runs) if i != winner]
+    return all(gap is not None and gap.excludes_zero for gap in gaps)
 
 
 def _finite(value: float | None) -> float | None:
@@ -110,8 +127,26 @@ class Verdict:
     detail: str
 
 
+def verdict_of(report: ReportInput) -> Verdict:
+    """The verdict that leads a report: who wins, or for a replay how far to trust a what-if.
+
+    Nobody wins against a record: there the contests have no winners either.
+    """
+    if not report.replay or report.trust is None:
+        return judge(report.runs)
+    beside = tuple(replace(c, winners=(), clear=None) for c in judge(report.runs).contests)
+    return Verdict(beside, None, report.trust.headline, report.trust.meaning)
+
+
 def judge(runs: Sequence[PolicyRun]) -> Verdict:
-    """The verdict over the headline metrics: most wins, ties broken by the first metric."""
+    """The verdict over the headline metrics: most wins; over copies, most clear wins.
+
+    Rules
+    -----
+    Without copies ties are broken by the first metric. With copies a winner needs more clear wins
+    than any other policy, and a clear win by mean bounded slowdown or mean wait where these are
+    known; else there is no clear winner.
+    """
     names = [
         name
         for name in metric_names(runs)
@@ -129,12 +164,59 @@ def judge(runs: Sequence[PolicyRun]) -> Verdict:
     if not decided:
         detail = "All metrics that have a better side are equal." if known else "No metrics given."
         return Verdict(contests, None, "No policy wins.", detail)
+    if any(c.clear is not None for c in decided):
+        return _over_copies(runs, contests, decided)
     wins = Counter(c.winner for c in decided if c.winner is not None)
     most = max(wins.values())
     winner = next(c.winner for c in decided if c.winner is not None and wins[c.winner] == most)
-    name = short(runs[winner].name)
-    headline = f"{name} wins {most} of {len(decided)} metrics."
+    headline = f"{short(runs[winner].name)} wins {most} of {len(decided)} metrics."
     return Verdict(contests, winner, headline, _detail(runs, decided, winner))
+
+
+def _over_copies(
+    runs: Sequence[PolicyRun], contests: tuple[Contest, ...], decided: Sequence[Contest]
+) -> Verdict:
+    """Only what the paired differences leave no doubt of is a win."""
+    wins = Counter(c.sure for c in decided if c.sure is not None)
+    main = [c for c in decided if c.info.name in MAIN]
+    ranked = wins.most_common()
+    leader = ranked[0][0] if ranked else None
+    tied = len(ranked) > 1 and ranked[0][1] == ranked[1][1]
+    if leader is None or tied or (main and all(c.sure != leader for c in main)):
+        return Verdict(contests, None, "No clear winner.", _open(runs, decided, wins))
+    headline = f"{short(runs[leader].name)} clearly wins {wins[leader]} of {len(decided)} metrics."
+    return Verdict(contests, leader, headline, _detail(runs, decided, leader))
+
+
+def _open(runs: Sequence[PolicyRun], decided: Sequence[Contest], wins: Counter[int]) -> str:
+    """What can be said where nobody wins: who leads, and which wins are clear after all."""
+    first = decided[0]
+    assert first.winner is not None
+    leader = first.winner
+    rival = runner_up(first, leader)
+    change = first.change(leader, rival)
+    gap = "" if change is None else f", {percent(abs(change))} {_side(change)} "
+    doubt = "which may be chance" if first.clear is False else "which is clear"
+    text = (
+        f"{first.info.label} is best under {short(runs[leader].name)} "
+        f"({with_unit(first.values[leader], first.info.unit)})"
+        f"{f'{gap}{short(runs[rival].name)}, {doubt}' if gap else ''}."
+    )
+    clear = [f"{short(runs[place].name)} {count}" for place, count in wins.most_common()]
+    told = f"Clear wins: {', '.join(clear)}" if clear else "No win is clear"
+    return f"{text} {told} of {len(decided)} metrics, by the differences over the same copies."
+
+
+def challenger(runs: Sequence[PolicyRun], verdict: Verdict) -> int | None:
+    """The run whose price is told against the first: the winner, else the best of the others."""
+    if len(runs) < 2:
+        return None
+    if verdict.winner:
+        return verdict.winner
+    for result in verdict.contests:
+        if result.info.better != "neither" and any(v is not None for v in result.values[1:]):
+            return runner_up(result, 0)
+    return len(runs) - 1
 
 
 def _nothing_ran(runs: Sequence[PolicyRun]) -> bool:
@@ -150,7 +232,7 @@ def _alone(run: PolicyRun, contests: Sequence[Contest]) -> tuple[str, str]:
 
 def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) -> str:
     """What the winner's first metric says, and who takes the metrics it does not win."""
-    first = next(c for c in decided if c.winner == winner)
+    first = next(c for c in decided if c.sure == winner)
     rivals = dict.fromkeys([runner_up(first, winner), *([0] if winner else [])])
     against = [
         f"{percent(abs(change))} {_side(change)} {short(runs[rival].name)} "
@@ -161,14 +243,16 @@ def _detail(runs: Sequence[PolicyRun], decided: Sequence[Contest], winner: int) 
     value = f"{first.info.label} {with_unit(first.values[winner], first.info.unit)}"
     parts = [f"{value}: {', '.join(against)}" if against else value]
     parts += [
-        f"{short(runs[c.winner].name)} wins {_lower(c.info.label)}"
+        f"{short(runs[c.sure].name)} wins {_lower(c.info.label)}"
         for c in decided
-        if c.winner is not None and c.winner != winner
+        if c.sure is not None and c.sure != winner
     ][:3]
-    unclear = sum(c.clear is False for c in decided if c.winner == winner)
+    unclear = sum(c.clear is False for c in decided)
     text = "; ".join(parts) + "."
     if unclear:
-        text += f" {unclear} of these wins lie within the intervals."
+        text += (
+            f" {unclear} of {len(decided)} metrics are undecided: the differences may be chance."
+        )
     return text
 
 
@@ -195,42 +279,3 @@ def _lower(label: str) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-@dataclass(frozen=True)
-class ClassChange:
-    """How one class fares under a run against the baseline; positive is worse."""
-
-    row: ClassRow
-    value: float
-    base: float
-    change: float | None
-
-
-def class_metric(rows: Sequence[ClassRow]) -> str | None:
-    """The metric by which classes are compared: the first headline metric they have."""
-    names = ordered(list(dict.fromkeys(name for row in rows for name in row.metrics)))
-    return next((name for name in names if describe(name).better != "neither"), None)
-
-
-def class_changes(
-    rows: Sequence[ClassRow], base: Sequence[ClassRow], metric: str
-) -> list[ClassChange]:
-    """Every class that both runs have, with its change for the worse (+) or the better (-)."""
-    before = {(row.kind, row.label): row for row in base}
-    sign = 1 if describe(metric).better == "lower" else -1
-    found = []
-    for row in rows:
-        other = before.get((row.kind, row.label))
-        if other is None or metric not in row.metrics or metric not in other.metrics:
-            continue
-        change = relative(row.metrics[metric], other.metrics[metric])
-        found.append(
-            ClassChange(
-                row,
-                row.metrics[metric],
-                other.metrics[metric],
-                None if change is None else sign * change,
-            )
-        )
-    return found

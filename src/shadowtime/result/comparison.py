@@ -18,7 +18,7 @@ KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with users draw
 
 
 def as_report(comparison: Comparison, setting: Setting, *, title: str, command: str) -> ReportInput:
-    """One load of a comparison as a report shows it: the log as it is, intervals of the copies."""
+    """One load of a comparison as a report shows it: the log as it is, and its copies."""
     from shadowtime.report import PolicyRun, ReportInput
     from shadowtime.result.write import versions
 
@@ -33,11 +33,8 @@ def as_report(comparison: Comparison, setting: Setting, *, title: str, command: 
                 schedule=cell.schedule,
                 parameters=cell.parameters,
                 metrics=cell.metrics,
-                intervals={
-                    name: (found.low, found.high)
-                    for name in cell.replicas
-                    if (found := cell.interval(name))
-                },
+                classes=cell.classes,
+                copies=cell.replicas,
             )
             for cell in setting.cells
         ),
@@ -45,9 +42,11 @@ def as_report(comparison: Comparison, setting: Setting, *, title: str, command: 
         versions=versions(),
         command=command,
         seeds=(copies.seed,) if copies.count else (),
-        interval_note=f"95 % intervals of the mean over {copies_in_words(comparison)}"
+        interval_note=f"Means over {copies_in_words(comparison)} with their 95 % intervals; "
+        "hover for the log as it is. Classes are of the log as it is."
         if copies.count
         else "",
+        trust=comparison.trust,
     )
 
 

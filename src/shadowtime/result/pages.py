@@ -23,11 +23,10 @@ def quiet(what: str) -> AbstractContextManager[Any]:
 
 def with_classes(result: ReportInput, window: Window) -> ReportInput:
     """The same result with the classes of each run: of the jobs that the metrics count."""
-    from shadowtime.report.classes import class_rows
+    from shadowtime.study.losers import class_rows
 
-    only = window.mask(result.workload.submit)
     runs = tuple(
-        replace(run, classes=class_rows(result.workload, run.schedule, only=only))
+        replace(run, classes=class_rows(result.workload, run.schedule, window=window))
         if run.classes is None
         else run
         for run in result.runs

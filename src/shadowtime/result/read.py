@@ -52,6 +52,7 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
 
 def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Folder:
     from shadowtime.report import ReportInput
+    from shadowtime.study.trust import Trust
 
     entries = _chosen(content["policies"], policies, root)
     said = content.get("report", {})
@@ -74,6 +75,8 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
         seeds=tuple(said.get("seeds", ())),
         interval_note=said.get("interval_note", ""),
         paper=tuple(_paper(item) for item in said.get("paper", ())),
+        trust=Trust.from_dict(said["trust"]) if said.get("trust") else None,
+        replay=bool(said.get("replay", False)) and len(runs) > 1,
     )
     return Folder(root, content, result, window)
 
@@ -133,13 +136,15 @@ def _chosen(
 def _run(entry: Mapping[str, Any], workload: Workload, root: Path) -> PolicyRun:
     from shadowtime.report import PolicyRun
 
-    intervals = entry.get("intervals", {})
     return PolicyRun(
         name=entry["name"],
         schedule=_schedule(root / entry["schedule"], workload).replace(policy=entry["name"]),
         parameters=entry.get("parameters", {}),
         metrics={name: _number(value) for name, value in entry.get("metrics", {}).items()},
-        intervals={name: (_number(low), _number(high)) for name, (low, high) in intervals.items()},
+        copies={
+            name: [_number(value) for value in values]
+            for name, values in entry.get("copies", {}).items()
+        },
     )
 
 

@@ -98,8 +98,8 @@ def _plain(value: Any) -> Any:
 def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> Path:
     """Write the result folder; an older one of the same name is overwritten file by file.
 
-    ``content`` is the JSON object; each policy's entry gets the place of its schedule, and its
-    intervals where it has any.
+    ``content`` is the JSON object; each policy's entry gets the place of its schedule, and the
+    values of every copy of the log where there are any.
     """
     from shadowtime.result.inputs import CLUSTER, whole_cluster, write_jobs
     from shadowtime.schedule import write
@@ -115,7 +115,8 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
     for run, entry, name in zip(result.runs, content["policies"], names, strict=True):
         write(run.schedule, root / "schedules" / f"{name}.csv")
         entry = {**entry, "schedule": f"schedules/{name}.csv"}
-        entries.append({**entry, "intervals": dict(run.intervals)} if run.intervals else entry)
+        copies = {metric: [float(value) for value in run.copies[metric]] for metric in run.copies}
+        entries.append({**entry, "copies": copies} if copies else entry)
     write_jobs(result.workload, root / "inputs")
     machine = to_json(whole_cluster(result.cluster))
     (root / "inputs" / CLUSTER).write_text(machine + "\n", "utf-8")
@@ -153,5 +154,7 @@ def _said(result: ReportInput) -> dict[str, Any]:
         "header_lines": len(result.workload.header),
         "seeds": list(result.seeds),
         "interval_note": result.interval_note,
+        **({"trust": result.trust.as_dict()} if result.trust else {}),
+        **({"replay": True} if result.replay else {}),
         **({"paper": paper} if paper else {}),
     }

@@ -13,12 +13,14 @@ import numpy as np
 from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
 from shadowtime.errors import UsageError
-from shadowtime.metrics import Window, by_class, measure
+from shadowtime.metrics import Window, measure
+from shadowtime.schedule import Schedule
 from shadowtime.study.comparison import Cell, Comparison, Setting
 from shadowtime.study.fan_out import cores, fan_out
 from shadowtime.study.loads import AS_RECORDED, Load
-from shadowtime.study.losers import KINDS
+from shadowtime.study.losers import class_rows
 from shadowtime.study.replicas import SEED, Replicas, Shared
+from shadowtime.study.trust_measures import trust_of
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.scale import offered_load
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import ClassRow
-    from shadowtime.schedule import Schedule
+    from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
 
@@ -120,7 +122,28 @@ def compare(
         window=scored,
         replicas=replicas,
         settings=tuple(settings),
+        trust=_trust(workload, cluster, policies[0], names[0], settings, scored, engine),
     )
+
+
+def _trust(
+    workload: Workload,
+    cluster: Cluster,
+    policy: Any,
+    name: str,
+    settings: Sequence[Setting],
+    window: Window,
+    engine: Engine,
+) -> Trust | None:
+    """The verdict over the log's own starts beside the first policy's; None if it has none."""
+    scored = (workload.recorded_start != UNKNOWN) & window.mask(workload.submit)
+    if not bool(scored.any()):
+        return None
+    simulated = next((one.cells[0].schedule for one in settings if one.load == AS_RECORDED), None)
+    if simulated is None:
+        simulated = engine(workload, cluster, copy.deepcopy(policy))
+    recorded = Schedule.recorded(workload)
+    return trust_of(workload, cluster, recorded, simulated, policy=name, window=window)
 
 
 class _Run:
@@ -151,10 +174,8 @@ def _run(
     schedule = engine(jobs, cluster, fresh)
     result = _Run(measure(schedule, jobs, cluster, window=window))
     if keep:
-        known = bool((jobs.user != UNKNOWN).any())
-        kinds = [kind for kind in KINDS if kind != "user" or known]
-        rows = [row for kind in kinds for row in by_class(schedule, jobs, kind, window=window)]
-        result.schedule, result.workload, result.classes = schedule, jobs, tuple(rows)
+        rows = class_rows(jobs, schedule, window=window)
+        result.schedule, result.workload, result.classes = schedule, jobs, rows
     shared.done()
     if progress is not None:
         progress(name)

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.study.loads import Load
     from shadowtime.study.replicas import Replicas
+    from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
 
-RANKED = ("bsld_mean", "wait_mean_s", "bsld_p95", "wait_p95_s", "wait_max_s", "mwbs", "utilisation")
+RANKED = ("bsld_mean", "wait_mean_s", "bsld_p95", "wait_p95_s", "wait_max_s", "mwbs", "goodput")
 """Metrics whose ranks and differences a result holds."""
 
 
@@ -126,6 +127,8 @@ class Comparison:
     window: Window
     replicas: Replicas
     settings: tuple[Setting, ...]
+    trust: Trust | None = None
+    """How far to trust a what-if on this log, under the first policy; None if it has no starts."""
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -141,4 +144,5 @@ class Comparison:
                 "seed": self.replicas.seed,
             },
             "loads": [setting.as_dict() for setting in self.settings],
+            **({"trust": self.trust.as_dict()} if self.trust else {}),
         }

@@ -1,23 +1,36 @@
-"""Who pays: the classes of jobs that fare worse under one policy than under another."""
+"""Who pays: the classes of jobs that wait longer under one policy than under another.
+
+One metric (mean wait), one set of classes, one rule of who loses, for everything that says it: the
+terminal, the page, the figure and the results.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.metrics import Window, by_class
+from shadowtime.types import UNKNOWN
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.metrics import ClassRow
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray
+    from shadowtime.workload import Workload
 
 KINDS = ("size", "runtime", "user")
 """The classes that are looked at."""
 
+TOP_USERS = 8
+"""Users with the most work are looked at one by one, the others as one class."""
+
 METRIC = "wait_mean_s"
 WORSE = 0.05
 """A class that waits up to this share longer is not said to lose."""
-SECONDS = 60
-"""Nor is one that waits less than a minute longer."""
+OF_RUN = 0.01
+"""Nor is one that waits longer by less than this share of its mean run time."""
 SHARE = 0.005
 """Nor one with fewer of the jobs: its mean is an accident."""
 
@@ -32,6 +45,8 @@ class Change:
     share_of_jobs: float
     wait_s: float
     before_s: float
+    run_s: float
+    """Mean run time of the class."""
 
     @property
     def change(self) -> float:
@@ -45,7 +60,7 @@ class Change:
         """Worse by more than chance may make of it."""
         return (
             self.change > WORSE
-            and self.wait_s - self.before_s >= SECONDS
+            and self.wait_s - self.before_s >= OF_RUN * self.run_s
             and self.share_of_jobs >= SHARE
         )
 
@@ -61,6 +76,33 @@ class Change:
         }
 
 
+def class_rows(
+    workload: Workload,
+    schedule: Schedule,
+    *,
+    window: Window | None = None,
+    only: AnyArray | None = None,
+) -> tuple[ClassRow, ...]:
+    """The classes of a schedule that are looked at: by size, run time and, if known, user."""
+    if len(workload) == 0:
+        return ()
+    known = bool((workload.user != UNKNOWN).any())
+    scored = Window.all() if window is None else window
+    return tuple(
+        row
+        for kind in KINDS
+        if kind != "user" or known
+        for row in by_class(
+            schedule,
+            workload,
+            kind,
+            window=scored,
+            only=only,
+            top=TOP_USERS,
+        )
+    )
+
+
 def changes(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change]:
     """Every class that both have, in the classes' order."""
     known = {(row.kind, row.label): row for row in before}
@@ -72,6 +114,7 @@ def changes(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change
             share_of_jobs=row.metrics["share_of_jobs"],
             wait_s=row.metrics[METRIC],
             before_s=known[row.kind, row.label].metrics[METRIC],
+            run_s=row.metrics["response_mean_s"] - row.metrics[METRIC],
         )
         for row in rows
         if (row.kind, row.label) in known

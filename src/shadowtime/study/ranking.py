@@ -69,7 +69,7 @@ def sign_of(metric: str) -> int:
 
     Examples
     --------
-    >>> sign_of("wait_mean_s"), sign_of("utilisation"), sign_of("jobs")
+    >>> sign_of("wait_mean_s"), sign_of("goodput"), sign_of("jobs")
     (1, -1, 0)
     """
     known = REGISTRY.get(metric)

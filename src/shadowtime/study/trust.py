@@ -263,9 +263,16 @@ class Trust:
         return f"{QUESTION}: {self.grade}."
 
     @property
-    def basis(self) -> str:
-        """What the verdict compares, as a clause."""
-        return f"recorded waits beside those of {self.policy}" if self.policy else "recorded waits"
+    def basis_sentence(self) -> str:
+        """What the verdict compares: the machine is taken to have run the policy."""
+        beside = f" beside those of {self.policy}" if self.policy else ""
+        return f"From the recorded waits{beside}; shadowtime replay gives the reasons."
+
+    @property
+    def nothing_wrong(self) -> str:
+        """The topics of the good findings, as a clause; empty where none is good."""
+        topics = [finding.rule.topic for finding in self.findings if finding.grade == "good"]
+        return f"nothing wrong: {', '.join(topics)}" if topics else ""
 
     @property
     def meaning(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.report.metadata import describe, ordered
+from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import cell, number
 from shadowtime.report.page.losers import TITLES
 from shadowtime.report.page.markup import section, swatch, text
@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from shadowtime.report.inputs import ReportInput
 
 
+SHOWN = ("wait_mean_s", "bsld_mean")
+"""Mean wait first: it is what is said of who pays."""
+
+
 def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
     """A row per class, a block of columns per metric."""
     rows = [row for found in classes.values() for row in found]
-    metrics = ordered(list(dict.fromkeys(name for row in rows for name in row.metrics)))[:2]
-    if not rows or not metrics:
+    metrics = [name for name in SHOWN if any(name in row.metrics for row in rows)]
+    if not metrics:
         return ""
     groups = "".join(
         f'<th scope="colgroup" colspan="{len(report.runs)}">{text(describe(name).heading)}</th>'

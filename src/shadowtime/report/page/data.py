@@ -42,7 +42,9 @@ def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
                 "name": run.name,
                 "parameters": run.parameters,
                 "metrics": run.metrics,
-                "intervals": run.intervals,
+                "intervals": {
+                    name: found.as_dict() for name in run.copies if (found := run.interval(name))
+                },
             }
             for run in report.runs
         ],

@@ -22,7 +22,7 @@ PROMISES = (
     "Jobs held up at the head",
     "Got a promise",
     "Started by then",
-    "Later",
+    "Missed: started later",
     "Mean delay of those",
     "Mean time gained by the others",
 )

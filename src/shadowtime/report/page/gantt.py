@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.report.page.markup import section, text
-from shadowtime.report.verdict import judge
+from shadowtime.report.verdict import verdict_of
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import ReportInput
@@ -30,7 +30,7 @@ def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
 
     The baseline and the winner are shown first.
     """
-    winner = judge(report.runs).winner
+    winner = verdict_of(report).winner
     names = [run.name for run in report.runs]
     modes = "".join(
         f'<option value="{key}">{label}</option>'

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.report.classes import class_rows
 from shadowtime.report.numbers import number
 from shadowtime.report.page.classes_table import class_table
 from shadowtime.report.page.data import job_columns, policy_columns, summary
@@ -21,6 +21,7 @@ from shadowtime.report.page.losers import who_loses
 from shadowtime.report.page.markup import json_block, text
 from shadowtime.report.page.paper import paper
 from shadowtime.report.page.provenance import inputs
+from shadowtime.report.payers import classes_of
 from shadowtime.report.rows import lay_out
 from shadowtime.schedule.runs import started
 
@@ -64,10 +65,9 @@ def write_html(report: ReportInput, path: str | Path) -> Path:
 def render(report: ReportInput) -> str:
     """The report as text. The same input gives the same bytes."""
     rows = [lay_out(run.schedule, report.cluster) for run in report.runs]
-    classes = {
-        run.name: class_rows(report.workload, run.schedule) if run.classes is None else run.classes
-        for run in report.runs
-    }
+    runs = tuple(replace(run, classes=classes_of(report, run)) for run in report.runs)
+    report = report.replace(runs=runs)
+    classes = {run.name: classes_of(report, run) for run in report.runs}
     sections = [
         first_screen(report, who_loses(report, classes)),
         paper(report),
