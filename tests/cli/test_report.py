@@ -148,10 +148,9 @@ def test_only_scored_jobs_make_the_classes(folder: Path) -> None:
 
 
 def test_nothing_scored_is_said(six: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A window without jobs gives a page that says so, with no class of jobs in it."""
-    assert run(["simulate", six, "-p", "easy", "--window", "1d:1d", "--report", "p.html"]) == 0
-    page = Path("p.html").read_text()
-    assert "No job has finished" in page
+    """A window without jobs is refused; a page without scored jobs still says so."""
+    assert run(["simulate", six, "-p", "easy", "--window", "1d:1d", "--report", "p.html"]) == 2
+    assert "no job is scored" in capsys.readouterr().err and not Path("p.html").exists()
     result = report_input(30)
     nobody = Window.parse("30:0")
     write_results(result, nobody, report="nobody.html", figures="figures")
