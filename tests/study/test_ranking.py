@@ -9,7 +9,7 @@ from shadowtime.study.losers import losers
 from shadowtime.study.ranking import rank, winners
 
 
-def test_less_wait_and_more_utilisation_win() -> None:
+def test_less_wait_and_more_goodput_win() -> None:
     """The metric's own better side counts; a metric without one has no winner."""
     values = {"a": 2.0, "b": 1.0}
     assert winners(values, "wait_mean_s") == ("b",)
@@ -52,17 +52,30 @@ def test_a_missing_number_has_no_rank() -> None:
     assert rank({"a": np.empty(0), "b": np.empty(0)}, "bsld_mean") is None
 
 
-def row(label: str, wait: float, share: float = 0.5) -> ClassRow:
-    metrics = {"wait_mean_s": wait, "share_of_jobs": share}
+def row(label: str, wait: float, share: float = 0.5, *, unit: float = 1.0) -> ClassRow:
+    """A class whose jobs run 6,000 s on average, its times told in another unit."""
+    metrics = {
+        "wait_mean_s": wait * unit,
+        "response_mean_s": (wait + 6000) * unit,
+        "share_of_jobs": share,
+    }
     return ClassRow(kind="size", label=label, jobs=10, metrics=metrics)
 
 
 def test_losers_are_worse_by_more_than_chance() -> None:
-    """A share, a minute and enough jobs; the most harmed first."""
+    """A share, a hundredth of the run time and enough jobs; the most harmed first."""
     before = [row("1", 1000), row("2-4", 1000), row("5-16", 10), row("17-64", 1000, 0.001)]
     after = [row("1", 1200), row("2-4", 1500), row("5-16", 40), row("17-64", 9000, 0.001)]
     assert [change.label for change in losers(after, before)] == ["2-4", "1"]
     assert losers(before, after) == []
+
+
+def test_losers_do_not_depend_on_the_unit_of_time() -> None:
+    """A log in minutes has the losers of the same log in seconds."""
+    for unit in (1 / 60, 1.0, 60.0):
+        before = [row("1", 1000, unit=unit), row("5-16", 10, unit=unit)]
+        after = [row("1", 1200, unit=unit), row("5-16", 40, unit=unit)]
+        assert [change.label for change in losers(after, before)] == ["1"]
 
 
 def test_from_no_wait_to_some_is_a_loss() -> None:
