@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from shadowtime.errors import ClusterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MOST = 1_000_000
 """No list may stand for more names than this: a slip of the pen must not fill the memory."""
 
 _NONE = {"", "none assigned", "none", "(null)", "n/a", "unknown"}
+_NUMBERED = re.compile(r"(.*?[^0-9]|)([0-9]{1,9})([^0-9]*)")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -40,6 +45,34 @@ def expand(text: str) -> list[str]:
             names = [name + plain + label for name in names for label in labels]
         hosts += names
     return hosts
+
+
+def compress(names: Sequence[str]) -> str:
+    """The short form of these names, in their order: what :func:`expand` gives back.
+
+    Examples
+    --------
+    >>> compress(["n001", "n002", "n003", "n7", "gpu"])
+    'n[001-003],n7,gpu'
+    """
+    runs: list[tuple[str, str, str, str]] = []
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
+            runs.append((name, "", "", ""))
+            continue
+        head, digits, tail = match.groups()
+        if runs:
+            before, low, high, after = runs[-1]
+            follows = high and str(int(high) + 1).zfill(len(low) if low[0] == "0" else 0) == digits
+            if follows and (before, after) == (head, tail):
+                runs[-1] = (head, low, digits, tail)
+                continue
+        runs.append((head, digits, digits, tail))
+    return ",".join(
+        f"{head}{low}{tail}" if low == high else f"{head}[{low}-{high}]{tail}"
+        for head, low, high, tail in runs
+    )
 
 
 def _words(text: str) -> list[str]:

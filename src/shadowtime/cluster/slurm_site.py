@@ -97,7 +97,7 @@ class _Reader:
         self.cluster = ""
         self.conf: list[tuple[str, dict[str, str]]] = []
         if texts.slurm_conf:
-            where = texts.label("slurm.conf")
+            where = texts.label("slurm_conf")
             self.conf = list(conf_lines(texts.slurm_conf, path=where, include=texts.include))
 
     def ignore(self, key: str) -> None:
@@ -120,7 +120,7 @@ class _Reader:
                 f"and are {verb}: {many}"
             )
         self.cluster = low.get("clustername", "")
-        shares = parse_shares(texts.shares, path=texts.label("sshare"))
+        shares = parse_shares(texts.shares, path=texts.label("shares"))
         associations = parse_associations(
             self._table("associations"), ignore=self.ignore, note=self._unless(shares)
         )
@@ -184,7 +184,7 @@ class _Reader:
         bound = gres_conf_near(
             self.texts.gres_conf,
             {node.name: (node.sockets, node.cores_per_socket) for node in said},
-            path=self.texts.label("gres.conf"),
+            path=self.texts.label("gres_conf"),
         )
         resources = ("cpus", *(["memory"] if memory else []), *names)
         return resources, tuple(
@@ -257,7 +257,7 @@ class _Reader:
 
     def _switches(self, known: set[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         found = []
-        where = self.texts.label("topology.conf")
+        where = self.texts.label("topology_conf")
         for line, pairs in conf_lines(self.texts.topology_conf, path=where):
             if "switchname" in pairs and "nodes" in pairs:
                 hosts = hosts_of(pairs["nodes"], line)

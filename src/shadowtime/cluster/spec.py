@@ -1,14 +1,18 @@
-"""What ``--cluster`` takes: ``pool:430``, ``pool:1024,memory=1TB``, a file, ``o2k``, or nothing."""
+"""What ``--cluster`` takes: ``pool:430``, ``pool:1024,memory=1TB``, a file or folder, ``o2k``."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.examples import NAMES, example
+from shadowtime.cluster.site_folder import read_site_alone, zone_of
+from shadowtime.cluster.site_toml import is_site_toml, parse_site_toml
 from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
+from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
 from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
@@ -16,10 +20,34 @@ from shadowtime.errors import ClusterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from shadowtime.cluster.site import Site
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]*")
 _SCONTROL = re.compile(r"\s*NodeName=\S+ .*\b(CPUTot|CPUEfctv|CPUAlloc|Arch)=")
 _SLURM_CONF = re.compile(r"^[ \t]*NodeName[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _HELP = "write pool:430, pool:1024,memory=1TB or the name of a TOML file"
+
+
+def parse_machine(
+    text: str | None, *, machine: Mapping[str, int] | None = None, tz: str | None = None
+) -> Cluster | Site:
+    """The machine that a ``--cluster`` text names, a site where it is one.
+
+    Rules
+    -----
+    A folder with nodes.txt or slurm.conf in it is a site (:mod:`shadowtime.cluster.site_folder`),
+    and so is TOML with a table [site]. Slurm's description of nodes, in scontrol's output or
+    slurm.conf, is one where nodes differ (amounts, features, weight) or there are several
+    partitions; equal nodes stay the shape ``nodes``. The rest is as in :func:`parse_cluster`.
+    """
+    path = Path(text or "")
+    if text and _is_folder(path):
+        return read_site_alone(path, tz=tz)
+    if text and _is_file(path):
+        site = _site_in(path, _text_of(path), tz)
+        if site is not None:
+            return site if site.name else site.replace(name=path.stem)
+    return parse_cluster(text, machine=machine)
 
 
 def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None) -> Cluster:
@@ -102,13 +130,40 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _from_file(path: Path) -> Cluster:
+def _is_folder(path: Path) -> bool:
     try:
-        text = path.read_text("utf-8-sig")
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
     except FileNotFoundError:
         raise ClusterError(f"{path}: no such file: check the name, or {_HELP}") from None
     except (OSError, ValueError) as error:
         raise ClusterError(f"{path} cannot be read: {error}") from None
+
+
+def _site_in(path: Path, text: str, tz: str | None) -> Site | None:
+    """The site that a file describes; None where its machine is of an older shape."""
+    if path.suffix != ".conf" and is_site_toml(text):
+        return parse_site_toml(text, path=str(path))
+    if _SCONTROL.match(text):
+        texts = SlurmTexts(nodes=text, labels={"nodes": str(path)})
+    elif path.suffix == ".conf" or (path.suffix != ".toml" and _SLURM_CONF.search(text)):
+        labels = {"slurm_conf": str(path)}
+        texts = SlurmTexts(slurm_conf=text, include=_beside(path), labels=labels)
+    else:
+        return None
+    site = site_from_slurm(texts, zone=zone_of(tz))
+    kinds = {replace(node, name="") for node in site.nodes}
+    return site if len(kinds) > 1 or len(site.partitions) > 1 else None
+
+
+def _from_file(path: Path) -> Cluster:
+    text = _text_of(path)
     if _SCONTROL.match(text):
         cluster = parse_scontrol(text)
     elif path.suffix == ".conf" or (path.suffix != ".toml" and _SLURM_CONF.search(text)):

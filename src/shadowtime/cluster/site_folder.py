@@ -1,0 +1,95 @@
+"""A folder in which a site has put what Slurm says of it, under the names of FILES."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from zoneinfo import ZoneInfo
+
+from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+from shadowtime.errors import ClusterError, UsageError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from shadowtime.cluster.site import Site
+
+FILES: dict[str, tuple[str, ...]] = {
+    "nodes": ("nodes.txt",),
+    "partitions": ("partitions.txt",),
+    "config": ("config.txt",),
+    "reservations": ("reservations.txt",),
+    "slurm_conf": ("slurm.conf",),
+    "gres_conf": ("gres.conf",),
+    "topology_conf": ("topology.conf",),
+    "qos": ("qos.txt",),
+    "associations": ("associations.txt",),
+    "events": ("events_sacctmgr.txt",),
+    "past_reservations": ("sacct_resv.txt",),
+    "shares": ("sshare.txt", "sshare_samples.psv"),
+}
+"""What each text is called; the first that is there is read."""
+
+
+def is_site_folder(path: str | os.PathLike[str]) -> bool:
+    """Is this a folder with the nodes of a site in it?"""
+    folder = Path(path)
+    try:
+        return any((folder / name).is_file() for name in ("nodes.txt", "slurm.conf"))
+    except (OSError, ValueError):
+        return False
+
+
+def read_site_alone(
+    folder: str | os.PathLike[str],
+    *,
+    tz: str | None = None,
+    unusable: Literal["keep", "drop"] = "keep",
+) -> Site:
+    """The site of a folder, without its jobs."""
+    here = Path(folder)
+    if not here.is_dir():
+        raise ClusterError(f"{here}: no such folder: give one with nodes.txt in it")
+    texts: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+    for kind, names in FILES.items():
+        path = next((here / name for name in names if (here / name).is_file()), None)
+        if path is not None:
+            texts[kind], labels[kind] = read_text(path), str(path)
+    if not texts.get("nodes") and not texts.get("slurm_conf"):
+        raise ClusterError(
+            f"{here}: there is neither nodes.txt nor slurm.conf in it: save the output of "
+            "`scontrol show node --oneliner` as nodes.txt"
+        )
+    said = SlurmTexts(**texts, include=_beside(here), labels=labels)
+    site = site_from_slurm(said, zone=zone_of(tz), unusable=unusable)
+    return site if site.name else site.replace(name=here.name)
+
+
+def read_text(path: Path) -> str:
+    """A file as text; bytes that are none are marked, as a comment may hold anything."""
+    try:
+        return path.read_bytes().decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise ClusterError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def zone_of(tz: str | None) -> ZoneInfo:
+    """A time zone by its name; None is UTC."""
+    try:
+        return ZoneInfo(tz or "UTC")
+    except (KeyError, ValueError, OSError):
+        raise UsageError(f"{tz!r} is not a time zone: write it like UTC or Europe/Zurich") from None
+
+
+def _beside(folder: Path) -> Callable[[str], str]:
+    """Included files lie in the folder, whatever path they have on the site."""
+
+    def include(name: str) -> str:
+        for path in (folder / name, folder / Path(name).name):
+            if path.is_file():
+                return read_text(path)
+        raise ClusterError(f"{folder / 'slurm.conf'} includes {name}: put that file beside it")
+
+    return include

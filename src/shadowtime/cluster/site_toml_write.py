@@ -1,0 +1,193 @@
+"""A site as TOML: what :func:`shadowtime.cluster.site_toml.parse_site_toml` reads back."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.cluster.hostlist import compress
+from shadowtime.cluster.site import FOREVER, Association, Limits, Node, Partition, Qos
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shadowtime.cluster.site import Site
+
+
+def format_site_toml(site: Site) -> str:
+    """The site as TOML text; only what differs from the usual is written.
+
+    What the readers ignored or noted is not part of a description, and is left out.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> nodes = tuple(Node(name=f"n{i}", amounts=(16,)) for i in (1, 2, 3))
+    >>> print(format_site_toml(Site(nodes=nodes, name="c1")))
+    [site]
+    name = "c1"
+    <BLANKLINE>
+    [[nodes]]
+    names = "n[1-3]"
+    cpus = 16
+    <BLANKLINE>
+    """
+    every = tuple(node.name for node in site.nodes)
+    lines = ["[site]"]
+    lines += _pairs({
+        "name": site.name,
+        "resources": list(site.resources) if len(site.resources) > 1 else [],
+        "requeue": None if site.requeue else False,
+        "enforce": sorted(site.enforce),
+    })  # fmt: skip
+    lines.append("")
+    for _, alike in groupby(site.nodes, lambda node: replace(node, name="")):
+        same = list(alike)
+        lines += _group("nodes", _node(same, site.resources))
+    for partition in site.partitions:
+        lines += _group("partitions", _partition(partition, every))
+    for qos in site.qos:
+        lines += _group("qos", _different(qos, Qos(name="")))
+    for one in site.associations:
+        lines += _group("accounts", _association(one))
+    for resv in site.reservations:
+        lines += _group("reservations", {
+            "name": resv.name, "nodes": compress(resv.nodes), "begin": _Moment(resv.begin),
+            "end": None if resv.end == FOREVER else _Moment(resv.end),
+            "users": sorted(resv.users), "accounts": sorted(resv.accounts),
+            "flags": sorted(resv.flags), "cpus": resv.cpus or None,
+            "known_at": None if resv.known_at is None else _Moment(resv.known_at),
+        })  # fmt: skip
+    for outage in site.outages:
+        lines += _group("outages", {
+            "nodes": outage.node, "begin": _Moment(outage.begin),
+            "end": None if outage.end == FOREVER else _Moment(outage.end),
+            "drain": outage.drain or None, "reason": outage.reason,
+            "known_at": None if outage.known_at is None else _Moment(outage.known_at),
+        })  # fmt: skip
+    for name, nodes in site.switches:
+        lines += _group("switches", {"name": name, "nodes": compress(nodes)})
+    for title, table in (("licences", site.licences), ("config", site.config)):
+        if table:
+            lines += [f"[{title}]", *_pairs(table, every=True), ""]
+    return "\n".join(lines)
+
+
+class _Moment(int):
+    """Seconds since 1970, to be written as a date."""
+
+
+def _node(same: list[Node], resources: tuple[str, ...]) -> dict[str, Any]:
+    first = same[0]
+    amounts = dict(zip(resources, first.amounts, strict=True))
+    gres = {name: n for name, n in amounts.items() if name not in ("cpus", "memory")}
+    said: dict[str, Any] = {
+        "names": compress([node.name for node in same]),
+        "cpus": amounts["cpus"],
+    }
+    if "memory" in amounts:
+        said["memory"] = _size(amounts["memory"])
+    if first.real_memory and first.real_memory != amounts.get("memory"):
+        said["real_memory"] = _size(first.real_memory)
+    said["gres"] = _gres(gres)
+    said["features"] = sorted(first.features)
+    usual = Node(name="", amounts=())
+    for key in ("weight", "sockets", "threads_per_core"):
+        if getattr(first, key) != getattr(usual, key):
+            said[key] = getattr(first, key)
+    said["near"] = list(first.near)
+    return said
+
+
+def _gres(amounts: Mapping[str, int]) -> str:
+    """Types, then what the family has besides; a family of none is written for its name."""
+    parts = [f"{name}:{count}" for name, count in amounts.items() if ":" in name]
+    for name, count in amounts.items():
+        if ":" not in name:
+            typed = sum(n for other, n in amounts.items() if other.startswith(f"{name}:"))
+            if count != typed or not typed:
+                parts.append(f"{name}:{count - typed}")
+    return ",".join(parts)
+
+
+def _partition(one: Partition, every: tuple[str, ...]) -> dict[str, Any]:
+    said = _different(one, Partition(name="", nodes=()))
+    said["nodes"] = "ALL" if one.nodes == every else compress(one.nodes)
+    if one.default_memory is not None:
+        said["default_memory"] = _size(one.default_memory)
+    return said
+
+
+def _association(one: Association) -> dict[str, Any]:
+    said = _different(one, Association(account=""))
+    if one.shares is None:
+        said["shares"] = "parent"
+    usual = one.account if one.user else "" if one.account == "root" else "root"
+    said["parent"] = None if one.parent == usual else one.parent
+    return said
+
+
+def _different(one: Any, usual: Any) -> dict[str, Any]:
+    """The fields that are not as usual, in their order."""
+    said: dict[str, Any] = {}
+    for each in fields(one):
+        value = getattr(one, each.name)
+        if value != getattr(usual, each.name):
+            said[each.name] = _different(value, Limits()) if each.name == "limits" else value
+    return said
+
+
+def _size(kb: int) -> str | int:
+    for unit, factor in (("GB", 1 << 20), ("MB", 1 << 10)):
+        if kb and kb % factor == 0:
+            return f"{kb // factor}{unit}"
+    return kb
+
+
+def _group(title: str, said: Mapping[str, Any]) -> list[str]:
+    return [f"[[{title}]]", *_pairs(said), ""]
+
+
+def _pairs(said: Mapping[str, Any], *, every: bool = False) -> list[str]:
+    """Lines ``key = value``; what is empty is left out unless ``every`` is wanted."""
+    return [
+        f"{_key(name)} = {_value(value)}"
+        for name, value in said.items()
+        if every or (value is not None and value != "" and not _is_empty(value))
+    ]
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, list | tuple | frozenset | dict) and not value
+
+
+def _key(name: str) -> str:
+    plain = name.replace("_", "").replace("-", "")
+    return name if plain.isascii() and plain.isalnum() else _quoted(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, _Moment):
+        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, frozenset):
+        return _value(sorted(value))
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return f"{{ {', '.join(_inline(value.items()))} }}"
+
+
+def _inline(items: Iterable[tuple[str, Any]]) -> list[str]:
+    return [f"{_key(name)} = {_value(value)}" for name, value in items]
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
