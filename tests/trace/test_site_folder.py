@@ -17,11 +17,11 @@ from shadowtime.workload import Workload
 JOBS = {
     "A": 150, "B1": 150, "B2": 150, "B2twin": 150, "C": 220, "D1": 150, "D2": 150, "E1": 150,
     "E2": 150, "F": 150, "H": 280, "I": 216, "I2": 217, "J": 220, "K": 240, "M1": 600, "M2": 600,
-    "N": 180, "O": 237, "P1": 240, "P3": 220, "T": 240,
+    "N": 180, "O": 237, "P1": 240, "P3": 220, "T": 240, "G": 150, "L1": 150, "L2": 148,
 }  # fmt: skip
-"""Jobs read; jobs without a run are dropped (I, I2, O), cancelled blocks are split (J)."""
-PREEMPTED = ("G", "L1", "L2")
-EVERY = [*JOBS, *PREEMPTED]
+"""Jobs read; jobs without a run are dropped (I, I2, O, L2), cancelled blocks are split (J), runs
+of one job are joined (G, L1, L2)."""
+EVERY = list(JOBS)
 
 
 def scontrol_jobs(folder: Path) -> dict[int, dict[str, str]]:
@@ -60,7 +60,7 @@ def test_every_recording_reads(name: str) -> None:
     for kind, values in (("qos.txt", site.qos), ("associations.txt", site.associations)):
         assert len(values) == len((folder / kind).read_text().splitlines()) - 1
     assert site.ignored == {}
-    assert len(workload) == JOBS.get(name, len(workload))
+    assert len(workload) == JOBS[name]
     assert workload.epoch is not None and workload.requests is not None
     for column in ("user", "partition", "queue"):
         assert workload.name_of(column, int(getattr(workload, column)[0])) != ""
