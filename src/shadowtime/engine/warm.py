@@ -62,7 +62,7 @@ def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:
     missing = [
         name
         for name in needed
-        if not any(cache_folder(PASSES / f"{name}.py").glob(f"*/{name}.run-*.nbi"))
+        if not any(cache_folder(PASSES / f"{name}.py").glob(f"{name}.run-*.nbi"))
     ]
     return sorted(missing, key=lambda name: -COST[name])
 

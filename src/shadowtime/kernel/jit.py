@@ -14,6 +14,7 @@ import hashlib
 import os
 import platform
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -80,15 +81,53 @@ def cache_folder(path: Path) -> Path:
     return Path(base) / "kernels" / f"{path.stem}-{source_digest(path)}-{build}"
 
 
+class DigestLocator:
+    """Tells Numba where the compiled code of a function lies: by the digest of its sources.
+
+    Numba's own locators go by the path and the time stamp of the file, so a second checkout or a
+    new installation of the same sources would compile everything again.
+    """
+
+    def __init__(self, function: Any, path: Path) -> None:
+        self.folder, self.line = cache_folder(path), function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> DigestLocator | None:
+        found = cls(py_func, Path(py_file))
+        try:
+            found.ensure_cache_path()
+        except OSError:
+            return None
+        return found
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder and see that it can be written to."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=self.folder).close()
+
+    def get_cache_path(self) -> str:
+        return str(self.folder)
+
+    def get_source_stamp(self) -> str:
+        return self.folder.name
+
+    def get_disambiguator(self) -> str:
+        return str(self.line)
+
+
+LOCATORS = f"{__name__}.DigestLocator,UserWideCacheLocator,InTreeCacheLocator"
+"""Where to look, in this order, in the words of Numba's NUMBA_CACHE_LOCATOR_CLASSES."""
+
+
 @contextlib.contextmanager
-def _cached_in(folder: Path) -> Iterator[None]:
-    """Numba reads its cache folder from a process-wide setting: lend it ours, then give it back."""
-    before = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(folder)
+def _cached_by_digest() -> Iterator[None]:
+    """Numba reads its locators from a process-wide setting: lend it ours, then give it back."""
+    before = numba_config.CACHE_LOCATOR_CLASSES
+    numba_config.CACHE_LOCATOR_CLASSES = LOCATORS
     try:
         yield
     finally:
-        numba_config.CACHE_DIR = before
+        numba_config.CACHE_LOCATOR_CLASSES = before
 
 
 def kernel(function: Function) -> Function:
@@ -131,7 +170,7 @@ def allocating_entry(function: Function) -> Function:
 def _compiled(function: Function, **options: Any) -> Function:
     if not options.get("cache", True):
         return _jit(function, options)
-    with _cached_in(cache_folder(Path(function.__code__.co_filename))):
+    with _cached_by_digest():
         return _jit(function, options)
 
 
@@ -168,7 +207,7 @@ def cached_cfunc(signature: Any, **options: Any) -> Callable[[Function], Any]:
     def compiled(function: Function) -> Any:
         if numba_config.DISABLE_JIT:
             return function
-        with _cached_in(cache_folder(Path(function.__code__.co_filename))):
+        with _cached_by_digest():
             return numba.cfunc(signature, nopython=True, cache=True, **options)(function)
 
     return compiled
