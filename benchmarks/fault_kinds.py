@@ -129,17 +129,18 @@ def time_limit_changed(world: World, rng: random.Random) -> Undo:
 
 
 def node_list_changed(world: World, rng: random.Random) -> Undo:
-    """A waiting job at the gate is tied to one node by an operator."""
+    """A waiting job at the gate is tied to as many nodes as it needs by an operator."""
     waits = world.pending()
     free = [
         job
         for job in world.jobs.values()
-        if waits.get(job.id) == "JobHeldUser" and not job.odd and job.width <= world.cluster.cpus
+        if waits.get(job.id) == "JobHeldUser" and not job.odd and not job.only
     ]
     if free:
         job = rng.choice(free)
-        job.only = rng.choice(world.cluster.names)
-        _scontrol(world, "update", f"JobId={job.id}", f"ReqNodeList={job.only}")
+        count = job.width if job.whole else -(-job.width // world.cluster.cpus)
+        job.only = tuple(rng.sample(world.cluster.names, count))
+        _scontrol(world, "update", f"JobId={job.id}", f"ReqNodeList={','.join(job.only)}")
     return None
 
 

@@ -41,8 +41,8 @@ class Job:
     submitted: float
     odd: str = ""
     """Why it may never start, empty for an ordinary job."""
-    only: str = ""
-    """The node that an operator has tied it to."""
+    only: tuple[str, ...] = ()
+    """The nodes that an operator has tied it to."""
     cancelled: bool = False
 
 
@@ -188,18 +188,12 @@ class World:
         for job in self.jobs.values():
             if job.id not in waits or job.odd or waits[job.id] in ("Dependency", "BeginTime"):
                 continue
-            if job.only and job.only not in free:
+            mine = {name: n for name, n in free.items() if not job.only or name in job.only}
+            room = len(mine) if job.whole else self.cluster.cpus * len(mine)
+            if job.width > room:
                 continue
-            if job.whole:
-                if job.width > len(free):
-                    continue
-                fits = job.width <= len(idle) and (not job.only or job.only in idle)
-            elif job.only:
-                fits = free[job.only] > 0 and job.width <= sum(free.values())
-            else:
-                if job.width > self.cluster.cpus * len(free):
-                    continue
-                fits = job.width <= sum(free.values())
+            now = len(idle & mine.keys()) if job.whole else sum(mine.values())
+            fits = job.width <= now
             return job.id if fits else None
         return None
 

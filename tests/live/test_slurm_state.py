@@ -6,6 +6,7 @@ import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.live.port import PortError
+from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.state import View, sort_jobs
@@ -15,6 +16,8 @@ from shadowtime.live.slurm.text import (
     parse_nodes,
     parse_queue,
 )
+from shadowtime.live.store import InMemory
+from shadowtime.policy import parse_policy
 
 
 def look(queue: str, nodes: str = NODES, **more: object):
@@ -160,3 +163,14 @@ def test_a_snapshot_is_two_commands() -> None:
     fake.calls.clear()
     port.snapshot()
     assert fake.calls == ["squeue", "sinfo"]
+
+
+def test_a_job_that_squeue_tells_of_twice_is_one_job() -> None:
+    """It changed while squeue answered: the later line counts, and a pass can be made."""
+    fake = FakeSlurm(nodes=NODES)
+    ended = queue_line("7", State="COMPLETED", NodeList="n1", StartTime=950, EndTime=990)
+    fake.queue = queue_line("7") + ended + ended + queue_line("8") + queue_line("8")
+    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
+    loop = drive.make_loop(port, parse_policy("easy"), InMemory(), act=True)
+    loop.step()
+    assert [line for line in fake.told if "release" in line] == ["release 8"]

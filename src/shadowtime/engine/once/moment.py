@@ -137,7 +137,7 @@ class Stop:
 
 Decision = Start | Stop
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,18}")  # Python reads no number of more than 4,300 digits
 
 
 @lru_cache(maxsize=1 << 17)

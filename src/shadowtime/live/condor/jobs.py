@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.live.condor.gate import MANAGED, ORIGINAL, PLACE, REASON, SUBMITTED_ON_HOLD, parent
 from shadowtime.live.port import Running, Waiting
 from shadowtime.trace.condor_history import TIME_LIMITS
+from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
     from shadowtime.live.condor.client import Ad
@@ -24,6 +25,9 @@ JOB_ATTRIBUTES = (
 )  # fmt: skip
 CONSTRAINT = "(JobUniverse == 5 || JobUniverse == 11) && (JobStatus <= 2 || JobStatus >= 5)"
 
+MAX_HOSTS = 1 << 20
+LARGEST = 1 << 40
+"""Beyond every amount and time that a pool has."""
 QUANTUM = 128
 """A startd gives memory in steps of so many MB (MODIFY_REQUEST_EXPR_REQUESTMEMORY)."""
 
@@ -36,6 +40,20 @@ class Reading:
     default_request: int = 3600
     overhead: int = 2
     patience: int = 60
+
+
+def whole(ad: Ad, name: str, default: int) -> int:
+    """A whole number in an ad: users write what they like into theirs, or leave it undefined.
+
+    Examples
+    --------
+    >>> whole({"maxhosts": 3.0}, "maxhosts", 1), whole({"maxhosts": "x"}, "maxhosts", 1)
+    (3, 1)
+    """
+    value = ad.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return default
+    return int(value) if -LARGEST <= value <= LARGEST else default  # NaN is not
 
 
 def job_id(ad: Ad) -> str:
@@ -62,22 +80,24 @@ def about_to_start(ad: Ad, slots: Slots, now: int, reading: Reading) -> bool:
         ad.get("jobstatus") == IDLE
         and bool(place)
         and all(slot in hosts for slot in place.split(","))
-        and now - int(ad.get("enteredcurrentstatus", now)) <= reading.patience
+        and now - whole(ad, "enteredcurrentstatus", now) <= reading.patience
     )
 
 
 def request_of(ad: Ad, reading: Reading) -> int:
     """Seconds the job may run, with what a start costs on top."""
     for attribute, seconds in TIME_LIMITS:
-        value = ad.get(attribute)
-        if isinstance(value, int | float) and value > 0:
-            return int(value * seconds) + reading.overhead
+        value = whole(ad, attribute, 0)
+        if value > 0:
+            return min(value * seconds, MAX_SPAN - reading.overhead) + reading.overhead
     return reading.default_request + reading.overhead
 
 
 def hosts_wanted(ad: Ad) -> int:
     """Slots a job takes: one, or the machine count of a parallel job."""
-    return max(1, int(ad.get("maxhosts", 1))) if ad.get("jobuniverse") == PARALLEL else 1
+    return (
+        min(max(1, whole(ad, "maxhosts", 1)), MAX_HOSTS) if ad.get("jobuniverse") == PARALLEL else 1
+    )
 
 
 def need_of(ad: Ad, slots: Slots, *, static: bool) -> tuple[int, ...]:
@@ -90,14 +110,14 @@ def need_of(ad: Ad, slots: Slots, *, static: bool) -> tuple[int, ...]:
     amounts = []
     for name in slots.cluster.resources:
         if name == "procs":
-            each = max(1, int(ad.get("requestcpus", 1)))
+            each = max(1, whole(ad, "requestcpus", 1))
             if static:
                 each = max(host.capacity[0] for host in slots.cluster.hosts)
         elif name == "memory":
-            each = -(-int(ad.get("requestmemory", 0)) // QUANTUM) * QUANTUM * 1024
+            each = -(-max(0, whole(ad, "requestmemory", 0)) // QUANTUM) * QUANTUM * 1024
         else:
-            each = int(ad.get(f"request{name}", 0))
-        amounts.append(each * wanted)
+            each = max(0, whole(ad, f"request{name}", 0))
+        amounts.append(min(each * wanted, LARGEST))
     return tuple(amounts)
 
 
@@ -106,7 +126,7 @@ def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> Waiting:
     static = takes_whole_slots(ad, slots)
     return Waiting(
         id=job_id(ad),
-        submit=int(ad.get("qdate", 0)),
+        submit=whole(ad, "qdate", 0),
         need=need_of(ad, slots, static=static),
         request=request_of(ad, reading),
         user=str(ad.get("owner", "")),
@@ -118,7 +138,7 @@ def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> Waiting:
 def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> Running | None:
     """A job that holds slots, or is about to; None if these are not the cluster's any more."""
     told = ad.get("remotehosts") or ad.get("remotehost") or ad.get(PLACE.lower()) or ""
-    start = int(ad.get("jobcurrentstartdate", now))
+    start = whole(ad, "jobcurrentstartdate", now)
     if ad.get("jobstatus") == IDLE:
         told, start = ad.get(PLACE.lower(), ""), now
     names = [parent(name) for name in str(told).split(",") if name]
@@ -133,7 +153,7 @@ def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> Running | No
     held = tuple((name, capacity[name] if name in slots.static else tuple(share)) for name in here)
     return Running(
         id=job_id(ad),
-        submit=int(ad.get("qdate", 0)),
+        submit=whole(ad, "qdate", 0),
         # What lies on slots outside the cluster does not count against it.
         need=tuple(amount * len(here) for amount in share),
         request=request_of(ad, reading),

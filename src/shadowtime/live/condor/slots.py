@@ -21,6 +21,8 @@ SLOT_ATTRIBUTES = (
 """What is read of every slot; the amounts of further resources are added by name."""
 
 NOT_RESOURCES = {"cpus", "memory", "disk", "swap"}
+LARGEST = 1 << 40
+"""Beyond every amount that a slot has."""
 USABLE = {"unclaimed", "claimed", "matched", "preempting"}
 """States of slots that belong to the pool now; Owner, Drained, Backfill ... do not."""
 
@@ -132,5 +134,5 @@ def _amount(ad: Ad, *names: str) -> int:
     for name in names:
         value = ad.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return int(value)
+            return int(value) if 0 <= value <= LARGEST else 0  # NaN is neither
     return 0

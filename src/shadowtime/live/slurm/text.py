@@ -108,8 +108,13 @@ class NodeRow(NamedTuple):
 
 
 def parse_queue(text: str) -> list[QueueRow]:
-    """The jobs in squeue's output; a line of another form is an error, never a job."""
-    return [_queue_row(line) for line in text.splitlines() if line]
+    """The jobs in squeue's output, each once; a line of another form is an error, never a job.
+
+    Of a job that is told of twice, as one that changes while squeue is answered, the last line
+    counts: it is the later one.
+    """
+    rows = {row.id: row for row in map(_queue_row, filter(None, text.splitlines()))}
+    return list(rows.values())
 
 
 @lru_cache(maxsize=1 << 16)
