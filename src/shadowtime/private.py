@@ -13,11 +13,11 @@ import os
 import secrets
 import stat
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 OWNER_ONLY = 0o600
 
@@ -29,7 +29,6 @@ def open_plain(path: Path, flags: int, mode: int = OWNER_ONLY) -> int:
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> open_plain(Path("/dev/null"), os.O_RDONLY)
     Traceback (most recent call last):
     ...
@@ -59,7 +58,6 @@ def replace_whole(
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file, last = Path(folder) / "state", Path(folder) / "last"
     ...     replace_whole(file, b"1", keep=last)
@@ -86,6 +84,67 @@ def replace_whole(
         raise
     if flush:
         flush_folder(path.parent)
+
+
+@contextlib.contextmanager
+def result_file(path: Path) -> Iterator[Path]:
+    """A new file to write a result to; it takes the place of ``path`` at the end of the block.
+
+    Rules
+    -----
+    The name beside is random and made with O_EXCL, so that nothing that lies there is written
+    through; a run that breaks off leaves the old file. Results are for others too: the mode is
+    that of the old file, else what the umask leaves. A link that the user (or root) made is
+    followed, somebody else's is refused. A terminal or a pipe is written as it is, and so is a
+    plain file in a folder where nothing can be made.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "out.csv"
+    ...     with result_file(file) as beside:
+    ...         _ = beside.write_text("1")
+    ...     file.read_text(), os.listdir(folder)
+    ('1', ['out.csv'])
+    """
+    if os.path.islink(path):
+        if os.lstat(path).st_uid not in (os.geteuid(), 0):
+            raise PermissionError(13, "a symbolic link that another user made", str(path))
+        if not _is_device(path):
+            path = Path(os.path.realpath(path))
+    there = os.path.exists(path)
+    if there and not os.access(path, os.W_OK):
+        raise PermissionError(13, "Permission denied", str(path))
+    plain = os.path.isfile(path) and not _is_device(path)
+    if there and not (plain and os.access(path.parent, os.W_OK | os.X_OK)):
+        yield path
+        return
+    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}{path.suffix[:20]}")
+    mode = stat.S_IMODE(os.stat(path).st_mode) if there else None
+    try:
+        os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+    except OSError as error:  # nobody knows the file by the name beside
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    try:
+        yield beside
+        if mode is not None:
+            os.chmod(beside, mode)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def _is_device(path: Path) -> bool:
+    """Also /dev/stdout, whatever it leads to."""
+    return os.path.abspath(path).startswith(("/dev/", "/proc/"))
+
+
+def write_result(path: Path, raw: bytes | str) -> None:
+    """Write a result in one go (text as UTF-8). See :func:`result_file`."""
+    with result_file(path) as beside:
+        beside.write_bytes(raw.encode() if isinstance(raw, str) else raw)
 
 
 def _keep(path: Path, keep: Path) -> None:
@@ -118,7 +177,6 @@ def append_whole(path: Path, raw: bytes) -> None:
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "lines"
     ...     _ = file.write_bytes(b"half")
@@ -149,7 +207,6 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with locked(Path(folder) / "lock"):
     ...         oct((Path(folder) / "lock").stat().st_mode & 0o777)

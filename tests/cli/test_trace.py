@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import threading
 from collections.abc import Iterator
@@ -200,20 +201,28 @@ def test_fetch_checks_what_it_gets(archive: str, capsys: pytest.CaptureFixture[s
     """First nothing is known, then the first download counts, then a change is refused."""
     command = ["trace", "fetch", "l_new/NEW-2030-1.swf.gz", "--into", "logs", "--base-url", archive]
     assert run(command) == 0
-    assert "fetched; nothing is known of it yet" in capsys.readouterr().out
+    assert "fetched; unverified: its content is not known here" in capsys.readouterr().out
     assert run([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["downloaded"] is False and found["verified"] == "first download"
+    assert found["downloaded"] is False and found["checked_against"] == "first download"
+    assert found["verified"] is False, "the same as before is not known to be right"
     got = Path("logs/NEW-2030-1.swf.gz")
     got.write_bytes(gzip.compress(b"1 0 -1 61 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n", mtime=0))
     assert run(command) == 2
     assert "not what it was" in capsys.readouterr().err
     assert run([*command, "--accept"]) == 0
+    assert "unverified" in (out := capsys.readouterr().out)
+    digest = hashlib.sha256(got.read_bytes()).hexdigest()
+    assert f"sha256 {digest}" in out
+    assert run([*command, "--sha256", digest.upper()]) == 0
+    assert "verified: it has the checksum that was given" in capsys.readouterr().out
+    assert run([*command, "--sha256", "0" * 64, "--accept"]) == 2
+    assert f"its checksum is {digest}" in capsys.readouterr().err
 
 
 def test_the_logs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """By name, with those whose content is known marked."""
     assert run(["trace", "fetch", "--list"]) == 0
-    assert "KTH-SP2-1996-2.1-cln  (content known)" in capsys.readouterr().out
+    assert "KTH-SP2-1996-2.1-cln  (can be verified)" in capsys.readouterr().out
     assert run(["trace", "fetch", "--list", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["logs"]) > 20

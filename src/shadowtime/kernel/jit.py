@@ -24,6 +24,8 @@ import numba
 from numba.core import config as numba_config
 from numba.core import event as numba_event
 
+from shadowtime.errors import UsageError
+
 PACKAGE = Path(__file__).resolve().parent.parent
 IMPORT = re.compile(
     rb"^\s*(?:from|import) (shadowtime[\w.]*)(?: import ([^#\n(]+|\([^)]*\)))?", re.MULTILINE
@@ -69,6 +71,24 @@ def source_digest(path: Path, root: Path = PACKAGE) -> str:
     return digest.hexdigest()[:16]
 
 
+def refuse_foreign(folder: Path) -> None:
+    """Make the folder for compiled code, or refuse one that others can write to.
+
+    What lies there is loaded and run: whoever can write to it runs code as its user. A folder that
+    cannot be made is Numba's affair: it does without a cache.
+    """
+    try:
+        os.makedirs(folder, mode=0o755, exist_ok=True)
+        about = os.stat(folder)
+    except OSError:
+        return
+    if about.st_uid not in (os.geteuid(), 0) or about.st_mode & 0o002:
+        raise UsageError(
+            f"{folder} belongs to another user or can be written by all: compiled code that lies "
+            "there would be run. Name a folder of your own in SHADOWTIME_CACHE"
+        )
+
+
 @cache
 def cache_folder(path: Path) -> Path:
     """Where the compiled entries of a source file are kept."""
@@ -78,6 +98,7 @@ def cache_folder(path: Path) -> Path:
         base = os.path.join(home, "shadowtime")
     checked = "-checked" if numba_config.BOUNDSCHECK else ""
     build = f"py{platform.python_version()}-numba{numba.__version__}{checked}"
+    refuse_foreign(Path(base) / "kernels")
     return Path(base) / "kernels" / f"{path.stem}-{source_digest(path)}-{build}"
 
 

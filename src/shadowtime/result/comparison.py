@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.private import write_result
 from shadowtime.result.pages import Step, quiet, write_results
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def write_comparison(
         inner = as_object(result, comparison.window, replicas=comparison.as_dict()["replicas"])
         write_folder(inner, result, str(Path(folder) / file_name(setting.load)))
     whole = {**content, "command": results[0].command}
-    (Path(folder) / "result.json").write_text(to_json(whole) + "\n", "utf-8")
+    write_result(Path(folder) / "result.json", to_json(whole) + "\n")
 
 
 def write_pages(

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import shadowtime
 from shadowtime.errors import UsageError
 from shadowtime.printable import printable
+from shadowtime.private import write_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,9 +120,9 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
         entries.append({**entry, "copies": copies} if copies else entry)
     write_jobs(result.workload, root / "inputs")
     machine = to_json(whole_cluster(result.cluster))
-    (root / "inputs" / CLUSTER).write_text(machine + "\n", "utf-8")
+    write_result(root / "inputs" / CLUSTER, machine + "\n")
     whole = {**content, "policies": entries, "command": result.command, "report": _said(result)}
-    (root / "result.json").write_text(to_json(whole) + "\n", "utf-8")
+    write_result(root / "result.json", to_json(whole) + "\n")
     return root
 
 

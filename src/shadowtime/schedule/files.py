@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError
+from shadowtime.private import result_file
 from shadowtime.schedule import parquet
 from shadowtime.schedule.csv_read import parse_attempts, parse_schedule
 from shadowtime.schedule.csv_write import attempts_lines, schedule_lines
@@ -41,9 +42,11 @@ def write(schedule: Schedule, path: Path | str, *, more: Mapping[str, Any] | Non
     with_attempts = len(schedule.attempts) > 0 or beside.exists()
     try:
         if _is_parquet(target):
-            parquet.write_schedule(schedule, target, more=more)
+            with result_file(target) as new:
+                parquet.write_schedule(schedule, new, more=more)
             if with_attempts:
-                parquet.write_attempts(schedule.attempts, beside)
+                with result_file(beside) as new:
+                    parquet.write_attempts(schedule.attempts, new)
             return
         _write_text(target, schedule_lines(schedule))
         if with_attempts:
@@ -80,7 +83,7 @@ def _is_parquet(path: Path) -> bool:
 
 def _write_text(path: Path, pieces: Iterable[str]) -> None:
     # Line ends are the same on every system: same inputs, same bytes.
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with result_file(path) as new, new.open("w", encoding="utf-8", newline="") as file:
         file.writelines(pieces)
 
 

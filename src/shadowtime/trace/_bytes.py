@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 
 from shadowtime.errors import InputError, UsageError
+from shadowtime.private import write_result
 
 _GZIP = b"\x1f\x8b"
 _OTHERS = {
@@ -70,7 +71,7 @@ def save(data: bytes, path: str | os.PathLike[str]) -> None:
     if name.endswith(".gz"):
         data = gzip.compress(data, 6, mtime=0)
     try:
-        Path(name).write_bytes(data)
+        write_result(Path(name), data)
     except OSError as error:
         raise UsageError(f"{name} cannot be written ({error.strerror or error})") from None
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
+from shadowtime.private import write_result
 from shadowtime.trace._bytes import load
 from shadowtime.trace.catalogue import ARCHIVE, JOBS, find
 from shadowtime.trace.swf import parse_swf
@@ -44,7 +45,15 @@ class Fetched:
     downloaded: bool
     """False if it was there already and is still what it was."""
     verified: str
-    """Against what it was checked: catalogue, first download, nothing yet, accepted as it is."""
+    """Against what it was checked: given checksum, catalogue, first download, nothing yet, accepted
+    as it is."""
+    sha256: str = ""
+    """The checksum of the file as it lies there."""
+
+    @property
+    def genuine(self) -> bool:
+        """Its content is known to be the archive's: not merely the same as the first time."""
+        return self.verified in ("given checksum", "catalogue")
 
 
 def jobs_digest(raw: RawTrace) -> str:
@@ -59,6 +68,7 @@ def fetch(
     base_url: str = ARCHIVE,
     opener: Opener | None = None,
     accept: bool = False,
+    sha256: str | None = None,
     progress: Progress | None = None,
 ) -> Fetched:
     """Get a log of the archive into a folder, or check the one that is there.
@@ -67,7 +77,8 @@ def fetch(
     -----
     ``name`` is a log's name or the beginning of it (the cleaned version is taken where there is
     one), or folder/file.swf.gz. A file already there is checked, not fetched again. Content that
-    differs from the catalogue's or from the first download's is refused unless ``accept``.
+    differs from the catalogue's or from the first download's is refused unless ``accept``; a file
+    that has not the checksum ``sha256``, where one is given, is refused in any case.
     ``opener`` takes the address and returns a response (``read``, ``headers``, close);
     ``progress`` is told the bytes so far and in all (None if unknown).
     """
@@ -78,7 +89,7 @@ def fetch(
     folder = Path(into)
     path = folder / place.rpartition("/")[2]
     if path.exists():
-        return Fetched(path, url, False, _checked(path, path.name, folder, accept))
+        return Fetched(path, url, False, *_checked(path, path.name, folder, accept, sha256))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle, part = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=folder)
@@ -87,13 +98,13 @@ def fetch(
         raise UsageError(f"{folder} cannot be written ({error.strerror or error})") from None
     try:
         _download(url, Path(part), opener or _open, progress)
-        verified = _checked(Path(part), path.name, folder, accept)
+        verified = _checked(Path(part), path.name, folder, accept, sha256)
         os.replace(part, path)
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror or error})") from None
     finally:
         Path(part).unlink(missing_ok=True)
-    return Fetched(path, url, True, verified)
+    return Fetched(path, url, True, *verified)
 
 
 def _open(url: str) -> Any:
@@ -126,15 +137,26 @@ def _download(url: str, part: Path, opener: Opener, progress: Progress | None) -
         raise InputError(what, path=url, hint="Try again.")
 
 
-def _checked(part: Path, name: str, folder: Path, accept: bool) -> str:
-    """Is it a log, and the one it should be? Says against what it was checked; records the sum."""
+def _checked(
+    part: Path, name: str, folder: Path, accept: bool, sha256: str | None
+) -> tuple[str, str]:
+    """Is it a log, and the one it should be? Against what it was checked, and its checksum.
+
+    The checksum is recorded.
+    """
+    digest = hashlib.sha256(part.read_bytes()).hexdigest()
+    if sha256 is not None and sha256.strip().lower() != digest:
+        raise InputError(
+            f"its checksum is {digest}, not the one that was given",
+            path=str(folder / name),
+            hint="Check the checksum and the name, or fetch it again.",
+        )
     try:
         raw = parse_swf(load(part), name=name, bad_lines="drop")
     except InputError as error:
         told = str(error).removeprefix(f"{part}: ")
         raise InputError(f"this is not a log: {told}", path=str(folder / name)) from None
     sums = _recorded(folder)
-    digest = hashlib.sha256(part.read_bytes()).hexdigest()
     stem = name.removesuffix(".gz").removesuffix(".swf")
     verified = "nothing yet"
     if stem in JOBS:
@@ -145,13 +167,13 @@ def _checked(part: Path, name: str, folder: Path, accept: bool) -> str:
         what = f"it is not what it was when it was first fetched (see {SUMS})"
     if verified != "nothing yet" and not same:
         if not accept:
-            hint = "Fetch it again, or take it as it is with accept."
+            hint = "Fetch it again, or take it as it is with --accept."
             raise InputError(what, path=str(folder / name), hint=hint)
         verified = "accepted as it is"
     if sums.get(name) != digest:
         lines = [f"{known}  {file}" for file, known in sorted({**sums, name: digest}.items())]
-        (folder / SUMS).write_text("\n".join(lines) + "\n", "utf-8")
-    return verified
+        write_result(folder / SUMS, "\n".join(lines) + "\n")
+    return ("given checksum" if sha256 is not None else verified), digest
 
 
 def _recorded(folder: Path) -> dict[str, str]:

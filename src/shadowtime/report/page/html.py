@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.private import write_result
 from shadowtime.report.numbers import number
 from shadowtime.report.page.classes_table import class_table
 from shadowtime.report.page.data import job_columns, policy_columns, summary
@@ -58,7 +59,7 @@ def write_html(report: ReportInput, path: str | Path) -> Path:
     content allows none, nor any script but its own.
     """
     path = Path(path)
-    path.write_text(render(report), encoding="utf-8")
+    write_result(path, render(report))
     return path
 
 
