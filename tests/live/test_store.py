@@ -17,6 +17,7 @@ import pytest
 from conftest import ROOT
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime import private
+from shadowtime.cli import run
 from shadowtime.engine.once import Memory, Note
 from shadowtime.errors import UsageError
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier, read_beat
@@ -244,3 +245,23 @@ def test_a_state_with_wrong_types_is_damaged(tmp_path: Path) -> None:
         said: list[str] = []
         assert StateFile(store.path, tell=said.append).load() == Kept(), change
         assert len(said) == 2, change
+
+
+def test_control_characters_are_printed_as_escapes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A job, a user or a node with an escape sequence in its name writes nothing to a terminal."""
+    fake = FakeSlurm(queue_line("7\x1b[2J"), NODES)
+    monkeypatch.setattr(drive, "commands", lambda where: fake)
+    monkeypatch.setattr(drive, "refuse_strangers", lambda run: None)
+    words = ["live", "slurm", "--policy", "fcfs", "--state", str(tmp_path / "s.json")]
+    stop: list[str] = []
+
+    def tell(line: str) -> None:
+        stop.append(line)
+        signal.raise_signal(signal.SIGTERM)
+
+    fake.on_tell = tell
+    assert run([*words, "--apply"]) == 0
+    said = capsys.readouterr().out
+    assert stop and "\x1b" not in said and r"start 7\x1b[2J on n1:4" in said

@@ -113,9 +113,10 @@ def run_loop(
     from shadowtime.live.record import Recorder
     from shadowtime.live.store import InMemory, StateFile
     from shadowtime.policy import parse_policy
+    from shadowtime.printable import printable
 
     def tell(line: str) -> None:
-        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}", flush=True)
+        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {printable(line)}", flush=True)
 
     chosen = parse_policy(policy)
     port = CondorPort(

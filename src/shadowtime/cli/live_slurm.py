@@ -90,6 +90,7 @@ def run_loop(
     from shadowtime.live.slurm import drive
     from shadowtime.live.store import InMemory, StateFile
     from shadowtime.policy import parse_policy
+    from shadowtime.printable import printable
 
     if policy is None:
         raise click.UsageError("name a policy: --policy easy", ctx=click.get_current_context())
@@ -98,7 +99,7 @@ def run_loop(
     port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
 
     def tell(line: str) -> None:
-        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}", flush=True)
+        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {printable(line)}", flush=True)
 
     stopped: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
