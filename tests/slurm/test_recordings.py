@@ -23,7 +23,7 @@ needs_recordings = pytest.mark.skipif(not RUNS, reason=f"no recordings in {FOLDE
 
 
 @needs_recordings
-@pytest.mark.parametrize("name", [one for one in RUNS if one not in ("I", "I2", "L2", "P3")])
+@pytest.mark.parametrize("name", RUNS)
 def test_every_pass_is_made_alike(name: str) -> None:
     """All starts on the same nodes, none too many, nearly all plans, all victims."""
     found = check_recording(FOLDER / name, every=DEEP.get(name, 1))

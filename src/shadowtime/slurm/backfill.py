@@ -54,6 +54,8 @@ class _Pass:
         self.gone: set[int] = set()
         """Jobs that started or preempt in this pass."""
         self.over = False
+        self.array = self.array_plans = 0
+        """The array planned last, and how many of its plans were made in a row."""
 
     def run(self) -> Outcome:
         """Look at every record in order."""
@@ -89,7 +91,6 @@ class _Pass:
             return
         now_only = self.now_only(job, section)
         first_plan = self.planned.get(job.id, 0)
-        array_plans = 0
         while True:
             if job.is_array and job.throttle and job.started_tasks >= job.throttle:
                 return
@@ -113,8 +114,10 @@ class _Pass:
                 continue
             if what != "planned" or not job.is_array:
                 return
-            array_plans += 1
-            if array_plans >= min(self.parameters.bf_max_job_array_resv, len(job.tasks)):
+            if self.array != job.id:
+                self.array, self.array_plans = job.id, 0
+            self.array_plans += 1
+            if self.array_plans >= min(self.parameters.bf_max_job_array_resv, len(job.tasks)):
                 return
 
     def now_only(self, job: Job, section: Section) -> bool:
@@ -244,7 +247,7 @@ class _Pass:
     def start(self, job: Job, section: Section, nodes: int, limit: int, preempts: bool) -> str:
         """Try to start now: "started", "limit", or "busy" (then the plan is kept)."""
         state = self.state
-        found, victims = select_now(state, job, section, nodes)
+        found, victims = select_now(state, job, section, nodes, excluded=True)
         if found is not None:
             tally = tally_of(state, job, section, found)
             if state.accounts.after(job, tally, state.running, section):

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.distribute import cores_for, deal
+from shadowtime.slurm.distribute import cores_for, deal, gpus_for, gpus_on_nodes
 from shadowtime.slurm.fill import Table, fill
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.offers import (
     cpus_offered,
     gpu_sockets,
     near_gpus,
-    socket_masks,
     tasks_here,
     usable,
 )
-from shadowtime.slurm.usage import Share, lowest
+from shadowtime.slurm.usage import Share
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
@@ -116,7 +115,10 @@ class Chooser:
                 weights[at] = (weights[at] | 255) - close
                 gpus[at] = have
                 beside = gpu_sockets(node, ask, cores, devices.gpus[at])
-                near[at] = 0 if beside is None else beside.bit_count() * node.threads
+                if beside is not None:
+                    near[at] = beside[0].bit_count() * node.threads
+                    if ask.cpus_per_gpu and ask.gpus_per == "job":
+                        near[at] = min(near[at], ask.cpus_per_gpu * beside[1])
             if offered:
                 cpus[at] = offered
                 left |= 1 << at
@@ -175,43 +177,29 @@ class Chooser:
     def hold(self, usage: Usage, ask: Ask, choice: Choice) -> Holding:
         """What a job takes when it starts on these nodes: whole cores, memory, GPUs."""
         shares = []
-        wanted = ask.job_gpus
         places = list(bits(choice.nodes))
         nodes = [self.machine.nodes[at] for at in places]
+        free_gpus = [usage.gpus[at].bit_count() for at in places]
         if ask.exclusive:
             given = [node.cpus for node in nodes]
         else:
-            offered = [choice.cpus[at] for at in places]
-            given = deal(ask, offered, [node.threads for node in nodes])
-        for at, node, cpus in zip(places, nodes, given, strict=True):
+            given = deal(
+                ask, [choice.cpus[at] for at in places], [node.threads for node in nodes], free_gpus
+            )
+        counts = gpus_on_nodes(ask, free_gpus)
+        for at, node, cpus, count in zip(places, nodes, given, counts, strict=True):
             free = usage.cores[at]
-            gpus = 0
-            if ask.gpus:
-                count = ask.gpus
-                if ask.gpus_per != "node":
-                    count = min(wanted, usage.gpus[at].bit_count())
-                wanted -= count
-                gpus, free = self._devices(usage, ask, at, count, cpus)
+            if ask.gpus and node.near:
+                beside = gpu_sockets(node, ask, free, usage.gpus[at])
+                if beside is not None and beside[0].bit_count() * node.threads >= cpus:
+                    free = beside[0]
             cores = usage.cores[at] if ask.exclusive else cores_for(node, ask, free, cpus)
+            gpus = gpus_for(node, ask, usage.gpus[at], cores, count) if ask.gpus else 0
+            if ask.exclusive:
+                gpus = (1 << node.gpus) - 1
             memory = 0
             if ask.memory is not None:
                 held = cores.bit_count() * node.threads
                 memory = ask.memory * held if ask.memory_per_cpu else ask.memory or node.memory
             shares.append(Share(at, cores, memory, gpus))
         return tuple(shares)
-
-    def _devices(self, usage: Usage, ask: Ask, at: int, count: int, cpus: int) -> tuple[int, int]:
-        """GPUs of a node, near ones first, and the cores to take from."""
-        node = self.machine.nodes[at]
-        free, devices = usage.cores[at], usage.gpus[at]
-        beside = gpu_sockets(node, ask, free, devices)
-        if not node.near or not beside:
-            return lowest(devices, count), free
-        close = 0
-        for near, cores in zip(node.near, socket_masks(node), strict=True):
-            if cores & beside:
-                close |= near
-        gpus = lowest(devices & close, count)
-        gpus |= lowest(devices & ~gpus, count - gpus.bit_count())
-        enough = beside.bit_count() * node.threads >= cpus
-        return gpus, beside if enough else free

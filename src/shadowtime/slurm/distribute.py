@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.offers import socket_masks
+from shadowtime.slurm.usage import lowest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,11 +14,17 @@ if TYPE_CHECKING:
     from shadowtime.slurm.machine import Hardware
 
 
-def deal(ask: Ask, offered: Sequence[int], threads: Sequence[int], least: int = 0) -> list[int]:
+def deal(
+    ask: Ask,
+    offered: Sequence[int],
+    threads: Sequence[int],
+    gpus: Sequence[int] = (),
+) -> list[int]:
     """Cpus per node: one task each, then core by core in turn while whole tasks fit.
 
     Where tasks are left and no node has room for a whole one, nodes with any cpu left take a task
-    and what they have. ``least`` is the number of cpus that GPUs bring along.
+    and what they have. ``gpus`` are the free GPUs per node: they bound the tasks there where GPUs
+    are asked per task, and bring cpus along where --cpus-per-gpu is given.
 
     Examples
     --------
@@ -29,7 +36,9 @@ def deal(ask: Ask, offered: Sequence[int], threads: Sequence[int], least: int = 
     """
     hosts = len(offered)
     each = max(1, ask.cpus_per_task)
-    cpus = max(hosts * max(1, ask.tasks_per_node), ask.min_cpus, hosts * ask.least_cpus, least)
+    cpus = max(hosts * max(1, ask.tasks_per_node), ask.min_cpus, hosts * ask.least_cpus)
+    if ask.cpus_per_gpu:
+        cpus = max(cpus, ask.cpus_per_gpu * (ask.job_gpus or ask.gpus * hosts))
     if each > 1:
         tasks = ask.tasks_per_node * hosts if ask.tasks_per_node else cpus // each
     else:
@@ -46,6 +55,8 @@ def deal(ask: Ask, offered: Sequence[int], threads: Sequence[int], least: int = 
         given[at] = min(given[at] + each, offered[at])
 
     def full(at: int) -> bool:
+        if ask.gpus_per == "task" and gpus and count[at] >= gpus[at] // ask.gpus:
+            return True
         return bool(ask.tasks_per_node) and count[at] >= ask.tasks_per_node
 
     for at in range(hosts):
@@ -103,3 +114,50 @@ def cores_for(node: Hardware, ask: Ask, free: int, cpus: int) -> int:
                 cpus -= min(cpus, node.threads)
                 moved = True
     return taken
+
+
+def gpus_for(node: Hardware, ask: Ask, free: int, cores: int, count: int) -> int:
+    """Which GPUs a job takes beside its cores: near ones first.
+
+    Asked per node or task they come from socket to socket in turn, asked per job in order.
+    """
+    if not node.near:
+        return lowest(free, count)
+    used = [
+        near & free
+        for near, mask in zip(node.near, socket_masks(node), strict=True)
+        if mask & cores and near & free
+    ]
+    taken = 0
+    if ask.gpus_per == "job":
+        taken = lowest(sum(used), count)
+    else:
+        while count > taken.bit_count() and any(used):
+            for at, near in enumerate(used):
+                if near and count > taken.bit_count():
+                    low = near & -near
+                    taken |= low
+                    used[at] = near ^ low
+    return taken | lowest(free & ~taken, count - taken.bit_count())
+
+
+def gpus_on_nodes(ask: Ask, free: Sequence[int]) -> list[int]:
+    """GPUs per node: as asked per node, else from the first node on, one left for each other.
+
+    Examples
+    --------
+    >>> from shadowtime.slurm.ask import Ask
+    >>> ask = Ask(tasks=2, cpus_per_task=1, min_nodes=1, max_nodes=2, wanted_nodes=1,
+    ...           min_cpus=2, least_cpus=1, gpus=4, gpus_per="job")
+    >>> gpus_on_nodes(ask, [4, 1])
+    [3, 1]
+    """
+    if ask.gpus_per == "node":
+        return [ask.gpus] * len(free)
+    left = ask.job_gpus
+    found = []
+    for at, count in enumerate(free):
+        others = len(free) - at - 1
+        found.append(max(0, min(count, left - others)))
+        left -= found[-1]
+    return found

@@ -45,8 +45,14 @@ class Table:
             if first:
                 cpus = min(cpus, self.near[at])
             if not ask.exclusive:
-                if self.most is not None:
-                    cpus = min(cpus, max(self.most * ask.cpus_per_task, self._gpu_cpus(at)))
+                most = self.most
+                if ask.gpus_per == "task":
+                    here = self.gpus[at] // ask.gpus
+                    most = here if most is None else min(most, here)
+                if most is not None:
+                    cpus = min(cpus, max(most * ask.cpus_per_task, self._gpu_cpus(at)))
+                elif ask.cpus_per_gpu:
+                    cpus = min(cpus, ask.cpus_per_gpu * self.gpus[at])
                 if cpus < ask.least_cpus:
                     return 0
         if ask.cpus_per_task > 1 and cpus < ask.cpus_per_task:

@@ -101,16 +101,17 @@ def near_gpus(node: Hardware, free_cores: int, free_gpus: int) -> int:
     )
 
 
-def gpu_sockets(node: Hardware, ask: Ask, free_cores: int, free_gpus: int) -> int | None:
-    """Cores beside enough GPUs: sockets with both, most free cores first, until enough GPUs.
+def gpu_sockets(
+    node: Hardware, ask: Ask, free_cores: int, free_gpus: int
+) -> tuple[int, int] | None:
+    """Cores beside enough GPUs, and how many GPUs are there.
 
-    None where the sockets with free cores have too few GPUs.
+    Sockets with both, most free cores first, until there are enough GPUs. None where the sockets
+    with free cores have too few.
     """
     if not node.near:
-        return free_cores
-    need = ask.node_gpus
-    if ask.gpus_per == "job":
-        need = min(ask.gpus, free_gpus.bit_count())
+        return free_cores, free_gpus.bit_count()
+    need = min(ask.job_gpus, free_gpus.bit_count()) if ask.job_gpus else ask.node_gpus
     found = []
     for near, cores in zip(node.near, socket_masks(node), strict=True):
         if near & free_gpus and cores & free_cores:
@@ -124,4 +125,4 @@ def gpu_sockets(node: Hardware, ask: Ask, free_cores: int, free_gpus: int) -> in
         have += gpus.bit_count()
     if have < ask.node_gpus:
         return None
-    return chosen
+    return chosen, have

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.slurm.distribute import deal
 from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.preempt import candidates_for, run_now
+from shadowtime.slurm.usage import Usage
 
 if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
@@ -39,17 +40,20 @@ def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
 
 
 def select_now(
-    state: State, job: Job, section: Section, allowed: int
+    state: State, job: Job, section: Section, allowed: int, *, excluded: bool = False
 ) -> tuple[Choice | None, list[Job]]:
     """The choice for now on ``allowed`` nodes, and the jobs that must go for it.
 
     Weights of the nodes the job may use are set anew; a GPU job that does not fit leaves the
-    weights of a test on empty nodes behind (16.5).
+    weights of a test on empty nodes behind (16.5). ``excluded``: the other nodes count as
+    excluded by the job, so that their weights stay.
     """
     ask = job.ask
-    may_use = section.nodes & ask.suits & allowed
+    may_use = section.nodes & ask.suits
+    if excluded:
+        may_use &= allowed
     state.reset_weights(may_use)
-    nodes = may_use & state.up & ~state.completing
+    nodes = may_use & allowed & state.up & ~state.completing
     chooser = state.chooser
     if ask.required & ~nodes:
         found: Choice | None = None
@@ -59,10 +63,20 @@ def select_now(
     else:
         found, victims = chooser.test(state.usage, ask, nodes, state.weights), []
     if found is None and ask.gpus:
-        from shadowtime.slurm.usage import Usage
-
         chooser.ever(Usage(state.machine), ask, may_use, state.weights)
     return found, victims
+
+
+def leave_weights(state: State, job: Job) -> None:
+    """What the test at a submission does to weights: as if the machine were empty (16.5)."""
+    for name in job.partitions:
+        section = state.machine.sections.get(name)
+        if section is None:
+            continue
+        may_use = section.nodes & job.ask.suits
+        state.reset_weights(may_use)
+        if job.ask.gpus:
+            state.chooser.ever(Usage(state.machine), job.ask, may_use, state.weights)
 
 
 def begin(state: State, job: Job, section: Section, choice: Choice, now: int) -> Job:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
@@ -12,15 +13,21 @@ from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.recording.folder import read_recording
 from shadowtime.slurm.recording.log import Event, job_number, stamp
 from shadowtime.slurm.recording.replayer import COMPLETING, Replayer
+from shadowtime.slurm.starting import leave_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.outcome import Outcome
     from shadowtime.slurm.recording.folder import Recording
     from shadowtime.slurm.state import State
 
+SECOND = 1.002
+"""Seconds between two turns of slurmctld's loop."""
+UNCERTAIN = 0.03
+"""Seconds to which it is known when a pass ran that logged nothing."""
 TOGETHER = 0.03
 """Seconds within which starts of the main pass count as one pass."""
 
@@ -72,6 +79,55 @@ class Checker:
         shift = recording.shift
         self.events = [replace(event, time=event.time + shift) for event in recording.log.events]
         self.number = 0
+        self.last_tick = -1e9
+        self.ticks = self._ticks() if any(node.gpus for node in self.machine.nodes) else []
+
+    @property
+    def machine(self) -> Machine:
+        """The nodes."""
+        return self.replayer.state.machine
+
+    def _ticks(self) -> list[float]:
+        """When main passes ran that logged nothing: once a second, in step with those that did.
+
+        They matter where GPUs are, for each leaves scheduling weights behind.
+        """
+        marks = [one.time for one in self.events if one.kind == "main"]
+        if not marks:
+            return []
+        first, last = self.events[0].time, self.events[-1].time
+        ticks = [marks[0] - SECOND * k for k in range(int((marks[0] - first) / SECOND), 0, -1)]
+        for one, other in pairwise(marks):
+            count = max(1, round((other - one) / SECOND))
+            ticks += [one + (other - one) * k / count for k in range(1, count)]
+        ticks += [marks[-1] + SECOND * k for k in range(1, int((last - marks[-1]) / SECOND) + 1)]
+        return ticks
+
+    def quiet_passes(self, until: float) -> None:
+        """Main passes that started nothing: what they leave in the weights."""
+        while self.ticks and self.ticks[0] < until:
+            time = self.ticks.pop(0)
+            self.last_tick = time
+            state = self.state_at(int(time))
+            if state.waiting:
+                main_pass(state, int(time))
+                self.replayer.state.weights = state.weights
+
+    def other_order(self, now: int) -> list[int] | None:
+        """Weights if the last submission and the last quiet pass came the other way round.
+
+        None where their order is plain: the log tells submissions to the millisecond, but when a
+        pass that started nothing ran is only known to some hundredths of a second.
+        """
+        submitted = self.replayer.last_submit
+        if submitted is None or abs(submitted[0] - self.last_tick) > UNCERTAIN:
+            return None
+        state = self.state_at(now)
+        if self.last_tick < submitted[0]:
+            main_pass(state, now)
+        else:
+            leave_weights(state, submitted[1])
+        return state.weights
 
     def run(self) -> Tallies:
         """All passes."""
@@ -79,6 +135,8 @@ class Checker:
         at = 0
         while at < len(events):
             event = events[at]
+            if self.ticks and event.kind in ("begin", "main", "submit", "done", "kill"):
+                self.quiet_passes(event.time)
             if event.kind == "begin":
                 end = at + 1
                 while end < len(events) and events[end].kind not in ("finish", "begin"):
@@ -110,7 +168,7 @@ class Checker:
     def unclear(self, time: float) -> bool:
         """True where a node may still be completing, or what a job holds is not known."""
         replayer = self.replayer
-        if time - replayer.last_end < COMPLETING or replayer.unknown:
+        if time - replayer.last_end < COMPLETING or replayer.unknown or replayer.leaving:
             self.tallies.left_out += 1
             return True
         return False
@@ -132,9 +190,20 @@ class Checker:
         if not plans and not starts and not state.waiting:
             return
         if self.unclear(time):
+            if starts and not self.replayer.unknown:
+                backfill_pass(state, now)
+                self._keep(state)
             return
         clock = _clock(events) if int(events[-1].time) > now else None
+        other = self.other_order(now)
         outcome = backfill_pass(state, now, clock=clock)
+        if other is not None:
+            again = self.state_at(now)
+            again.weights = other
+            if backfill_pass(again, now, clock=clock) != outcome:
+                self.tallies.left_out += 1
+                return
+        self._keep(state)
         self.tallies.passes += 1
         self._plans(time, plans, outcome)
         self.tallies.starts += len(starts)
@@ -146,12 +215,17 @@ class Checker:
     def main(self, events: list[Event]) -> None:
         """One main pass that started or preempted something."""
         time = events[0].time
+        now = int(time)
+        state = self.state_at(now)
         if self.unclear(time):
+            if not self.replayer.unknown:
+                main_pass(state, now)
+                self._keep(state)
             return
         starts = [one for one in events if one.kind == "main"]
         evicted = [one for one in events if one.kind == "preempted"]
-        now = int(time)
-        outcome = main_pass(self.state_at(now), now)
+        outcome = main_pass(state, now)
+        self._keep(state)
         wanted = {_record(one.fields[0]) for one in starts}
         if not wanted <= {one.job for one in outcome.starts}:
             # Whether a pass was the full one of sched_interval is not logged.
@@ -163,6 +237,14 @@ class Checker:
         self.tallies.main_starts_equal += equal
         self.tallies.extra_starts += extra
         self._victims(time, evicted, outcome)
+
+    def _keep(self, state: State) -> None:
+        """What a pass leaves behind: weights, and what its starts hold where nothing tells it."""
+        replayer = self.replayer
+        replayer.state.weights = state.weights
+        replayer.predicted = {
+            job.id: job.holding for job in state.running if job.id not in replayer.running
+        }
 
     def _mask(self, nodes: str) -> int:
         return self.replayer.state.machine.mask(expand(nodes))

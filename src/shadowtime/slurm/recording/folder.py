@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
-from shadowtime.errors import InputError
+from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurm.recording.log import Log, read_log, stamp
 from shadowtime.slurm.recording.options import Submitted, parse_options
 
@@ -106,12 +106,17 @@ def read_recording(path: Path) -> Recording:
     )
     recording = Recording(path, site, read_log(log_path))
     _read_runs(recording)
-    _read_submits(recording)
-    for name in ("jobs_scontrol.txt", "detail.txt", "gres_samples.txt"):
-        if (path / name).exists():
-            _read_details(recording, path / name)
-    _read_samples(recording)
-    recording.shift = _shift(recording)
+    try:
+        _read_submits(recording)
+        for name in ("jobs_scontrol.txt", "detail.txt", "gres_samples.txt"):
+            if (path / name).exists():
+                _read_details(recording, path / name)
+        _read_samples(recording)
+        recording.shift = _shift(recording)
+    except ShadowtimeError:
+        raise
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise InputError(f"{path}: a file of the recording is damaged: {error}") from error
     return recording
 
 

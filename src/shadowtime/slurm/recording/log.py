@@ -138,7 +138,7 @@ def job_number(label: str) -> tuple[int, int, int | None]:
     >>> [job_number(label) for label in ("12", "5_2(7)", "5_*", "5_[2-4]")]
     [(12, 0, None), (7, 5, 2), (5, 5, None), (5, 5, None)]
     """
-    match = re.fullmatch(r"(\d+)(?:_(\*|\d+|\[[^\]]*\]))?(?:\((\d+)\))?", label)
+    match = re.fullmatch(r"(\d{1,10})(?:[_+](\*|\d+|\[[^\]]*\]))?(?:\((\d+)\))?", label)
     if not match:
         raise InputError(f"{label!r} is not a job's number in Slurm's log")
     raw = int(match[3] or match[1])

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_text import parse_limit
+from shadowtime.errors import InputError
 from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.distribute import gpus_for, gpus_on_nodes
 from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.log import Event, job_number, stamp
 from shadowtime.slurm.recording.options import Submitted
+from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurm.state import State, Window
 from shadowtime.slurm.usage import Share, lowest
 from shadowtime.workload.request import Request
@@ -55,17 +58,25 @@ class Replayer:
     leaving: dict[int, Job] = field(default_factory=dict)
     """Preempted jobs whose nodes are completing."""
     last_tick: int = 0
+    predicted: dict[int, Holding] = field(default_factory=dict)
+    """What the jobs would hold that our own pass started."""
+    last_submit: tuple[float, Job] | None = None
+    has_priorities: bool = False
+    """The log tells priorities as they change."""
     changes: float = -1e9
     """When nodes or reservations changed last."""
 
     @staticmethod
     def of(recording: Recording) -> Replayer:
         """Before the first event."""
-        return Replayer(recording, state_of(recording.site))
+        told = any(event.kind == "priority" for event in recording.log.events)
+        return Replayer(recording, state_of(recording.site), has_priorities=told)
 
     def waiting(self, now: int) -> list[Job]:
         """Pending jobs that a pass at ``now`` may look at."""
         found = []
+        if self.recording.samples and not self.has_priorities:
+            self._sampled_priorities(now)
         for job in self.pending.values():
             if job.held or self.begin.get(job.id, 0) > now:
                 continue
@@ -73,6 +84,14 @@ class Replayer:
                 continue
             found.append(job)
         return found
+
+    def _sampled_priorities(self, now: int) -> None:
+        """The priorities that squeue showed last, where the log does not tell them."""
+        for job in self.pending.values():
+            for when, value in self.recording.samples.get(job.id, ()):
+                if when > now:
+                    break
+                job.priority = value
 
     def _independent(self, job: Job) -> bool:
         text = self.waits_for[job.id]
@@ -126,6 +145,8 @@ class Replayer:
         if job.priority:
             self.lowest = job.priority
         self.pending[number] = job
+        leave_weights(self.state, job)
+        self.last_submit = (event.time, job)
         said = self.recording.submitted.get(number)
         if said is not None:
             match = re.fullmatch(r"now\+(\d{1,9})(?:\w*)", said.begin)
@@ -227,7 +248,12 @@ class Replayer:
         job.nodes = self.state.machine.mask(expand(nodes))
         if by_backfill and job.least_time and job.least_time < job.limit:
             job.limit = job.least_time
-        section = self.state.machine.sections[partition]
+        section = self.state.machine.sections.get(partition)
+        if section is None:
+            raise InputError(
+                f"{self.recording.path}: the log's line {event.line} names partition {partition}, "
+                "which the site does not have"
+            )
         if section.max_time is not None:
             job.limit = min(job.limit, section.max_time)
         job.holding = self._holding(job, event)
@@ -264,9 +290,9 @@ class Replayer:
         if set(by_node) != set(machine.names(job.nodes)):
             by_node = {}
         shares = []
-        gpus_in_all = _gpus(row.get("AllocTRES", ""))
+        counts = gpus_on_nodes(ask, [usage.gpus[at].bit_count() for at in places])
         unsure = False
-        for at in places:
+        for at, count in zip(places, counts, strict=True):
             node = machine.nodes[at]
             piece = by_node.get(node.name)
             if ask.exclusive:
@@ -287,12 +313,7 @@ class Replayer:
                     for one in piece.gpus:
                         gpus |= 1 << one
                 else:
-                    count = ask.gpus if ask.gpus_per == "node" else gpus_in_all
-                    gpus = lowest(usage.gpus[at], count)
-                    if len(places) > 1 and ask.gpus_per != "node":
-                        unsure = True
-                    if node.near:
-                        unsure = True
+                    gpus = gpus_for(node, ask, usage.gpus[at], cores, count)
             if ask.exclusive and node.gpus:
                 gpus = (1 << node.gpus) - 1
             cpus = cores.bit_count() * node.threads
@@ -301,6 +322,9 @@ class Replayer:
                 memory = ask.memory * cpus if ask.memory_per_cpu else (ask.memory or node.memory)
             shares.append(Share(at, cores, memory, gpus))
         if unsure:
+            told = self.predicted.get(job.id, ())
+            if [share.node for share in told] == places:
+                return told
             self.unknown.add(job.id)
         return tuple(shares)
 
@@ -463,11 +487,6 @@ class Replayer:
         keys += [(link.account, "") for link in above if not link.user]
         for key in keys:
             used[key] = used.get(key, 0.0) + job.cpus * seconds
-
-
-def _gpus(tres: str) -> int:
-    match = re.search(r"gres/gpu=(\d+)", tres)
-    return int(match[1]) if match else 0
 
 
 def _decay(half_life: str) -> float:
