@@ -38,6 +38,23 @@ def test_the_verdict_is_shown(log: str, capsys: pytest.CaptureFixture[str]) -> N
     assert max(map(len, out.splitlines())) <= 100
 
 
+def test_partitions_have_rows_with_a_verdict_where_there_are_several(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every second job in a partition whose jobs were held back for a week: that one is marked."""
+    jobs = first_jobs(demo_workload(), 600)
+    late = jobs.job_id % 2 == 0
+    starts = simulate(jobs, Cluster.pool(256), parse_policy("easy")).start
+    held = jobs.replace(recorded_start=starts + late * 7 * 86_400, partition=1 + late)
+    write_swf(held, "two.swf")
+    assert run(["replay", "two.swf", "-p", "easy"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    marks = {line.split()[1]: line[-1] for line in lines if line.startswith("  partition ")}
+    assert marks == {"1": "✓", "2": "✗"}
+    assert run(["replay", log, "-p", "easy"]) == 0
+    assert "by partition" not in capsys.readouterr().out
+
+
 def test_json_has_the_recorded_run_first(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The contract's object with both runs, and the verdict with its findings."""
     assert run(["replay", log, "-p", "easy", "--json"]) == 0

@@ -47,7 +47,7 @@ def test_a_log_of_the_same_policy_is_met_exactly(recorded: Workload) -> None:
     found = replay(recorded, POOL, EASY)
     assert found.whole.difference == 0
     assert all(row.recorded_mean_s == row.simulated_mean_s for row in found.rows)
-    assert {row.kind for row in found.rows} == {"size", "runtime", "hour"}
+    assert {row.kind for row in found.rows} == {"size", "runtime", "hour", "user"}
     assert found.trust.grade == "good" and found.trust.reasons == ()
 
 

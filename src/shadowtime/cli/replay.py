@@ -11,6 +11,7 @@ from shadowtime.cli import options
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
     from shadowtime.report import ReportInput
     from shadowtime.study.agreement import WaitRow
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
 
 STYLE = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}
 MARK = {"good": ("✓", "green"), "fair": ("~", "yellow"), "poor": ("✗", "red")}
-HEADINGS = {"size": "by processors", "runtime": "by run time"}
+HEADINGS = {
+    "size": "by processors",
+    "runtime": "by run time",
+    "partition": "by partition",
+    "queue": "by queue",
+    "group": "by group",
+}
+"""Users are too many for a terminal: they are in the JSON object."""
 
 
 @click.command("replay")
@@ -160,16 +168,22 @@ def _classes(found: Replay) -> Table:
     table.columns[0].no_wrap = True
     table.add_row(*_cells(found.whole, "all jobs"))
     for kind, heading in HEADINGS.items():
-        table.add_row(Text(heading, "dim"))
-        for row in found.rows:
-            if row.kind == kind:
-                table.add_row(*_cells(row, f"  {row.label}"))
+        rows = [row for row in found.rows if row.kind == kind]
+        if rows:
+            table.add_row(Text(heading, "dim"))
+        for row in rows:
+            table.add_row(*_cells(row, f"  {row.label}"))
     return table
 
 
-def _cells(row: WaitRow, label: str) -> list[str]:
-    from shadowtime.report.numbers import number, percent, span
+def _cells(row: WaitRow, label: str) -> list[str | Text]:
+    from rich.text import Text
 
+    from shadowtime.report.numbers import number, percent, span
+    from shadowtime.study.trust import group_grade
+
+    mark, style = MARK[group_grade(row.difference)]
+    difference = Text(f"{percent(row.difference, signed=True)} ").append(mark, style)
     return [
         label,
         number(row.jobs),
@@ -177,7 +191,7 @@ def _cells(row: WaitRow, label: str) -> list[str]:
         span(row.simulated_mean_s),
         span(row.recorded_median_s),
         span(row.simulated_median_s),
-        percent(row.difference, signed=True),
+        difference,
     ]
 
 

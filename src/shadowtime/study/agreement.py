@@ -31,6 +31,7 @@ SHARE, LEAST = 0.02, 10
 """Groups with a smaller share of the jobs, or with fewer of them, are not judged."""
 QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
 NAMED = ("user", "group", "queue", "partition")
+"""Whoever a log names; groups of these kinds are compared where there are several of a kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +49,11 @@ class WaitRow:
 
     @property
     def difference(self) -> float:
-        """Simulated less recorded mean wait, over the recorded mean response time."""
-        response = self.recorded_mean_s + self.run_mean_s
+        """Simulated less recorded mean wait, over the smaller of the two mean response times.
+
+        So ten times too long and ten times too short weigh the same.
+        """
+        response = min(self.recorded_mean_s, self.simulated_mean_s) + self.run_mean_s
         return (self.simulated_mean_s - self.recorded_mean_s) / response if response else 0.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -137,7 +141,7 @@ def agreement(
     ``recorded`` and ``simulated`` are waits of the same jobs (of several simulated runs: their
     means), ``which`` the jobs that count. Long waits on the same jobs: Spearman's correlation.
     Waits as a whole: the ratio of the means, a tenth of the mean run time added to both. Groups:
-    the absolute difference of their mean waits over their mean response time, averaged over all
+    the absolute difference of their mean waits over the smaller response time, averaged over all
     groups that are large enough, weighted by their jobs, and the largest.
 
     Examples

@@ -11,7 +11,7 @@ from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, classify, measure
 from shadowtime.schedule import Schedule
-from shadowtime.study.agreement import WaitRow, wait_row, wait_rows
+from shadowtime.study.agreement import NAMED, WaitRow, judged_groups, wait_row, wait_rows
 from shadowtime.study.trust_measures import trust_of
 from shadowtime.types import UNKNOWN
 
@@ -81,7 +81,7 @@ def replay(
     ... )
     >>> found = replay(jobs, Cluster.pool(1), parse_policy("easy"))
     >>> found.simulated.start.tolist(), round(found.whole.difference, 2)
-    ([0, 900, 1800], -0.1)
+    ([0, 900, 1800], -0.11)
     """
     jobs = released(workload) if release == "eligible" else workload
     known = jobs.recorded_start != UNKNOWN
@@ -97,13 +97,9 @@ def replay(
         raise UsageError(f"no job with a recorded start is scored ({scored}): widen the window")
     name = str(getattr(policy, "name", type(policy).__name__))
     run = jobs.effective_run
-    rows = wait_rows(
-        {kind: classify(jobs, kind) for kind in KINDS},
-        recorded.wait,
-        simulated.wait,
-        run,
-        which=which,
-    )
+    named = {kind: found for kind, found in judged_groups(jobs).items() if kind in NAMED}
+    groups = {kind: classify(jobs, kind) for kind in KINDS} | named
+    rows = wait_rows(groups, recorded.wait, simulated.wait, run, which=which)
     return Replay(
         workload=jobs,
         cluster=cluster,

@@ -91,8 +91,8 @@ RULES: tuple[Rule, ...] = (
         name="group_wait_error",
         topic="waits by group",
         kind="agreement",
-        measures="difference of mean waits over mean response time, average over groups of jobs "
-        "(size, run time, part of the log, user, group, queue, partition)",
+        measures="difference of mean waits over the smaller mean response time, average over "
+        "groups of jobs (size, run time, part of the log, user, group, queue, partition)",
         good=0.15,
         fair=0.35,
         reason="groups of jobs wait longer or shorter than they did",
@@ -332,6 +332,19 @@ def judge(measured: Mapping[str, float], *, policy: str = "") -> Trust:
     causes = _worst([f.grade for f in findings if f.rule.kind == "cause"])
     capped: Grade = "fair" if causes == "poor" and agreement == "good" else agreement
     return Trust(capped, findings, policy)
+
+
+def group_grade(difference: float) -> Grade:
+    """The verdict on one group of jobs: its difference of mean waits over its response time.
+
+    The bounds are those of the worst group, since any group may be it.
+
+    Examples
+    --------
+    >>> group_grade(-0.1), group_grade(0.7), group_grade(3.0)
+    ('good', 'fair', 'poor')
+    """
+    return BY_NAME["worst_group_error"].grade(abs(difference))
 
 
 def _worst(grades: Sequence[Grade]) -> Grade:
