@@ -244,7 +244,7 @@ def _folder() -> dict[str, bytes]:
     machine = Cluster.pool(2)
     run = PolicyRun(
         name="easy", schedule=Schedule.recorded(work), parameters={"order": "fcfs"},
-        metrics={"wait_mean": 5.0}, intervals={"wait_mean": (4.0, 6.0)},
+        metrics={"wait_mean": 5.0}, copies={"wait_mean": [4.0, 6.0]},
     )  # fmt: skip
     result = ReportInput(
         title="one", workload=work, cluster=machine, runs=(run,), window="all", versions={},

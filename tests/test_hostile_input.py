@@ -14,6 +14,7 @@ from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.errors import ClusterError, InputError, PolicyError, UsageError
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
+from shadowtime.schedule.csv_read import parse_attempts
 from shadowtime.trace import parse_swf
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_history import parse_condor_history
@@ -85,6 +86,14 @@ def test_memory_window_and_policy_of_thousands_of_digits() -> None:
     for text in (f"easy(reserve={MANY})", "easy(reserve=\u00b2)", "\0.toml", "\0.py:x"):
         with pytest.raises(PolicyError):
             parse_policy(text)
+
+
+def test_a_cell_of_a_schedule_beyond_what_csv_takes() -> None:
+    """The place of a bad cell is looked up with the csv module, which takes 131,072 letters."""
+    with pytest.raises(InputError, match=r"a\.csv, line 3: start is 9999"):
+        parse_attempts(
+            f"job_id,start,end,preempted\n1,1,2,0\n1,{'9' * 200_000},2,0\n", path="a.csv"
+        )
 
 
 def test_a_policy_nested_without_end() -> None:

@@ -97,6 +97,11 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         return _say(_sentence(wrong), 2)
+    except MemoryError:
+        if debug:
+            raise
+        hint = "Take fewer jobs (trace convert --jobs) or fewer policies at a time."
+        return _say("the memory of this machine is not enough for this.", 2, hint=hint)
     except Exception as bug:
         if debug:
             raise

@@ -70,6 +70,9 @@ def command(
         return
     if auto or policy != "easy":
         raise UsageError("--auto and --policy belong to --step: the demo compares six policies")
+    from shadowtime.cli.outputs import check_outputs
+
+    check_outputs(folder=folder, report=report)
     _compare(folder, as_json, report)
 
 

@@ -56,7 +56,7 @@ policy = click.option(
     required=True,
     shell_complete=policy_names,
     help="A name with or without parameters (easy, 'easy(reserve=4, order=lxfw)'), a TOML file, "
-    "or my.py:name.",
+    "or my.py:name, which runs that file with your rights.",
 )
 
 policies = click.option(

@@ -66,9 +66,11 @@ def command(
     shadowtime paper pv-easy --traces logs
     shadowtime paper pv-easy --traces logs -o pv-easy --report pv-easy.html
     """
+    from shadowtime.cli.outputs import check_outputs
     from shadowtime.cli.paper_files import as_object, write_paper, write_paper_page
     from shadowtime.cli.paper_tables import show_paper
 
+    check_outputs(folder=folder, report=report)
     paper: Paper = import_module(f"shadowtime.study.papers.{PAPERS[name]}").PAPER
     if quick and paper.quick is None:
         raise UsageError(f"{name} has no quick form: try --seeds 1")

@@ -148,7 +148,7 @@ def _split_any(text: str, *, path: str) -> Split | None:
                 f"{len(row)} fields where the header names {len(header)}",
                 path=path,
                 line=_line_of(text, number),
-                hint="Mend the row.",
+                hint="Fix the row.",
             )
     columns: list[Sequence[str]] = [[row[at] for row in rows] for at in range(len(header))]
     return header, columns, len(rows)
@@ -164,4 +164,7 @@ def _rows(text: str) -> Iterator[tuple[list[str], int]]:
 
 def _line_of(text: str, row: int) -> int:
     """The line of a row below the header, as an editor counts them."""
-    return next(line for number, (_, line) in enumerate(_rows(text)) if number == row + 1)
+    try:
+        return next(line for number, (_, line) in enumerate(_rows(text)) if number == row + 1)
+    except (csv.Error, StopIteration):  # a cell beyond the size that csv takes, an odd line end
+        return row + 2
