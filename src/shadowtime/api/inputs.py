@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.errors import UsageError
 
@@ -64,13 +64,13 @@ def as_jobs(jobs: Any) -> Workload:
 def as_cluster(machine: Any, jobs: Workload) -> Cluster:
     """A cluster as it is, from a text, from a number of processors, or the log's own (None)."""
     from shadowtime.cluster import Cluster
-    from shadowtime.cluster.spec import parse_cluster
+    from shadowtime.cluster.spec import parse_machine
 
     if isinstance(machine, int):
         return Cluster.pool(machine)
     if machine is None or isinstance(machine, str | os.PathLike):
         text = None if machine is None else os.fspath(machine)
-        return parse_cluster(text, machine=jobs.machine)
+        return cast("Cluster", parse_machine(text, machine=jobs.machine))
     return machine  # type: ignore[no-any-return]
 
 

@@ -33,6 +33,7 @@ COMMANDS = {
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
     "advise": Entry("Study", "What a log says about how to set a policy, and its effect."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
+    "site": Entry("Data", "What a site is made of: nodes by kind, partitions, limits."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
     "live": Entry("Live", "Run a policy on a real cluster; shadow mode unless told to act."),
     "eta": Entry("Live", "When a waiting job of the live cluster will start, with a range."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from shadowtime.cli.compiling import compile_notice
 from shadowtime.cli.console import note
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
     from shadowtime.metrics import Window
     from shadowtime.workload import Workload
 
@@ -34,7 +35,8 @@ class Cleaning:
     """The switches of the command line that say how a log is read and cleaned."""
 
     overrun: Literal["cut", "extend", "keep"] = "cut"
-    cancelled: Literal["drop", "queue-until-cancel", "refuse"] = "drop"
+    cancelled: Literal["drop", "queue-until-cancel", "refuse"] | None = None
+    """Left out: as the machine can, dropped, or on a site in the queue until then."""
     too_wide: Literal["drop", "refuse"] = "drop"
     rules: tuple[str, ...] = ()
     tz: str | None = None
@@ -43,12 +45,13 @@ class Cleaning:
     bad_lines: Literal["refuse", "drop"] = "refuse"
     max_size: int | None = None
 
-    def switches(self) -> dict[str, Any]:
+    def switches(self, *, site: bool = False) -> dict[str, Any]:
         """The arguments of :func:`shadowtime.trace.read`."""
+        usual = "queue-until-cancel" if site else "drop"
         how = how_to_read(
             self.tz, self.slurm_cluster, self.unlimited, self.bad_lines, self.max_size
         )
-        named = {"overrun": self.overrun, "cancelled": self.cancelled}
+        named = {"overrun": self.overrun, "cancelled": self.cancelled or usual}
         return {**how, **named, **dict(map(_rule, self.rules))}
 
 
@@ -59,16 +62,25 @@ def load(
 
     What a machine counts besides processors (memory, GPUs, ``license/matlab`` ...) the reader looks
     for in the log; without a machine the log's own header gives one. ``demand`` draws the bandwidth
-    of every job, in place of what the log may say.
+    of every job, in place of what the log may say. A site's folder is a log and a machine in one;
+    on a site no job is dropped, as the site has rules of its own for who may run where.
     """
-    from shadowtime.cluster.spec import parse_cluster
+    from shadowtime.cluster.site import Site
+    from shadowtime.cluster.spec import parse_cluster, parse_machine
     from shadowtime.trace import read
+    from shadowtime.trace.site_folder import is_site_folder, jobs_file
     from shadowtime.workload.clean import fit
     from shadowtime.workload.demand import Demands
     from shadowtime.workload.fit import too_wide_jobs
 
     draws = None if demand is None else Demands.parse(demand)
-    machine = None if cluster is None else parse_cluster(cluster)
+    given = None if cluster is None else parse_machine(cluster, tz=cleaning.tz)
+    if isinstance(given, Site) or (given is None and is_site_folder(trace)):
+        if draws is not None:
+            raise UsageError("--demand is for machines of shared nodes, and this is a site")
+        return _load_site(trace, given, cleaning)
+    machine = given
+    trace = str(jobs_file(trace)) if is_site_folder(trace) else trace
     shared = _shared(machine)
     named = [name for name in machine.resources[1:] if name not in shared] if machine else []
     counted: dict[str, Any] = {name: True for name in ("memory", "gpus") if name in named}
@@ -82,6 +94,28 @@ def load(
     if fitting.cleaning["too_wide_dropped"]:
         note(f"dropped, fits nowhere on the machine: {_listed(too_wide_jobs(workload, machine))}")
     return fitting if draws is None else draws.draw(fitting), machine
+
+
+def _load_site(trace: str, site: Site | None, cleaning: Cleaning) -> tuple[Workload, Cluster]:
+    """A log on a site: its folder's own, or the one that --cluster names."""
+    from shadowtime.trace import read
+    from shadowtime.trace.site_fit import fit_to_site
+    from shadowtime.trace.site_folder import is_site_folder, jobs_file, read_site
+
+    switches = cleaning.switches(site=True)
+    with working(f"reading {trace}"), compile_notice("the log reader", "a few seconds"):
+        if site is None:
+            site, workload = read_site(trace, **switches)
+        else:
+            path = jobs_file(trace) if is_site_folder(trace) else trace
+            workload = read(path, memory="memory" in site.resources, **switches)
+            site, workload = fit_to_site(site, workload, release="eligible")
+    for one in site.notes:
+        note(one)
+    if site.ignored:
+        told = ", ".join(f"{key} ({count})" for key, count in sorted(site.ignored.items()))
+        note(f"the site says more than is modelled: {told}")
+    return workload, cast("Cluster", site)  # every policy takes a site where it takes a cluster
 
 
 def must_score_some(window: Window, workload: Workload) -> None:

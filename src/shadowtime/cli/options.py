@@ -38,15 +38,15 @@ def policy_names(
     ]
 
 
-trace = click.argument("trace", type=click.Path(dir_okay=False))
-log = click.argument("log", type=click.Path(dir_okay=False))
+trace = click.argument("trace", type=click.Path())
+log = click.argument("log", type=click.Path())
 
 cluster = click.option(
     "--cluster",
     "-c",
     metavar="C",
-    help="The machine: pool:430, pool:1024,memory=1TB, or a TOML file. [default: as the trace's "
-    "header says]",
+    help="The machine: pool:430, pool:1024,memory=1TB, a TOML file, Slurm's nodes.txt or "
+    "slurm.conf, or a site's folder. [default: as the trace's header or folder says]",
 )
 
 policy = click.option(
@@ -126,9 +126,7 @@ cleaning = all_of(
     click.option(
         "--cancelled",
         type=click.Choice(["drop", "queue-until-cancel", "refuse"]),
-        default="drop",
-        show_default=True,
-        help="Jobs cancelled before they started.",
+        help="Jobs cancelled before they started. [default: drop; on a site queue-until-cancel]",
     ),
     click.option(
         "--too-wide",

@@ -33,17 +33,27 @@ def command(log: str, cluster: str | None, as_json: bool, **reading: Any) -> Non
     """
     from shadowtime.cli.compiling import compile_notice
     from shadowtime.cli.progress import working
-    from shadowtime.cluster.spec import parse_cluster
+    from shadowtime.cluster.site import Site
+    from shadowtime.cluster.spec import parse_machine
     from shadowtime.trace import read
     from shadowtime.trace.info import describe
+    from shadowtime.trace.site_folder import is_site_folder
 
     with working(f"reading {log}"), compile_notice("the log reader", "a few seconds"):
         workload = read(log, **options.how_to_read(**reading))
         known = (
             cluster is not None or workload.machine.get("procs") or workload.machine.get("nodes")
         )
-        machine = parse_cluster(cluster, machine=workload.machine) if known else None
-        found = describe(workload, cluster=machine)
+        if cluster is None and is_site_folder(log):
+            cluster, known = log, True
+        machine = parse_machine(cluster, machine=workload.machine) if known else None
+        site = machine if isinstance(machine, Site) else None
+        nodes = machine.as_nodes() if isinstance(machine, Site) else machine
+        found = describe(workload, cluster=nodes)
+    if site is not None:
+        from shadowtime.cluster.site_summary import summarise
+
+        found["site"] = summarise(site)
     if as_json:
         options.print_json(found)
     else:
@@ -70,6 +80,10 @@ def _show(found: Mapping[str, Any]) -> None:
         parts += [Text(f"  {n:>9,}  {explain(rule)}") for rule, n in touched.items()]
     parts.append(Text("\nBeware:" if found["remarks"] else "\nNothing to beware of.", "bold"))
     parts.append(_remarks(found))
+    if "site" in found:
+        from shadowtime.cli.site_show import parts as site_parts
+
+        parts += [Text(), *site_parts(found["site"])]
     show(*parts)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.errors import ClusterError
 
 if TYPE_CHECKING:
@@ -233,6 +234,21 @@ class Site:
         """What the whole site offers, by resource."""
         columns = zip(*(node.amounts for node in self.nodes), strict=True)
         return dict(zip(self.resources, map(sum, columns), strict=True))
+
+    def as_nodes(self) -> Cluster:
+        """The same nodes in the older shape, without rules: for loads and pictures.
+
+        Examples
+        --------
+        >>> Site(nodes=(Node(name="n1", amounts=(4,)),)).as_nodes().total
+        {'procs': 4}
+        """
+        return Cluster(
+            shape="nodes",
+            resources=("procs", *self.resources[1:]),
+            hosts=tuple(Host(node.name, node.amounts) for node in self.nodes),
+            name=self.name,
+        )
 
     def setting(self, name: str, default: str = "") -> str:
         """A setting of Slurm by its name in any case: slurm.conf spells some otherwise.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.examples import NAMES, example
+from shadowtime.cluster.site import Node, Site
 from shadowtime.cluster.site_folder import read_site_alone, zone_of
 from shadowtime.cluster.site_toml import is_site_toml, parse_site_toml
 from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
@@ -19,8 +20,6 @@ from shadowtime.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from shadowtime.cluster.site import Site
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]*")
 _SCONTROL = re.compile(r"\s*NodeName=\S+ .*\b(CPUTot|CPUEfctv|CPUAlloc|Arch)=")
@@ -48,6 +47,22 @@ def parse_machine(
         if site is not None:
             return site if site.name else site.replace(name=path.stem)
     return parse_cluster(text, machine=machine)
+
+
+def site_of(machine: Cluster) -> Site:
+    """The same machine as a site without rules; its hosts are the nodes.
+
+    Examples
+    --------
+    >>> site_of(Cluster.pool(8, memory=1024)).nodes[0].amounts
+    (8, 1024)
+    """
+    return Site(
+        nodes=tuple(Node(name=host.name, amounts=host.capacity) for host in machine.hosts),
+        resources=("cpus", *machine.resources[1:]),
+        name=machine.name,
+        unusable=tuple(machine.options.get("unusable", ())),
+    )
 
 
 def parse_cluster(text: str | None, *, machine: Mapping[str, int] | None = None) -> Cluster:

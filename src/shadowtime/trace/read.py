@@ -65,6 +65,9 @@ def read_raw(
     ``max_size`` bytes when unpacked is refused. See
     :func:`shadowtime.trace.sacct.parse_sacct`.
     """
+    from shadowtime.trace.site_folder import is_site_folder, jobs_file
+
+    path = jobs_file(path) if is_site_folder(path) else path
     data = load(path, max_size=max_size)
     kind = sniff(path, data)
     name, where = stem(path), str(path)
@@ -97,11 +100,18 @@ def read(
     max_size: int = MAX_SIZE,
     **switches: Any,
 ) -> Workload:
-    """Read and clean a job log of any format we know, plain or gzip.
+    """Read and clean a job log of any format we know, plain or gzip, or that of a site's folder.
 
     ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others say how lines are
     read.
     """
+    from shadowtime.trace.site_folder import is_site_folder, read_site  # which reads logs by this
+
+    if is_site_folder(path):
+        return read_site(
+            path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited,
+            max_size=max_size, **switches,
+        )[1]  # fmt: skip
     raw = read_raw(
         path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited, max_size=max_size
     )

@@ -22,9 +22,22 @@ JOBS = ("jobs.psv", "jobs.psv.gz", "jobs.csv", "jobs.parquet", "jobs.swf", "jobs
 """The job log; the first that is there is read."""
 SUBMITS = "submits.psv"
 
-__all__ = ["JOBS", "SUBMITS", "is_site_folder", "read_site", "read_site_alone"]
+__all__ = ["JOBS", "SUBMITS", "is_site_folder", "jobs_file", "read_site", "read_site_alone"]
 
 Release = Literal["eligible", "asked"]
+
+
+def jobs_file(folder: str | os.PathLike[str]) -> Path:
+    """The job log of a folder."""
+    here = Path(folder)
+    path = next((here / name for name in JOBS if (here / name).is_file()), None)
+    if path is None:
+        raise InputError(
+            "there is no job log in the folder",
+            path=str(here),
+            hint="Save the output of `shadowtime trace sacct --print-command` as jobs.psv.",
+        )
+    return path
 
 
 def read_site(
@@ -55,13 +68,7 @@ def read_site(
         raise UsageError(f"release must be eligible or asked, not {release!r}")
     here = Path(folder)
     site = read_site_alone(here, tz=tz, unusable=unusable)
-    path = next((here / name for name in JOBS if (here / name).is_file()), None)
-    if path is None:
-        raise InputError(
-            "there is no job log in the folder",
-            path=str(here),
-            hint="Save the output of `shadowtime trace sacct --print-command` as jobs.psv.",
-        )
+    path = jobs_file(here)
     switches.setdefault("cancelled", "queue-until-cancel")
     workload = read(
         path, tz=tz, cluster=cluster, unlimited=unlimited, bad_lines=bad_lines, **switches
