@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ from shadowtime.trace import read
 from shadowtime.workload import demo_workload
 from shadowtime.workload.clean import fit
 from shadowtime.workload.demand import draw_bandwidth
-from shadowtime.workload.scale import to_load
+from shadowtime.workload.scale import offered_load, to_load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,7 @@ def cases(*, jobs: int | None) -> Iterator[Case]:
     yield from on_every_shape("demo", demo, demo.machine["procs"])
     for path in logs():
         log = read(path)
-        procs = log.machine.get("procs") or int(log.procs.max())
+        procs = log.machine.get("procs") or large_enough(log)
         log = first(fit(log, Cluster.pool(procs)))
         yield from on_every_shape(path.name.partition(".")[0], log, procs)
     for month in ("Dec02", "Feb03"):
@@ -119,6 +120,12 @@ def logs() -> list[Path]:
     told = os.environ.get("SHADOWTIME_TRACES")
     folder = Path(told) if told else ROOT.parent / "shared" / "traces"
     return sorted(path for path in folder.glob("*.swf.gz") if ".alea." not in path.name)
+
+
+def large_enough(log: Workload) -> int:
+    """Processors for a log that does not say how many it had: its load is LOAD, no job is cut."""
+    load = offered_load(log, Cluster.pool(1))["procs"]
+    return max(int(log.procs.max()), math.ceil(load / LOAD))
 
 
 def on_every_shape(name: str, log: Workload, procs: int) -> Iterator[Case]:

@@ -5,7 +5,7 @@
 
 Every policy of the catalogue and the variants of the papers' pages run on every shape of machine,
 on the embedded workload and on the archive's logs in SHADOWTIME_TRACES (else ../shared/traces):
-the first 3,000 jobs of each, or --full. Ends with code 1 where a digest differs or is missing.
+the first 2,000 jobs of each, or --full. Ends with code 1 where a digest differs or is missing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from shadowtime.schedule import Schedule
 
-JOBS = 3_000
+JOBS = 2_000
 COLUMNS = ("start", "end", "reason", "kills", "killed", "promised", "limit", "place", "penalised")
 REFUSED = "refused"
 """Stands for a digest where a policy is not defined on a machine."""

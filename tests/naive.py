@@ -422,7 +422,7 @@ def easy_world(
     backfill: str = "order",
     estimate: object = "requested",
     extra_update: bool = True,
-    fixed_reservation: bool = False,
+    fixed_reservation: bool | str = False,
 ) -> World:
     assert backfill in ("order", "sjbf")
     kept: dict[int, int] = {}  # fixed_reservation: head -> shadow
@@ -435,7 +435,8 @@ def easy_world(
             return
         head, rest = world.waiting[0], world.waiting[1:]
         # 2. shadow time and extra
-        if fixed_reservation and head.id in kept:
+        missed = fixed_reservation == "until-missed" and kept.get(head.id, 0) <= world.now
+        if fixed_reservation and head.id in kept and not missed:
             shadow = kept[head.id]
             extra = minus(world.free_at(shadow), head.need)
         else:
@@ -473,7 +474,7 @@ def easy(
     backfill: str = "order",
     estimate: object = "requested",
     extra_update: bool = True,
-    fixed_reservation: bool = False,
+    fixed_reservation: bool | str = False,
 ) -> Result:
     """EASY; with ``backfill="sjbf"`` and ``estimate="last-two"`` it is EASY++ (1.6)."""
     return easy_world(
@@ -841,7 +842,7 @@ def easy_fairness(
     backfill: str = "order",
     estimate: object = "requested",
     extra_update: bool = True,
-    fixed_reservation: bool = False,
+    fixed_reservation: bool | str = False,
 ) -> tuple[list[Delay], list[Violation]]:
     """Tables 1 and 2 of the PV-EASY paper, job by job, for the run that ``easy`` makes."""
     world = easy_world(

@@ -128,6 +128,11 @@ class Execution:
         return all(left == 0 for left in self.left.values())
 
 
+def work_of(job: NodeJob) -> int:
+    """A job that overran its request in the log has no more work than the request (4.5)."""
+    return min(job.run, job.limit)
+
+
 @dataclass
 class NodeWorld:
     """Everything that is known at one instant."""
@@ -167,7 +172,7 @@ class NodeWorld:
 
     def start(self, job: NodeJob, reason: int, processes: dict[int, int], limit: int) -> None:
         kill_at = None if self.grace is None else self.now + limit + self.grace
-        left = {node: Fraction(job.run) for node in processes}
+        left = {node: Fraction(work_of(job)) for node in processes}
         run = Execution(job, self.now, limit, kill_at, processes, left)
         self.waiting.remove(job)
         self.running.append(run)
@@ -192,7 +197,7 @@ class NodeWorld:
             reason, end = self.reason[job.id], self.end[job.id]
             rows.append(Row(job.id, run.start, end, reason, 0, killed, promised, at))
             if not killed:
-                penalised[job.id] = max(run.done_at.values()) - run.start - job.run
+                penalised[job.id] = max(run.done_at.values()) - run.start - work_of(job)
         place = {id_: dict(run.processes) for id_, run in self.runs.items()}
         limit = {id_: run.limit for id_, run in self.runs.items()}
         return NodeResult(Result(rows, [], self.passes), place, limit, penalised)
@@ -742,7 +747,8 @@ class HPerf(SlurmScheduler):
         job = run.job
         measured = self.tcm_factor.get(job.tag, TCM_FACTOR) * job.bandwidth
         if self.record == "rate":
-            work = sum(k * (job.run - run.left[n]) for n, k in run.processes.items()) / job.procs
+            done = {n: work_of(job) - left for n, left in run.left.items()}
+            work = sum(k * done[n] for n, k in run.processes.items()) / job.procs
             measured *= Fraction(work) / (world.now - run.start)
         whole = Fraction(math.floor(measured * 1000), 1000)
         self.records.setdefault(job.tag, []).append(whole)

@@ -12,6 +12,7 @@ import select
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -61,7 +62,10 @@ def test_on_a_new_machine_nothing_is_compiled(
     """Where the cache is cold small runs are done without the compiler, large ones are not."""
     pool, policies = Cluster.pool(8), [parse_policy("easy"), parse_policy("lxfw")]
     monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["frame", "easy"])
-    assert comparing.prepare(policies, pool, jobs=10) is simulate_uncompiled
+    chosen = comparing.prepare(policies, pool, jobs=10)
+    assert isinstance(chosen, partial) and chosen.func is simulate_uncompiled
+    chosen.keywords["report"]("easy is compiled after all")
+    assert "easy is compiled after all" in capsys.readouterr().err
     shared: list[str] = []
     monkeypatch.setattr(warm, "warm", lambda *a, **k: shared.append("all cores"))
     assert comparing.prepare(policies, pool, jobs=100_000) is simulate
@@ -74,10 +78,14 @@ def test_on_a_new_machine_nothing_is_compiled(
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_uncompiled_runs_give_the_same_schedule(policy: str) -> None:
-    """The kernels as plain Python, in a process of their own, decide the same."""
-    jobs = first_jobs(demo_workload(), 120)
-    pool, chosen = Cluster.pool(128), parse_policy(policy)
-    plain, compiled = simulate_uncompiled(jobs, pool, chosen), simulate(jobs, pool, chosen)
+    """The kernels as plain Python, in a process of their own, decide the same.
+
+    The whole demo, which is what is run so; a fallback would compare compiled with compiled.
+    """
+    jobs = demo_workload()
+    pool, chosen = Cluster.pool(jobs.machine["procs"]), parse_policy(policy)
+    plain = simulate_uncompiled(jobs, pool, chosen, report=pytest.fail)
+    compiled = simulate(jobs, pool, chosen)
     for column in ("start", "end", "reason", "promised", "blocked_at"):
         assert np.array_equal(getattr(plain, column), getattr(compiled, column))
     assert (plain.counters, plain.claims) == (compiled.counters, compiled.claims)
@@ -91,10 +99,16 @@ def test_uncompiled_runs_refuse_as_compiled_ones_do() -> None:
 
 
 def test_a_run_that_breaks_there_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doing without the compiler is an optimisation only."""
-    monkeypatch.setattr(uncompiled, "CODE", "raise SystemExit(3)")
+    """Doing without the compiler is an optimisation only; that it failed is reported."""
+    monkeypatch.setattr(uncompiled, "CODE", "raise ValueError('no such luck')")
     jobs, pool, easy = first_jobs(demo_workload(), 20), Cluster.pool(256), parse_policy("easy")
-    found = simulate_uncompiled(jobs, pool, easy)
+    told: list[str] = []
+    found = simulate_uncompiled(jobs, pool, easy, report=told.append)
+    assert told == [
+        "easy could not be run without compiling (ValueError: no such luck), so it is compiled"
+    ]
+    with pytest.warns(RuntimeWarning, match="no such luck"):
+        simulate_uncompiled(jobs, pool, easy)
     assert np.array_equal(found.start, simulate(jobs, pool, easy).start)
 
 
@@ -117,7 +131,9 @@ def test_a_policy_that_cannot_travel_runs_here() -> None:
     """A function of one's own file exists in this process only."""
     jobs = first_jobs(demo_workload(), 20)
     mine = parse_policy("easy").replace(name="mine", summary=(lambda: "no pickle"))  # type: ignore[arg-type]
-    found = simulate_uncompiled(jobs, Cluster.pool(256), mine)
+    told: list[str] = []
+    found = simulate_uncompiled(jobs, Cluster.pool(256), mine, report=told.append)
+    assert told == ["mine exists in this process only, so it is compiled"]
     assert np.array_equal(
         found.start, simulate(jobs, Cluster.pool(256), parse_policy("easy")).start
     )

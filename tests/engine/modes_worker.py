@@ -1,6 +1,7 @@
 """Run every policy of the catalogue on the small worlds and print a digest of each schedule.
 
-Called by test_modes.py in processes with other compiler settings.
+Called by test_modes.py in processes with other compiler settings. Says whether it was compiled, so
+that nobody compares the compiled kernels with themselves.
 """
 
 from __future__ import annotations
@@ -9,9 +10,15 @@ import hashlib
 import json
 import sys
 
+import numpy as np
+from numba.core import config
+
+from shadowtime.cluster import Cluster, Host
+from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.testing import small_host_worlds, small_node_worlds, small_worlds
+from shadowtime.workload import Workload
 
 POLICIES = [
     "fcfs",
@@ -49,6 +56,42 @@ def digests() -> dict[str, str]:
     return {name: digest(name, small_worlds()) for name in POLICIES} | on_hosts | on_nodes
 
 
+CROWD = 2500
+"""Jobs that wait together: more than a byte counts to, and more than half a group of the queue."""
+
+
+def crowded() -> dict[str, str]:
+    """The same for thousands that wait at once, on every shape; few instants keep it quick."""
+    draw = np.random.default_rng(5)
+    procs, run = draw.integers(1, 17, CROWD), 3600 * draw.integers(1, 5, CROWD)
+    memory = procs * draw.integers(1, 9, CROWD)
+    jobs = Workload.build(
+        submit=np.sort(draw.integers(0, 3, CROWD)) * 1800,
+        run=run,
+        procs=procs,
+        request=run * draw.integers(1, 4, CROWD),
+        user=draw.integers(0, 9, CROWD),
+        demand={"memory": memory},
+    )
+    one = jobs.replace(resources=("procs",), demand=jobs.demand[:, :1])
+    slowed = one.replace(extra={"bandwidth": draw.choice([0, 500, 1000, 2000], CROWD)})
+    few = np.arange(CROWD // 10)
+    hosts = tuple(Host(f"h{k}", (512, 2200)) for k in range(4))
+    grouped = Cluster(shape="hosts", resources=("procs", "memory"), hosts=hosts)
+    places = {
+        "pool": (one, Cluster.pool(2048), ("easy", "easy-sjbf", "easy++", "lxfw")),
+        "small pool": (one.take(few), Cluster.pool(256), ("pv-easy", "conservative")),
+        "resources": (jobs, Cluster.pool(2048, memory=9000), ("easy", "bb", "ibb", "lxf")),
+        "hosts": (jobs, grouped, ("lxfw(reserve=3)", "part-l-sm(hosts=2)")),
+        "nodes": (slowed.take(few), node_cluster(64, bandwidth=6000), ("easy", "rua")),
+    }
+    return {
+        f"{name} / {place}": digest(name, [(place, workload, cluster)])
+        for place, (workload, cluster, policies) in places.items()
+        for name in policies
+    }
+
+
 def digest(policy: str, worlds: list) -> str:
     """One policy's."""
     made = hashlib.sha256()
@@ -60,4 +103,6 @@ def digest(policy: str, worlds: list) -> str:
 
 
 if __name__ == "__main__":
-    json.dump(digests(), sys.stdout)
+    with np.errstate(over="raise"):  # a sum that leaves a small type is no answer
+        found = crowded() if "crowded" in sys.argv else digests()
+    json.dump({"compiled": not config.DISABLE_JIT, "digests": found}, sys.stdout)

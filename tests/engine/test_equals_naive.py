@@ -39,6 +39,11 @@ CLASSIC = {
 EASY_ONLY = {
     "easy(extra_update=no)": {"extra_update": False},
     "easy(fixed_reservation=yes)": {"fixed_reservation": True},
+    "easy(fixed_reservation=until-missed)": {"fixed_reservation": "until-missed"},
+    "easy(fixed_reservation=until-missed, extra_update=no)": {
+        "fixed_reservation": "until-missed",
+        "extra_update": False,
+    },
     "easy(fixed_reservation=yes, extra_update=no)": {
         "fixed_reservation": True,
         "extra_update": False,
@@ -47,6 +52,12 @@ EASY_ONLY = {
 }
 
 LEARNING = {
+    "easy-last(fixed_reservation=until-missed)": lambda jobs, cap: naive.easy(
+        jobs, cap, estimate="last", fixed_reservation="until-missed"
+    ),
+    "easy-last(fixed_reservation=yes)": lambda jobs, cap: naive.easy(
+        jobs, cap, estimate="last", fixed_reservation=True
+    ),
     "easy-last": lambda jobs, cap: naive.easy(jobs, cap, estimate="last"),
     "easy-sjbf(estimate=last)": lambda jobs, cap: naive.easy(
         jobs, cap, estimate="last", backfill="sjbf"

@@ -9,17 +9,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+from numba.core import config
+
 import shadowtime
-from engine.modes_worker import digests
+from engine.modes_worker import crowded, digests
 
 HERE = Path(__file__).parent
 PACKAGE = Path(shadowtime.__file__).parent
 
 
-def in_a_process(**environment: str) -> dict[str, str]:
-    """The digests from a process of its own."""
+def in_a_process(*words: str, **environment: str) -> dict[str, object]:
+    """What a process of its own finds, and whether it was compiled."""
     done = subprocess.run(
-        [sys.executable, str(HERE / "modes_worker.py")],
+        [sys.executable, str(HERE / "modes_worker.py"), *words],
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -31,13 +33,22 @@ def in_a_process(**environment: str) -> dict[str, str]:
 
 def test_without_the_compiler():
     """The kernels are plain Python too, for debugging and coverage."""
-    assert in_a_process(NUMBA_DISABLE_JIT="1") == digests()
+    assert not config.DISABLE_JIT, "else compiled is compared with nothing"
+    plain = in_a_process(NUMBA_DISABLE_JIT="1")
+    assert plain == {"compiled": False, "digests": digests()}
+
+
+def test_without_the_compiler_when_thousands_wait():
+    """No count wraps around in plain Python, however many wait."""
+    assert not config.DISABLE_JIT
+    plain = in_a_process("crowded", NUMBA_DISABLE_JIT="1")
+    assert plain == {"compiled": False, "digests": crowded()}
 
 
 def test_with_bounds_checks(tmp_path):
     """No kernel reads or writes beyond its arrays; checked code has a cache of its own."""
     checked = in_a_process(NUMBA_BOUNDSCHECK="1", SHADOWTIME_CACHE=str(tmp_path))
-    assert checked == digests()
+    assert checked == {"compiled": True, "digests": digests()}
     folders = [path.name for path in (tmp_path / "kernels").iterdir()]
     assert folders
     assert all(name.endswith("-checked") for name in folders)

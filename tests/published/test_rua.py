@@ -35,9 +35,10 @@ def test_whole_nodes_have_a_closed_form(blue: Workload, scenario: str) -> None:
     jobs = draw_bandwidth(blue, scenario)
     made = first_fit(jobs)
     asked = np.maximum(CORES * jobs.extra["bandwidth"], CAPACITY)
-    stretched = -(-jobs.run * asked // CAPACITY)
+    work = jobs.effective_run
+    stretched = -(-work * asked // CAPACITY)
     assert (made.end - made.start == np.minimum(stretched, jobs.request)).all()
-    assert (made.killed == (jobs.run * asked > jobs.request * CAPACITY)).all()
+    assert (made.killed == (work * asked > jobs.request * CAPACITY)).all()
 
 
 def test_the_killed_jobs_of_table_7(blue: Workload) -> None:

@@ -26,6 +26,8 @@ def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int 
     Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
     quicker, and the schedules are the same.
     """
+    from functools import partial
+
     from shadowtime.engine import simulate
     from shadowtime.engine.uncompiled import simulate_uncompiled
     from shadowtime.engine.warm import COST, cold, warm
@@ -33,7 +35,7 @@ def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int 
 
     missing = cold(policies, cluster)
     if missing and jobs <= small:
-        return simulate_uncompiled
+        return partial(simulate_uncompiled, report=note)
     if len(missing) > 1:
         spent = [COST[name] for name in missing]
         seconds = max(*spent, sum(spent) // cores())

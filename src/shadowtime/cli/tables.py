@@ -51,6 +51,7 @@ FACTS = (
     "preempted_jobs",
     "wasted_load",
     "clamped_predictions",
+    "rates_rounded_down",
 )
 ONLY_IF_ANY = (
     "lost_work",
@@ -58,6 +59,7 @@ ONLY_IF_ANY = (
     "preempted_jobs",
     "wasted_load",
     "clamped_predictions",
+    "rates_rounded_down",
 )
 """Said where there is any of it: goodput is then apart from what was in use."""
 SIDE_BY_SIDE = (

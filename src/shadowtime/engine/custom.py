@@ -1,6 +1,8 @@
-"""A user's order function, compiled into the engine as a typed function pointer.
+"""Functions of a user's own, compiled into the engine as typed function pointers.
 
-One type for all of them: the event loop is compiled once, whatever the function.
+One type for all of them: the event loop is compiled once, whatever the function. An exception
+cannot leave such a pointer, so each filler catches it and says for which candidate; the pass
+notes the job (FAILED), the loop stops (BROKEN), and failures.py says what went wrong.
 """
 
 from __future__ import annotations
@@ -9,38 +11,60 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import types
+from numba.core import config
 
-from shadowtime.errors import PolicyError
+from shadowtime.engine.failures import compile_failure
 from shadowtime.kernel.jit import cached_cfunc
+from shadowtime.policy.functions import ORDER, check_arguments, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SIGNATURE = types.void(
+SIGNATURE = types.int64(
     types.int64, types.int64[::1], types.int64[::1], types.int64[::1], types.float64[::1]
 )
-"""now; submit, estimate and processors of the candidates; their keys, to be filled."""
+"""now; submit, estimate and processors of the candidates; their keys, to be filled. Returns the
+first candidate for which the function failed, -1 if it did for none."""
 
 
 @cached_cfunc(SIGNATURE)
-def no_order(now: int, submit: Any, estimate: Any, procs: Any, key: Any) -> None:
+def no_order(now: int, submit: Any, estimate: Any, procs: Any, key: Any) -> int:
     """Stands in where a policy brings no order of its own."""
+    return -1
 
 
 def compile_order(function: Callable[[int, int, int], float]) -> Any:
     """A filler of keys from a function priority(wait, estimate, procs), higher first."""
+    check_arguments(ORDER, function)
+    one = compile_one(ORDER.name, function, len(ORDER.arguments))
+
+    def fill(now: int, submit: Any, estimate: Any, procs: Any, key: Any) -> int:
+        for i in range(len(key)):
+            try:
+                key[i] = one(int(now - submit[i]), int(estimate[i]), int(procs[i]))
+            except Exception:
+                return i
+            if key[i] != key[i]:  # nan: it would be before everybody and behind
+                return i
+        return -1
+
+    if config.DISABLE_JIT:
+        return fill
+    return numba.cfunc(SIGNATURE, nopython=True)(fill)
+
+
+def compile_one(slot_name: str, function: Callable[..., Any], count: int) -> Any:
+    """A function of ``count`` whole numbers, compiled so that it returns a number."""
+    written = plain(function)
+    if config.DISABLE_JIT:
+        return lambda *arguments: float(written(*arguments))
     try:
-        one = numba.njit(function)
-
-        def fill(now: int, submit: Any, estimate: Any, procs: Any, key: Any) -> None:
-            for i in range(len(key)):
-                key[i] = one(now - submit[i], estimate[i], procs[i])
-
-        return numba.cfunc(SIGNATURE, nopython=True)(fill)
+        own = numba.njit(written)
+        own.compile((types.int64,) * count)
+        (made,) = own.nopython_signatures
+        returned = types.unliteral(made.return_type)
+        if not isinstance(returned, types.Float | types.Integer | types.Boolean):
+            raise numba.core.errors.TypingError(f"It returns {returned}, not a number")
+        return own
     except numba.core.errors.NumbaError as error:
-        name = getattr(function, "__name__", "function")
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        raise PolicyError(
-            f"the order function {name} cannot be compiled ({lines[0] if lines else error}); "
-            "use plain arithmetic on wait, estimate and procs"
-        ) from None
+        raise compile_failure(slot_name, function, error) from None

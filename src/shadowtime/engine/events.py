@@ -49,6 +49,8 @@ from shadowtime.kernel.running import find, give_back, remove
 DONE = 0
 PASS_DUE = 1
 ROOM_NEEDED = 2
+BROKEN = 3
+"""A function of the user's own failed for the job in the register FAILED (custom.py)."""
 
 
 @kernel

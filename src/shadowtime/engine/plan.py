@@ -94,7 +94,7 @@ def plan_easy(policy: Policy, n: int) -> Prepared:
         [
             isinstance(policy.backfill, backfill.ShortestFirst),
             not getattr(policy.backfill, "extra_update", True),
-            getattr(policy.reserve, "fixed_reservation", False),
+            easy.FIXED[getattr(policy.reserve, "fixed_reservation", "no")],
             rules.get(type(policy.backfill), easy.CAREFUL),
         ],
         dtype=np.int64,
@@ -288,9 +288,9 @@ def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
             "every pass (reserve=K) and backfill=in-order"
         )
     loose = not getattr(policy.backfill, "extra_update", True)
-    fixed = getattr(policy.reserve, "fixed_reservation", False)
+    fixed = getattr(policy.reserve, "fixed_reservation", "no") != "no"
     if (loose or fixed) and not is_plain_easy(policy, cluster):
         raise PolicyError(
-            f"{policy.name}: extra_update=no and fixed_reservation=yes are defined for EASY on a "
+            f"{policy.name}: extra_update=no and fixed_reservation are defined for EASY on a "
             "pool of processors (order=fcfs, reserve=1) only"
         )

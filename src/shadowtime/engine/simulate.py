@@ -9,6 +9,7 @@ import numpy as np
 from shadowtime.cluster.dedicated import dedicated
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.partitions import classes_of, refuse_homeless
 from shadowtime.engine.plan import plan
 from shadowtime.errors import UsageError
@@ -58,8 +59,9 @@ def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Sche
     loop = plan(policy, cluster, len(workload))
     from shadowtime.engine.events import ROOM_NEEDED
 
-    while loop(state, world) == ROOM_NEEDED:
+    while (code := loop(state, world)) == ROOM_NEEDED:
         state = with_more_room(state)
+    raise_failure(policy, code, state, lambda job: str(workload.job_id[job]))
     claims = claims_of(policy, workload)
     made = as_schedule(workload, state, world, name=policy.name, claims=claims)
     return made.replace(place=places_of(state, cluster)) if cluster.shape == "hosts" else made

@@ -10,11 +10,14 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import ShadowtimeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shadowtime.cluster import Cluster
     from shadowtime.policy import Policy
     from shadowtime.schedule import Schedule
@@ -23,11 +26,22 @@ if TYPE_CHECKING:
 CODE = "from shadowtime.engine.uncompiled import serve; serve()"
 
 
-def simulate_uncompiled(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Schedule:
+def warn(reason: str) -> None:
+    """Where nobody else reports that a run was compiled after all."""
+    warnings.warn(reason, RuntimeWarning, stacklevel=3)
+
+
+def simulate_uncompiled(
+    workload: Workload,
+    cluster: Cluster,
+    policy: Policy | Any,
+    *,
+    report: Callable[[str], None] = warn,
+) -> Schedule:
     """Like :func:`shadowtime.engine.simulate`, hundreds of times slower, ready at once.
 
     A policy that cannot be handed to another process (a function of a user's own file) is run
-    here, compiled; so is a run that breaks there.
+    here, compiled; so is a run that breaks there. ``report`` is told why.
 
     Examples
     --------
@@ -38,31 +52,31 @@ def simulate_uncompiled(workload: Workload, cluster: Cluster, policy: Policy | A
     >>> simulate_uncompiled(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
+    from shadowtime.engine.simulate import simulate
+
+    name = getattr(policy, "name", type(policy).__name__)
     try:
         task = pickle.dumps((workload, cluster, policy))
     except (pickle.PicklingError, AttributeError, TypeError):
-        return _here(workload, cluster, policy)
+        report(f"{name} exists in this process only, so it is compiled")
+        return simulate(workload, cluster, policy)
     done = subprocess.run(
         [sys.executable or "python3", "-P", "-c", CODE],
         input=task,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        capture_output=True,
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
         check=False,
     )
     if done.returncode != 0:
-        return _here(workload, cluster, policy)
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        why = said[-1] if said else f"exit code {done.returncode}"
+        report(f"{name} could not be run without compiling ({why}), so it is compiled")
+        return simulate(workload, cluster, policy)
     kind, content = pickle.loads(done.stdout)
     if kind == "refused":
         raise content
     schedule: Schedule = content
     return schedule
-
-
-def _here(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Schedule:
-    from shadowtime.engine.simulate import simulate
-
-    return simulate(workload, cluster, policy)
 
 
 def serve() -> None:

@@ -30,16 +30,26 @@ def high_word(a: Any, b: Any) -> Any:
 
 
 @kernel
+def low_word(a: Any, b: Any) -> Any:
+    """Lower 64 bits of the same; in halves, because nothing here may leave its type."""
+    a_low, a_high = a & LOW, a >> HALF
+    b_low, b_high = b & LOW, b >> HALF
+    low = a_low * b_low
+    middle = ((a_low * b_high) & LOW) + ((a_high * b_low) & LOW) + (low >> HALF)
+    return ((middle & LOW) << HALF) | (low & LOW)
+
+
+@kernel
 def words_of_product(a: int, b: int, c: int) -> tuple[Any, Any, Any]:
     """The product of three numbers below 2^62 as three 64-bit words, highest first."""
     x, y, z = np.uint64(a), np.uint64(b), np.uint64(c)
-    high, low = high_word(x, y), x * y
-    lowest = low * z
-    carry = high_word(low, z)
-    middle = high * z + carry
-    highest = high_word(high, z)
-    if middle < carry:
-        highest += np.uint64(1)
+    high, low = high_word(x, y), low_word(x, y)
+    lowest = low_word(low, z)
+    one, other = low_word(high, z), high_word(low, z)
+    below = (one & LOW) + (other & LOW)
+    above = (one >> HALF) + (other >> HALF) + (below >> HALF)
+    middle = ((above & LOW) << HALF) | (below & LOW)
+    highest = high_word(high, z) + (above >> HALF)
     return highest, middle, lowest
 
 

@@ -56,6 +56,8 @@ KILLS = 23
 """Preemptions so far."""
 ENDED = 26
 """Entries in the list of jobs that ended at this instant."""
+FAILED = 27
+"""The job for which a function of the user's own failed, -1 while none did."""
 COUNT = 32
 
 NEVER = (1 << 40) - 1

@@ -16,6 +16,7 @@ from shadowtime.kernel.registers import (
     BITS,
     BLOCK,
     COUNT,
+    FAILED,
     GROUP,
     HEAD,
     LEARNER,
@@ -74,6 +75,7 @@ def build(
     reg = np.zeros(COUNT, np.int64)
     reg[BITS] = max(1, n.bit_length())
     reg[HEAD] = -1
+    reg[FAILED] = -1
     reg[WAKE] = NEVER
     reg[LEARNER] = learner
     reg[NOBODY] = 0 if len(users) and users[0] < 0 else -1

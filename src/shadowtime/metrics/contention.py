@@ -23,8 +23,8 @@ TOLD = ("mean", "p95")
 
 
 def penalised_share(schedule: Schedule, workload: Workload) -> Floats:
-    """Time lost to others over the run time, by job; of killed jobs that of the time they had."""
-    run = np.maximum(workload.run, 1)
+    """Time lost to others over the work, by job; of killed jobs that of the time they had."""
+    run = np.maximum(workload.effective_run, 1)
     if schedule.penalised_exact is not None:
         exact = schedule.penalised_exact
         lost: Floats = exact[:, 0] / exact[:, 1]
@@ -61,8 +61,8 @@ def contention_metrics(schedule: Schedule, workload: Workload, which: AnyArray) 
         "killed_anyway": int((killed & tight).sum()),
     }
     jobs = Jobs.of(schedule, finished)
-    alone = Jobs(wait=jobs.response - workload.run[finished], run=workload.run[finished],
-                 procs=jobs.procs)  # fmt: skip
+    work = workload.effective_run[finished]
+    alone = Jobs(wait=jobs.response - work, run=work, procs=jobs.procs)
     columns = (
         ("penalised", "", penalised_share(schedule, workload)[finished]),
         ("bsld_finished", "", jobs.bounded()),
@@ -86,11 +86,11 @@ _SINGLE: tuple[tuple[str, str, str, Better, str], ...] = (
 )  # fmt: skip
 _COLUMNS = (
     ("penalised", "", "penalised run time", "share",
-     "time lost to jobs on the same nodes over the run time"),
+     "time lost to jobs on the same nodes over the run time alone"),
     ("bsld_finished", "", "bounded slowdown of finished jobs", "",
      "max(1, response / max(end - start, 10 s))"),
     ("bsld_finished_alone", "", "bounded slowdown of finished jobs against their run alone", "",
-     "max(1, response / max(run, 10 s)), run as in the log"),
+     "max(1, response / max(run, 10 s)), run as in the log, cut at the request"),
     ("wait_finished", "_s", "wait of finished jobs", "s", "start - submit"),
 )  # fmt: skip
 

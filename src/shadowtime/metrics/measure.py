@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
-COUNTERS = {"clamped_predictions": "clamped_predictions", "slipped_promises": "promises_slipped"}
+COUNTERS = {
+    "clamped_predictions": "clamped_predictions",
+    "slipped_promises": "promises_slipped",
+    "rates_rounded_down": "rates_rounded_down",
+}
 """The engine's counters that are metrics, and under which name."""
 
 

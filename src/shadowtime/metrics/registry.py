@@ -133,6 +133,9 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
     ("clamped_predictions", "Predictions clamped", "", "neither", "prediction",
      "predictions of the whole run below 1 s, no number, or (but for the virtual predictor) beyond "
      "the request, set to the nearest possible value"),
+    ("rates_rounded_down", "Rates rounded down (1: yes)", "", "neither", "bandwidth",
+     "1 where the rates at which jobs slow each other down have no common denominator below 10^9 "
+     "and are rounded down to millionths, so that ends may be seconds late; 0: exact"),
     ("prediction_error_mean", "Mean relative prediction error", "share", "lower", "prediction",
      "mean of |prediction - run| / run"),
     ("prediction_error_median", "Median relative prediction error", "share", "lower", "prediction",

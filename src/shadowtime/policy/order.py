@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from shadowtime.policy.functions import ORDER, check_arguments
 from shadowtime.policy.part import Part, parameter
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class Custom(Order):
     name: ClassVar[str] = "custom"
     summary: ClassVar[str] = "a function priority(wait, estimate, procs) of your own, compiled"
     function: Callable[[int, int, int], float] = field(default=lambda wait, estimate, procs: 0.0)
+
+    def __post_init__(self) -> None:
+        check_arguments(ORDER, self.function)
 
     def __str__(self) -> str:
         return f"custom({getattr(self.function, '__name__', 'function')})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shadowtime.policy.part import Part, parameter
+from shadowtime.policy.part import Part, parameter, show
 
 ALL = 1_000_000_000
 """A depth beyond any queue."""
@@ -32,14 +32,23 @@ class Depth(Reserve):
     name: ClassVar[str] = "depth"
     summary: ClassVar[str] = "the first K blocked jobs, planned anew at every pass"
     jobs: int = parameter(1, "how many blocked jobs hold a reservation", low=1, high=ALL)
-    fixed_reservation: bool = parameter(
-        False, "keep the head's first shadow time until it starts; extra is what will be left then"
+    fixed_reservation: str = parameter(
+        "no",
+        "keep the head's first shadow time until it starts, or until it has passed in vain; extra "
+        "is what will be left then",
+        choices=("no", "yes", "until-missed"),
     )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.fixed_reservation, bool):  # as Python spells it
+            object.__setattr__(self, "fixed_reservation", show(self.fixed_reservation))
 
     def __str__(self) -> str:
         if self.jobs >= ALL:
             return "all"
-        return "depth(1, fixed_reservation=yes)" if self.fixed_reservation else str(self.jobs)
+        if self.fixed_reservation != "no":
+            return f"depth(1, fixed_reservation={self.fixed_reservation})"
+        return str(self.jobs)
 
 
 @dataclass(frozen=True)

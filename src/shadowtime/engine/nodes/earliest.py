@@ -108,11 +108,11 @@ def behind_the_gap(b: Any, job: int, last: int) -> int:
     """Place of the first start from which there is room up to the segment ``last``."""
     first = last
     count = look_at(b, job, last)
-    while count >= 0:
+    while count >= 0 and first > 0:
         first -= 1
         narrow_by(b, first, count)
         count = keep_useful(b, job, count)
-    return first + 1
+    return first + 1 if count < 0 else 0
 
 
 # ------------------------------------------------- the window: useful nodes, packed to the front

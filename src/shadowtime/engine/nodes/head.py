@@ -17,6 +17,7 @@ from shadowtime.kernel.nodes.fields import (
     PROMISE,
     REACH,
     READY,
+    RUNNING,
     SEARCH,
     THETA_FROM,
     THETA_TO,
@@ -38,7 +39,7 @@ def plan_head(t: Any, evaluate: Any, job: int) -> None:
     # First fit: the first end by which enough is free.
     free = par[FREE]
     at = -1
-    while free < t.job[job, PROCS]:
+    while free < t.job[job, PROCS] and at + 1 < par[RUNNING]:
         at += 1
         free += t.job[job_at(t, at), PROCS]
     start = start_of(t, at)

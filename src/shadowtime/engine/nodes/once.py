@@ -71,7 +71,8 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
     rows = np.zeros((n + len(pieces), 8), np.int64)
     write_waiting(rows, at, state.waiting, wish, how)
     book = book_of(rows, n, pieces, how, len(at))
-    once(table.state, book, at[unfit(rows[at, bk.PROCS], wish, how)], state.now)
+    aside = unfit(rows[at, bk.PROCS], wish, how)
+    once(table.state, book, at[aside], state.now)
     waiting = {job.id: job for job in state.waiting}
     decisions = tuple(
         started(table, book, int(job), waiting, state, how)
@@ -80,7 +81,12 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
     kept = remember(table, state, memory, None)
     if how.by_tag:
         kept = replace(kept, extra={**memory.extra, COUNTED: found_by_tag(state, how, known, wish)})
-    return Decided(decisions=decisions, memory=kept, promises=promises_of(table, None))
+    return Decided(
+        decisions=decisions,
+        memory=kept,
+        promises=promises_of(table, None),
+        unfit=tuple(state.waiting[k].id for k in aside.tolist()),
+    )
 
 
 def write_waiting(

@@ -81,7 +81,7 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     table.job[:, nf.LIMIT] = workload.limit
     table.job[:, nf.REACH] = reach_of(policy.place, request)
     rates = make_rates(
-        run=workload.run,
+        run=workload.effective_run,  # a longer limit gives nobody more work (spec 4.5)
         procs=workload.procs,
         draws=law.draws,
         nodes=nodes,

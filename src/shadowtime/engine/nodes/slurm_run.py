@@ -87,7 +87,7 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     table.job[:, nf.LENGTH] = request
     table.job[:, nf.LIMIT] = np.minimum(limit, NEVER)
     rates = make_rates(
-        run=workload.run,
+        run=workload.effective_run,  # the grace gives nobody more work (spec 4.5)
         procs=workload.procs,
         draws=law.draws,
         nodes=nodes,

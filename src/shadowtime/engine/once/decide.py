@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shadowtime.cluster import Cluster
+from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.once.memory import History, Memory, Note
 from shadowtime.engine.once.moment import Decision, Start, State, Stop
 from shadowtime.engine.once.table import FOREIGN, Table, table_of
@@ -54,6 +55,8 @@ class Decided:
     """The next instant at which a promise falls due, whatever else happens."""
     promises: Mapping[str, int] = field(default_factory=dict)
     """Promised starts of jobs that stay blocked."""
+    unfit: tuple[str, ...] = ()
+    """Jobs that the hosts at hand could not hold even when empty: they wait without a plan."""
 
 
 def decide(
@@ -66,6 +69,8 @@ def decide(
     ``shape`` says how the policy sees the machine: the hosts as one pool, as hosts that each hold
     whole jobs, or as nodes that share bandwidth. On a pool a start names no hosts.
     The estimates actual and noisy are refused: nobody knows them of a real job.
+    A job that the hosts at hand could not hold even when empty (``unfit``) is left out of the
+    pass: nothing is reserved for it and nobody waits for it.
 
     Examples
     --------
@@ -90,6 +95,7 @@ def decide(
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = isinstance(policy.reserve, Kept)
     table = table_of(policy, state, memory, machine, kept=kept)
+    import_module("shadowtime.engine.once.compiled.fill").set_aside(table.state)
     reg, n = table.state.reg, len(table.ids)
     reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive anything: nothing is cached
     reg[FRESH] = table.fresh
@@ -105,16 +111,25 @@ def decide(
         due, wake = made.arguments[0].due, int(reg[WAKE])
         table.state.did[:, int(reg[DECISIONS]) :] = NOTHING
     else:
-        run_one_instant(made, table, state.now)
+        run_one_instant(policy, made, table, state.now)
     return Decided(
         decisions=tuple(decisions_of(table, machine)),
         memory=remember(table, state, memory, due),
         wake=wake if wake < NEVER else None,
         promises=promises_of(table, due),
+        unfit=unfit_of(table, state),
     )
 
 
-def run_one_instant(made: Prepared, table: Table, now: int) -> None:
+def unfit_of(table: Table, state: State) -> tuple[str, ...]:
+    """The waiting jobs that never entered the queue of the pass."""
+    kernel = table.state
+    started = set(kernel.did[f.WHICH, kernel.did[f.KIND] != NOTHING].tolist())
+    rows = [(table.row_of[job.id], job.id) for job in state.waiting]
+    return tuple(job for at, job in rows if kernel.wait[f.PROCS, at] == BIG and at not in started)
+
+
+def run_one_instant(policy: Policy, made: Prepared, table: Table, now: int) -> None:
     """The simulator's event loop itself, for an instant at which a timer rings.
 
     No end is queued and nobody ends before the horizon, so the loop is done after one pass; it
@@ -127,6 +142,7 @@ def run_one_instant(made: Prepared, table: Table, now: int) -> None:
     kernel.job[:, f.LIMIT] = world.truth[:, f.RUN] = NEVER
     run = import_module(f"shadowtime.engine.passes.{made.name}").run
     code = int(run(kernel, world, *made.arguments))
+    raise_failure(policy, code, kernel, lambda job: table.ids[job])
     assert code == DONE, f"the event loop stopped with {code}"
 
 

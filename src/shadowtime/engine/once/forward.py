@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.once.decide import pooled, recall_promises, refuse
 from shadowtime.engine.once.memory import Memory
 from shadowtime.engine.once.table import table_of
@@ -74,6 +75,7 @@ def forward(
     kept = isinstance(policy.reserve, Kept)
     table = table_of(policy, state, memory, machine, kept=kept)
     kernel, world, n = table.state, table.world, len(table.ids)
+    import_module("shadowtime.engine.once.compiled.fill").set_aside(kernel)
     reg = kernel.reg
     reg[VOLATILE] = reg[CHANGED] = 1
     reg[FRESH] = table.fresh
@@ -99,8 +101,9 @@ def forward(
     else:
         reg[WAKE] = state.now
     run_on = import_module(f"shadowtime.engine.passes.{made.name}").run
-    while int(run_on(kernel, world, *made.arguments)) == ROOM_NEEDED:
+    while (code := int(run_on(kernel, world, *made.arguments))) == ROOM_NEEDED:
         kernel = with_more_room(kernel)
+    raise_failure(policy, code, kernel, lambda job: table.ids[job])
     start = kernel.job[:, f.START]
     found = {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
     return {job: when for job, when in found.items() if when >= 0}

@@ -96,7 +96,7 @@ def decide(s: Any, b: Any) -> None:
         promise(s, b, job, start)
         s.job[job, PROMISED] = start
     start_due(s, b, now)
-    s.reg[WAKE] = b.mark[SOONEST]
+    s.reg[WAKE] = max(b.mark[SOONEST], now + 1)  # time goes on, whatever was promised
 
 
 @kernel

@@ -57,6 +57,10 @@ FIXED_RESERVATION = 2
 RULE = 3
 """Places in the pass's parameters."""
 
+FIXED = {"no": 0, "yes": 1, "until-missed": 2}
+"""How long the head's shadow time stays: for this pass, until it starts, until it has passed."""
+UNTIL_MISSED = FIXED["until-missed"]
+
 CAREFUL = 0
 """Rule: whoever does not delay the head."""
 NOBODY = 1
@@ -102,7 +106,11 @@ def decide(s: Any, parameters: Any, found: Any) -> None:
     if parameters[RULE] != CAREFUL:
         reg[SHADOW] = NEVER if parameters[RULE] == ANYBODY else -1
         reg[EXTRA] = -1
-    elif parameters[FIXED_RESERVATION] == 0 or known != head:
+    elif (
+        parameters[FIXED_RESERVATION] == 0
+        or known != head
+        or (parameters[FIXED_RESERVATION] == UNTIL_MISSED and reg[NOW] >= reg[SHADOW])
+    ):
         find_shadow(s, head)
     else:
         count_extra(s, head)

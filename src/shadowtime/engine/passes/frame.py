@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shadowtime.engine.events import (
+    BROKEN,
     DONE,
     PASS_DUE,
     ROOM_NEEDED,
@@ -46,6 +47,7 @@ from shadowtime.kernel.queue import first_waiting, gather
 from shadowtime.kernel.registers import (
     ARRIVED,
     BLOCK,
+    FAILED,
     HEAD,
     NEVER,
     NOW,
@@ -151,6 +153,8 @@ def run(s: Any, w: Any, f: Any, custom: Any) -> int:
         if advance(s, w) != PASS_DUE:
             return DONE
         decide(s, f, custom)
+        if s.reg[FAILED] >= 0:
+            return BROKEN
         carry_out_decisions(s, w)
     return ROOM_NEEDED
 
@@ -206,13 +210,16 @@ def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
             f.column[0, i] = s.job[job, SUBMIT]
             f.column[1, i] = s.job[job, ESTIMATE]
             f.column[2, i] = s.job[job, NEED]
-        custom(
+        failed = custom(
             now,
             f.column[0, :count],
             f.column[1, :count],
             f.column[2, :count],
             f.key[:count],
         )
+        if failed >= 0:
+            s.reg[FAILED] = f.jobs[failed]
+            return 0
     else:
         fill_keys(s, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
     for i in range(count):
@@ -301,7 +308,8 @@ def reserve_more(s: Any, f: Any, size: int) -> int:
     made = 1
     able = 0
     for i in range(size):
-        able += f.able[f.heap[i]]
+        if f.able[f.heap[i]] != 0:  # no sum of the column: in plain Python it counts to 127
+            able += 1
     while able > 0 and made < f.par[DEPTH]:
         place = f.heap[0]
         job = f.jobs[place]

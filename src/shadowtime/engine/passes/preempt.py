@@ -22,9 +22,9 @@ def make_room(s: Any, head: int, prune: bool) -> bool:
     if prune:
         kill_needed(s, head)
     else:
-        while not fits(s, head, 0):
+        while s.reg[RUNNING] > 0 and not fits(s, head, 0):
             stop(s, lowest_rank(s))
-    return True
+    return fits(s, head, 0)
 
 
 @kernel
@@ -64,10 +64,11 @@ def next_rank(s: Any, rank: int) -> int:
 @kernel
 def kill_needed(s: Any, head: int) -> None:
     """The same victims, but the highest ranks first, and whoever is not needed is spared."""
+    beyond = s.job.shape[0]
     victim = next_rank(s, head)
-    while enough_above(s, head, victim):  # not among the lowest ranks that suffice
-        victim = next_rank(s, victim)
-    while not fits(s, head, 0):
+    while victim < beyond and enough_above(s, head, victim):
+        victim = next_rank(s, victim)  # not among the lowest ranks that suffice
+    while victim < beyond and not fits(s, head, 0):
         if not enough_above(s, head, victim):
             stop(s, victim)
         victim = next_rank(s, victim)

@@ -6,7 +6,7 @@ from typing import Any
 
 from shadowtime.kernel.fields import CAPACITY, NEED
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import NOW, RUNNING
+from shadowtime.kernel.registers import NEVER, NOW, RUNNING
 from shadowtime.kernel.running import end_at, job_at
 
 
@@ -27,7 +27,10 @@ def fits_beside_sunny(s: Any, head: int, when: int) -> bool:
 
 @routine
 def sunny_shadow(s: Any, head: int) -> int:
-    """The earliest time at which the head fits if shadow jobs are ignored."""
+    """The earliest time at which the head fits if shadow jobs are ignored.
+
+    NEVER where it does not fit on the machine at all, as when nodes are down.
+    """
     running = s.reg[RUNNING]
     resources = s.host.shape[2]
     now = s.reg[NOW]
@@ -35,6 +38,8 @@ def sunny_shadow(s: Any, head: int) -> int:
         when = now
         at = 0
         while not fits_beside_sunny(s, head, when):
+            if at == running:
+                return NEVER
             when = max(end_at(s, at), now + 1)
             at += 1
         return when
@@ -46,6 +51,8 @@ def sunny_shadow(s: Any, head: int) -> int:
     when = now
     at = 0
     while have < s.job[head, NEED]:
+        if at == running:
+            return NEVER
         when = max(end_at(s, at), now + 1)
         while at < running and max(end_at(s, at), now + 1) == when:
             if job_at(s, at) < head:

@@ -19,7 +19,8 @@ def limits_kept(case: Case) -> Proof:
 
     The limit is the schedule's own where it has that column (some policies change limits), else
     the trace's. A job that others slowed down (``penalised`` > 0) may take longer than its run,
-    but not longer than its limit.
+    but not longer than its limit; its work is that of the trace cut at the trace's limit, and who
+    has done that is not killed.
     """
     name, s, w = "limits-kept", case.schedule, case.workload
     ran = started(s)
@@ -27,7 +28,8 @@ def limits_kept(case: Case) -> Proof:
     limit = w.limit if s.limit is None else s.limit
     slowed = np.zeros(len(s), bool) if s.penalised is None else s.penalised > 0
     killed_known = "killed" not in s.missing
-    needs = np.minimum(w.run, limit)
+    work = w.run if s.penalised is None else w.effective_run
+    needs = np.minimum(work, limit)
     for wrong, what in (
         (length > limit, "longer than its limit of {limit} s"),
         (~slowed & (length != needs), "but its run is {run} s and its limit {limit} s"),
@@ -37,7 +39,7 @@ def limits_kept(case: Case) -> Proof:
             "and is marked as killed at its limit of {limit} s",
         ),
         (
-            killed_known & ~slowed & ((s.killed == 1) != (w.run > limit)),
+            killed_known & ~slowed & ((s.killed == 1) != (work > limit)),
             "with a run of {run} s, a limit of {limit} s and killed = {killed}",
         ),
     ):

@@ -7,10 +7,10 @@ from typing import Any
 from shadowtime.engine.corrections import first_correction
 from shadowtime.engine.events import carry_out_corrections
 from shadowtime.kernel.estimates import FIXED, LAST, learn_end, learn_submit
-from shadowtime.kernel.fields import ENDS_AT, ESTIMATE, HOST, START
-from shadowtime.kernel.jit import entry
-from shadowtime.kernel.queue import enqueue
-from shadowtime.kernel.registers import ENDED, LEARNER, NOW
+from shadowtime.kernel.fields import CAPACITY, ENDS_AT, ESTIMATE, HOST, NEED, PROCS, START
+from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.queue import dequeue, enqueue
+from shadowtime.kernel.registers import ARRIVED, BIG, ENDED, LEARNER, NOW
 from shadowtime.kernel.running import insert, take
 
 RUNS = 0
@@ -52,3 +52,27 @@ def fill(s: Any, w: Any, facts: Any, now: int) -> None:
     reg[NOW] = now
     if reg[LEARNER] != FIXED:
         carry_out_corrections(s, w, now)
+
+
+@entry
+def set_aside(s: Any) -> None:
+    """Take jobs out of the queue that no host could hold even when empty.
+
+    They would keep everybody waiting for a start that cannot come.
+    """
+    for job in range(s.reg[ARRIVED]):
+        if s.wait[PROCS, job] != BIG and not ever_fits(s, job):
+            dequeue(s, job)
+
+
+@kernel
+def ever_fits(s: Any, job: int) -> bool:
+    """True if some host could hold the job if it were empty."""
+    for host in range(s.host.shape[1]):
+        holds = True
+        for k in range(s.host.shape[2]):
+            if s.job[job, NEED + k] > s.host[CAPACITY, host, k]:
+                holds = False
+        if holds:
+            return True
+    return False

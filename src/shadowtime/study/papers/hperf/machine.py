@@ -50,4 +50,5 @@ def jobs_of(name: str, seed: int, *, noise: float = NOISE) -> Workload:
     if noise == 0:
         return jobs
     spread = np.random.default_rng([seed, len(name)]).normal(0.0, noise, len(jobs))
-    return jobs.replace(run=np.maximum(1, np.rint(jobs.run * np.exp(spread))).astype(np.int64))
+    run = np.maximum(1, np.rint(jobs.run * np.exp(spread))).astype(np.int64)
+    return jobs.replace(run=run, limit=np.maximum(jobs.limit, run))  # noise is work too (spec 4.5)

@@ -64,7 +64,7 @@ def _delay_max(judge: Judge) -> Iterator[Claim]:
 
 
 def _violation_max(judge: Judge) -> Iterator[Claim]:
-    for reading in (p.DEFINED, "fixed"):
+    for reading in (p.DEFINED, "fixed", "fixed until missed"):
         hours = judge.values(p.easy_last(reading), "violation_delay_max_s", 1 / 3600)
         yield judge.verdict(
             "violation-max",

@@ -105,13 +105,13 @@ def _violations(tables: Mapping[str, PaperTable]) -> str:
         reading: _average(
             _differences(e for e in table.compared() if e[0].group == f"EASY-Last {reading}")
         )
-        for reading in p.READINGS
+        for reading in p.PROMISES
     }
     told = ", ".join(f"{reading} {gap:.0%}" for reading, gap in apart.items())
     how = "in its order of magnitude only" if min(apart.values()) > FAR else "in one reading"
     counts = {
         reading: (sum(c.ours or 0 for c in cells), sum(c.paper or 0 for c in cells))
-        for reading in p.READINGS
+        for reading in p.PROMISES
         for cells in (
             [
                 cell

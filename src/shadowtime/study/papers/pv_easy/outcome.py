@@ -41,7 +41,7 @@ def outcome(subject: Subject, text: str, *, keep: bool) -> Outcome:
     schedule = simulate(jobs, cluster, policy)
     metrics = measure(schedule, jobs, cluster)
     readings_of_easy = {p.easy(reading) for reading in p.READINGS}
-    readings_of_last = {p.easy_last(reading) for reading in p.READINGS}
+    readings_of_last = {p.easy_last(reading) for reading in p.PROMISES}
     fair = text in p.PREDICTORS.values()
     if text in readings_of_easy or keep:
         metrics |= fairness(schedule, jobs, cluster)

@@ -15,6 +15,10 @@ READINGS = {
 }
 """Readings of EASY and the switches that make them."""
 
+PROMISES = {**READINGS, "fixed until missed": "fixed_reservation=until-missed"}
+"""Readings of EASY-Last in Table 2: a promise that was missed may stand, so that nobody is
+backfilled until the head starts, or be made anew (spec 2.7)."""
+
 DEFINED, NEAREST = "as defined", "loose and fixed"
 """The usual EASY, and the reading whose counts are nearest to the paper's (see notes)."""
 
@@ -69,7 +73,7 @@ def easy(reading: str = DEFINED, *options: str, base: str = "easy") -> str:
     >>> easy(), easy("loose"), easy("fixed", "estimate=actual", base="easy-sjbf")
     ('easy', 'easy(extra_update=no)', 'easy-sjbf(fixed_reservation=yes, estimate=actual)')
     """
-    arguments = ", ".join(option for option in (READINGS[reading], *options) if option)
+    arguments = ", ".join(option for option in (PROMISES[reading], *options) if option)
     return f"{base}({arguments})" if arguments else base
 
 

@@ -58,7 +58,8 @@ class Findings:
 
 def all_policies() -> list[str]:
     """Every policy that is run once on every subject."""
-    readings = [make(reading) for reading in p.READINGS for make in (p.easy, p.easy_last)]
+    readings = [p.easy(reading) for reading in p.READINGS]
+    readings += [p.easy_last(reading) for reading in p.PROMISES]
     named = (p.PREDICTORS, p.ABLATIONS, p.ACCURACY)
     return list(dict.fromkeys([*readings, *(text for names in named for text in names.values())]))
 

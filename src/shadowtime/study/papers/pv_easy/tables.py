@@ -106,7 +106,7 @@ def _table2(found: Findings) -> PaperTable:
             unit=unit,
             group=f"EASY-Last {reading}",
         )
-        for reading in p.READINGS
+        for reading in p.PROMISES
         for label, name, scale, unit, column in measures
     ]
     return PaperTable(

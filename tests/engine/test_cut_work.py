@@ -1,0 +1,55 @@
+"""On nodes, too, a job that overran its request has no more work than the request (spec 4.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shadowtime.cluster.contention import node_cluster
+from shadowtime.engine import simulate
+from shadowtime.policy import parse_policy
+from shadowtime.schedule.check import check
+from shadowtime.workload import Workload
+
+NODE = node_cluster(1, bandwidth=6000)
+
+
+def two(bandwidth: int, *, limit: list[int] | None = None) -> Workload:
+    """Run 50 of 1000 beside run 500 of 100, two processors each."""
+    return Workload.build(
+        submit=[0, 0],
+        run=[50, 500],
+        procs=[2, 2],
+        request=[1000, 100],
+        limit=limit,
+        extra={"bandwidth": np.array([bandwidth] * 2)},
+    )
+
+
+def test_a_longer_limit_gives_no_more_work():
+    """Slowed down for 67 s, the second ends at 117 with its request done, not at 134 killed."""
+    made = simulate(two(2000), NODE, parse_policy("rua"))
+    assert (made.end.tolist(), made.killed.tolist()) == ([67, 117], [0, 0])
+    assert made.limit.tolist()[1] == 134
+    assert made.penalised.tolist() == [17, 17]
+    assert check(made, two(2000), NODE)["limits-kept"].verdict == "proved"
+
+
+@pytest.mark.parametrize("policy", ["rua", "easy", "conservative", "consres", "lessc"])
+def test_who_is_not_slowed_down_has_finished_at_its_request(policy: str):
+    """Nobody is killed where nobody is in the way."""
+    made = simulate(two(500), NODE, parse_policy(policy))
+    assert (made.end.tolist(), made.killed.tolist()) == ([50, 100], [0, 0])
+    assert check(made, two(500), NODE)["limits-kept"].verdict == "proved"
+
+
+def test_grace_gives_no_more_work():
+    """Slurm's grace is for those who were slowed down."""
+    made = simulate(two(500), NODE, parse_policy("consres(grace=unlimited)"))
+    assert made.end.tolist() == [50, 100]
+
+
+def test_without_a_limit_the_work_is_that_of_the_log():
+    """overrun=keep: nothing is cut."""
+    made = simulate(two(500, limit=[10**6, 10**6]), NODE, parse_policy("easy"))
+    assert made.end.tolist() == [50, 500]
