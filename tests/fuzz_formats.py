@@ -317,7 +317,7 @@ def _no_python(text: str) -> Any:
 
 _FOLDER = _folder()
 
-# Those that write files are slow and come first: others take what they leave of the records.
+# Those that write files are slow: in a campaign the others take what they leave of the records.
 FORMATS = (
     Format("result-folder", _broken_folder, _read_folder),
     Format("files", _any_file, _read_file),
