@@ -263,7 +263,8 @@ class Window(NamedTuple):
 
 
 _WINDOW = re.compile(
-    r"^ReservationName=\S+ StartTime=([0-9]{1,15}) EndTime=([0-9]{1,15}) Duration=\S+ Nodes=(\S*) ", re.M
+    r"^ReservationName=\S+ StartTime=([0-9]{1,15}) EndTime=([0-9]{1,15}) Duration=\S+ Nodes=(\S*) ",
+    re.M,
 )
 
 
