@@ -32,7 +32,7 @@ class Depth(Reserve):
     name: ClassVar[str] = "depth"
     summary: ClassVar[str] = "the first K blocked jobs, planned anew at every pass"
     jobs: int = parameter(1, "how many blocked jobs hold a reservation", low=1, high=ALL)
-    fixed_reservation: str = parameter(
+    fixed_reservation: str | bool = parameter(
         "no",
         "keep the head's first shadow time until it starts, or until it has passed in vain; extra "
         "is what will be left then",
