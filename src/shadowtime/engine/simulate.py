@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.cluster.dedicated import dedicated
+from shadowtime.cluster.site import Site
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.failures import raise_failure
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 
-def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Schedule:
+def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) -> Schedule:
     """Run a workload through a policy on a machine.
 
     Rules
@@ -42,6 +43,10 @@ def simulate(workload: Workload, cluster: Cluster, policy: Policy | Any) -> Sche
     >>> simulate(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
+    if isinstance(cluster, Site):
+        from shadowtime.engine.site import simulate_site
+
+        return simulate_site(workload, cluster, policy)
     if cluster.shape == "nodes":
         from shadowtime.engine.nodes import simulate_nodes
 

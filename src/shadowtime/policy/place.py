@@ -150,6 +150,32 @@ class Capped(Filled):
     summary: ClassVar[str] = "nodes: as fill, but never more bandwidth than a node has (LessC)"
 
 
+@dataclass(frozen=True)
+class Pack(Place):
+    """On a site: as few nodes as possible, those that hold most first."""
+
+    name: ClassVar[str] = "pack"
+    summary: ClassVar[str] = "site: as few nodes as possible, those that hold most first"
+
+
+@dataclass(frozen=True)
+class Spread(Place):
+    """On a site: tasks dealt out evenly to as many nodes as allowed, the idlest first."""
+
+    name: ClassVar[str] = "spread"
+    summary: ClassVar[str] = "site: evenly over as many nodes as allowed, the idlest first"
+
+
 NAMED: dict[str, Place] = {
-    part.name: part() for part in (BestFit, FirstFit, LessConsume, LeastSlowdown, Filled, Capped)
+    part.name: part()
+    for part in (
+        BestFit,
+        FirstFit,
+        LessConsume,
+        LeastSlowdown,
+        Filled,
+        Capped,
+        Pack,
+        Spread,
+    )
 }

@@ -71,6 +71,8 @@ class Schedule:
     """What the policy says of itself and check proves: promises-kept, strictly-fair, ..."""
     counters: Mapping[str, int] = field(default_factory=dict)
     """Counts of the run: passes, events, starts."""
+    unstarted: Mapping[int, str] = field(default_factory=dict)
+    """Jobs by id that never ran (their start is -1), each with the reason; not in files."""
 
     def __len__(self) -> int:
         return len(self.job_id)

@@ -1,0 +1,127 @@
+"""The bounds that a site's QOS and accounts put on jobs: who shares which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from shadowtime.cluster.shape import Shape
+    from shadowtime.cluster.site import Association, Limits, Partition, Site
+    from shadowtime.workload.request import Request
+
+NODES = "nodes"
+"""Nodes are counted beside the resources."""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Everybody who shares one set of bounds; amounts by name, seconds where time is bound."""
+
+    who: tuple[str, ...]
+    jobs: int | None = None
+    wall: int | None = None
+    amounts: tuple[tuple[str, int], ...] = ()
+    run_seconds: tuple[tuple[str, int], ...] = ()
+    seconds: tuple[tuple[str, int], ...] = ()
+
+    def bounds_anybody(self) -> bool:
+        """True if anything is bound at all."""
+        given = self.amounts or self.run_seconds or self.seconds
+        return bool(given) or self.jobs is not None or self.wall is not None
+
+
+def limits_of(
+    site: Site, request: Request, partition: Partition, user: str
+) -> Iterator[tuple[tuple[str, ...], Limits, bool]]:
+    """(who, the limits, is it a QOS) of every QOS and association that a job counts in."""
+    named = {one.name: one for one in site.qos}
+    for name in dict.fromkeys((request.qos, partition.qos)):
+        if name in named:
+            yield ("qos", name), named[name].limits, True
+    for one in chain(site, request.account, user):
+        yield ("assoc", one.account, one.user), one.limits, False
+
+
+def chain(site: Site, account: str, user: str) -> Iterator[Association]:
+    """The user's association, its account, and the accounts above."""
+    accounts = {one.account: one for one in site.associations if not one.user}
+    if user:
+        for one in site.associations:
+            if (one.account, one.user) == (account, user):
+                yield one
+    seen: set[str] = set()
+    while account in accounts and account not in seen:
+        seen.add(account)
+        yield accounts[account]
+        account = accounts[account].parent
+
+
+def buckets_of(site: Site, request: Request, partition: Partition, user: str) -> tuple[Bucket, ...]:
+    """The buckets a job's start is charged to, those that bound nobody left out.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Limits, Node, Partition, Qos, Site
+    >>> from shadowtime.workload.request import Request
+    >>> normal = Qos(name="normal", limits=Limits(user_jobs=2, group_resources={"cpus": 8}))
+    >>> site = Site(nodes=(Node(name="n", amounts=(8,)),), qos=(normal,))
+    >>> whole = Partition(name="p", nodes=("n",))
+    >>> [b.who for b in buckets_of(site, Request(qos="normal"), whole, "ann")]
+    [('qos', 'normal'), ('qos', 'normal', 'user', 'ann')]
+    """
+    found = []
+    for who, limits, is_qos in limits_of(site, request, partition, user):
+        found.append(
+            Bucket(
+                who,
+                limits.group_jobs,
+                limits.group_wall,
+                _sorted(limits.group_resources),
+                _sorted(limits.group_run_minutes, 60),
+                _sorted(limits.group_minutes, 60),
+            )
+        )
+        each = (*who, "user", user)
+        found.append(Bucket(each, limits.user_jobs, None, _sorted(limits.user_resources)))
+        if is_qos:
+            each = (*who, "account", request.account)
+            amounts = _sorted(limits.account_resources)
+            found.append(Bucket(each, limits.account_jobs, None, amounts))
+    return tuple(bucket for bucket in found if bucket.bounds_anybody())
+
+
+def _sorted(amounts: Mapping[str, int], times: int = 1) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((name, times * amount) for name, amount in amounts.items()))
+
+
+def job_allowed(
+    site: Site,
+    request: Request,
+    partition: Partition,
+    shape: Shape,
+    seconds: int,
+    user: str,
+) -> bool:
+    """True if no bound on the job alone forbids it for ever: wall time, amounts, reservation."""
+    if partition.max_time is not None and seconds > partition.max_time:
+        return False
+    if shape.reservation >= 0:
+        named = site.reservations[shape.reservation]
+        closed = bool(named.users or named.accounts)
+        if closed and user not in named.users and request.account not in named.accounts:
+            return False
+    if "limits" not in site.enforce:
+        return True
+    asked = dict(zip(site.resources, shape.asked, strict=True)) | {NODES: shape.least}
+    for _, limits, _ in limits_of(site, request, partition, user):
+        if limits.job_wall is not None and seconds > limits.job_wall:
+            return False
+        for name, amount in asked.items():
+            if amount > limits.job_resources.get(name, amount):
+                return False
+            if name in limits.job_minutes and amount * seconds > 60 * limits.job_minutes[name]:
+                return False
+    return True

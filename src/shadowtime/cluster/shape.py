@@ -1,0 +1,186 @@
+"""A request in one partition as numbers: tasks, bounds, amounts and the nodes it may use.
+
+The rules are in docs/decisions/site.md, "From a request to a shape".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.features import matches
+from shadowtime.cluster.site import Partition, Site
+
+if TYPE_CHECKING:
+    from shadowtime.workload.request import Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What a placement rule works on; ``nodes`` in the order in which they are looked at."""
+
+    partition: int
+    nodes: tuple[int, ...]
+    wanted: int
+    """So many of the first nodes must all be used."""
+    tasks: int
+    least: int
+    most: int
+    per_node: int
+    per_task: tuple[int, ...]
+    fixed: tuple[int, ...]
+    floor: int
+    """The least cpus on a node."""
+    all_memory: bool
+    exclusive: bool
+    reservation: int
+    """Place of the named reservation in the site, -1 without."""
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The least amounts in all, by resource."""
+        both = zip(self.per_task, self.fixed, strict=True)
+        return tuple(self.tasks * each + self.least * fixed for each, fixed in both)
+
+    def amounts(self, capacity: tuple[int, ...], tasks: int, memory: int) -> tuple[int, ...]:
+        """What so many tasks take on a node; ``memory`` is that resource's place, -1 without."""
+        if self.exclusive:
+            return capacity
+        both = zip(self.per_task, self.fixed, strict=True)
+        taken = [fixed + tasks * each for each, fixed in both]
+        taken[0] = max(taken[0], self.floor)
+        if self.all_memory:
+            taken[memory] = capacity[memory]
+        return tuple(taken)
+
+
+class Shapes:
+    """Makes the shapes of a site's requests; nodes that fit a mask are worked out once.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node
+    >>> from shadowtime.workload.request import Request
+    >>> made = Shapes(Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(4,)))))
+    >>> shape = made.of(Request(tasks=6), made.partitions[0])
+    >>> shape.nodes, shape.tasks, shape.asked
+    ((0, 1), 6, (6,))
+    """
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        names = tuple(node.name for node in site.nodes)
+        self.partitions = site.partitions or (Partition(name="", nodes=names),)
+        self.index = {name: i for i, name in enumerate(names)}
+        self.number = {partition.name: i for i, partition in enumerate(self.partitions)}
+        self.resource = {name: k for k, name in enumerate(site.resources)}
+        self.reservation = {one.name: i for i, one in enumerate(site.reservations)}
+        self._masks: dict[tuple[object, ...], tuple[int, ...]] = {}
+
+    @cached_property
+    def default(self) -> Partition:
+        """Where jobs go that name no partition."""
+        return next((one for one in self.partitions if one.default), self.partitions[0])
+
+    @property
+    def memory(self) -> int:
+        """Place of memory among the resources, -1 where it is not counted."""
+        return self.resource.get("memory", -1)
+
+    def chosen(self, request: Request) -> list[Partition]:
+        """The partitions a request names, in its order; unknown ones are left out."""
+        if not request.partitions:
+            return [self.default]
+        known = [name for name in request.partitions if name in self.number]
+        return [self.partitions[self.number[name]] for name in known]
+
+    def of(self, request: Request, partition: Partition) -> Shape | None:
+        """None where the partition's bounds or the site's resources rule the request out."""
+        least = max(request.nodes, len(request.wanted), partition.min_nodes)
+        tasks = max(request.tasks, least)
+        most = tasks if request.max_nodes is None else max(min(request.max_nodes, tasks), least)
+        if partition.max_nodes is not None:
+            most = min(most, partition.max_nodes)
+        if least > most or (request.reservation and request.reservation not in self.reservation):
+            return None
+        per_task, fixed = [0] * len(self.resource), [0] * len(self.resource)
+        cpus, floor = request.cpus_per_task, 0
+        for gres in request.gres:
+            per, count = gres.per, gres.count
+            if per == "job":
+                if count % tasks == 0:
+                    per, count = "task", count // tasks
+                elif least == most and count % least == 0:
+                    per, count = "node", count // least
+                elif least == 1:
+                    per, most = "node", 1
+                else:
+                    return None
+            for name in {gres.name, gres.name.partition(":")[0]}:
+                if name not in self.resource:
+                    return None
+                (per_task if per == "task" else fixed)[self.resource[name]] += count
+            if request.cpus_per_gpu and gres.name.partition(":")[0] == "gpu":
+                if per == "task":
+                    cpus = max(cpus, count * request.cpus_per_gpu)
+                else:
+                    floor = max(floor, count * request.cpus_per_gpu)
+        per_task[0] += cpus
+        memory, memory_per = request.memory, request.memory_per
+        if memory is None:
+            memory, memory_per = partition.default_memory, partition.default_memory_per
+        if self.memory >= 0 and memory:
+            if memory_per == "cpu":
+                per_task[self.memory] += memory * cpus
+            else:
+                fixed[self.memory] += memory
+        per_node = tasks if request.tasks_per_node is None else request.tasks_per_node
+        if partition.max_cpus_per_node is not None:
+            per_node = min(per_node, partition.max_cpus_per_node // cpus)
+        nodes = self._nodes(request, partition)
+        wanted = {self.index[name] for name in request.wanted if name in self.index}
+        if not wanted.issubset(nodes) or len(wanted) < len(set(request.wanted)):
+            return None
+        return Shape(
+            partition=self.number[partition.name],
+            nodes=nodes,
+            wanted=len(wanted),
+            tasks=tasks,
+            least=least,
+            most=most,
+            per_node=min(per_node, tasks),
+            per_task=tuple(per_task),
+            fixed=tuple(fixed),
+            floor=floor,
+            all_memory=self.memory >= 0 and memory == 0,
+            exclusive=request.exclusive or partition.exclusive,
+            reservation=self.reservation.get(request.reservation, -1),
+        )
+
+    def _nodes(self, request: Request, partition: Partition) -> tuple[int, ...]:
+        """The nodes a request may use in a partition: wanted ones first, then (weight, index)."""
+        key = (
+            partition.name,
+            request.features,
+            request.wanted,
+            request.excluded,
+            request.reservation,
+        )
+        if key not in self._masks:
+            nodes = self.site.nodes
+            allowed = [self.index[name] for name in partition.nodes]
+            if request.features:
+                kinds = {nodes[i].features for i in allowed}
+                good = {kind for kind in kinds if matches(request.features, kind)}
+                allowed = [i for i in allowed if nodes[i].features in good]
+            if request.excluded:
+                out = set(request.excluded)
+                allowed = [i for i in allowed if nodes[i].name not in out]
+            if request.reservation:
+                inside = set(self.site.reservations[self.reservation[request.reservation]].nodes)
+                allowed = [i for i in allowed if nodes[i].name in inside]
+            wanted = set(request.wanted)
+            allowed.sort(key=lambda i: (nodes[i].name not in wanted, nodes[i].weight, i))
+            self._masks[key] = tuple(dict.fromkeys(allowed))
+        return self._masks[key]

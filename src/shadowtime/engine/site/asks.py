@@ -1,0 +1,143 @@
+"""From the jobs' requests to asks: distinct lists of alternatives, each a shape and its limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.cluster.features import counts_nodes
+from shadowtime.cluster.limits import buckets_of, job_allowed
+from shadowtime.cluster.shape import Shape, Shapes
+from shadowtime.workload.request import Request, Requests
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.limits import Bucket
+    from shadowtime.cluster.site import Site
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A shape, and the buckets of limits that a start by it is charged to."""
+
+    shape: int
+    buckets: tuple[int, ...]
+    licences: tuple[tuple[str, int], ...]
+    tier: int
+
+
+@dataclass(frozen=True, eq=False)
+class Asks:
+    """What the jobs of a workload ask of a site."""
+
+    shapes: tuple[Shape, ...]
+    buckets: tuple[Bucket, ...]
+    each: tuple[tuple[Alternative, ...], ...]
+    of_job: Ints
+    not_modelled: int
+    """Jobs that ask for something the engine leaves out (feature counts, contiguous nodes)."""
+
+
+def default_requests(workload: Workload, site: Site) -> Requests:
+    """Requests of a log that knows processors and memory alone: tasks spread freely.
+
+    Memory of the whole job is taken per cpu, rounded up; a GRES per task where it divides.
+    """
+    made: dict[tuple[int, ...], int] = {}
+    distinct: list[Request] = []
+    have = [name for name in workload.resources if name in site.resources and name != "cpus"]
+    columns = [workload.demand[:, 0]]
+    columns += [workload.demand[:, workload.resources.index(name)] for name in have]
+    index = np.empty(len(workload), np.int64)
+    for row, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        if values not in made:
+            made[values] = len(distinct)
+            memory = None
+            gres = []
+            for name, amount in zip(have, values[1:], strict=True):
+                if name == "memory":
+                    memory = math.ceil(amount / values[0]) or None
+                elif amount:
+                    gres.append((name, amount))
+            distinct.append(plain_request(values[0], memory, tuple(gres)))
+        index[row] = made[values]
+    columns_of = Requests.of_jobs([distinct[0]] * len(workload)) if distinct else None
+    if columns_of is None:
+        return Requests.of_jobs([])
+    cancel = workload.extra.get("cancel_at")
+    if cancel is not None:
+        columns_of = replace(columns_of, cancel_at=np.asarray(cancel, np.int64))
+    return replace(columns_of, distinct=tuple(distinct), index=index)
+
+
+def plain_request(procs: int, memory: int | None, gres: tuple[tuple[str, int], ...]) -> Request:
+    """Processors as tasks, memory per cpu."""
+    from shadowtime.workload.request import Gres
+
+    asked = tuple(Gres(name=name, count=count, per="job") for name, count in gres)
+    return Request(tasks=procs, memory=memory, memory_per="cpu", gres=asked)
+
+
+def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
+    """Everything the engine needs to know of the requests, each distinct one once."""
+    made = Shapes(site)
+    shapes: dict[Shape, int] = {}
+    buckets: dict[Bucket, int] = {}
+    each: dict[tuple[Alternative, ...], int] = {}
+    seen: dict[tuple[int, int, int, int], int] = {}
+    enforced = "limits" in site.enforce
+    named = bool(site.reservations)
+    user = workload.user
+    request_s = np.maximum(workload.request, 1)
+    of_job = np.empty(len(workload), np.int64)
+    limits_time = time_classes(site, made, request_s)
+    odd = 0
+    rows = zip(
+        requests.index.tolist(),
+        user.tolist(),
+        request_s.tolist(),
+        limits_time.tolist(),
+        strict=True,
+    )
+    odd_requests = [
+        counts_nodes(one.features) or one.contiguous or one.contiguous for one in requests.distinct
+    ]
+    for row, (number, who, seconds, kind) in enumerate(rows):
+        odd += odd_requests[number]
+        key = (number, who if enforced or named else -1, kind, seconds if enforced else -1)
+        if key not in seen:
+            request = requests.distinct[number]
+            found = []
+            name = user_name(workload, who)
+            for partition in made.chosen(request):
+                shape = made.of(request, partition)
+                if shape is None or not partition.up:
+                    continue
+                if not job_allowed(site, request, partition, shape, seconds, name):
+                    continue
+                at = shapes.setdefault(shape, len(shapes))
+                shared = buckets_of(site, request, partition, name) if enforced else ()
+                numbers = tuple(buckets.setdefault(one, len(buckets)) for one in shared)
+                found.append(Alternative(at, numbers, request.licences, partition.tier))
+            seen[key] = each.setdefault(tuple(found), len(each))
+        of_job[row] = seen[key]
+    return Asks(tuple(shapes), tuple(buckets), tuple(each), of_job, odd)
+
+
+def time_classes(site: Site, made: Shapes, seconds: Ints) -> Ints:
+    """Which of the partitions' time bounds a job's wall time passes, as a number."""
+    bounds = sorted({one.max_time for one in made.partitions if one.max_time is not None})
+    found: Ints = np.searchsorted(np.array(bounds, np.int64), seconds, side="left")
+    return found
+
+
+def user_name(workload: Workload, number: int) -> str:
+    """The user's name, or its number where the log has none."""
+    if number < 0:
+        return ""
+    names = workload.names.get("user", ())
+    return names[number] if number < len(names) else str(number)

@@ -1,0 +1,121 @@
+"""From a policy's parts to the pass that carries them out on a site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shadowtime.engine.plan import order_of, phases_of, refuse_nonsense
+from shadowtime.errors import PolicyError
+from shadowtime.kernel.site import fields as f
+from shadowtime.policy import backfill, order, place, preempt, reserve
+from shadowtime.policy.partition import ByClass
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.engine.site.tables import Ground
+    from shadowtime.policy import Policy
+
+RULES: dict[type[place.Place], int] = {
+    place.BestFit: f.BEST_FIT,
+    place.FirstFit: f.FIRST_FIT,
+    place.Pack: f.PACK,
+    place.Spread: f.SPREAD,
+}
+
+
+class Prepared(NamedTuple):
+    """The pass that carries out a policy on a site."""
+
+    run: Callable[..., int]
+    arguments: Callable[[Ground], tuple[Any, ...]]
+    rule: int
+    keeps: int
+    """0: plans are dropped after the pass; 1: promises, compressed; 2: promises, not moved."""
+    plans: int
+    """How many jobs hold plans at once, at most."""
+
+
+def prepare(policy: Policy, site: Site, n: int) -> Prepared:
+    """The right pass for this policy, with room for ``n`` jobs."""
+    refuse_on_site(policy)
+    rule = RULES[type(policy.place)]
+    if isinstance(policy.reserve, reserve.Kept):
+        return prepare_kept(policy, rule, n)
+    return prepare_frame(policy, site, rule, n)
+
+
+def prepare_frame(policy: Policy, site: Site, rule: int, n: int) -> Prepared:
+    """The general pass."""
+    from shadowtime.engine.custom import compile_order, no_order
+    from shadowtime.engine.site import frame
+    from shadowtime.kernel.balance import common_scale
+
+    kind, weight = order_of(policy.order)
+    depth = policy.reserve.jobs if isinstance(policy.reserve, reserve.Depth) else 0
+    phases = phases_of(policy.backfill)
+    weighing = isinstance(policy.backfill, backfill.WEIGHING)
+    totals = tuple(site.total.values())
+    scale = common_scale(totals) if weighing else np.zeros(len(totals) + 1, np.int64)
+    custom = (
+        compile_order(policy.order.function) if isinstance(policy.order, order.Custom) else no_order
+    )
+
+    def arguments(ground: Ground) -> tuple[Any, ...]:
+        made = frame.make_frame(
+            n=n,
+            order=kind,
+            weight=weight,
+            depth=depth,
+            phase=phases[0] if phases else None,
+            scale=scale,
+            widest=int(ground.job[:, f.WIDTH].max(initial=1)),
+        )
+        return (made, custom)
+
+    return Prepared(frame.run, arguments, rule, keeps=0, plans=min(depth, 64))
+
+
+def prepare_kept(policy: Policy, rule: int, n: int) -> Prepared:
+    """Promises that outlive the pass."""
+    from shadowtime.engine.site import kept
+
+    assert isinstance(policy.reserve, reserve.Kept)
+    compress = policy.reserve.compress
+
+    def arguments(ground: Ground) -> tuple[Any, ...]:
+        return (kept.make_kept(n=n, compress=compress),)
+
+    return Prepared(kept.run, arguments, rule, keeps=1 if compress else 2, plans=64)
+
+
+def refuse_on_site(policy: Policy) -> None:
+    """Refuse what has no meaning on a site, with the reason."""
+    if type(policy.place) not in RULES:
+        raise PolicyError(
+            f"{policy.name}: place={policy.place.name} is not defined on a site; "
+            "use first-fit, best-fit, pack or spread"
+        )
+    if isinstance(policy.place, place.NodePlace) and policy.place != place.FirstFit():
+        raise PolicyError(f"{policy.name}: on a site place=first-fit takes no options")
+    if isinstance(policy.preempt, preempt.ShadowLoad) or isinstance(policy.reserve, reserve.Sunny):
+        raise PolicyError(
+            f"{policy.name}: shadow-load preemption counts processors; whom to stop for certain "
+            "nodes of a site is not defined by it; use a pool"
+        )
+    if isinstance(policy.partition, ByClass):
+        raise PolicyError(
+            f"{policy.name}: partition=by-class is for hosts; write the classes down as "
+            "partitions of the site"
+        )
+    if isinstance(policy.backfill, backfill.LeastPenalty):
+        raise PolicyError(f"{policy.name}: nobody slows anybody down on a site; use easy-sjbf")
+    from shadowtime.cluster import Cluster
+
+    # What is left follows a pool's rules: a site without nodes to choose is one.
+    refuse_nonsense(policy.replace(place=place.BestFit()), Cluster.pool(2, memory=1))
+
+
+__all__ = ["Prepared", "prepare"]

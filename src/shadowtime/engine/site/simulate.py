@@ -1,0 +1,199 @@
+"""simulate(workload, site, policy): one run of a policy on a site."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.events import ROOM_NEEDED
+from shadowtime.engine.site.asks import Asks, asks_of, default_requests
+from shadowtime.engine.site.gone import note_gone_at
+from shadowtime.engine.site.plan import prepare
+from shadowtime.engine.site.tables import Ground, build_ground
+from shadowtime.engine.site.world import build_events
+from shadowtime.errors import UsageError
+from shadowtime.kernel import fields as columns
+from shadowtime.kernel.registers import CLAMPED, RUNNING, SLIPPED, VOLATILE
+from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.state import State, World, build
+from shadowtime.schedule.site_places import SitePlaces
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.policy import Policy
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+
+
+def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Schedule:
+    """Run a workload through a policy on a site.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> site = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(2,))))
+    >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[4, 6, 2])
+    >>> made = simulate_site(jobs, site, parse_policy("easy"))
+    >>> made.start.tolist(), list(made.place)
+    ([0, 9, 2], ['a:4', 'b:2 a:4', 'b:2'])
+    """
+    if hasattr(policy, "decide"):
+        raise UsageError("a policy written in Python (decide) does not run on a site yet")
+    requests = workload.requests
+    if requests is None:
+        requests = default_requests(workload, site)
+    known = known_at_submission(policy.estimate, workload)
+    asks = asks_of(workload, site, requests)
+    state, world = empty_state(workload, site, asks, known.estimate, known.learner)
+    state.reg[VOLATILE] = not known.safe
+    state.reg[CLAMPED] = known.clamped
+    made = prepare(policy, site, len(workload))
+    ground, node_at = build_ground(
+        workload, site, requests, asks, rule=made.rule, keeps=made.keeps, plans=made.plans
+    )
+    events = build_events(workload, site, requests, ground, state, node_at)
+    arguments = made.arguments(ground)
+    note_gone_at(ground, int(workload.submit[0]) if len(workload) else 0)
+    while made.run(state, world, ground, events, *arguments) == ROOM_NEEDED:
+        state, ground = with_more_room(state, ground)
+    return as_site_schedule(workload, site, policy, state, world, ground, asks, node_at)
+
+
+def empty_state(
+    workload: Workload, site: Site, asks: Asks, estimate: Ints, learner: int
+) -> tuple[State, World]:
+    """The tables that runs on every machine share; the site counts as one host of its totals."""
+    totals = tuple(site.total.values())
+    whole = SimpleNamespace(
+        hosts=(SimpleNamespace(capacity=totals),), resources=("procs", *site.resources[1:])
+    )
+    state, world = build(workload, cast("Any", whole), estimate=estimate, learner=learner)
+    asked = np.zeros((len(asks.each) + 1, len(totals)), np.int64)
+    for row, alternatives in enumerate(asks.each):
+        if alternatives:
+            asked[row] = asks.shapes[alternatives[0].shape].asked
+    needs = asked[asks.of_job]
+    has_shape = needs[:, 0] > 0
+    state.job[has_shape, columns.NEED :] = needs[has_shape]
+    return state, world
+
+
+def with_more_room(state: State, ground: Ground) -> tuple[State, Ground]:
+    """Let every table that may run full in the next pass have twice the room it needs."""
+    wide, held = int(ground.mark[f.WIDE]), int(ground.mark[f.HELD])
+    tried = np.zeros((3, 2 * state.tried.shape[1] + int(state.reg[RUNNING]) + 16), np.int64)
+    tried[:, : state.tried.shape[1]] = state.tried
+    used = int(ground.mark[f.STEPS_USED])
+    more = 8 * wide + 2 * held + 256
+    step = np.empty(
+        (len(ground.step) + len(ground.step) // 2 + more, ground.step.shape[1]), np.int64
+    )
+    step[:used] = ground.step[:used]
+    ground.mark[f.STEPS_SPARE] += len(step) - len(ground.step)
+    entries = int(ground.mark[f.ENTRIES])
+    place = ground.place
+    if ground.mark[f.KEEPS]:
+        place, entries = live_places(ground)
+        ground.mark[f.ENTRIES] = entries
+    larger = np.empty(2 * entries + more, np.int64)
+    larger[:entries] = place[:entries]
+    gains = int(ground.mark[f.GAINS] - ground.mark[f.GAINS_FROM])
+    gain = ground.gain
+    if ground.mark[f.KEEPS]:
+        gain = np.empty((2 * gains + more + 2 * held, 3), np.int64)
+        gain[:gains] = ground.gain[:gains]
+    return state._replace(tried=tried), ground._replace(step=step, place=larger, gain=gain)
+
+
+def live_places(ground: Ground) -> tuple[Ints, int]:
+    """The places of runs and promises without those that were given up."""
+    job = ground.job
+    alive = (job[:, f.PHASE] >= f.RUNS) | (job[:, f.DUE] < (1 << 40) - 1)
+    count = np.where(alive, job[:, f.PLACE_COUNT], 0)
+    behind = np.cumsum(count)
+    total = int(behind[-1]) if len(behind) else 0
+    offset = np.repeat(job[:, f.PLACE_FROM] - (behind - count), count)
+    kept = ground.place[np.arange(total) + offset]
+    job[:, f.PLACE_FROM] = behind - count
+    return kept, total
+
+
+def as_site_schedule(
+    workload: Workload,
+    site: Site,
+    policy: Policy,
+    state: State,
+    world: World,
+    ground: Ground,
+    asks: Asks,
+    node_at: Ints,
+) -> Schedule:
+    """The rows of a finished run; jobs that never ran have start and end -1 and the reason."""
+    from shadowtime.engine.simulate import as_schedule
+    from shadowtime.engine.site.claims import site_claims
+
+    made = as_schedule(
+        workload, state, world, name=policy.name, claims=site_claims(policy, workload, site)
+    )
+    job = ground.job
+    phase = job[:, f.PHASE]
+    ran = (phase == f.ENDED) | (phase == f.GONE_LOST)
+    start = np.where(ran, made.start, -1)
+    end = np.where(phase == f.GONE_LOST, job[:, f.OVER_AT], np.where(ran, made.end, -1))
+    shape = asks.shapes
+    places = SitePlaces(
+        names=tuple(node.name for node in site.nodes),
+        node=node_at,
+        first=job[:, f.PLACE_FROM].copy(),
+        nodes=np.where(ran, job[:, f.PLACE_COUNT], 0),
+        entries=ground.place[: int(ground.mark[f.ENTRIES])].copy(),
+        shape=job[:, f.SHAPE].copy(),
+        per_task=np.array([one.per_task[0] for one in shape] or [1], np.int64),
+        floor=np.array([one.floor for one in shape] or [0], np.int64),
+        whole=np.array(
+            [one.exclusive for one in shape] or [False],
+            bool,
+        ),
+        cpus=np.array([node.amounts[0] for node in site.nodes], np.int64),
+    )
+    counters = dict(made.counters)
+    counters["slipped_promises"] = int(state.reg[SLIPPED])
+    counters |= {
+        "cancelled": int(ground.mark[f.CANCELLED]),
+        "lost": int(ground.mark[f.LOST]),
+        "not_modelled": asks.not_modelled,
+    }
+    unstarted = {
+        int(workload.job_id[row]): reason_of(row, phase, ground, asks)
+        for row in np.flatnonzero(~ran).tolist()
+    }
+    return made.replace(
+        start=start,
+        end=end,
+        place=places,
+        killed=np.where(phase == f.ENDED, made.killed, 0).astype(np.int8),
+        reason=np.where(ran, made.reason, 0).astype(np.int8),
+        counters=counters,
+        unstarted=unstarted,
+    )
+
+
+def reason_of(row: int, phase: Ints, ground: Ground, asks: Asks) -> str:
+    """Why a job never ran."""
+    if phase[row] == f.PENDING:
+        waits = ground.job[row, f.AHEAD] > 0
+        return "its dependency was never met" if waits else "its array or begin time kept it"
+    if phase[row] == f.QUEUED:
+        alternatives = asks.each[int(asks.of_job[row])]
+        if not alternatives:
+            return "no partition takes it: its time, nodes, resources or limits"
+        if not any(ground.shape[one.shape, f.PLACEABLE] for one in alternatives):
+            return "it fits on no nodes that are not closed for good"
+        return "a limit or a reservation kept it"
+    return "it was cancelled while it waited"

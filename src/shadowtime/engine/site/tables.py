@@ -1,0 +1,282 @@
+"""The tables a run on a site works on; columns are named in kernel/site/fields.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shadowtime.cluster.limits import NODES
+from shadowtime.engine.site.clock import on_clock
+from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.limits import LICENCES
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.engine.site.asks import Asks
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+    from shadowtime.workload.request import Requests
+
+
+class Ground(NamedTuple):
+    """The site as the kernels see it, and what each job has on it."""
+
+    mark: Any  # int64[MARKS]: scalars
+    node: Any  # int64[N, FREE + 2R]
+    shape: Any  # int64[S, PER_TASK + 2R]
+    mask: Any  # int64[...]: nodes of each mask, in the order in which they are looked at
+    bits: Any  # int8[masks, N]
+    step: Any  # int64[room, LEVEL + R]
+    close: Any  # int64[closings, 4], by node and begin
+    reservation: Any  # int64[reservations, 3]
+    ask: Any  # int64[asks, 2]: first alternative, and behind the last
+    alt: Any  # int64[alternatives, 3 + licences]
+    bucket: Any  # int64[...]: buckets of each alternative
+    limit: Any  # int64[2, buckets, columns]: bounds and what is in use
+    job: Any  # int64[n, COLUMNS]
+    place: Any  # int64[room]: node << 32 | tasks
+    gain: Any  # int64[room, 3]: node, begin, end
+    ring: Any  # int64[RING, 1 + 2R]: node, free before, free after
+    scratch: Any  # int64[SCRATCH, width]
+
+
+def build_ground(
+    workload: Workload,
+    site: Site,
+    requests: Requests,
+    asks: Asks,
+    *,
+    rule: int,
+    keeps: int,
+    plans: int,
+) -> tuple[Ground, Ints]:
+    """Fresh tables, and the site's node at each row of the table of nodes."""
+    n, resources = len(workload), len(site.resources)
+    order = np.array(
+        sorted(range(len(site.nodes)), key=lambda i: (site.nodes[i].weight, i)), np.int64
+    )
+    row_of = np.empty_like(order)
+    row_of[order] = np.arange(len(order))
+    mark = np.zeros(f.MARKS, np.int64)
+    mark[f.PLACE_RULE] = rule
+    mark[f.STEPS_FREE] = -1
+    mark[f.MEMORY] = site.resources.index("memory") if "memory" in site.resources else -1
+    mark[f.KEEPS] = keeps
+    mark[f.SOONEST] = NEVER
+    mark[f.RELEASED] = 1
+    capacity = np.array([site.nodes[i].amounts for i in order], np.int64).reshape(-1, resources)
+    node = np.zeros((len(order), f.FREE + 2 * resources), np.int64)
+    node[:, f.FIRST_STEP] = np.arange(len(order))
+    weights = np.array([site.nodes[i].weight for i in order], np.int64)
+    node[:, f.WEIGHT] = np.unique(weights, return_inverse=True)[1]
+    node[:, f.FREE : f.FREE + resources] = capacity
+    node[:, f.FREE + resources :] = capacity
+    shape, mask, bits = shape_table(asks, capacity, row_of)
+    close = closing_table(workload, site, row_of, node)
+    mark[f.ANY_CLOSING] = len(close) > 0
+    alt, ask, bucket, limit = limit_tables(asks, site)
+    mark[f.HAS_LIMITS] = bool(len(bucket))
+    job = job_table(workload, requests, asks, shape)
+    tiers = {max((a.tier for a in one), default=0) for one in asks.each}
+    mark[f.TIERS] = len(tiers) > 1
+    cpus = int(capacity[:, 0].sum())
+    width = max(len(order), int(capacity[:, 0].max(initial=0)), limit.shape[2]) + 2
+    widest = int(job[:, f.WIDTH].max(initial=1))
+    steps = 2 * len(order) + min(cpus, widest * n) + 2 * widest * min(plans, n) + 64
+    step = np.empty((steps, f.LEVEL + resources), np.int64)
+    step[: len(order), f.TIME] = -NEVER
+    step[: len(order), f.NEXT] = -1
+    step[: len(order), f.LEVEL :] = capacity
+    mark[f.STEPS_USED] = len(order)
+    mark[f.STEPS_SPARE] = steps - len(order)
+    ground = Ground(
+        mark=mark,
+        node=node,
+        shape=shape,
+        mask=mask,
+        bits=bits,
+        step=step,
+        close=close,
+        reservation=reservation_table(workload, site),
+        ask=ask,
+        alt=alt,
+        bucket=bucket,
+        limit=limit,
+        job=job,
+        place=np.empty(2 * min(n, 100_000) + 4 * widest + 64, np.int64),
+        gain=np.empty((4 * min(cpus, widest * n) + 64 if keeps else 1, 3), np.int64),
+        ring=np.zeros((f.RING, 1 + 2 * resources), np.int64),
+        scratch=np.zeros((f.SCRATCH, width), np.int64),
+    )
+    return ground, order
+
+
+def shape_table(asks: Asks, capacity: Ints, row_of: Ints) -> tuple[Ints, Ints, Any]:
+    """Shapes as rows; masks that several share are kept once."""
+    resources = capacity.shape[1]
+    table = np.zeros((len(asks.shapes), f.PER_TASK + 2 * resources), np.int64)
+    masks: dict[tuple[int, ...], int] = {}
+    begins: list[int] = []
+    nodes: list[Ints] = []
+    length = 0
+    for row, one in enumerate(asks.shapes):
+        if one.nodes not in masks:
+            masks[one.nodes] = len(masks)
+            begins.append(length)
+            nodes.append(row_of[np.array(one.nodes, np.int64)])
+            length += len(one.nodes)
+        number = masks[one.nodes]
+        here = capacity[nodes[number]]
+        held = most_held(one, here)
+        widest = int(held.max(initial=0))
+        table[row, f.TASKS] = one.tasks
+        table[row, f.LEAST] = one.least
+        table[row, f.MOST] = one.most
+        table[row, f.PER_NODE] = widest
+        table[row, f.EXCLUSIVE] = one.exclusive
+        table[row, f.RESERVATION] = one.reservation
+        table[row, f.MASK_FROM] = begins[number]
+        table[row, f.MASK_COUNT] = len(one.nodes)
+        table[row, f.MASK] = number
+        table[row, f.ALL_MEMORY] = one.all_memory
+        table[row, f.WANTED] = one.wanted
+        table[row, f.FLOOR] = one.floor
+        table[row, f.NOW_STAMP] = -1
+        table[row, f.PER_TASK : f.PER_TASK + resources] = one.per_task
+        table[row, f.PER_TASK + resources :] = one.fixed
+        table[row, f.PLACEABLE] = fits_empty(one, held)
+    bits = np.zeros((len(masks), len(capacity)), np.int8)
+    for number, members in enumerate(nodes):
+        bits[number, members] = 1
+    flat = np.concatenate(nodes) if nodes else np.empty(0, np.int64)
+    return table, flat, bits
+
+
+def most_held(shape: Any, capacity: Ints) -> Ints:
+    """Tasks that each of the shape's nodes holds when it is empty."""
+    held = np.full(len(capacity), shape.per_node, np.int64)
+    for k, (each, fixed) in enumerate(zip(shape.per_task, shape.fixed, strict=True)):
+        left = capacity[:, k] - fixed
+        if each > 0:
+            held = np.minimum(held, left // each)
+        held[left < 0] = 0
+    held[capacity[:, 0] < shape.floor] = 0
+    most: Ints = np.maximum(held, 0)
+    return most
+
+
+def fits_empty(shape: Any, held: Ints) -> bool:
+    """True if the shape fits on the empty nodes."""
+    if (held[: shape.wanted] == 0).any() or (held > 0).sum() < shape.least:
+        return False
+    rest = np.sort(held[shape.wanted :])[::-1][: shape.most - shape.wanted]
+    return bool(held[: shape.wanted].sum() + rest.sum() >= shape.tasks)
+
+
+def closing_table(workload: Workload, site: Site, row_of: Ints, node: Ints) -> Ints:
+    """When each node is closed, by node and begin."""
+    row = {one.name: int(row_of[i]) for i, one in enumerate(site.nodes)}
+    found = []
+    for one in site.outages:
+        if one.node in row:
+            begin = on_clock(workload, one.begin)
+            known = begin if one.known_at is None else min(begin, on_clock(workload, one.known_at))
+            found.append((row[one.node], begin, on_clock(workload, one.end), known, -1))
+    for number, named in enumerate(site.reservations):
+        known = -NEVER if named.known_at is None else on_clock(workload, named.known_at)
+        begin, end = on_clock(workload, named.begin), on_clock(workload, named.end)
+        found += [(row[name], begin, end, known, number) for name in named.nodes if name in row]
+    found.sort()
+    table = np.array(found, np.int64).reshape(-1, 5)
+    if len(table):
+        where = np.arange(len(node))
+        node[:, f.CLOSE_FROM] = np.searchsorted(table[:, 0], where)
+        behind = np.searchsorted(table[:, 0], where, side="right")
+        node[:, f.CLOSE_COUNT] = behind - node[:, f.CLOSE_FROM]
+    return np.ascontiguousarray(table[:, 1:])
+
+
+def reservation_table(workload: Workload, site: Site) -> Ints:
+    """Begin, end and when it became known, of each reservation."""
+    rows = [
+        (
+            on_clock(workload, one.begin),
+            on_clock(workload, one.end),
+            -NEVER if one.known_at is None else on_clock(workload, one.known_at),
+        )
+        for one in site.reservations
+    ]
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def limit_tables(asks: Asks, site: Site) -> tuple[Ints, Ints, Ints, Ints]:
+    """Alternatives, asks, the buckets of each alternative, and bounds with what is in use."""
+    resources = len(site.resources)
+    licences = sorted(site.licences)
+    asked = {name for one in asks.each for alt in one for name, _ in alt.licences}
+    licences += sorted(asked - set(licences))
+    width = 5 + 3 * resources + len(licences)
+    everybody = len(asks.buckets)
+    bounds = np.full((2, len(asks.buckets) + 1, width), f.NO_BOUND, np.int64)
+    bounds[f.USED] = 0
+    column = {name: k for k, name in enumerate((*site.resources, NODES))}
+    for row, one in enumerate(asks.buckets):
+        if one.jobs is not None:
+            bounds[f.BOUND, row, 0] = one.jobs
+        if one.wall is not None:
+            bounds[f.BOUND, row, 4 + 3 * resources] = one.wall
+        first = 1
+        for amounts in (one.amounts, one.run_seconds, one.seconds):
+            for name, most in amounts:
+                if name in column:
+                    bounds[f.BOUND, row, first + column[name]] = most
+            first += resources + 1
+    for k, name in enumerate(licences):
+        bounds[f.BOUND, everybody, 5 + 3 * resources + k] = site.licences.get(name, 0)
+    alts: list[tuple[int, ...]] = []
+    ask: list[tuple[int, int]] = []
+    bucket: list[int] = []
+    for alternatives in asks.each:
+        ask.append((len(alts), len(alts) + len(alternatives)))
+        for alt in alternatives:
+            charged = [*alt.buckets, *([everybody] if alt.licences else [])]
+            counts = dict(alt.licences)
+            alts.append(
+                (
+                    alt.shape,
+                    len(bucket),
+                    len(charged),
+                    *(counts.get(name, 0) for name in licences),
+                )
+            )
+            bucket += charged
+    return (
+        np.array(alts, np.int64).reshape(-1, LICENCES + len(licences)),
+        np.array(ask, np.int64).reshape(-1, 2),
+        np.array(bucket, np.int64),
+        bounds,
+    )
+
+
+def job_table(workload: Workload, requests: Requests, asks: Asks, shape: Ints) -> Ints:
+    """What each job has on the site, at the beginning."""
+    table = np.full((len(workload), f.COLUMNS), -1, np.int64)
+    table[:, f.ASK] = asks.of_job
+    table[:, f.DUE] = NEVER
+    table[:, [f.PHASE, f.PLACE_COUNT, f.PLACE_FROM, f.ASKED, f.BROKEN, f.AHEAD]] = 0
+    table[:, f.CANCEL] = requests.cancel_at
+    table[:, f.BEGIN_AT] = np.maximum(workload.submit, requests.begin)
+    table[:, f.REQUEUE] = requests.requeue
+    tier = np.array([max((a.tier for a in one), default=0) for one in asks.each] or [0], np.int64)
+    widest = [
+        max(
+            (min(int(shape[a.shape, f.MOST]), int(shape[a.shape, f.MASK_COUNT])) for a in one),
+            default=1,
+        )
+        for one in asks.each
+    ]
+    table[:, f.TIER] = tier[asks.of_job]
+    table[:, f.WIDTH] = np.array(widest or [1], np.int64)[asks.of_job]
+    return table

@@ -1,0 +1,1 @@
+"""Availability over nodes x resources x time, with named nodes in every plan."""

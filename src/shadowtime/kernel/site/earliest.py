@@ -1,0 +1,172 @@
+"""The earliest start of a shape: nodes' next changes in the order of time.
+
+At every start looked at, ``scratch[ROOM]`` says how many tasks each node holds throughout the
+window that begins there. A heap knows which node changes next, so time goes from change to change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.heap import pop, push
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.site.fields import (
+    LEAST,
+    MASK_COUNT,
+    MASK_FROM,
+    MOST,
+    PER_NODE,
+    RES_BEGIN,
+    RES_END,
+    RES_KNOWN,
+    RESERVATION,
+    ROOM,
+    TALLY,
+    TASKS,
+    UPCOMING,
+    WANTED,
+)
+from shadowtime.kernel.site.room import look
+
+PLACES = 24
+"""Bits of a place of the mask in the heap's keys."""
+
+
+@routine
+def earliest(g: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
+    """The first start in [since, before) at which the shape fits for its length; NEVER if none."""
+    named = g.shape[shape, RESERVATION]
+    if named >= 0:
+        if g.reservation[named, RES_KNOWN] > now:
+            return NEVER
+        since = max(since, g.reservation[named, RES_BEGIN])
+        before = min(before, g.reservation[named, RES_END] - length + 1)
+    if since >= before:
+        return NEVER
+    if g.shape[shape, MOST] == 1:
+        return earliest_on_one(g, now, shape, length, since, before)
+    return earliest_on_several(g, now, shape, length, since, before)
+
+
+@routine
+def earliest_on_one(g: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
+    """The same for a shape that takes one node."""
+    first = g.shape[shape, MASK_FROM]
+    size = g.shape[shape, MASK_COUNT]
+    if g.shape[shape, WANTED] == 1:
+        size = 1
+    tasks = g.shape[shape, TASKS]
+    best = before
+    for at in range(first, first + size):
+        start = since
+        while start < best:
+            room, change = look(g, now, shape, g.mask[at], start, length)
+            if room >= tasks:
+                best = start
+                break
+            start = change
+        if best == since:
+            break
+    return best if best < before else NEVER
+
+
+@routine
+def earliest_on_several(g: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
+    """The same for a shape that may take several nodes."""
+    scratch = g.scratch
+    heap = scratch[UPCOMING]
+    first = g.shape[shape, MASK_FROM]
+    size = g.shape[shape, MASK_COUNT]
+    wanted = g.shape[shape, WANTED]
+    least, tasks = g.shape[shape, LEAST], g.shape[shape, TASKS]
+    bounded = g.shape[shape, MOST] < size
+    if bounded:
+        for held in range(g.shape[shape, PER_NODE] + 1):
+            if held < scratch.shape[1]:
+                scratch[TALLY, held] = 0
+    count = 0
+    total = 0
+    missing = 0
+    entries = 0
+    for at in range(size):
+        room, change = look(g, now, shape, g.mask[first + at], since, length)
+        scratch[ROOM, at] = room
+        if room > 0:
+            count += 1
+            total += room
+        elif at < wanted:
+            missing += 1
+        if bounded and at >= wanted:
+            scratch[TALLY, room] += 1
+        if change < before:
+            heap[entries] = change << PLACES | at
+            entries += 1
+    if missing == 0 and count >= least and total >= tasks:
+        if not bounded or enough(g, shape, total_of_wanted(g, shape)):
+            return since
+    for at in range(entries // 2 - 1, -1, -1):
+        settle_down(heap, entries, at)
+    mask = (1 << PLACES) - 1
+    while entries > 0:
+        start = heap[0] >> PLACES
+        while entries > 0 and heap[0] >> PLACES == start:
+            at = heap[0] & mask
+            entries = pop(heap, entries)
+            room, change = look(g, now, shape, g.mask[first + at], start, length)
+            old = scratch[ROOM, at]
+            if room != old:
+                scratch[ROOM, at] = room
+                total += room - old
+                count += int(room > 0) - int(old > 0)
+                if at < wanted:
+                    missing += int(room == 0) - int(old == 0)
+                elif bounded:
+                    scratch[TALLY, old] -= 1
+                    scratch[TALLY, room] += 1
+            if change < before:
+                entries = push(heap, entries, change << PLACES | at)
+        if missing == 0 and count >= least and total >= tasks:
+            if not bounded or enough(g, shape, total_of_wanted(g, shape)):
+                return start
+    return NEVER
+
+
+@kernel
+def settle_down(heap: Any, size: int, at: int) -> None:
+    """Let the key at a place sink to where it belongs."""
+    key = heap[at]
+    child = 2 * at + 1
+    while child < size:
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if key <= heap[child]:
+            break
+        heap[at] = heap[child]
+        at = child
+        child = 2 * at + 1
+    heap[at] = key
+
+
+@kernel
+def total_of_wanted(g: Any, shape: int) -> int:
+    """Tasks that the wanted nodes hold."""
+    total = 0
+    for at in range(g.shape[shape, WANTED]):
+        total += g.scratch[ROOM, at]
+    return total
+
+
+@kernel
+def enough(g: Any, shape: int, total: int) -> bool:
+    """True if the nodes that hold most, as many as allowed, hold all tasks."""
+    tally = g.scratch[TALLY]
+    tasks = g.shape[shape, TASKS]
+    left = g.shape[shape, MOST] - g.shape[shape, WANTED]
+    held = g.shape[shape, PER_NODE]
+    while held > 0 and left > 0 and total < tasks:
+        nodes = min(left, tally[held])
+        total += nodes * held
+        left -= nodes
+        held -= 1
+    return total >= tasks

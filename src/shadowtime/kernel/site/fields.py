@@ -1,0 +1,183 @@
+"""Names of the columns in a site's tables (engine/site/tables.py builds them)."""
+
+from __future__ import annotations
+
+# Scalars of a run, in ``mark``.
+PLACE_RULE = 0
+STEPS_USED = 1
+"""Steps of the pool ever handed out; below it lie those in use and the free ones."""
+STEPS_FREE = 2
+"""First of the list of free steps, -1 if none."""
+STEPS_SPARE = 3
+"""How many steps can still be handed out."""
+ENTRIES = 4
+"""Entries of places written."""
+PLACED = 5
+"""Nodes in the placement found last: ``scratch[CHOSEN]`` and ``scratch[GIVEN]``."""
+MEMORY = 6
+"""Place of memory among the resources, -1 where it is not counted."""
+RELEASED = 7
+"""Counts releases: what was refused is asked again when it has grown."""
+CHANGES = 8
+"""Node changes written to the ring of changes so far."""
+GAINS = 9
+"""Entries in the log of gains, plus GAINS_FROM: a number that only grows."""
+GAINS_FROM = 10
+KEEPS = 11
+"""1 if gains are written down (promises are kept and compressed)."""
+EARLY = 12
+"""1 if something was released early since the last sweep."""
+FRESH_COUNT = 13
+WIDE = 14
+"""Most nodes that all waiting jobs can take together."""
+PASS_PENDING = 15
+"""1 if a pass is due that waits for room."""
+FOUND_SHAPE = 16
+FOUND_ALT = 17
+SLIPPED_BY_LIMIT = 18
+CANCELLED = 19
+LOST = 20
+FAILED = 21
+SOONEST = 22
+"""No promise falls due before."""
+HAS_LIMITS = 23
+CLOSINGS_AT = 24
+"""Next of the instants at which a node closes or opens, or that becomes known."""
+FAILURES_AT = 25
+BEGINS = 26
+"""Entries in the heap of begin times."""
+CANCELS = 27
+"""Entries in the heap of cancellations."""
+AFTER_START = 28
+"""1 if somebody waits for the start of a job that started in this pass."""
+TIERS = 29
+"""1 if jobs have different tiers."""
+ANY_CLOSING = 30
+TRIED = 31
+"""1 if a placement was found for the job asked about last, though a limit forbade it."""
+REPAIR = 32
+"""1 if promises may not hold any more."""
+HELD = 33
+"""Nodes that running jobs hold, each counted for each job."""
+NEGATIVE = 34
+"""1 if more was taken than there is: a promise does not hold any more."""
+MARKS = 40
+
+# The table of nodes, one row each, in (weight, index) order.
+FIRST_STEP = 0
+WEIGHT = 1
+CLOSE_FROM = 2
+CLOSE_COUNT = 3
+GONE = 4
+"""1 while the node is known to be closed for good."""
+FREE = 5
+"""First of the R columns of amounts free now; then R columns of capacities."""
+
+# The table of shapes.
+TASKS = 0
+LEAST = 1
+MOST = 2
+PER_NODE = 3
+EXCLUSIVE = 4
+RESERVATION = 5
+MASK_FROM = 6
+MASK_COUNT = 7
+ALL_MEMORY = 8
+WANTED = 9
+FLOOR = 10
+PLACEABLE = 11
+NOW_STAMP = 12
+"""Up to which change TOTAL and COUNT are right, -1 for not at all."""
+NOW_TOTAL = 13
+"""Tasks that the nodes hold now together."""
+NOW_COUNT = 14
+"""Nodes that hold a task now."""
+REFUSED_AT = 15
+"""Release count at which REFUSED_LENGTH was noted."""
+REFUSED_LENGTH = 16
+"""No job of the shape that is as long can start now."""
+MASK = 17
+PER_TASK = 18
+"""First of R columns of amounts per task, then R of amounts per node."""
+
+# Steps of a node's availability.
+TIME = 0
+NEXT = 1
+LEVEL = 2
+"""First of the R columns of amounts free from TIME on."""
+
+# Closings of nodes.
+BEGIN = 0
+END = 1
+KNOWN = 2
+WHOSE = 3
+"""The reservation's number, -1 for an outage."""
+
+# Named reservations.
+RES_BEGIN = 0
+RES_END = 1
+RES_KNOWN = 2
+
+# What a job has on a site.
+ASK = 0
+PLACE_FROM = 1
+PLACE_COUNT = 2
+SHAPE = 3
+DUE = 4
+"""Promised start, NEVER without."""
+ASKED = 5
+"""Up to which gain the job's promise has been asked about."""
+TIER = 6
+PHASE = 7
+ALT = 8
+"""The alternative that runs or is planned: its limits are charged."""
+AHEAD = 9
+"""Dependencies that are not met yet."""
+ARRAY = 10
+"""Dense number of a throttled array, -1 otherwise."""
+WIDTH = 11
+"""Most nodes the job can take."""
+CANCEL = 12
+BEGIN_AT = 13
+REQUEUE = 14
+OVER_AT = 15
+"""When it left for good, -1 while it has not."""
+BROKEN = 16
+COLUMNS = 17
+
+# Phases of a job.
+COMING, PENDING, QUEUED, RUNS, ENDED, GONE_CANCELLED, GONE_LOST = 0, 1, 2, 3, 4, 5, 6
+
+# Alternatives of an ask.
+ALT_SHAPE = 0
+ALT_FROM = 1
+"""First of its buckets of limits."""
+ALT_COUNT = 2
+
+# Rows of scratch.
+ROOM = 0
+"""Tasks that the node at each place of a mask holds."""
+UPCOMING = 1
+"""Heap of changes to come."""
+ORDER = 2
+"""Places of a mask in the order of the rule."""
+CHOSEN = 3
+GIVEN = 4
+"""The placement found last: nodes and tasks."""
+BEST = 5
+"""Step in force at the start on the node at each place of a mask."""
+TALLY = 6
+"""How many nodes hold so many tasks."""
+CHARGE = 7
+"""What a start adds to each column of limits."""
+SCRATCH = 8
+
+# Limits.
+BOUND, USED = 0, 1
+
+NO_BOUND = 1 << 62
+RING = 4096
+"""Changes of nodes that are remembered; a power of two."""
+EVER = (1 << 40) - 1
+"""An end that never comes."""
+FIRST_FIT, BEST_FIT, PACK, SPREAD = 0, 1, 2, 3

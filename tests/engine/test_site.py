@@ -1,0 +1,62 @@
+"""Every policy on random sites equals the slow reference, job by job and node by node."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from engine.site_worlds import assert_same, sites, workloads
+from naive_site import ALL, Rules
+
+POLICIES = {
+    "fcfs": Rules(depth=0, backfill="never"),
+    "greedy": Rules(depth=0, backfill="anybody"),
+    "easy": Rules(),
+    "easy(place=first-fit)": Rules(place="first-fit"),
+    "easy(place=pack)": Rules(place="pack"),
+    "easy-sjbf(place=spread)": Rules(backfill="sjbf", place="spread"),
+    "easy(reserve=2)": Rules(depth=2),
+    "easy(reserve=all, place=first-fit)": Rules(depth=ALL, place="first-fit"),
+    "easy(backfill=anybody)": Rules(backfill="anybody"),
+    "sjf(backfill=sjbf, reserve=2)": Rules(key="sjf", backfill="sjbf", depth=2),
+    "lxf": Rules(key="lxf"),
+    "lxfw(reserve=3)": Rules(key="lxfw", depth=3),
+    "conservative": Rules(depth=-1),
+    "conservative(place=first-fit)": Rules(depth=-1, place="first-fit"),
+    "conservative(compress=no)": Rules(depth=-1, compress=False),
+    "bb": Rules(backfill="balanced-one"),
+    "bb(per_pass=until-none)": Rules(backfill="balanced"),
+    "bl": Rules(backfill="least-used"),
+    "ibb": Rules(backfill="not-worse"),
+    "ibb(threshold=frozen)": Rules(backfill="not-worse-frozen"),
+}
+
+OVERRUN = {
+    "easy": Rules(),
+    "easy(reserve=2, place=first-fit)": Rules(depth=2, place="first-fit"),
+    "conservative": Rules(depth=-1),
+    "conservative(estimate=last-two)": Rules(depth=-1, estimate="last-two"),
+    "easy-last": Rules(estimate="last"),
+    "easy++": Rules(estimate="last-two", backfill="sjbf"),
+    "easy(estimate=actual)": Rules(estimate="actual"),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_policies_equal_the_reference(policy: str) -> None:
+    @given(workloads(), sites())
+    @settings(max_examples=25, deadline=None)
+    def equal(workload, site) -> None:
+        assert_same(workload, site, policy, POLICIES[policy])
+
+    equal()
+
+
+@pytest.mark.parametrize("policy", OVERRUN)
+def test_overruns_equal_the_reference(policy: str) -> None:
+    @given(workloads(overruns=True), sites())
+    @settings(max_examples=25, deadline=None)
+    def equal(workload, site) -> None:
+        assert_same(workload, site, policy, OVERRUN[policy])
+
+    equal()

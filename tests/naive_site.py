@@ -1,0 +1,1017 @@
+"""Slow, obvious reference of every policy on a site, from docs/decisions/site.md alone.
+
+Plain lists and dictionaries, one rule per function, no cleverness. Site and Request are the
+package's values; everything that is decided is decided here. A plan is a dictionary node -> tasks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from naive import BACKFILLED, CORRECTIONS, HEAD, KEYS, RESERVED, Estimates, Job
+
+ALL = 10**9
+FOREVER = (1 << 40) - 1
+
+Vector = tuple[int, ...]
+Tasks = dict[int, int]
+
+
+# ----------------------------------------------------------------------------- shapes
+@dataclass(frozen=True)
+class Shape:
+    """A request in one partition."""
+
+    partition: Any
+    nodes: tuple[int, ...]  # in the order in which they are looked at
+    wanted: frozenset[int]
+    tasks: int
+    least: int
+    most: int
+    per_node: int
+    task: Vector
+    fixed: Vector
+    floor: int
+    all_memory: bool
+    exclusive: bool
+    reservation: Any
+    request: Any
+
+
+def feature_holds(text: str, have: frozenset[str]) -> bool:
+    """Features with & | ! and brackets, read from the left."""
+    if not text.strip():
+        return True
+    words, word = [], ""
+    for letter in text + " ":
+        if letter in "&|!()[] ":
+            if word:
+                words.append(str(word.split("*")[0] in have))
+            word = ""
+            words.append(
+                {"&": "and", "|": "or", "!": "not", "[": "(", "]": ")"}.get(letter, letter)
+            )
+        else:
+            word += letter
+    return bool(eval(" ".join(words)))
+
+
+def shape_of(site: Any, request: Any, partition: Any) -> Shape | None:
+    """None where the partition's own bounds rule the request out."""
+    names = list(site.resources)
+    zero = [0] * len(names)
+    tasks = max(request.tasks, request.nodes)
+    least = max(request.nodes, len(request.wanted), partition.min_nodes or 0)
+    tasks = max(tasks, least)
+    most = tasks if request.max_nodes is None else max(min(request.max_nodes, tasks), least)
+    if partition.max_nodes is not None:
+        most = min(most, partition.max_nodes)
+    if least > most:
+        return None
+    task, fixed, floor, unknown = list(zero), list(zero), 0, False
+    cpus = request.cpus_per_task
+    for gres in request.gres:
+        per, count = gres.per, gres.count
+        if per == "job":
+            if count % tasks == 0:
+                per, count = "task", count // tasks
+            elif least == most and count % least == 0:
+                per, count = "node", count // least
+            elif least == 1:
+                per, most = "node", 1
+            else:
+                return None
+        for name in {gres.name, gres.name.split(":")[0]}:
+            if name not in names:
+                unknown = True
+            elif per == "task":
+                task[names.index(name)] += count
+            else:
+                fixed[names.index(name)] += count
+        if request.cpus_per_gpu and gres.name.split(":")[0] == "gpu":
+            if per == "task":
+                cpus = max(cpus, count * request.cpus_per_gpu)
+            else:
+                floor = max(floor, count * request.cpus_per_gpu)
+    if unknown:
+        return None
+    task[0] += cpus
+    memory, per = request.memory, request.memory_per
+    if memory is None and partition.default_memory is not None:
+        memory, per = partition.default_memory, partition.default_memory_per
+    all_memory = False
+    if "memory" in names and memory is not None:
+        if memory == 0:
+            all_memory = True
+        elif per == "cpu":
+            task[names.index("memory")] += memory * cpus
+        else:
+            fixed[names.index("memory")] += memory
+    per_node = tasks if request.tasks_per_node is None else request.tasks_per_node
+    if partition.max_cpus_per_node is not None:
+        per_node = min(per_node, partition.max_cpus_per_node // cpus)
+    reservation = None
+    if request.reservation:
+        reservation = next((r for r in site.reservations if r.name == request.reservation), None)
+        if reservation is None:
+            return None
+    index = {node.name: i for i, node in enumerate(site.nodes)}
+    nodes = [
+        index[name]
+        for name in partition.nodes
+        if name not in request.excluded
+        and feature_holds(request.features, site.nodes[index[name]].features)
+        and (reservation is None or name in reservation.nodes)
+    ]
+    wanted = frozenset(index[name] for name in request.wanted)
+    if not wanted <= set(nodes):
+        return None
+    nodes.sort(key=lambda i: (i not in wanted, site.nodes[i].weight, i))
+    return Shape(
+        partition=partition,
+        nodes=tuple(nodes),
+        wanted=wanted,
+        tasks=tasks,
+        least=least,
+        most=most,
+        per_node=per_node,
+        task=tuple(task),
+        fixed=tuple(fixed),
+        floor=floor,
+        all_memory=all_memory,
+        exclusive=request.exclusive or partition.exclusive,
+        reservation=reservation,
+        request=request,
+    )
+
+
+@dataclass(frozen=True)
+class EveryNode:
+    """The partition of a site without partitions."""
+
+    nodes: tuple[str, ...]
+    name: str = ""
+    max_time: int | None = None
+    min_nodes: int = 0
+    max_nodes: int | None = None
+    max_cpus_per_node: int | None = None
+    tier: int = 1
+    exclusive: bool = False
+    default_memory: int | None = None
+    default_memory_per: str = "cpu"
+    qos: str = ""
+    up: bool = True
+
+
+# ----------------------------------------------------------------------------- the world
+@dataclass
+class Run:
+    job: Job
+    start: int
+    shape: Shape
+    tasks: Tasks
+    frozen: int
+    estimate: int
+    corrections: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + self.job.effective_run
+
+    def expected_end(self, now: int) -> int:
+        if self.start + self.estimate > now:
+            return self.start + self.estimate
+        if self.start + self.job.request > now:
+            return self.start + self.job.request
+        return now + 1
+
+
+@dataclass(frozen=True)
+class Held:
+    node: int
+    start: int
+    end: int
+    amounts: Vector
+
+
+@dataclass(frozen=True)
+class Closing:
+    """A node closed during [begin, end), once known; to all but jobs of that reservation."""
+
+    node: int
+    begin: int
+    end: int
+    known: int
+    reservation: str = ""
+    failure: bool = False
+
+
+@dataclass
+class Plan:
+    start: int
+    shape: Shape
+    tasks: Tasks
+
+
+@dataclass
+class SiteWorld:
+    site: Any
+    workload: Any
+    rule: str
+    jobs: list[Job]
+    estimates: Estimates
+    shapes: list[list[Shape]]
+    closings: list[Closing]
+    now: int = -1
+    pending: list[int] = field(default_factory=list)  # submitted, not in the queue
+    waiting: list[int] = field(default_factory=list)
+    running: list[Run] = field(default_factory=list)
+    last: dict[int, Run] = field(default_factory=dict)
+    started: set[int] = field(default_factory=set)
+    over: dict[int, str] = field(default_factory=dict)  # row -> ended, cancelled, lost
+    over_at: dict[int, int] = field(default_factory=dict)
+    reason: dict[int, int] = field(default_factory=dict)
+    promised: dict[int, int] = field(default_factory=dict)
+    blocked: dict[int, int] = field(default_factory=dict)
+    attempts: list[tuple[int, int, int]] = field(default_factory=list)
+    slipped: int = 0
+    usage: dict[Any, int] = field(default_factory=dict)
+
+    # -- amounts
+    def capacity(self, node: int) -> Vector:
+        return self.site.nodes[node].amounts
+
+    def takes(self, shape: Shape, node: int, tasks: int) -> Vector:
+        if shape.exclusive:
+            return self.capacity(node)
+        amounts = [f + tasks * t for f, t in zip(shape.fixed, shape.task, strict=True)]
+        amounts[0] = max(amounts[0], shape.floor)
+        if shape.all_memory:
+            k = self.site.resources.index("memory")
+            amounts[k] = self.capacity(node)[k]
+        return tuple(amounts)
+
+    def holds(self, shape: Shape, node: int, free: Vector) -> int:
+        """How many tasks a node holds with certain amounts free."""
+        if shape.exclusive and free != self.capacity(node):
+            return 0
+        most = 0
+        for tasks in range(1, min(shape.per_node, shape.tasks) + 1):
+            amounts = [f + tasks * t for f, t in zip(shape.fixed, shape.task, strict=True)]
+            amounts[0] = max(amounts[0], shape.floor)
+            if shape.all_memory:
+                k = self.site.resources.index("memory")
+                amounts[k] = max(amounts[k], self.capacity(node)[k])
+            if all(a <= f for a, f in zip(amounts, free, strict=True)):
+                most = tasks
+        return most
+
+    def held_by_running(self) -> list[Held]:
+        return [
+            Held(node, self.now, run.expected_end(self.now), self.takes(run.shape, node, tasks))
+            for run in self.running
+            for node, tasks in run.tasks.items()
+        ]
+
+    def held_by(self, plan: Plan, length: int) -> list[Held]:
+        return [
+            Held(node, plan.start, plan.start + length, self.takes(plan.shape, node, tasks))
+            for node, tasks in plan.tasks.items()
+        ]
+
+    def free_at(self, held: list[Held], node: int, when: int) -> Vector:
+        free = list(self.capacity(node))
+        for h in held:
+            if h.node == node and h.start <= when < h.end:
+                free = [a - b for a, b in zip(free, h.amounts, strict=True)]
+        return tuple(free)
+
+    def free_during(self, held: list[Held], node: int, start: int, length: int) -> Vector:
+        moments = [start] + [h.start for h in held if h.node == node]
+        free = self.free_at(held, node, start)
+        for t in moments:
+            if start <= t < start + length:
+                free = tuple(map(min, free, self.free_at(held, node, t)))
+        return free
+
+    def closed(self, shape: Shape, node: int, start: int, length: int) -> bool:
+        named = shape.reservation.name if shape.reservation is not None else None
+        return any(
+            c.node == node
+            and c.known <= self.now
+            and c.begin < start + length
+            and start < c.end
+            and (not c.reservation or c.reservation != named)
+            for c in self.closings
+        )
+
+    # -- placing
+    def place(self, shape: Shape, held: list[Held], start: int, length: int) -> Tasks | None:
+        """Tasks on named nodes for [start, start + length), None where the shape does not fit."""
+        if not self.reservation_open(shape, start, length):
+            return None
+        room = {}
+        for node in shape.nodes:
+            if not self.closed(shape, node, start, length):
+                holds = self.holds(shape, node, self.free_during(held, node, start, length))
+                if holds > 0:
+                    room[node] = holds
+        if not shape.wanted <= set(room):
+            return None
+        order = list(room)
+        weight = {node: self.site.nodes[node].weight for node in room}
+        first = {node: (node not in shape.wanted, weight[node]) for node in room}
+        free = {node: self.free_at(held, node, start) for node in room}
+        if shape.exclusive:
+            free = {node: tuple(0 for _ in self.site.resources) for node in room}
+        alone = [
+            node
+            for node in order
+            if shape.least <= 1 and room[node] >= shape.tasks and shape.wanted <= {node}
+        ]
+        if self.rule == "best-fit":
+            if alone:
+                best = min(alone, key=lambda n: (first[n], free[n], order.index(n)))
+                return {best: shape.tasks}
+            order.sort(key=lambda n: (first[n], free[n]))
+        elif self.rule == "pack":
+            if alone:
+                best = min(alone, key=lambda n: (first[n], room[n], order.index(n)))
+                return {best: shape.tasks}
+            order.sort(key=lambda n: (first[n], -room[n]))
+        elif self.rule == "spread":
+            order.sort(key=lambda n: (first[n], -free[n][0]))
+            dealt = self.deal(shape, order, room)
+            if dealt is not None:
+                return dealt
+        if self.rule != "spread":
+            found = self.walk(shape, order, room)
+            if found is not None:
+                return found
+        order = sorted(room, key=lambda n: (n not in shape.wanted, -room[n]))
+        return self.walk(shape, order, room)
+
+    @staticmethod
+    def walk(shape: Shape, order: list[int], room: Tasks) -> Tasks | None:
+        chosen: Tasks = {}
+        left = shape.tasks
+        for node in order:
+            if (left == 0 and len(chosen) >= shape.least) or len(chosen) == shape.most:
+                break
+            due = max(0, shape.least - len(chosen) - 1)
+            chosen[node] = min(room[node], left - due)
+            left -= chosen[node]
+        return chosen if left == 0 and len(chosen) >= shape.least else None
+
+    @staticmethod
+    def deal(shape: Shape, order: list[int], room: Tasks) -> Tasks | None:
+        nodes = order[: min(shape.most, shape.tasks)]
+        if len(nodes) < shape.least or sum(room[n] for n in nodes) < shape.tasks:
+            return None
+        chosen = {node: 0 for node in nodes}
+        left = shape.tasks
+        while left > 0:
+            for node in nodes:
+                if left > 0 and chosen[node] < room[node]:
+                    chosen[node] += 1
+                    left -= 1
+        return chosen
+
+    def reservation_open(self, shape: Shape, start: int, length: int) -> bool:
+        r = shape.reservation
+        if r is None:
+            return True
+        epoch = self.workload.epoch or 0
+        known = r.known_at is None or r.known_at - epoch <= self.now
+        return known and r.begin - epoch <= start and start + length <= r.end - epoch
+
+    def placeable(self, row: int, shape: Shape) -> bool:
+        length = self.estimate(row)
+        if not shape.partition.up:
+            return False
+        r = shape.reservation
+        start = self.now
+        if r is not None:
+            start = max(start, r.begin - (self.workload.epoch or 0))
+            if not self.reservation_open(shape, start, length):
+                return False
+        room = []
+        for node in shape.nodes:
+            gone = any(
+                c.node == node and c.known <= self.now and c.end >= FOREVER and not c.reservation
+                for c in self.closings
+            )
+            holds = 0 if gone else self.holds(shape, node, self.capacity(node))
+            if holds == 0 and node in shape.wanted:
+                return False
+            if holds > 0:
+                room.append((node not in shape.wanted, -holds))
+        best = [-h for _, h in sorted(room)][: shape.most]
+        return len(room) >= shape.least and sum(best) >= shape.tasks
+
+    def estimate(self, row: int) -> int:
+        return self.estimates.of(self.jobs[row])
+
+    def earliest(
+        self, row: int, shapes: list[Shape], held: list[Held], before: int = FOREVER
+    ) -> Plan | None:
+        length = self.estimate(row)
+        times = {self.now} | {h.end for h in held} | {c.end for c in self.closings}
+        for shape in shapes:
+            if shape.reservation is not None:
+                times.add(shape.reservation.begin - (self.workload.epoch or 0))
+        for t in sorted(times):
+            if self.now <= t < before:
+                for shape in shapes:
+                    tasks = self.place(shape, held, t, length)
+                    if tasks is not None:
+                        return Plan(t, shape, tasks)
+        return None
+
+    # -- limits
+    def charges(self, row: int, shape: Shape, tasks: Tasks | None) -> dict[Any, int]:
+        """What a start adds to each counted bound: asked amounts, or those of a placement."""
+        job = self.jobs[row]
+        names = self.site.resources
+        if tasks is None:
+            used = [
+                shape.tasks * t + shape.least * f
+                for t, f in zip(shape.task, shape.fixed, strict=True)
+            ]
+            nodes = shape.least
+        else:
+            used = [0] * len(names)
+            for node, count in tasks.items():
+                used = [a + b for a, b in zip(used, self.takes(shape, node, count), strict=True)]
+            nodes = len(tasks)
+        amounts = dict(zip(names, used, strict=True)) | {"nodes": nodes}
+        found: dict[Any, int] = {}
+        for scope, kind, bounds in self.scopes(row, shape):
+            for what in ("jobs", "wall"):
+                if getattr(bounds, f"{kind}_{what}", None) is not None:
+                    found[scope, kind, what] = 1 if what == "jobs" else job.request
+            for name, amount in amounts.items():
+                if name in getattr(bounds, f"{kind}_resources"):
+                    found[scope, kind, "resources", name] = amount
+                if kind == "group" and name in bounds.group_run_minutes:
+                    found[scope, kind, "run", name] = amount * job.request
+                if kind == "group" and name in bounds.group_minutes:
+                    found[scope, kind, "minutes", name] = amount * job.request
+        for name, count in shape.request.licences:
+            found["licence", name] = count
+        return found
+
+    def bound(self, row: int, shape: Shape, key: Any) -> int:
+        if key[0] == "licence":
+            return self.site.licences.get(key[1], 0)
+        for scope, kind, bounds in self.scopes(row, shape):
+            if (scope, kind) == key[:2]:
+                if key[2] in ("jobs", "wall"):
+                    return int(getattr(bounds, f"{kind}_{key[2]}"))
+                if key[2] == "resources":
+                    return int(getattr(bounds, f"{kind}_resources")[key[3]])
+                table = bounds.group_run_minutes if key[2] == "run" else bounds.group_minutes
+                return 60 * int(table[key[3]])
+        raise AssertionError(key)
+
+    def scopes(self, row: int, shape: Shape) -> list[tuple[Any, str, Any]]:
+        """(who shares the bound, which family of bounds, the bounds)."""
+        if "limits" not in self.site.enforce:
+            return []
+        user, account = self.user(row), shape.request.account
+        found: list[tuple[Any, str, Any]] = []
+        for qos in dict.fromkeys((shape.request.qos, shape.partition.qos)):
+            for q in self.site.qos:
+                if q.name == qos:
+                    found.append((("qos", qos), "group", q.limits))
+                    found.append((("qos", qos, "user", user), "user", q.limits))
+                    found.append((("qos", qos, "account", account), "account", q.limits))
+        for a in self.chain(user, account):
+            found.append((("assoc", a.account, a.user), "group", a.limits))
+            found.append((("assoc", a.account, a.user, "user", user), "user", a.limits))
+        return found
+
+    def chain(self, user: str, account: str) -> list[Any]:
+        """The user's association, its account and the accounts above."""
+        found = [
+            a for a in self.site.associations if (a.account, a.user) == (account, user) and user
+        ]
+        while account:
+            above = [a for a in self.site.associations if a.account == account and not a.user]
+            found += above
+            account = above[0].parent if above else ""
+        return found
+
+    def user(self, row: int) -> str:
+        number = int(self.workload.user[row])
+        names = self.workload.names.get("user", ())
+        if number < 0:
+            return ""
+        return names[number] if number < len(names) else str(number)
+
+    def allowed_ever(self, row: int, shape: Shape) -> bool:
+        """Bounds on the job alone."""
+        job = self.jobs[row]
+        if shape.partition.max_time is not None and job.request > shape.partition.max_time:
+            return False
+        r = shape.reservation
+        closed = r is not None and bool(r.users or r.accounts)
+        if closed and self.user(row) not in r.users:
+            if shape.request.account not in r.accounts:
+                return False
+        asked = [
+            shape.tasks * t + shape.least * f for t, f in zip(shape.task, shape.fixed, strict=True)
+        ]
+        amounts = dict(zip(self.site.resources, asked, strict=True)) | {"nodes": shape.least}
+        for _, _, bounds in self.scopes(row, shape):
+            if bounds.job_wall is not None and job.request > bounds.job_wall:
+                return False
+            for name, amount in amounts.items():
+                if amount > bounds.job_resources.get(name, FOREVER):
+                    return False
+                if amount * job.request > 60 * bounds.job_minutes.get(name, FOREVER):
+                    return False
+        return True
+
+    def within(self, row: int, shape: Shape, tasks: Tasks | None) -> bool:
+        for key, amount in self.charges(row, shape, tasks).items():
+            if self.usage.get(key, 0) + amount > self.bound(row, shape, key):
+                return False
+        return True
+
+    def considered(self, row: int) -> list[Shape]:
+        return [
+            shape
+            for shape in self.shapes[row]
+            if self.allowed_ever(row, shape)
+            and self.placeable(row, shape)
+            and self.within(row, shape, None)
+        ]
+
+    # -- starts and ends
+    def start(self, row: int, shape: Shape, tasks: Tasks, reason: int) -> None:
+        estimate = self.estimate(row)
+        run = Run(self.jobs[row], self.now, shape, tasks, estimate, estimate)
+        for key, amount in self.charges(row, shape, tasks).items():
+            self.usage[key] = self.usage.get(key, 0) + amount
+        self.waiting.remove(row)
+        self.running.append(run)
+        self.last[row] = run
+        self.started.add(row)
+        self.reason[row] = reason
+
+    def first_reason(self, row: int) -> int:
+        return RESERVED if row in self.blocked else HEAD
+
+    def leave(self, row: int, run: Run) -> None:
+        """A run is over: what was counted is given back, minutes stay as they were used."""
+        self.running.remove(run)
+        for key, amount in self.charges(row, run.shape, run.tasks).items():
+            self.usage[key] -= amount
+            if len(key) > 2 and (key[2] == "minutes" or key[2] == "wall"):
+                used = self.now - run.start
+                self.usage[key] += amount // max(1, run.job.request) * used
+
+    def row_of(self, run: Run) -> int:
+        return next(i for i, job in enumerate(self.jobs) if job is run.job)
+
+    def order(self, key: Callable[[Job, int], float] | None) -> list[int]:
+        """The queue: tier, then the policy's key, then (submit, id)."""
+        from dataclasses import replace
+
+        def rank(row: int) -> tuple[float, float, int]:
+            value = 0.0
+            if key is not None:
+                value = key(replace(self.jobs[row], request=self.estimate(row)), self.now)
+            return (-self.tier(row), -value, row)
+
+        return sorted(self.waiting, key=rank)
+
+    def tier(self, row: int) -> int:
+        return max((s.partition.tier for s in self.shapes[row]), default=0)
+
+
+# ----------------------------------------------------------------------------- the policies
+@dataclass(frozen=True)
+class Rules:
+    """A policy: depth -1 is kept promises."""
+
+    key: str = "fcfs"
+    depth: int = 1
+    backfill: str = "in-order"
+    place: str = "best-fit"
+    estimate: object = "requested"
+    compress: bool = True
+
+
+def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Tasks] | None:
+    for shape in world.considered(row):
+        tasks = world.place(shape, held, world.now, world.estimate(row))
+        if tasks is not None and world.within(row, shape, tasks):
+            return shape, tasks
+    return None
+
+
+def one_pass(world: SiteWorld, rules: Rules) -> None:
+    """The general pass."""
+    key = None if rules.key == "fcfs" else KEYS[rules.key]
+    held = world.held_by_running()
+    plans: list[Held] = []
+    blocked, made, rest = False, 0, []
+    for row in world.order(key):
+        if not world.considered(row):
+            continue
+        if blocked and (made >= rules.depth or rules.backfill == "never"):
+            rest.append(row)
+            continue
+        found = try_start(world, row, held + plans)
+        if found is not None:
+            shape, tasks = found
+            length = world.estimate(row)
+            world.start(row, shape, tasks, BACKFILLED if blocked else world.first_reason(row))
+            held += world.held_by(Plan(world.now, shape, tasks), length)
+            continue
+        if not world.considered(row) or fits_but_over_a_limit(world, row, held + plans):
+            continue
+        plan = None
+        if made < rules.depth:
+            plan = world.earliest(row, world.considered(row), held + plans)
+            if plan is not None:
+                plans += world.held_by(plan, world.estimate(row))
+                made += 1
+        if not blocked:
+            blocked = True
+            if row not in world.blocked:
+                world.blocked[row] = world.now
+                if plan is not None:
+                    world.promised[row] = plan.start
+    if rules.backfill == "anybody":
+        plans = []
+    fill(world, rules, rest, held, plans)
+
+
+def fits_but_over_a_limit(world: SiteWorld, row: int, held: list[Held]) -> bool:
+    """A placement exists now, but what it would take passes a bound: the limit forbids it."""
+    length = world.estimate(row)
+    return any(
+        world.place(shape, held, world.now, length) is not None for shape in world.considered(row)
+    )
+
+
+def fill(
+    world: SiteWorld, rules: Rules, rest: list[int], held: list[Held], plans: list[Held]
+) -> None:
+    """The phases of the backfill part."""
+
+    def begin(row: int, shape: Shape, tasks: Tasks) -> None:
+        length = world.estimate(row)
+        world.start(row, shape, tasks, BACKFILLED)
+        held.extend(world.held_by(Plan(world.now, shape, tasks), length))
+
+    if rules.backfill == "never":
+        return
+    if rules.backfill in ("in-order", "anybody", "sjbf"):
+        if rules.backfill == "sjbf":
+            rest = sorted(rest, key=lambda row: (-world.tier(row), world.estimate(row)))
+        for row in rest:
+            found = try_start(world, row, held + plans)
+            if found is not None:
+                begin(row, *found)
+        return
+    frozen = shares(world, None)
+    if rules.backfill.startswith("not-worse"):
+        for row in rest:
+            found = try_start(world, row, held + plans)
+            if found is None:
+                continue
+            before = frozen if rules.backfill == "not-worse-frozen" else shares(world, None)
+            after = shares(world, row)
+            if rules.backfill == "literal":
+                keeps = sum(after) <= sum(frozen)
+            else:
+                keeps = max(after) * sum(before) <= max(before) * sum(after)
+            if keeps:
+                begin(row, *found)
+        return
+    name, once = rules.backfill.removesuffix("-one"), rules.backfill.endswith("-one")
+    while True:
+        able = [(row, f) for row in rest if (f := try_start(world, row, held + plans)) is not None]
+        if not able:
+            return
+        if name == "balanced":
+            row, found = min(able, key=lambda pair: (score(shares(world, pair[0])), pair[0]))
+        else:
+            use = shares(world, None)
+            k = use.index(min(use))
+            row, found = max(able, key=lambda pair: (asked(world, pair[0])[k], -pair[0]))
+        begin(row, *found)
+        rest.remove(row)
+        if once:
+            return
+
+
+def asked(world: SiteWorld, row: int) -> list[int]:
+    """What the job asks for in all, by its first shape."""
+    shape = world.shapes[row][0]
+    return [shape.tasks * t + shape.least * f for t, f in zip(shape.task, shape.fixed, strict=True)]
+
+
+def shares(world: SiteWorld, row: int | None) -> list[Fraction]:
+    """The share of each resource in use on the whole site, with the job."""
+    used = [0] * len(world.site.resources)
+    for run in world.running:
+        for node, tasks in run.tasks.items():
+            used = [a + b for a, b in zip(used, world.takes(run.shape, node, tasks), strict=True)]
+    if row is not None:
+        used = [a + b for a, b in zip(used, asked(world, row), strict=True)]
+    have = list(world.site.total.values())
+    return [Fraction(u, h) if h else Fraction(0) for u, h in zip(used, have, strict=True)]
+
+
+def score(share: list[Fraction]) -> Fraction | float:
+    """BB: max / avg * (1 - avg)."""
+    average = sum(share, Fraction(0)) / len(share)
+    return max(share) / average * (1 - average) if average else math.inf
+
+
+class Kept:
+    """Conservative: plans that outlive the pass."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.plan: dict[int, Plan] = {}
+        self.released = False
+
+    def held(self, world: SiteWorld, without: int | None = None) -> list[Held]:
+        held = world.held_by_running()
+        for row, plan in self.plan.items():
+            if row != without:
+                held += world.held_by(plan, world.estimate(row))
+        return held
+
+    def holds(self, world: SiteWorld, row: int, held: list[Held]) -> bool:
+        plan, length = self.plan[row], world.estimate(row)
+        if not world.reservation_open(plan.shape, plan.start, length) or plan.start < world.now:
+            return False
+        for node, tasks in plan.tasks.items():
+            free = world.free_during(held, node, plan.start, length)
+            needs = world.takes(plan.shape, node, tasks)
+            if world.closed(plan.shape, node, plan.start, length):
+                return False
+            if not all(a <= b for a, b in zip(needs, free, strict=True)):
+                return False
+        return True
+
+    def one_pass(self, world: SiteWorld) -> None:
+        for row in [row for row in self.plan if row not in world.waiting]:
+            del self.plan[row]
+        queue = world.order(None)
+        held, broken = world.held_by_running(), []
+        for row in queue:
+            if row in self.plan:
+                if self.holds(world, row, held):
+                    held += world.held_by(self.plan[row], world.estimate(row))
+                else:
+                    broken.append(row)
+        for row in broken:
+            del self.plan[row]
+        for row in broken:
+            world.slipped += 1
+            self.give(world, row)
+        if self.released and self.rules.compress:
+            for row in queue:
+                if row in self.plan:
+                    self.improve(world, row)
+        self.released = False
+        for row in queue:
+            if row not in self.plan and row not in broken:
+                self.give(world, row)
+                if row in self.plan and row not in world.promised:
+                    world.promised[row] = self.plan[row].start
+        self.start_due(world, queue)
+
+    def give(self, world: SiteWorld, row: int) -> None:
+        plan = world.earliest(row, world.considered(row), self.held(world))
+        if plan is not None:
+            self.plan[row] = plan
+
+    def improve(self, world: SiteWorld, row: int) -> None:
+        before = self.plan[row].start
+        shapes = [
+            s for s in world.shapes[row] if world.allowed_ever(row, s) and world.placeable(row, s)
+        ]
+        plan = world.earliest(row, shapes, self.held(world, without=row), before)
+        if plan is not None:
+            self.plan[row] = plan
+
+    def start_due(self, world: SiteWorld, queue: list[int]) -> None:
+        ahead = False
+        for row in queue:
+            if row not in self.plan:
+                continue
+            plan = self.plan[row]
+            if plan.start > world.now and not self.rules.compress:
+                for shape in world.considered(row):
+                    tasks = world.place(
+                        shape, self.held(world, without=row), world.now, world.estimate(row)
+                    )
+                    if tasks is not None and world.within(row, shape, tasks):
+                        self.plan[row] = plan = Plan(world.now, shape, tasks)
+                        break
+            if plan.start > world.now:
+                if not ahead and row not in world.blocked:
+                    world.blocked[row] = world.now
+                ahead = True
+                continue
+            del self.plan[row]
+            if not world.within(row, plan.shape, plan.tasks):
+                world.slipped += 1
+                self.released = True
+                continue
+            world.start(
+                row, plan.shape, plan.tasks, BACKFILLED if ahead else world.first_reason(row)
+            )
+
+
+# ----------------------------------------------------------------------------- one instant
+def met(world: SiteWorld, row: int) -> bool:
+    """Are the job's dependencies met?"""
+    rows = {int(number): i for i, number in enumerate(world.workload.job_id)}
+    verdicts, one_of = [], []
+    for d in world.workload.requests.dependencies:
+        if d.job != row:
+            continue
+        if d.kind == "singleton":
+            w = world.workload
+            same = [
+                i
+                for i in range(row)
+                if (w.user[i], w.executable[i]) == (w.user[row], w.executable[row])
+            ]
+            good = all(i in world.over for i in same)
+        else:
+            others = [rows[number] for number in d.on if number in rows]
+            good = all(satisfied(world, d.kind, other) for other in others)
+        (one_of if d.any_of else verdicts).append(good)
+    return all(verdicts) and (not one_of or any(one_of))
+
+
+def satisfied(world: SiteWorld, kind: str, other: int) -> bool:
+    if kind == "after":
+        return other in world.started or other in world.over
+    if kind == "afterany":
+        return other in world.over
+    job, w = world.jobs[other], world.workload
+    well = (
+        world.over.get(other) == "ended"
+        and job.run <= job.limit
+        and int(w.status[other]) not in (0, 5)
+    )
+    return other in world.over and (well if kind != "afternotok" else not well)
+
+
+def closings_of(site: Any, epoch: int) -> list[Closing]:
+    index = {node.name: i for i, node in enumerate(site.nodes)}
+    found = []
+    for o in site.outages:
+        begin = o.begin - epoch
+        known = begin if o.known_at is None else min(begin, o.known_at - epoch)
+        end = FOREVER if o.end >= FOREVER else o.end - epoch
+        found.append(Closing(index[o.node], begin, end, known, failure=not o.drain))
+    for r in site.reservations:
+        known = -(1 << 60) if r.known_at is None else r.known_at - epoch
+        begin, end = r.begin - epoch, r.end - epoch
+        found += [Closing(index[name], begin, end, known, r.name) for name in r.nodes]
+    return found
+
+
+def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
+    """Go from instant to instant until nothing is left to happen."""
+    w = workload
+    asks = w.requests
+    jobs = [
+        Job(
+            id=int(w.job_id[i]),
+            submit=int(w.submit[i]),
+            need=(int(w.demand[i, 0]),),
+            request=max(1, int(w.request[i])),
+            run=int(w.run[i]),
+            limit=int(w.limit[i]),
+            user=int(w.user[i]),
+        )
+        for i in range(len(w))
+    ]
+    partitions = list(site.partitions) or [EveryNode(tuple(n.name for n in site.nodes))]
+    default = next((p for p in partitions if getattr(p, "default", False)), partitions[0])
+    shapes: list[list[Shape]] = []
+    for i in range(len(w)):
+        request = asks[i]
+        chosen = [p for name in request.partitions for p in partitions if p.name == name]
+        if not request.partitions:
+            chosen = [default]
+        shapes.append([s for p in chosen if (s := shape_of(site, request, p)) is not None])
+    closings = closings_of(site, w.epoch or 0)
+    world = SiteWorld(
+        site=site,
+        workload=w,
+        rule=rules.place,
+        jobs=jobs,
+        estimates=Estimates(rules.estimate, jobs),
+        shapes=shapes,
+        closings=closings,
+    )
+    kept = Kept(rules) if rules.depth < 0 else None
+    coming = list(range(len(jobs)))
+    cancel = [int(asks.cancel_at[i]) for i in range(len(jobs))]
+    begin = [max(jobs[i].submit, int(asks.begin[i])) for i in range(len(jobs))]
+    timer: int | None = None
+    world.now = min((job.submit for job in jobs), default=0) - 1
+    while True:
+        times = [run.end for run in world.running]
+        times += [jobs[i].submit for i in coming]
+        times += [begin[i] for i in world.pending]
+        times += [cancel[i] for i in world.pending + world.waiting]
+        times += [t for c in closings for t in (c.known, c.begin, c.end)]
+        if kept is not None:
+            times += [plan.start for row, plan in kept.plan.items() if row in world.waiting]
+        if timer is not None:
+            times.append(timer)
+        times = [t for t in times if world.now < t < FOREVER]
+        if not times or not (coming or world.pending or world.waiting or world.running):
+            break
+        world.now = now = min(times)
+        timer = None
+
+        def queued(row: int) -> bool:
+            return row in world.waiting or any(run.job is jobs[row] for run in world.running)
+
+        for run in sorted((r for r in world.running if r.end == now), key=lambda r: r.job.id):
+            row = world.row_of(run)
+            if kept is not None and run.expected_end(now - 1) > now:
+                kept.released = True
+            world.leave(row, run)
+            world.over[row] = "ended"
+            world.estimates.ended(run.job)
+        if world.estimates.corrected:
+            for run in world.running:
+                while run.start + run.estimate <= now and run.estimate < run.job.request:
+                    more = (
+                        CORRECTIONS[run.corrections]
+                        if run.corrections < len(CORRECTIONS)
+                        else FOREVER
+                    )
+                    run.estimate = min(run.job.request, run.frozen + more)
+                    run.corrections += 1
+        failed = {c.node for c in closings if c.failure and c.begin == now}
+        for run in sorted((r for r in world.running if failed & set(r.tasks)), key=world.row_of):
+            row = world.row_of(run)
+            world.leave(row, run)
+            if kept is not None:
+                kept.released = True
+            world.over_at[row] = now
+            if site.requeue and asks.requeue[row] != 0:
+                world.attempts.append((jobs[row].id, run.start, now))
+                world.waiting.append(row)
+            else:
+                world.over[row] = "lost"
+        for row in [i for i in world.pending + world.waiting if 0 <= cancel[i] == now]:
+            world.over[row] = "cancelled"
+            (world.waiting if row in world.waiting else world.pending).remove(row)
+            if kept is not None and row in kept.plan:
+                kept.released = True
+                del kept.plan[row]
+        while coming and jobs[coming[0]].submit <= now:
+            row = coming.pop(0)
+            world.estimates.submitted(jobs[row])
+            if 0 <= cancel[row] <= now:
+                world.over[row] = "cancelled"
+            else:
+                world.pending.append(row)
+        for row in sorted(world.pending):
+            if begin[row] > now or not met(world, row):
+                continue
+            throttle = int(asks.throttle[row])
+            if throttle > 0 and asks.array[row] >= 0:
+                fellows = [i for i in range(len(jobs)) if asks.array[i] == asks.array[row]]
+                if sum(queued(i) for i in fellows) >= throttle:
+                    continue
+            world.pending.remove(row)
+            world.waiting.append(row)
+        before = set(world.started)
+        if kept is not None:
+            kept.one_pass(world)
+        else:
+            one_pass(world, rules)
+        fresh = {jobs[row].id for row in world.started - before}
+        if any(
+            d.job in world.pending and d.kind == "after" and fresh & set(d.on)
+            for d in asks.dependencies
+        ):
+            timer = now + 1
+        if kept is not None and kept.released:
+            timer = now + 1
+    return world
