@@ -520,9 +520,9 @@ class SiteWorld:
             return False
         r = shape.reservation
         closed = r is not None and bool(r.users or r.accounts)
-        if closed and self.user(row) not in r.users:
-            if shape.request.account not in r.accounts:
-                return False
+        mine = closed and (self.user(row) in r.users or shape.request.account in r.accounts)
+        if closed and not mine:
+            return False
         asked = [
             shape.tasks * t + shape.least * f for t, f in zip(shape.task, shape.fixed, strict=True)
         ]

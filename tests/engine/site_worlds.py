@@ -20,6 +20,7 @@ from shadowtime.cluster.site import (
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
+from shadowtime.schedule.check import check
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
@@ -255,4 +256,5 @@ def assert_same(workload: Workload, site: Site, policy: Any, rules: naive_site.R
         assert found == expected, f"job {workload.job_id[row]}"
         assert (int(workload.job_id[row]) in made.unstarted) == (not ran)
     assert made.counters["slipped_promises"] == world.slipped
+    assert check(made, workload, site).first_violation is None
     return made

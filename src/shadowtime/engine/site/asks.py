@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +10,13 @@ import numpy as np
 from shadowtime.cluster.features import counts_nodes
 from shadowtime.cluster.limits import buckets_of, job_allowed
 from shadowtime.cluster.shape import Shape, Shapes
-from shadowtime.workload.request import Request, Requests
 
 if TYPE_CHECKING:
     from shadowtime.cluster.limits import Bucket
     from shadowtime.cluster.site import Site
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
+    from shadowtime.workload.request import Requests
 
 
 @dataclass(frozen=True)
@@ -42,46 +41,6 @@ class Asks:
     """Jobs that ask for something the engine leaves out (feature counts, contiguous nodes)."""
 
 
-def default_requests(workload: Workload, site: Site) -> Requests:
-    """Requests of a log that knows processors and memory alone: tasks spread freely.
-
-    Memory of the whole job is taken per cpu, rounded up; a GRES per task where it divides.
-    """
-    made: dict[tuple[int, ...], int] = {}
-    distinct: list[Request] = []
-    have = [name for name in workload.resources if name in site.resources and name != "cpus"]
-    columns = [workload.demand[:, 0]]
-    columns += [workload.demand[:, workload.resources.index(name)] for name in have]
-    index = np.empty(len(workload), np.int64)
-    for row, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        if values not in made:
-            made[values] = len(distinct)
-            memory = None
-            gres = []
-            for name, amount in zip(have, values[1:], strict=True):
-                if name == "memory":
-                    memory = math.ceil(amount / values[0]) or None
-                elif amount:
-                    gres.append((name, amount))
-            distinct.append(plain_request(values[0], memory, tuple(gres)))
-        index[row] = made[values]
-    columns_of = Requests.of_jobs([distinct[0]] * len(workload)) if distinct else None
-    if columns_of is None:
-        return Requests.of_jobs([])
-    cancel = workload.extra.get("cancel_at")
-    if cancel is not None:
-        columns_of = replace(columns_of, cancel_at=np.asarray(cancel, np.int64))
-    return replace(columns_of, distinct=tuple(distinct), index=index)
-
-
-def plain_request(procs: int, memory: int | None, gres: tuple[tuple[str, int], ...]) -> Request:
-    """Processors as tasks, memory per cpu."""
-    from shadowtime.workload.request import Gres
-
-    asked = tuple(Gres(name=name, count=count, per="job") for name, count in gres)
-    return Request(tasks=procs, memory=memory, memory_per="cpu", gres=asked)
-
-
 def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
     """Everything the engine needs to know of the requests, each distinct one once."""
     made = Shapes(site)
@@ -103,9 +62,7 @@ def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
         limits_time.tolist(),
         strict=True,
     )
-    odd_requests = [
-        counts_nodes(one.features) or one.contiguous or one.contiguous for one in requests.distinct
-    ]
+    odd_requests = [counts_nodes(one.features) or one.contiguous for one in requests.distinct]
     for row, (number, who, seconds, kind) in enumerate(rows):
         odd += odd_requests[number]
         key = (number, who if enforced or named else -1, kind, seconds if enforced else -1)

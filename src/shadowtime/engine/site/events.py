@@ -155,7 +155,7 @@ def drop_stale_cancels(s: Any, g: Any, e: Any) -> None:
     mask = (1 << reg[BITS]) - 1
     while g.mark[CANCELS] > 0:
         phase = g.job[e.cancels[0] & mask, PHASE]
-        if phase == PENDING or phase == QUEUED:
+        if PENDING <= phase <= QUEUED:
             return
         if phase == COMING:
             return
@@ -273,7 +273,7 @@ def carry_out_cancels(s: Any, g: Any, e: Any, now: int) -> bool:
         g.mark[CANCELS] = pop(e.cancels, g.mark[CANCELS])  # if it is COMING, admit sees to it
         if phase == QUEUED:
             leave_queue(s, g, job, now)
-        if phase == PENDING or phase == QUEUED:
+        if PENDING <= phase <= QUEUED:
             g.mark[CANCELLED] += 1
             be_over(s, g, e, job, GONE_CANCELLED, now)
             reg[CHANGED] = 1

@@ -269,10 +269,10 @@ def start_and_plan(s: Any, g: Any, f: Any, size: int) -> tuple[int, int]:
 @kernel
 def anybody_might(s: Any, g: Any, f: Any, first: int, size: int) -> bool:
     """False if none of the candidates can start now, whatever is planned."""
-    for i in range(first, size):
-        if might_start(s, g, f.jobs[f.heap[i]]):
-            return True
-    return False
+    at = first
+    while at < size and not might_start(s, g, f.jobs[f.heap[at]]):
+        at += 1
+    return at < size
 
 
 @routine

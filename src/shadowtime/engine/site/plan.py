@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,8 @@ from shadowtime.policy import backfill, order, place, preempt, reserve
 from shadowtime.policy.partition import ByClass
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shadowtime.cluster.site import Site
     from shadowtime.engine.site.tables import Ground
     from shadowtime.policy import Policy

@@ -9,7 +9,7 @@ import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
-from shadowtime.engine.site.asks import Asks, asks_of, default_requests
+from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import prepare
 from shadowtime.engine.site.tables import Ground, build_ground
@@ -19,12 +19,13 @@ from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import CLAMPED, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State, World, build
+from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import SitePlaces
+from shadowtime.workload.site_requests import default_requests
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
-    from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
@@ -135,7 +136,7 @@ def as_site_schedule(
     node_at: Ints,
 ) -> Schedule:
     """The rows of a finished run; jobs that never ran have start and end -1 and the reason."""
-    from shadowtime.engine.simulate import as_schedule
+    from shadowtime.engine.simulate import as_schedule, attempts_of
     from shadowtime.engine.site.claims import site_claims
 
     made = as_schedule(
@@ -147,6 +148,8 @@ def as_site_schedule(
     start = np.where(ran, made.start, -1)
     end = np.where(phase == f.GONE_LOST, job[:, f.OVER_AT], np.where(ran, made.end, -1))
     shape = asks.shapes
+    attempts = attempts_of(workload, state, start, end)
+    real = attempts.start >= 0
     places = SitePlaces(
         names=tuple(node.name for node in site.nodes),
         node=node_at,
@@ -181,6 +184,12 @@ def as_site_schedule(
         reason=np.where(ran, made.reason, 0).astype(np.int8),
         counters=counters,
         unstarted=unstarted,
+        attempts=Attempts(
+            job_id=attempts.job_id[real],
+            start=attempts.start[real],
+            end=attempts.end[real],
+            killed=attempts.killed[real],
+        ),
     )
 
 

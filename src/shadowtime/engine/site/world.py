@@ -1,4 +1,4 @@
-"""What happens to a site beside the jobs' own runs: begins, cancellations, dependencies, outages."""
+"""What happens beside the jobs' own runs: begins, cancellations, dependencies, outages."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def ahead(g: Any, shape: int, rule: int, a: int, b: int) -> bool:
 
 @routine
 def alone(g: Any, shape: int, rule: int) -> bool:
-    """One node that holds all tasks: best fit's by what is free, pack's the one that holds least."""
+    """One node that holds all tasks: best fit's by what is free, pack's the first."""
     wanted = g.shape[shape, WANTED]
     if g.shape[shape, LEAST] > 1 or wanted > 1:
         return False

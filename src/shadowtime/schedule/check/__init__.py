@@ -6,8 +6,9 @@ machine alone, so schedules from other simulators and recorded logs can be judge
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from shadowtime.cluster.site import Site
 from shadowtime.schedule.check import claims as known
 from shadowtime.schedule.check.attempts import attempts_consistent
 from shadowtime.schedule.check.capacity import whole_machine
@@ -63,7 +64,7 @@ CLAIMED: tuple[tuple[str, Callable[[Case], Proof]], ...] = (
 def check(
     schedule: Schedule,
     workload: Workload,
-    cluster: Cluster,
+    cluster: Cluster | Site,
     *,
     claims: Iterable[str] | None = None,
 ) -> Report:
@@ -87,8 +88,30 @@ def check(
     (False, 'at 2 s 5 of 4 procs are in use: job 2, started at 2 s, takes 2')
     """
     held = known_claims(schedule.claims if claims is None else claims)
+    if isinstance(cluster, Site):
+        # The proofs of the case that look at the machine are not made on a site.
+        found = Case(match(schedule, workload), cast("Any", cluster), held)
+        return Report(tuple(_on_site(found, cluster)))
     case = Case(match(schedule, workload), cluster, held)
     proofs = [proof for prove in ALWAYS if (proof := prove(case)) is not None]
     for claim, prove in CLAIMED:
         proofs.append(prove(case) if claim in held else not_made(claim, "not claimed"))
     return Report(tuple(proofs))
+
+
+def _on_site(case: Case, site: Site) -> list[Proof]:
+    """The proofs on a site; of the claims only promises can be judged without counting."""
+    from shadowtime.schedule.check.site import site_proofs
+    from shadowtime.workload.site_requests import default_requests
+
+    workload = case.match.workload
+    requests = workload.requests
+    if requests is None:
+        requests = default_requests(workload, site)
+    proofs = site_proofs(case, site, requests)
+    for claim, prove in CLAIMED:
+        if claim != known.PROMISES_KEPT or claim not in case.claims:
+            proofs.append(not_made(claim, "not claimed"))
+        else:
+            proofs.append(prove(case))
+    return proofs

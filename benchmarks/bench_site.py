@@ -1,0 +1,128 @@
+"""Policies on a site: mixed nodes, four partitions, load 0.9; growth with nodes; memory."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from benchmarks.rows import Row
+from benchmarks.timing import best_cpu
+
+from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.engine import simulate
+from shadowtime.policy import parse_policy
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Gres, Request, Requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+JOBS, NODES, LOAD = 100_000, 1_000, 0.9
+BARS = {"easy": 10.0, "conservative": 60.0}
+GB = 1 << 20
+"""In KB."""
+
+
+def mixed_site(nodes: int) -> Site:
+    """Thin and fat nodes, nodes with GPUs; partitions that overlap."""
+    made = []
+    for i in range(nodes):
+        kind = i % 10
+        if kind == 9:
+            amounts = (64, 512 * GB, 4)
+        elif kind >= 7:
+            amounts = (64, 512 * GB, 0)
+        else:
+            amounts = (32, 128 * GB, 0)
+        made.append(Node(name=f"n{i:05d}", amounts=amounts))
+    names = [node.name for node in made]
+    return Site(
+        nodes=tuple(made),
+        resources=("cpus", "memory", "gpu"),
+        partitions=(
+            Partition(name="batch", nodes=tuple(names), default=True),
+            Partition(name="short", nodes=tuple(names[: nodes // 2]), max_time=14_400),
+            Partition(name="fat", nodes=tuple(n for i, n in enumerate(names) if i % 10 >= 7)),
+            Partition(name="gpu", nodes=tuple(n for i, n in enumerate(names) if i % 10 == 9)),
+        ),
+    )
+
+
+def stream(jobs: int, site: Site, load: float, seed: int = 1) -> Workload:
+    """A drawn log: many small jobs, some wide ones, some with GPUs, requests that overstate."""
+    rng = np.random.default_rng(seed)
+    kinds = [
+        Request(tasks=cpus, max_nodes=1, memory=memory * GB, memory_per="cpu")
+        for cpus in (1, 2, 4, 8, 16, 32)
+        for memory in (1, 4)
+    ]
+    for count in (2, 4, 8, 16, 32):
+        kinds.append(Request(nodes=count, max_nodes=count, tasks=32 * count, tasks_per_node=32))
+        kinds.append(Request(tasks=16 * count, memory=2 * GB, memory_per="cpu"))
+    fat = [
+        Request(tasks=c, max_nodes=1, memory=8 * GB, memory_per="cpu", partitions=("fat",))
+        for c in (8, 16, 32, 64)
+    ]
+    gpu = [
+        Request(tasks=g * 8, max_nodes=1, gres=(Gres(name="gpu", count=g),), partitions=("gpu",))
+        for g in (1, 2, 4)
+    ]
+    brief = [Request(tasks=c, partitions=("short", "batch")) for c in (1, 8, 32, 64)]
+    every = [*kinds, *fat, *gpu, *brief]
+    weight = np.array(
+        [4.0] * 12 + [0.5] * 10 + [1.0] * len(fat) + [0.6] * len(gpu) + [1.5] * len(brief)
+    )
+    index = rng.choice(len(every), jobs, p=weight / weight.sum())
+    run = np.clip(rng.lognormal(7.5, 1.6, jobs), 30, 86_400).astype(np.int64)
+    run = np.where(index >= len(every) - len(brief), np.minimum(run, 14_000), run)
+    request = np.clip(np.ceil(run * rng.uniform(1, 4, jobs) / 900) * 900, 900, 172_800)
+    request = np.where(index >= len(every) - len(brief), np.minimum(request, 14_400), request)
+    request = np.maximum(request, run).astype(np.int64)
+    cpus = np.array([one.cpus for one in every], np.int64)[index]
+    span = float((cpus * run).sum()) / (load * site.procs)
+    submit = np.sort(rng.uniform(0, span, jobs)).astype(np.int64)
+    asked = Requests.of_jobs([every[0]] * jobs)
+    from dataclasses import replace
+
+    return Workload.build(
+        submit=submit,
+        run=run,
+        request=request,
+        procs=cpus,
+        requests=replace(asked, distinct=tuple(every), index=index.astype(np.int64)),
+        user=rng.integers(0, 200, jobs),
+    )
+
+
+def site(folder: Path) -> Iterator[Row]:
+    """CPU seconds of simulate() from arrays."""
+    for policy, bar in BARS.items():
+        chosen = parse_policy(policy)
+        small = mixed_site(20)
+        simulate(stream(200, small, LOAD), small, chosen)  # compiles
+        machine = mixed_site(NODES)
+        jobs = stream(JOBS, machine, LOAD)
+        waits: list[float] = []
+
+        def run(jobs=jobs, machine=machine, chosen=chosen, waits=waits) -> None:  # type: ignore[no-untyped-def]
+            waits[:] = [float(simulate(jobs, machine, chosen).wait.mean())]
+
+        (seconds,) = best_cpu(lambda run=run: run, runs=1)
+        yield Row(
+            what=f"site: {policy}, {JOBS:,} jobs on {NODES:,} mixed nodes, load {LOAD:g}",
+            value=seconds, unit="s", bar=bar, note=f"mean wait {waits[0]:.0f} s",
+        )  # fmt: skip
+    chosen = parse_policy("easy")
+    cost = {}
+    for nodes in (NODES, 10 * NODES):
+        machine = mixed_site(nodes)
+        jobs = stream(JOBS, machine, LOAD)
+        timed = partial(simulate, jobs, machine, chosen)
+        (cost[nodes],) = best_cpu(lambda timed=timed: timed, runs=1)
+    yield Row(
+        what=f"site: easy, the same jobs on {10 * NODES:,} nodes against {NODES:,}, time",
+        value=cost[10 * NODES] / cost[NODES], unit="x", bar=10.0,
+        note=", ".join(f"{nodes:,} nodes {seconds:.1f} s" for nodes, seconds in cost.items()),
+    )  # fmt: skip

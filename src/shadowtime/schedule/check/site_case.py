@@ -1,0 +1,128 @@
+"""A schedule on a site, on trial: who held which node with how many tasks, and by which rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.cluster.shape import Shape, Shapes
+from shadowtime.schedule.runs import started
+from shadowtime.schedule.site_places import SitePlaces, parse_site_place
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.schedule.check.case import Case
+    from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload import Workload
+    from shadowtime.workload.request import Request, Requests
+
+
+@dataclass(eq=False)
+class SiteCase:
+    """What the proofs about a site share. Entries are (job's row, node, tasks), one per node."""
+
+    case: Case
+    site: Site
+    requests: Requests
+
+    @property
+    def workload(self) -> Workload:
+        return self.case.workload
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        return Shapes(self.site)
+
+    @cached_property
+    def ran(self) -> AnyArray:
+        return started(self.case.schedule)
+
+    def request(self, row: int) -> Request:
+        return self.requests[row]
+
+    @cached_property
+    def places(self) -> list[list[tuple[str, int | None]]]:
+        """Nodes of every job by name, with cpus where the schedule says."""
+        place = self.case.schedule.place
+        if place is None:
+            return [[] for _ in range(len(self.workload))]
+        if isinstance(place, SitePlaces):
+            names = place.names
+            return [
+                [(names[node], cpus) for node, cpus in place.cpus_of(row)]
+                for row in range(len(place))
+            ]
+        return [parse_site_place(text) for text in place]
+
+    @cached_property
+    def partition(self) -> list[int]:
+        """The first of the job's partitions that has all its nodes, -1 where none has."""
+        inside = [frozenset(one.nodes) for one in self.shapes.partitions]
+        found = []
+        for row, nodes in enumerate(self.places):
+            names = {name for name, _ in nodes}
+            chosen = self.shapes.chosen(self.request(row))
+            numbers = [self.shapes.number[one.name] for one in chosen]
+            found.append(next((n for n in numbers if names <= inside[n]), -1))
+        return found
+
+    @cached_property
+    def _made(self) -> dict[tuple[int, int], Shape | None]:
+        return {}
+
+    def shape(self, row: int) -> Shape | None:
+        """The job's request in the partition it ran in."""
+        partition = self.partition[row]
+        key = (int(self.requests.index[row]), partition)
+        if partition < 0:
+            return None
+        if key not in self._made:
+            request = self.request(row)
+            self._made[key] = self.shapes.of(request, self.shapes.partitions[partition])
+        return self._made[key]
+
+    def amounts(self, row: int) -> list[tuple[int, tuple[int, ...]]]:
+        """(node, amounts) of a job, from its cpus on each node; nothing where its shape fails."""
+        shape = self.shape(row)
+        if shape is None:
+            return []
+        found = []
+        for name, cpus in self.places[row]:
+            node = self.shapes.index[name]
+            capacity = self.site.nodes[node].amounts
+            tasks = shape.tasks if cpus is None else cpus // shape.per_task[0]
+            taken = shape.amounts(capacity, tasks, self.shapes.memory)
+            if cpus is not None and not shape.exclusive:
+                taken = (cpus, *taken[1:])
+            found.append((node, taken))
+        return found
+
+    @cached_property
+    def entries(self) -> tuple[Ints, Ints, Ints]:
+        """(rows, nodes, amounts) of every node that a final run held."""
+        rows, nodes, amounts = [], [], []
+        for row in np.flatnonzero(self.ran).tolist():
+            for node, taken in self.amounts(row):
+                rows.append(row)
+                nodes.append(node)
+                amounts.append(taken)
+        width = len(self.site.resources)
+        return (
+            np.array(rows, np.int64),
+            np.array(nodes, np.int64),
+            np.array(amounts, np.int64).reshape(-1, width),
+        )
+
+    def user(self, row: int) -> str:
+        number = int(self.workload.user[row])
+        names = self.workload.names.get("user", ())
+        if number < 0:
+            return ""
+        return names[number] if number < len(names) else str(number)
+
+    def clock(self, when: int) -> int:
+        """A date of the site on the workload's clock."""
+        return when - (self.workload.epoch or 0)

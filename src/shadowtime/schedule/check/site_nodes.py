@@ -1,0 +1,108 @@
+"""Where each job ran: partitions, features, numbers of nodes and tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.schedule.check.report import Proof, proved, violated
+from shadowtime.schedule.site_places import compressed
+
+if TYPE_CHECKING:
+    from shadowtime.schedule.check.site_case import SiteCase
+
+
+def in_partitions(case: SiteCase) -> Proof:
+    """All nodes of a job lie in one of its partitions, whose bounds on time and nodes hold."""
+    name = "site-partitions"
+    rows = np.flatnonzero(case.ran).tolist()
+    for row in rows:
+        nodes = [node for node, _ in case.places[row]]
+        strange = [node for node in nodes if node not in case.shapes.index]
+        if strange or not nodes:
+            what = f"node {strange[0]}, which the site does not have" if strange else "no node"
+            return violated(name, f"{case.case.name(row)} ran on {what}")
+        if case.partition[row] < 0:
+            wanted = ", ".join(one.name for one in case.shapes.chosen(case.request(row))) or "none"
+            return violated(
+                name,
+                f"{case.case.name(row)} ran on {compressed(nodes)}, which is not within one of "
+                f"its partitions ({wanted})",
+            )
+        partition = case.shapes.partitions[case.partition[row]]
+        asked = int(case.workload.request[row])
+        if partition.max_time is not None and asked > partition.max_time:
+            return violated(
+                name,
+                f"{case.case.name(row)} asks for {asked} s, more than partition "
+                f"{partition.name}'s {partition.max_time} s",
+            )
+        if partition.max_nodes is not None and len(nodes) > partition.max_nodes:
+            return violated(
+                name,
+                f"{case.case.name(row)} ran on {len(nodes)} nodes, more than partition "
+                f"{partition.name}'s {partition.max_nodes}",
+            )
+    return proved(name, f"{len(rows)} jobs within their partitions")
+
+
+def with_features(case: SiteCase) -> Proof:
+    """Every node has the features asked for; wanted nodes are used, excluded ones are not."""
+    name = "site-features"
+    rows = np.flatnonzero(case.ran).tolist()
+    for row in rows:
+        shape = case.shape(row)
+        if shape is None:
+            continue
+        allowed = set(shape.nodes)
+        nodes = [case.shapes.index[node] for node, _ in case.places[row]]
+        wrong = [node for node in nodes if node not in allowed]
+        if wrong:
+            return violated(
+                name,
+                f"{case.case.name(row)} ran on node {case.site.nodes[wrong[0]].name}, which its "
+                "features, excluded nodes or reservation rule out",
+            )
+        missing = [node for node in shape.nodes[: shape.wanted] if node not in nodes]
+        if missing:
+            return violated(
+                name,
+                f"{case.case.name(row)} asked for node {case.site.nodes[missing[0]].name} and did "
+                "not get it",
+            )
+    return proved(name, f"{len(rows)} jobs on nodes with what they asked for")
+
+
+def as_asked(case: SiteCase) -> Proof:
+    """Nodes and tasks are those of the request: not too few nodes, not too many, all tasks."""
+    name = "site-requests"
+    rows = np.flatnonzero(case.ran).tolist()
+    for row in rows:
+        shape = case.shape(row)
+        if shape is None:
+            if case.partition[row] >= 0:
+                return violated(name, f"{case.case.name(row)} can run in no partition it asks for")
+            continue
+        nodes = case.places[row]
+        if not shape.least <= len(nodes) <= shape.most:
+            return violated(
+                name,
+                f"{case.case.name(row)} ran on {len(nodes)} nodes, and asks for {shape.least} to "
+                f"{shape.most}",
+            )
+        if shape.exclusive or any(cpus is None for _, cpus in nodes):
+            continue
+        each = [int(cpus or 0) for _, cpus in nodes]
+        most = shape.per_node * shape.per_task[0]
+        if sum(each) < shape.asked[0] or min(each) < max(shape.per_task[0], shape.floor):
+            return violated(
+                name,
+                f"{case.case.name(row)} had {sum(each)} cpus, {min(each)} of them on one node, and "
+                f"asks for {shape.asked[0]}",
+            )
+        if max(each) > max(most, shape.floor):
+            return violated(
+                name, f"{case.case.name(row)} had {max(each)} cpus on one node, at most {most}"
+            )
+    return proved(name, f"{len(rows)} jobs with the nodes and cpus they asked for")

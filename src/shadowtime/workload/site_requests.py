@@ -1,0 +1,53 @@
+"""Requests of a log that knows processors and memory alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.workload.request import Gres, Request, Requests
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.workload.workload import Workload
+
+
+def default_requests(workload: Workload, site: Site) -> Requests:
+    """Requests of a log that knows processors and memory alone: tasks spread freely.
+
+    Memory of the whole job is taken per cpu, rounded up; a GRES per task where it divides.
+    """
+    made: dict[tuple[int, ...], int] = {}
+    distinct: list[Request] = []
+    have = [name for name in workload.resources if name in site.resources and name != "cpus"]
+    columns = [workload.demand[:, 0]]
+    columns += [workload.demand[:, workload.resources.index(name)] for name in have]
+    index = np.empty(len(workload), np.int64)
+    for row, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        if values not in made:
+            made[values] = len(distinct)
+            memory = None
+            gres = []
+            for name, amount in zip(have, values[1:], strict=True):
+                if name == "memory":
+                    memory = math.ceil(amount / values[0]) or None
+                elif amount:
+                    gres.append((name, amount))
+            distinct.append(plain_request(values[0], memory, tuple(gres)))
+        index[row] = made[values]
+    columns_of = Requests.of_jobs([distinct[0]] * len(workload)) if distinct else None
+    if columns_of is None:
+        return Requests.of_jobs([])
+    cancel = workload.extra.get("cancel_at")
+    if cancel is not None:
+        columns_of = replace(columns_of, cancel_at=np.asarray(cancel, np.int64))
+    return replace(columns_of, distinct=tuple(distinct), index=index)
+
+
+def plain_request(procs: int, memory: int | None, gres: tuple[tuple[str, int], ...]) -> Request:
+    """Processors as tasks, memory per cpu."""
+    asked = tuple(Gres(name=name, count=count, per="job") for name, count in gres)
+    return Request(tasks=procs, memory=memory, memory_per="cpu", gres=asked)
