@@ -50,7 +50,7 @@ class LazyGroup(click.Group):
         if name not in self.entries and not name.startswith("-"):
             from difflib import get_close_matches  # a hundredth of a second that help can spare
 
-            near = get_close_matches(name, self.entries, n=2, cutoff=0.5)
+            near = get_close_matches(name, self.entries, n=2, cutoff=0.6)
             guess = f", did you mean {' or '.join(near)}?" if near else "."
             ctx.fail(f"there is no command {name}{guess}")
         return super().resolve_command(ctx, args)

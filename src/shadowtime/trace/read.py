@@ -9,6 +9,7 @@ from shadowtime.trace._bytes import MAX_SIZE, load, stem
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_events import is_event_log
 from shadowtime.trace.condor_history import is_history, parse_condor_history
+from shadowtime.trace.job_table_files import is_job_table, parse_job_csv, read_job_parquet
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.slurm_csv import is_slurm_csv, parse_slurm_csv
 from shadowtime.trace.swf import BadLines, parse_swf
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
     from shadowtime.workload.raw import RawTrace
 
-Format = Literal["swf", "sacct", "slurm-csv", "condor-history", "condor-events"]
+Format = Literal["swf", "sacct", "jobs-csv", "slurm-csv", "condor-history", "condor-events"]
 _SWF_LINE = re.compile(rb"\s*[-+0-9.][^|,]*\Z")
 
 
@@ -43,6 +44,8 @@ def sniff(path: str | os.PathLike[str], data: bytes) -> Format:
         return "condor-events"
     if is_history(words):
         return "condor-history"
+    if is_job_table(words):
+        return "jobs-csv"
     if is_slurm_csv(words):
         return "slurm-csv"
     fields = len(first.split())
@@ -68,12 +71,16 @@ def read_raw(
     from shadowtime.trace.site_folder import is_site_folder, jobs_file
 
     path = jobs_file(path) if is_site_folder(path) else path
+    if str(path).endswith(".parquet"):
+        return read_job_parquet(path, name=stem(path))
     data = load(path, max_size=max_size)
     kind = sniff(path, data)
     name, where = stem(path), str(path)
     if kind == "swf":
         return parse_swf(data, name=name, path=where, bad_lines=bad_lines)
     text = data.decode("utf-8", "replace")
+    if kind == "jobs-csv":
+        return parse_job_csv(text, name=name, path=where)
     if kind == "slurm-csv":
         return parse_slurm_csv(text, name=name, path=where, bad_lines=bad_lines)
     if kind == "condor-history":
