@@ -204,7 +204,7 @@ def campaign(
             raise UsageError(f"the loop ended at once: {world.loop.log.read_text()[-500:]}")
         return bool(world.marks(first))
 
-    wait_for(begun, "the first job to begin", 240)
+    wait_for(begun, "the first job to begin", 600)
     line = Timeline()
     length = max(faults, 1) * pace
     kinds = [kind for kind in FAULTS if disk or kind != "disk full"]

@@ -1,0 +1,92 @@
+"""The fault injector's own judgement: it must see a stall, a lost and a doubled job."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.fault_world import Job, World
+
+
+class Told:
+    """A Slurm of three nodes with four processors each, which says what it is told to."""
+
+    cpus, nodes, names = 4, 3, ("n1", "n2", "n3")
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.queue = folder, ""
+        self.states = "n1 idle 0/4/0/4\nn2 idle 0/4/0/4\nn3 mixed 3/1/0/4\n"
+
+    def run(self, name: str, *words: str, **more: object) -> str:
+        return self.queue if name == "squeue" else self.states
+
+
+def a_world(tmp_path: Path) -> Any:
+    return World(cluster=Told(tmp_path), loop=SimpleNamespace(), out=tmp_path)  # type: ignore[arg-type]
+
+
+def waits(world: Any, *jobs: Job) -> None:
+    world.jobs = {job.id: job for job in jobs}
+    world.cluster.queue = "".join(f"{job.id} JobHeldUser\n" for job in jobs)
+
+
+@pytest.mark.parametrize(
+    ("job", "fits"),
+    [
+        (Job("1", 2, True, 0.0), True),
+        (Job("1", 3, True, 0.0), False),  # n3 is not idle: it must wait
+        (Job("1", 9, False, 0.0), True),
+        (Job("1", 10, False, 0.0), False),
+        (Job("1", 1, True, 0.0, only=("n3",)), False),
+        (Job("1", 1, False, 0.0, only=("n3",)), True),
+    ],
+)
+def test_what_fits_is_found_from_slurms_own_words(tmp_path: Path, job: Job, fits: bool) -> None:
+    """And where the first does not fit, no later one is held against the loop."""
+    world = a_world(tmp_path)
+    waits(world, job, Job("2", 1, False, 0.0))
+    assert world._first(world.pending(), *world.free()) == ("1" if fits else None)
+
+
+def test_a_job_that_no_usable_nodes_could_hold_is_passed_over(tmp_path: Path) -> None:
+    """So is one that may never start; the next one then must not stand still."""
+    world = a_world(tmp_path)
+    world.cluster.states = "n1 idle 0/4/0/4\nn2 drained 0/0/4/4\nn3 idle 0/4/0/4\n"
+    odd = Job("2", 1, False, 0.0, odd="--exclude=n1,n2,n3")
+    waits(world, Job("1", 3, True, 0.0), odd, Job("3", 1, True, 0.0))
+    assert world._first(world.pending(), *world.free()) == "3"
+
+
+def test_standing_still_is_measured_and_a_start_ends_it(tmp_path: Path) -> None:
+    """From the look that saw the job fit to the look that saw something begin."""
+    world = a_world(tmp_path)
+    waits(world, Job("1", 1, True, 0.0))
+    world.sample()
+    world.sample()
+    assert world.stalls == []
+    (tmp_path / "1").write_text("begin 5.0\n")
+    world.cluster.queue = ""
+    world.sample()
+    assert [stall.job for stall in world.stalls] == ["1"]
+    assert world.stalls[0].seconds > 0
+
+
+def test_doubled_and_unfinished_are_told_from_what_jobs_wrote(tmp_path: Path) -> None:
+    """A run that was cut short may be repeated, one that had ended may not."""
+    world = a_world(tmp_path)
+    waits(world, *(Job(name, 1, True, 0.0) for name in "abcd"))
+    (tmp_path / "a").write_text("begin 1\nbegin 3\nend 4\n")
+    (tmp_path / "b").write_text("begin 1\nend 2\nbegin 3\nend 4\n")
+    (tmp_path / "c").write_text("begin 1\n")
+    assert world.doubled() == (["b"], [])
+    assert [job.id for job in world.unfinished()] == ["c", "d"]
+    world.unsaved.append((1.5, 2.5))  # slurmctld was killed and had not saved that b ended
+    assert world.doubled() == ([], ["b"])
