@@ -63,17 +63,23 @@ class Tallies:
     differences: list[Difference] = field(default_factory=list)
 
 
-def check_recording(path: Path, *, every: int = 1) -> Tallies:
-    """Check a folder; ``every`` n-th backfill pass only, where time is short."""
-    return Checker(read_recording(path), every=every).run()
+def check_recording(path: Path, *, every: int = 1, completing: float = COMPLETING) -> Tallies:
+    """Check a folder; ``every`` n-th backfill pass only, where time is short.
+
+    Passes up to ``completing`` seconds after an end are left out: a node may not have answered.
+    """
+    return Checker(read_recording(path), every=every, completing=completing).run()
 
 
 class Checker:
     """Walks through the events once."""
 
-    def __init__(self, recording: Recording, *, every: int = 1) -> None:
+    def __init__(
+        self, recording: Recording, *, every: int = 1, completing: float = COMPLETING
+    ) -> None:
         self.recording = recording
         self.every = every
+        self.completing = completing
         self.replayer = Replayer.of(recording)
         self.tallies = Tallies()
         shift = recording.shift
@@ -168,7 +174,7 @@ class Checker:
     def unclear(self, time: float) -> bool:
         """True where a node may still be completing, or what a job holds is not known."""
         replayer = self.replayer
-        if time - replayer.last_end < COMPLETING or replayer.unknown or replayer.leaving:
+        if time - replayer.last_end < self.completing or replayer.unknown or replayer.leaving:
             self.tallies.left_out += 1
             return True
         return False

@@ -1,0 +1,152 @@
+"""Record a run of Slurm's own scheduler in a folder that ``shadowtime check slurm`` reads."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shadowtime.testing.slurm import wait_for
+from shadowtime.trace.sacct_rows import RECOMMENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from shadowtime.testing.slurm import SlurmCluster
+
+SETTINGS = (
+    "SchedulerType=sched/backfill",
+    "SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2,bf_resolution=1",
+    "SlurmctldDebug=info",
+    "DebugFlags=Backfill",
+)
+"""Slurm's backfill with times compressed, and every plan in the log."""
+SAMPLED = 60.0
+"""Seconds between two looks at what running jobs hold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """A job to submit: when (seconds after the first), how long it sleeps, sbatch's options."""
+
+    at: float
+    seconds: float
+    options: tuple[str, ...]
+
+
+def draw_jobs(
+    seed: int, count: int, *, nodes: int, cpus: int, load: float = 1.2, mean: float = 6.0
+) -> list[Submission]:
+    """Jobs of whole nodes and of some cpus, with limits of one to six minutes.
+
+    ``load`` is the offered load, ``mean`` the mean run in seconds.
+
+    Examples
+    --------
+    >>> jobs = draw_jobs(1, 100, nodes=8, cpus=16)
+    >>> len(jobs), jobs == draw_jobs(1, 100, nodes=8, cpus=16)
+    (100, True)
+    """
+    coin = random.Random(seed)
+    jobs = []
+    at = 0.0
+    for _ in range(count):
+        limit = coin.choice((1, 1, 2, 3, 6))
+        seconds = round(min(4 * mean, 1 + coin.expovariate(1 / (mean - 1))), 1)
+        if coin.random() < 0.6:
+            wanted = coin.choice((1, 1, 2, 2, 3, max(1, nodes // 2)))
+            options = ("-N", str(wanted), "--exclusive")
+            share = wanted / nodes
+        else:
+            wanted = coin.choice((1, 2, cpus // 2, cpus, 2 * cpus))
+            options = (
+                "-n",
+                str(wanted),
+                *(("-N", "1") if coin.random() < 0.3 * (wanted <= cpus) else ()),
+            )
+            share = wanted / (nodes * cpus)
+        jobs.append(Submission(at=at, seconds=seconds, options=("-t", str(limit), *options)))
+        at += share * seconds / load
+    return jobs
+
+
+def record(
+    cluster: SlurmCluster,
+    jobs: Sequence[Submission],
+    folder: Path,
+    *,
+    clock: Callable[[], float] = time.time,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Submit the jobs at their times, wait for the last end, and write the recording."""
+    folder.mkdir(parents=True, exist_ok=True)
+    begun = clock()
+    sampled = begun
+    lines = ["k|jobid|t_before|t_after|args"]
+    details: list[str] = []
+    for number, job in enumerate(jobs):
+        while clock() < begun + job.at:
+            sleep(min(0.5, max(0.0, begun + job.at - clock())))
+            if clock() - sampled > SAMPLED:
+                details.append(_details(cluster))
+                sampled = clock()
+        before = clock()
+        words = (*job.options, "-J", f"w{number + 1}")
+        given = cluster.sbatch(*words, script=f"sleep {job.seconds}")
+        lines.append(f"{number}|{given}|{before:.3f}|{clock():.3f}|{' '.join(words)}")
+
+    def over() -> bool:
+        nonlocal sampled
+        if clock() - sampled > SAMPLED:
+            details.append(_details(cluster))
+            sampled = clock()
+        return not cluster.run("squeue", "-h", "-a").strip()
+
+    wait_for(over, "the last job to end", 60 + 4 * jobs[-1].at)
+    details.append(_details(cluster))
+    (folder / "submits.psv").write_text("\n".join(lines) + "\n")
+    (folder / "detail.txt").write_text("".join(details))
+    _write_site(cluster, folder)
+    _write_sacct(cluster, folder, int(begun), len(jobs))
+    shutil.copyfile(cluster.folder / "log" / "slurmctld.log", folder / "slurmctld.log")
+
+
+def _details(cluster: SlurmCluster) -> str:
+    """What jobs hold on each node, one job to a line."""
+    return cluster.run("scontrol", "-d", "-o", "show", "jobs", check=False)
+
+
+def _write_site(cluster: SlurmCluster, folder: Path) -> None:
+    """The machine and its settings."""
+    shutil.copyfile(cluster.conf, folder / "slurm.conf")
+    for name, words in (
+        ("nodes.txt", ("-o", "show", "nodes")),
+        ("partitions.txt", ("-o", "show", "partitions")),
+        ("config.txt", ("show", "config")),
+    ):
+        (folder / name).write_text(cluster.run("scontrol", *words))
+    for name in ("gres.conf", "topology.conf"):
+        if (cluster.conf.parent / name).exists():
+            shutil.copyfile(cluster.conf.parent / name, folder / name)
+
+
+def _write_sacct(cluster: SlurmCluster, folder: Path, since: int, count: int) -> None:
+    """sacct's table, once it knows the end of every job."""
+    begin = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(since - 60))
+    path = folder / "jobs.psv"
+
+    def complete() -> bool:
+        said = cluster.run(
+            "sacct",
+            *("-a", "-X", "-D", "-P", "--noconvert", "-S", begin, "-E", "now+1minutes"),
+            f"--format={RECOMMENDED}",
+            env={"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"},
+        )
+        path.write_text(said)
+        rows = said.splitlines()[1:]
+        return len(rows) >= count and not any("RUNNING" in row for row in rows)
+
+    wait_for(complete, "sacct to know every end")
