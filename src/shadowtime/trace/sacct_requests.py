@@ -15,7 +15,6 @@ named rules that count the jobs they touched:
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,8 +135,6 @@ def _request(said: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
         if told != request:
             rules.append("options_from_line")
         request = told
-    if request.cpus != cpus and request.tasks == cpus and request.cpus_per_task > 1:
-        request = replace(request, tasks=max(cpus // request.cpus_per_task, 1))
     return request, tuple(rules)
 
 
