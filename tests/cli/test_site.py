@@ -59,6 +59,26 @@ def test_info_of_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert found["jobs"] == 2 and found["site"]["total"] == {"cpus": 12, "gpu": 2}
 
 
+@pytest.mark.parametrize("machine", [[], ["-c", "{here}/nodes.txt"], ["-c", "{here}"]])
+def test_policies_run_on_a_site(
+    folder: Path, machine: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = [word.replace("{here}", str(folder)) for word in machine]
+    assert run(["compare", str(folder), *where, "-p", "fcfs", "-p", "easy", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["trace"]["jobs"] == 2
+    assert "1 nodes were down" in told.err and "Odd (1)" in told.err
+
+
+def test_a_result_folder_keeps_the_site(folder: Path) -> None:
+    from shadowtime.result.inputs import read_cluster
+
+    out = folder / "out"
+    assert run(["simulate", str(folder), "-p", "easy", "--output", str(out)]) == 0
+    kept = read_cluster(out)
+    assert kept.shape == "site" and kept.procs == 12
+
+
 def test_a_folder_beside_a_pool_is_its_log(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -235,6 +235,16 @@ class Site:
         columns = zip(*(node.amounts for node in self.nodes), strict=True)
         return dict(zip(self.resources, map(sum, columns), strict=True))
 
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The nodes as hosts, for what takes any machine: tables, pictures, pages."""
+        return tuple(Host(node.name, node.amounts) for node in self.nodes)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a cluster of an older shape says besides; a site has fields for it."""
+        return {}
+
     def as_nodes(self) -> Cluster:
         """The same nodes in the older shape, without rules: for loads and pictures.
 
@@ -246,7 +256,7 @@ class Site:
         return Cluster(
             shape="nodes",
             resources=("procs", *self.resources[1:]),
-            hosts=tuple(Host(node.name, node.amounts) for node in self.nodes),
+            hosts=self.hosts,
             name=self.name,
         )
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from shadowtime.cluster.toml import SHAPES
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
 from shadowtime.types import NO_LIMIT, UNKNOWN
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
@@ -148,6 +150,11 @@ def _numbers(cells: list[str]) -> AnyArray:
 
 def whole_cluster(cluster: Cluster) -> dict[str, Any]:
     """The machine so that it can be read again."""
+    if cluster.shape not in SHAPES:
+        from shadowtime.cluster.site_toml_write import format_site_toml
+
+        site = cast("Site", cluster)
+        return {"name": site.name, "shape": site.shape, "toml": format_site_toml(site)}
     return {
         "name": cluster.name,
         "shape": cluster.shape,
@@ -164,6 +171,10 @@ def read_cluster(folder: Path) -> Cluster:
     path = folder / CLUSTER
     try:
         said: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+        if "toml" in said:
+            from shadowtime.cluster.site_toml import parse_site_toml
+
+            return cast("Cluster", parse_site_toml(str(said["toml"]), path=str(path)))
         return Cluster(
             name=said["name"],
             shape=said["shape"],

@@ -32,7 +32,7 @@ def offered_load(workload: Workload, cluster: Cluster) -> dict[str, float]:
     """
     span = _span(workload)
     run = workload.effective_run.astype(np.float64)  # KB-seconds of a year may pass 63 bits
-    total = cluster.total
+    total = {"procs": cluster.procs, **cluster.total}  # a site calls them cpus
     return {
         name: float(workload.demand[:, column].astype(np.float64) @ run) / (total[name] * span)
         for column, name in enumerate(workload.resources)
