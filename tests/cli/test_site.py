@@ -75,7 +75,7 @@ def test_a_result_folder_keeps_the_site(folder: Path) -> None:
 
     out = folder / "out"
     assert run(["simulate", str(folder), "-p", "easy", "--output", str(out)]) == 0
-    kept = read_cluster(out)
+    kept = read_cluster(next(out.rglob("cluster.json")).parent)
     assert kept.shape == "site" and kept.procs == 12
 
 
