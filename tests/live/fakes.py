@@ -62,7 +62,8 @@ def queue_line(job: str, **given: object) -> str:
         "NodeList": "", "ReqNodes": "", "Dependency": "(null)", "OverSubscribe": "OK",
         "NumNodes": 1, "NumCPUs": 4, "Reservation": "(null)", "cpus-per-task": 1, "NTPerNode": 0,
         "NumTasks": 4, "RestartCnt": 0, "Requeue": 1, "tres-per-task": "N/A",
-        "tres-per-node": "N/A", "Feature": "(null)",
+        "tres-per-node": "N/A", "Feature": "(null)", "Licenses": "(null)", "tres-per-job": "N/A",
+        "tres-per-socket": "N/A",
     }  # fmt: skip
     assert given.keys() <= values.keys(), given
     values.update(given)

@@ -10,6 +10,7 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.hperf import Record, open_store
+from shadowtime.live.feasible import TOO_BIG
 from shadowtime.live.guard import guard
 from shadowtime.live.loop import Loop
 from shadowtime.live.placing import held_by
@@ -19,7 +20,7 @@ from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
 from shadowtime.live.slurm.port import COMMENTS_EVERY, MANY, SlurmPort
 from shadowtime.live.store import InMemory
-from shadowtime.live.view import NEVER, status_of
+from shadowtime.live.view import status_of
 from shadowtime.policy import parse_policy
 
 
@@ -188,12 +189,14 @@ def test_a_start_in_vain_leaves_no_trace(
     policy: str, more: dict[str, str], told: str, later: dict[str, str], undo: str
 ) -> None:
     """Let through and taken back, or never let through: it asks for what it asked for before."""
-    fake = WithDetails(queue_line("7", **more), NODES)
+    nodes = NODES.replace("membw:34000", "membw:34000,gpu:4")
+    fake = WithDetails(queue_line("7", **more), nodes)
     fake.comments = {"7": "bw=9000"}
-    port, loop = looking(fake, policy)
+    port, loop = looking(fake, policy, ("membw", "gpu"))
     loop.step()
     assert fake.told[0].endswith(f" {told}")
-    through = {"PriorityLong": 5, "ReqNodes": "n1", "Reason": "Resources"}
+    pinned = fake.told[0].split("ReqNodeList=")[1].split()[0]
+    through = {"PriorityLong": 5, "ReqNodes": pinned, "Reason": "Resources"}
     fake.queue = queue_line("7", **(more | later | through))
     loop.step()
     port.clock.sleep(31)
@@ -205,6 +208,7 @@ def test_a_start_in_vain_leaves_no_trace(
     fake.queue = queue_line("7", **(more | later))
     loop.step()
     assert fake.told[2] == f"update JobId=7 {undo}"
+    assert port.memory()["touched"]["7"][1] == ""
 
 
 def test_a_store_is_asked_now_and_then(tmp_path: Path) -> None:
@@ -281,7 +285,7 @@ def test_status_names_what_no_node_could_hold() -> None:
     fake = WithDetails(queue_line("7", NumCPUs=999) + queue_line("8"), NODES)
     port, loop = looking(fake, "lessc")
     found = status_of(parse_policy("lessc"), port.snapshot(), loop.kept, shape="nodes")
-    assert ([row.job for row in found.waiting], found.left_alone) == (["8"], {"7": NEVER})
+    assert ([row.job for row in found.waiting], found.left_alone) == (["8"], {"7": TOO_BIG})
 
 
 @pytest.mark.parametrize("policy", ["lessc", "hperf"])
@@ -336,8 +340,9 @@ class WithMemory(WithDetails):
 def test_a_node_without_memory_is_not_insisted_on(policy: str) -> None:
     """The pass plans without memory: the next node that has it is taken, or the job waits."""
     hungry = running_line("1", "n1", 4, **{"tres-alloc": "cpu=4,mem=32000M,node=1"})
+    asked = "N/A" if policy == "consres" else "gres:membw:100"
     job = queue_line("7", **{"tres-alloc": "cpu=4,mem=2000M,node=1",
-                             "tres-per-task": "gres:membw:100"})  # fmt: skip
+                             "tres-per-task": asked})  # fmt: skip
     first, second = NODES.splitlines(keepends=True)[:2]
     fake = WithMemory(hungry + job, first + second)
     looking(fake, policy)[1].step()

@@ -16,6 +16,7 @@ from shadowtime.live.slurm.text import (
     parse_nodes,
     parse_queue,
 )
+from shadowtime.live.slurm.touched import Touched
 from shadowtime.live.store import InMemory
 from shadowtime.policy import parse_policy
 
@@ -65,7 +66,10 @@ def test_a_job_that_was_stopped_asks_for_as_many_nodes_as_before() -> None:
         "7", Reason="job requeued in held state", EligibleTime=1100, NumNodes=2, NumCPUs=2,
         OverSubscribe="NO", ReqNodes="n[1-2]", **{"tres-alloc": "cpu=2,mem=62.50G,node=2"},
     )  # fmt: skip
-    (job,) = look(row, stopped=lambda job: True, details={"7": Detail()}).state.waiting
+    mark = Touched(pin="n1,n2", wanted="", limit=3600, sharing="NO", gres_per_task="N/A", words="")
+    (job,) = look(
+        row, stopped=lambda job: True, details={"7": Detail()}, touched={"7": mark}
+    ).state.waiting
     assert (job.nodes, job.need, job.only) == (2, (32,), ())
 
 

@@ -98,7 +98,6 @@ def run_loop(
 ) -> None:
     """The command itself."""
     import contextlib
-    import signal
     import sys
     import time
     from pathlib import Path
@@ -111,6 +110,7 @@ def run_loop(
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
     from shadowtime.live.loop import Loop, Pace
     from shadowtime.live.record import Recorder
+    from shadowtime.live.signals import Interrupted, Signals
     from shadowtime.live.store import InMemory, StateFile
     from shadowtime.policy import parse_policy
     from shadowtime.printable import printable
@@ -125,10 +125,9 @@ def run_loop(
         reading=Reading(default_request=default_request, overhead=overhead),
         tell=tell,
     )
-    stopped: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda sign, frame: stopped.append(sign))
+    stopped = False
     with contextlib.ExitStack() as stack:
+        signals = stack.enter_context(Signals())
         notify = notifier()
         beat = Heartbeat(path=None, clock=SystemClock(), notify=notify)
         store: Any = InMemory()
@@ -151,14 +150,18 @@ def run_loop(
                 Recorder(Path(record), policy=policy, shape=shape, tell=tell) if record else None
             ),
             beat=beat,
+            attention=signals,
         )
         notify("READY=1")
         tell(f"{chosen.name}, {'acting' if act else 'shadow mode: touching nothing'}")
-        with compile_notice("the policy's pass", "half a minute"):
-            if once:
-                loop.step()
-            else:
-                loop.run(until_idle=until_idle, stopped=lambda: bool(stopped))
+        try:
+            with compile_notice("the policy's pass", "half a minute"):
+                if once:
+                    loop.step()
+                else:
+                    loop.run(until_idle=until_idle)
+        except Interrupted:
+            stopped = True
         notify("STOPPING=1")
     if until_idle or once or stopped:
         counts = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))

@@ -78,7 +78,6 @@ def run_loop(
 ) -> None:
     """The command itself."""
     import contextlib
-    import signal
     import sys
     import time
     from pathlib import Path
@@ -86,7 +85,9 @@ def run_loop(
     from shadowtime.cli.compiling import compile_notice
     from shadowtime.engine.once.decide import refuse
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
+    from shadowtime.live.lock import one_loop
     from shadowtime.live.loop import Pace
+    from shadowtime.live.signals import Interrupted, Signals
     from shadowtime.live.slurm import drive
     from shadowtime.live.store import InMemory, StateFile
     from shadowtime.policy import parse_policy
@@ -96,42 +97,49 @@ def run_loop(
         raise click.UsageError("name a policy: --policy easy", ctx=click.get_current_context())
     chosen = parse_policy(policy)
     refuse(chosen)
-    port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
 
     def tell(line: str) -> None:
         print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {printable(line)}", flush=True)
 
-    stopped: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda sign, frame: stopped.append(sign))
+    notify = notifier()
+    interrupted, loop = False, None
     with contextlib.ExitStack() as stack:
-        notify = notifier()
-        beat = Heartbeat(path=None, clock=port.clock, notify=notify)
-        if act or state_file:
-            path = Path(state_file or drive.default_state_file(port.view.partition))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            store: Any = StateFile(path, tell=tell)
-            beat.path = heartbeat_of(path)
-            stack.enter_context(store.locked())
-        else:
-            store = InMemory()
-        loop = drive.make_loop(
-            port,
-            chosen,
-            store,
-            shape=shape,
-            act=act,
-            pace=Pace(every=every, slowest=max(2.0, every)),
-            tell=tell,
-            record=Path(record) if record else None,
-            beat=beat,
-        )
-        notify("READY=1")
-        how = "acting" if act else "shadow mode: touching nothing"
-        tell(f"{chosen.name} on partition {port.view.partition}, {how}")
-        with compile_notice("the policy's pass", "half a minute"):
-            loop.run(until_idle=until_idle, stopped=lambda: bool(stopped))
+        signals = stack.enter_context(Signals())
+        try:
+            port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
+            beat = Heartbeat(path=None, clock=port.clock, notify=notify)
+            name = port.view.partition
+            if act:
+                what = f"partition {name} of {port.view.name}"
+                stack.enter_context(one_loop(what, identity=drive.identity_of(port.run)))
+            if act or state_file:
+                path = Path(state_file or drive.default_state_file(name))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                store: Any = StateFile(path, tell=tell)
+                beat.path = heartbeat_of(path)
+                stack.enter_context(store.locked())
+            else:
+                store = InMemory()
+            loop = drive.make_loop(
+                port,
+                chosen,
+                store,
+                shape=shape,
+                act=act,
+                pace=Pace(every=every, slowest=max(2.0, every)),
+                tell=tell,
+                record=Path(record) if record else None,
+                beat=beat,
+                attention=signals,
+            )
+            notify("READY=1")
+            how = "acting" if act else "shadow mode: touching nothing"
+            tell(f"{chosen.name} on partition {name}, {how}")
+            with compile_notice("the policy's pass", "half a minute"):
+                loop.run(until_idle=until_idle)
+        except Interrupted:
+            interrupted = True
         notify("STOPPING=1")
-    if until_idle or stopped:
+    if (until_idle or interrupted) and loop is not None:
         counts = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
         print(f"done: {counts or 'nothing to do'}", file=sys.stderr)

@@ -71,7 +71,10 @@ def command(
     if undo_it:
         print("jobs still at the gate stay held: let them go with scontrol release")
     else:
-        print("jobs that wait now are Slurm's own: bring them to the gate with scontrol uhold")
+        print(
+            "jobs that wait now are Slurm's own until the loop runs with --apply: "
+            "it brings them to the gate"
+        )
 
 
 def _partition(folder: object, wanted: str) -> tuple[str, bool]:

@@ -63,6 +63,7 @@ def look(
         raise UsageError(f"no loop has left its memory in {path}: name a policy with --policy")
     chosen = parse_policy(policy or kept.policy)
     drive.suit(port, chosen)
+    port.recall(kept.port)
     notes = kept.memory.jobs
     port.stopped = lambda job: job in notes and notes[job].kills > 0
     state = port.snapshot()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.live.placing import free_of, held_by, portion, room, with_start
+from shadowtime.live.placing import free_of, held_by, portion, room, together, with_start
 from shadowtime.live.port import Outcome, Start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from shadowtime.live.port import Decision, State, Stop
 
@@ -53,28 +53,6 @@ def guard(decisions: Sequence[Decision], seen: State, fresh: State) -> Guarded:
     return Guarded(tuple(allowed), tuple(refused))
 
 
-def together(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
-    """Stops with the start they make room for, which follows them; everything else by itself.
-
-    Examples
-    --------
-    >>> from shadowtime.live.port import Stop
-    >>> a, b, c = Start(job="a"), Start(job="b"), Start(job="c")
-    >>> made = together([a, Stop(job="x"), Stop(job="y"), b, c, Stop(job="z")])
-    >>> [[decision.job for decision in group] for group in made]
-    [['a'], ['x', 'y', 'b'], ['c'], ['z']]
-    """
-    stops: list[Decision] = []
-    for decision in decisions:
-        if isinstance(decision, Start):
-            yield [*stops, decision]
-            stops = []
-        else:
-            stops.append(decision)
-    for stop in stops:
-        yield [stop]
-
-
 class _Look:
     """A fresh snapshot that decisions are tried on, one after the other."""
 
@@ -115,7 +93,7 @@ class _Look:
         for host, count in decision.place:
             if host not in self.free:
                 return f"{host} cannot be used now"
-            need = self.whole[host] if job.alone else list(portion(job.need, count))
+            need = self.whole[host] if job.alone else list(portion(job, count))
             if not room(self.free[host], need):
                 return f"{host} has no room for it any more"
             needs.append((host, need))

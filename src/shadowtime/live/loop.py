@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.once import Decided, Memory, decide
+from shadowtime.engine.once import Decided, Memory
 from shadowtime.errors import ShadowtimeError
+from shadowtime.live.deciding import decide_with_hosts, without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
-from shadowtime.live.placing import placed
 from shadowtime.live.port import Outcome, PortError, Start
+from shadowtime.live.refusals import Refusals
+from shadowtime.live.signals import Undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +38,7 @@ class Pace:
 
     every: float = 0.25
     slowest: float = 2.0
-    after_error: float = 60.0
+    after_error: float = 5.0
 
     def pause(self, *, quiet: int, errors: int, took: float, bell: bool = False) -> float:
         """Seconds until the next look.
@@ -80,6 +82,8 @@ class Step:
     """What was decided, with hosts."""
     outcomes: tuple[Outcome, ...] = ()
     """What became of it; empty in shadow mode."""
+    aside: Mapping[str, str] = field(default_factory=dict)
+    """Waiting jobs that no pass counts on, with the reason."""
 
     def news(self, last: tuple[Outcome, ...]) -> bool:
         """True unless nothing was decided, or only what was refused in the step before as well."""
@@ -101,11 +105,12 @@ class Loop:
     -----
     In shadow mode (``act=False``) it decides and reports and touches nothing. A pass takes place
     when jobs, hosts or promises have changed since the last one, as in the simulator, or when a
-    decision could not be carried out. Before acting, every decision is held against a fresh
-    snapshot and written to the store; its effect is read from the scheduler, which is the truth.
-    An error of the scheduler is reported and waited out. So is a state that no pass can be made of,
-    as with a node that was resumed and differs from the others; at the very first look that is a
-    mistake in the setup and ends the loop.
+    decision could not be carried out. Jobs that fit nowhere, and those whose start the scheduler
+    refuses again and again, are set aside with the reason and take part in no pass. Before acting,
+    every decision is held against a fresh snapshot and written to the store; its effect is read
+    from the scheduler, which is the truth. An error of the scheduler is reported and waited out. So
+    is a state that no pass can be made of, as with a node that was resumed and differs from the
+    others; at the very first look that is a mistake in the setup and ends the loop.
     """
 
     port: Port
@@ -121,6 +126,8 @@ class Loop:
     """Tells of news between two looks."""
     beat: Callable[[str], None] = lambda waiting_for: None
     """Called after every look, also one that failed, with what the loop is waiting for."""
+    attention: Undisturbed = field(default_factory=Undisturbed)
+    """Told what the loop is doing, for signals."""
 
     def __post_init__(self) -> None:
         self._kept = self.store.load()
@@ -135,6 +142,11 @@ class Loop:
         self._told: tuple[Decision, ...] = ()
         self._complaints: set[str] = set()
         self._asking = 0.0
+        self._refusals = Refusals()
+        self._refused: Mapping[str, str] = {}
+        recall = getattr(self.port, "recall", None)
+        if recall is not None:
+            recall(self._kept.port)
 
     @property
     def kept(self) -> Kept:
@@ -149,26 +161,29 @@ class Loop:
         state = self.port.snapshot()
         self._asking = max(0.0, self.clock.now() - began)
         self._strike_out(state)
-        tidy = getattr(self.port, "tidy", None)
-        for line in tidy() if tidy is not None and self.act else ():
-            self.tell(line)
-        if not self._due(state):
-            return Step(state=state)
+        if self.act:
+            self._tidy()
+        refused = self._refusals.standing(state)
+        if not self._due(state) and refused == self._refused:
+            return Step(state=state, aside=self._kept.aside)
+        self._refused = refused
         before = self._kept.memory
-        decided = decide(self.policy, state, before, shape=self.shape)
-        decisions = tuple(placed(decided.decisions, state))
+        with self.attention.computing():
+            made = decide_with_hosts(self.policy, state, before, shape=self.shape, refused=refused)
+        decided, decisions = made.decided, made.decisions
+        self._set_aside(made.aside)
         if self.record is not None:
-            self.record(state, before, decided, decisions)
+            self.record(without(state, refused), before, decided, decisions)
         self._seen, self._wake, self._again = state, decided.wake, False
-        outcomes = self._act(decisions, state, decided) if self.act else ()
-        if not self.act:
-            self._keep(memory=decided.memory)
-            self._report(decisions, ())
-        # What finds no hosts waits for a change; what was overtaken is decided anew at once.
-        self._again = any(
-            not outcome.done and getattr(outcome.decision, "place", True) for outcome in outcomes
+        with self.attention.acting():
+            outcomes = self._act(decisions, state, decided) if self.act else ()
+            if not self.act:
+                self._keep(memory=decided.memory)
+                self._report(decisions, ())
+        self._again = any(not outcome.done for outcome in outcomes)
+        return Step(
+            state=state, decided=decided, decisions=decisions, outcomes=outcomes, aside=made.aside
         )
-        return Step(state=state, decided=decided, decisions=decisions, outcomes=outcomes)
 
     def run(
         self,
@@ -177,7 +192,10 @@ class Loop:
         stopped: Callable[[], bool] = lambda: False,
         after: Callable[[Step], None] = lambda step: None,
     ) -> None:
-        """Turn until stopped, or with ``until_idle`` until nobody waits and nobody runs."""
+        """Turn until stopped, or with ``until_idle`` until nobody waits and nobody runs.
+
+        Who listens to signals handles :class:`shadowtime.live.signals.Interrupted`.
+        """
         quiet = errors = 0
         waited_out: type[ShadowtimeError] = PortError
         last: tuple[Outcome, ...] = ()
@@ -211,6 +229,29 @@ class Loop:
             soonest = self.pace.soonest(quiet=quiet, errors=errors, took=took)
             bell.rest(self.clock, pause, at_least=soonest)
 
+    def _tidy(self) -> None:
+        """Let the port put right what it has to."""
+        tidy = getattr(self.port, "tidy", None)
+        if tidy is None:
+            return
+        with self.attention.acting():
+            for line in tidy():
+                self.tell(line)
+            memory = self._port_memory()
+            if memory != self._kept.port:
+                self._keep(port=memory)
+
+    def _port_memory(self) -> Mapping[str, Any]:
+        memory = getattr(self.port, "memory", None)
+        return memory() if memory is not None else {}
+
+    def _set_aside(self, aside: Mapping[str, str]) -> None:
+        """Report who is set aside, once for each reason."""
+        for job, why in aside.items():
+            if self._kept.aside.get(job) != why:
+                self.tell(f"{job} is set aside: {why}")
+        self._kept = self._kept.replace(aside=dict(aside))
+
     def _due(self, state: State) -> bool:
         seen = self._seen
         if seen is None or self._again:
@@ -234,8 +275,12 @@ class Loop:
         intents = dict(self._kept.intents)
         for decision in guarded.allowed:
             intents[decision.job] = intent_of(decision, state.now)
-        self._keep(memory=decided.memory, intents=intents)
+        prepare = getattr(self.port, "prepare", None)
+        if prepare is not None:
+            prepare(guarded.allowed)
+        self._keep(memory=decided.memory, intents=intents, port=self._port_memory())
         done = self.port.apply(guarded.allowed) if guarded.allowed else []
+        self._refusals.note(done, state)
         for outcome in done:
             if outcome.done:
                 self._count("started" if isinstance(outcome.decision, Start) else "stopped")

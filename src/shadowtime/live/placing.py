@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.once import Decision, Place, Running, Start, State, Waiting
@@ -70,7 +70,7 @@ def first_fit(job: Waiting, free: Free, capacity: Free) -> Place:
         names = [name for name in names if free[name] == capacity[name]]
     if job.nodes > 0:
         share = -(-procs // (job.nodes * job.chunk)) * job.chunk
-        most = (share, *portion(job.need, min(share, procs))[1:])
+        most = (share, *portion(job, min(share, procs))[1:])
         roomy = [name for name in names if room(free[name], most)][: job.nodes]
         if len(roomy) < job.nodes:
             return ()
@@ -80,7 +80,7 @@ def first_fit(job: Waiting, free: Free, capacity: Free) -> Place:
     left = procs
     for name in names:
         count = min(left, free[name][0]) // job.chunk * job.chunk
-        while count > 0 and not room(free[name], portion(job.need, count)):
+        while count > 0 and not room(free[name], portion(job, count)):
             count -= job.chunk
         if count > 0:
             place.append((name, count))
@@ -95,9 +95,21 @@ def room(free: Sequence[int], need: Sequence[int]) -> bool:
     return all(have >= want for have, want in zip(free, need, strict=True))
 
 
-def portion(need: Sequence[int], count: int) -> tuple[int, ...]:
-    """The share of a job's needs that goes with some of its processors."""
-    return (count, *(-(-amount * count // need[0]) for amount in need[1:]))
+def portion(job: Waiting, count: int) -> tuple[int, ...]:
+    """The share of a job's needs that lies beside some of its processors on one host.
+
+    Examples
+    --------
+    >>> from shadowtime.engine.once import Waiting
+    >>> portion(Waiting(id="1", submit=0, need=(4, 8000), request=9), 1)
+    (1, 2000)
+    >>> portion(Waiting(id="1", submit=0, need=(4, 8000), request=9, each=(0, 8000)), 1)
+    (1, 8000)
+    """
+    shares = (-(-amount * count // job.need[0]) for amount in job.need[1:])
+    if not job.each:
+        return (count, *shares)
+    return (count, *(own or share for own, share in zip(job.each[1:], shares, strict=True)))
 
 
 def again(job: Running) -> Waiting:
@@ -135,9 +147,33 @@ def with_start(job: Waiting, start: Start, cluster: Cluster) -> Waiting:
 def holds(place: Place, job: Waiting, free: Free, capacity: Free) -> bool:
     """True if hosts have room for a job's share on each."""
     return all(
-        host in free and room(free[host], capacity[host] if job.alone else portion(job.need, count))
+        host in free and room(free[host], capacity[host] if job.alone else portion(job, count))
         for host, count in place
     )
+
+
+def together(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
+    """Stops with the start they make room for, which follows them; everything else by itself.
+
+    Examples
+    --------
+    >>> from shadowtime.engine.once import Start, Stop
+    >>> a, b, c = Start(job="a"), Start(job="b"), Start(job="c")
+    >>> made = together([a, Stop(job="x"), Stop(job="y"), b, c, Stop(job="z")])
+    >>> [[decision.job for decision in group] for group in made]
+    [['a'], ['x', 'y', 'b'], ['c'], ['z']]
+    """
+    from shadowtime.engine.once import Start
+
+    stops: list[Decision] = []
+    for decision in decisions:
+        if isinstance(decision, Start):
+            yield [*stops, decision]
+            stops = []
+        else:
+            stops.append(decision)
+    for stop in stops:
+        yield [stop]
 
 
 def placed(decisions: Sequence[Decision], state: State) -> list[Decision]:
@@ -167,7 +203,7 @@ def placed(decisions: Sequence[Decision], state: State) -> list[Decision]:
         if not place or not holds(place, job, free, capacity):
             place = first_fit(job, free, capacity)
         for host, count in place:
-            taken = capacity[host] if job.alone else portion(job.need, count)
+            taken = capacity[host] if job.alone else portion(job, count)
             for k, amount in enumerate(taken):
                 free[host][k] -= amount
         found.append(replace(decision, place=place))

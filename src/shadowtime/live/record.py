@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime import plain, private
 from shadowtime.cluster import Cluster, Host
-from shadowtime.engine.once import Memory, decide
+from shadowtime.engine.once import Memory
 from shadowtime.errors import ClusterError, InputError
-from shadowtime.live.placing import placed
+from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.port import Ended, Running, Start, State, Stop, Waiting
 from shadowtime.types import MAX_SPAN, Reason
 
@@ -82,8 +82,8 @@ class Pass:
 
     def decide_again(self, policy: Policy) -> tuple[Decision, ...]:
         """What the engine decides on the same state with the same memory."""
-        made = decide(policy, self.state, self.memory, shape=self.shape)
-        return tuple(placed(made.decisions, self.state))
+        made = decide_with_hosts(policy, self.state, self.memory, shape=self.shape)
+        return made.decisions
 
 
 def read_passes(path: Path) -> Iterator[Pass]:
@@ -202,6 +202,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "nodes": lambda value, name: plain.whole(value, name, low=0, high=MAX_SPAN),
     "chunk": lambda value, name: plain.whole(value, name, low=1, high=MAX_SPAN),
     "only": plain.texts,
+    "each": _amounts,
     "place": _place,
     "held": lambda value, name: plain.pairs(value, name, _amounts),
     "alone": plain.flag,
@@ -233,7 +234,7 @@ def _job(kind: type[Job], told: Mapping[str, Any], cluster: Cluster) -> Job:
     except TypeError as error:
         raise InputError(f"a job is not whole ({error})") from None
     width = len(cluster.resources)
-    amounts = [*(_needs(job)), *(held for _, held in getattr(job, "held", ()))]
+    amounts = [*_needs(job), *_each(job), *(held for _, held in getattr(job, "held", ()))]
     if any(len(amount) != width for amount in amounts):
         raise InputError(f"job {job.id} must give an amount for each of {width} resources")
     if any(need[0] < 1 for need in _needs(job)):
@@ -243,6 +244,10 @@ def _job(kind: type[Job], told: Mapping[str, Any], cluster: Cluster) -> Job:
 
 def _needs(job: Waiting | Running | Ended) -> list[tuple[int, ...]]:
     return [] if isinstance(job, Ended) else [job.need]
+
+
+def _each(job: Waiting | Running | Ended) -> list[tuple[int, ...]]:
+    return [job.each] if isinstance(job, Waiting) and job.each else []
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:

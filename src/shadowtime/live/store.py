@@ -31,12 +31,16 @@ class Kept:
 
     ``intents`` are decisions on their way, by job: written before they are carried out, struck out
     when their effect is seen. The scheduler's own state is the truth; an intent only explains it.
+    ``aside`` are waiting jobs that no pass counts on, with the reason; ``port`` is what the port
+    must know after a restart.
     """
 
     policy: str = ""
     memory: Memory = field(default_factory=Memory)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
+    aside: Mapping[str, str] = field(default_factory=dict)
+    port: Mapping[str, Any] = field(default_factory=dict)
 
     def replace(self, **changes: Any) -> Kept:
         """A variant."""
@@ -124,6 +128,8 @@ class StateFile:
             "memory": kept.memory.to_json(),
             "intents": dict(kept.intents),
             "counters": dict(kept.counters),
+            "aside": dict(kept.aside),
+            "port": dict(kept.port),
         }
         raw = json.dumps(values, separators=(",", ":")).encode()
         if raw == self._last:
@@ -179,11 +185,14 @@ def _kept(raw: bytes) -> Kept:
         raise InputError(f"it has version {version}, not {VERSION}")
     intents = plain.mapping(plain.entry(values, "intents"), "intents")
     counters = plain.mapping(plain.entry(values, "counters"), "counters")
+    aside = plain.mapping(values.get("aside", {}), "aside")
     return Kept(
         policy=plain.text(plain.entry(values, "policy"), "policy"),
         memory=Memory.from_json(plain.mapping(plain.entry(values, "memory"), "memory")),
         intents={plain.text(job, "a job"): _intent(told, job) for job, told in intents.items()},
         counters={plain.text(k, "a counter"): plain.whole(v, k) for k, v in counters.items()},
+        aside={job: plain.text(why, f"the reason of job {job}") for job, why in aside.items()},
+        port=plain.mapping(values.get("port", {}), "port"),
     )
 
 

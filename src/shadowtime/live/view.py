@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.once import natural
+from shadowtime.live.deciding import set_aside
 from shadowtime.live.eta import Eta, predict
+from shadowtime.live.feasible import SAYS, TOO_BIG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
     from shadowtime.live.port import State
     from shadowtime.live.store import Kept
     from shadowtime.policy import Policy
-
-
-NEVER = "the nodes that can be used now could not hold it even if they were empty"
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,8 @@ def status_of(
     beat: Beat | None = None,
 ) -> Status:
     """What there is to say about a state; the waiting in order of their predicted starts."""
+    refused = {job: why for job, why in kept.aside.items() if why not in SAYS}
+    state, aside = set_aside(state, refused)
     etas = predict(policy, state, kept.memory, shape=shape) if state.waiting else {}
     notes = kept.memory.jobs
     rows = [
@@ -76,7 +77,7 @@ def status_of(
         for job in state.waiting
         if job.id in etas
     ]
-    never = {job.id: NEVER for job in state.waiting if job.id not in etas}
+    aside |= {job.id: TOO_BIG for job in state.waiting if job.id not in etas}
     return Status(
         policy=policy.name,
         now=state.now,
@@ -86,7 +87,7 @@ def status_of(
         waiting=tuple(
             sorted(rows, key=lambda row: (row.eta.expected, row.since, natural(row.job)))
         ),
-        left_alone={**(left_alone or {}), **never},
+        left_alone={**(left_alone or {}), **aside},
         counters=dict(kept.counters),
         beat=beat,
     )

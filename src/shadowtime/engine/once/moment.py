@@ -30,7 +30,9 @@ class Waiting:
     ``need`` has an entry per resource of the cluster, processors first. ``nodes`` is the number
     of hosts it wants to lie on (0: any), ``alone`` whether it shares none of them. ``only`` names
     the hosts it may use, all where empty; ``chunk`` processors must lie on one host together.
-    ``bandwidth`` is what a process draws in MB/s, to a thousandth, -1 where unknown.
+    ``bandwidth`` is what a process draws in MB/s, to a thousandth, -1 where unknown. ``each`` is
+    what it takes on every host it lies on, however many of its processors lie there: an entry per
+    resource, 0 where ``need`` is shared out by processors; empty where all of it is.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Waiting:
     chunk: int = 1
     tag: str = ""
     bandwidth: float = -1
+    each: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.live.port import Outcome, Start
+from shadowtime.live.slurm.holding import LAST
 from shadowtime.live.slurm.state import HOLDS
 from shadowtime.live.slurm.text import parse_gres
 from shadowtime.types import MAX_SPAN
@@ -45,7 +46,7 @@ def start_lines(
 
 
 def undo_words(decision: Start, row: QueueRow | None, gres: str = "") -> str:
-    """How a job that does not start asks for the same as before; empty where the start leaves it.
+    """How a job that does not start asks for the same as before, its hosts aside.
 
     scontrol has no word for the OK of a job that says nothing on sharing: YES is next to it.
     """
@@ -84,14 +85,32 @@ def asks_for(row: QueueRow, gres: str) -> bool:
 
 
 def take_back_lines(job: str, undo: str = "") -> list[str]:
-    """Back to the gate, on any hosts, as it was before its start.
+    """Back to the gate, as it was before its start.
 
     Examples
     --------
-    >>> take_back_lines("7", "TresPerTask=")
-    ['uhold 7', 'update JobId=7 ReqNodeList= TresPerTask=']
+    >>> take_back_lines("7", "ReqNodeList=n[1-2]")
+    ['uhold 7', 'update JobId=7 ReqNodeList=n[1-2]']
     """
-    return [f"uhold {job}", f"update JobId={job} ReqNodeList= {undo}".rstrip()]
+    return [f"uhold {job}", *undo_lines(job, undo)]
+
+
+def undo_lines(job: str, undo: str) -> list[str]:
+    """As it was before its start, where one has changed it."""
+    return [f"update JobId={job} {undo}"] if undo else []
+
+
+def hand_over_lines(job: str, undo: str = "") -> list[str]:
+    """Through the gate as its user wrote it, behind everybody that the loop lets through.
+
+    Slurm takes a priority of released jobs alone.
+
+    Examples
+    --------
+    >>> hand_over_lines("7")
+    ['release 7', 'update JobId=7 Priority=1']
+    """
+    return [*undo_lines(job, undo), f"release {job}", f"update JobId={job} Priority={LAST}"]
 
 
 def outcome(decision: Decision, row: QueueRow | None, said: Sequence[str]) -> Outcome:

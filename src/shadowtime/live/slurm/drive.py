@@ -13,6 +13,7 @@ from shadowtime.live.clock import SystemClock
 from shadowtime.live.loop import Loop, Pace, described
 from shadowtime.live.record import Recorder
 from shadowtime.live.runner import Commands
+from shadowtime.live.signals import Undisturbed
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.port import SlurmPort, look_at, refuse_strangers
 from shadowtime.live.slurm.text import ENVIRONMENT
@@ -60,6 +61,7 @@ def make_loop(
     tell: Callable[[str], None] = lambda line: None,
     record: Path | None = None,
     beat: Callable[[str], None] = lambda waiting_for: None,
+    attention: Undisturbed | None = None,
 ) -> Loop:
     """A loop over a port; to act takes SlurmUser or root."""
     if act:
@@ -81,9 +83,17 @@ def make_loop(
         record=recorder,
         bell=bell_of(port.run),
         beat=beat,
+        attention=attention or Undisturbed(),
     )
     attach(port, loop)
     return loop
+
+
+def identity_of(run: Runner) -> str:
+    """What tells two clusters of the same name apart: where their controllers listen."""
+    told = run(("scontrol", "show", "config")).out
+    keys = r"^(ClusterName|SlurmctldHost\S*|SlurmctldPort|SlurmctldAddr)\s*=\s*(.*?)\s*$"
+    return "\n".join("=".join(pair) for pair in re.findall(keys, told, re.MULTILINE))
 
 
 _LOG = re.compile(r"^SlurmctldLogFile\s*=\s*(/\S+)", re.MULTILINE)

@@ -2,6 +2,7 @@
 
 A hold by the job's own user is kept apart from the gate by the begin time: the gate sets it far
 ahead when a user holds, and to now when the user releases; the job stays at the gate meanwhile.
+A job that its user moves into the partition comes to the gate, one moved out of it is let go.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ local partitions = %PARTITIONS%
 local everything = %DEFAULT% -- also jobs that name no partition
 local masters = %MASTERS% -- who may release and re-prioritise
 local far = 4000000000 -- the begin time of a job that its user holds
+local released = 4294967295 -- as scontrol release writes it
 local site_submit, site_modify
 
 local chunk = loadfile(%SITE%)
@@ -55,7 +57,20 @@ function slurm_job_modify(job, record, parts, uid)
     local code = site_modify(job, record, parts, uid)
     if code ~= slurm.SUCCESS then return code end
   end
-  if not masters[uid] and job.priority ~= slurm.NO_VAL and gated(record.partition) then
+  if masters[uid] then return slurm.SUCCESS end
+  local from = gated(record.partition)
+  local to = from
+  if job.partition ~= nil and job.partition ~= "" then to = gated(job.partition) end
+  if to and not from then -- it comes in: to the gate with it
+    if record.priority == 0 or job.priority == 0 then job.begin_time = far end
+    job.priority = 0
+  elseif from and not to then -- it goes out: only its user may hold it there
+    if record.begin_time == far then
+      job.begin_time = os.time()
+    elseif record.priority == 0 and job.priority == slurm.NO_VAL then
+      job.priority = released
+    end
+  elseif from and job.priority ~= slurm.NO_VAL then
     if job.priority == 0 then
       job.begin_time = far
     else

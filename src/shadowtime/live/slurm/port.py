@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.slurm.act import (
+    hand_over_lines,
     outcome,
     rows_by_id,
     start_lines,
     stop_line,
     take_back_lines,
-    undo_words,
+    undo_lines,
 )
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.remembered import Remembered
@@ -29,9 +31,10 @@ from shadowtime.live.slurm.text import (
     parse_queue,
     parse_reservations,
 )
+from shadowtime.live.slurm.touched import Touched, touch, touched_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Decision, Place, State
@@ -40,6 +43,14 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 """Seconds after which a job that was let through and has not started is taken back."""
+ANSWERED = 5.0
+"""The same where Slurm has looked at the job and found its nodes not free."""
+NOT_FREE = ("Resources", "ReqNodeNotAvail", "NodeDown", "Nodes")
+"""How Slurm's reasons begin then."""
+TWICE = 2
+"""Let through in vain so often, a job is handed to Slurm."""
+AT_ONCE = 200
+"""Jobs that are put right in one session at most."""
 RESERVATIONS_EVERY = 15.0
 COMMENTS_EVERY = 30.0
 """Seconds after which a policy that reads comments asks again about everybody who waits."""
@@ -52,15 +63,16 @@ MANY = 40
 class SlurmPort:
     """Slurm through its commands; see :class:`shadowtime.live.port.Port`.
 
-    ``known`` tells whether the loop remembers a job, and only such jobs are taken back;
-    ``stopped`` whether it has stopped it, which lets it wait again.
+    ``known`` tells whether the loop remembers a job: only such jobs are taken back, and a job that
+    is let through and not known has come past the gate; ``stopped`` whether the loop has stopped
+    it, which lets it wait again.
     """
 
     run: Runner
     clock: Clock
     view: View
     name: str = "slurm"
-    known: Callable[[str], bool] = lambda job: False
+    known: Callable[[str], bool] = lambda job: True
     stopped: Callable[[str], bool] = lambda job: False
     sorted: Sorted | None = None
     """The last snapshot with what is left alone."""
@@ -76,7 +88,11 @@ class SlurmPort:
         self._windows: list[Window] = []
         self._windows_at = self._comments_at = float("-inf")
         self._since: dict[str, float] = {}
-        self._undo: dict[str, str] = {}
+        self._touched: dict[str, Touched] = {}
+        self._handed: dict[str, str] = {}
+        self._in_vain: dict[str, int] = {}
+        self._let_go: dict[str, None] = {}
+        """Jobs known to us that an operator has let through."""
         self._remembered = Remembered()
 
     def snapshot(self) -> State:
@@ -84,7 +100,7 @@ class SlurmPort:
         rows = parse_queue(self._ask(SQUEUE))
         nodes = parse_nodes(self._ask(SINFO))
         now = self.clock.now()
-        if now - self._windows_at >= RESERVATIONS_EVERY:
+        if not 0 <= now - self._windows_at < RESERVATIONS_EVERY:  # clocks may jump back
             told = self._ask(("scontrol", "--oneliner", "show", "reservation"))
             self._windows, self._windows_at = parse_reservations(told), now
         self._learn_details(rows, now)
@@ -98,8 +114,11 @@ class SlurmPort:
             details=self._details,
             placed=self.placed,
             stopped=self.stopped,
+            known=lambda job: job in self._let_go or self.known(job),
             remembered=self._remembered,
+            touched=self._touched,
         )
+        self._let_go.update(dict.fromkeys(self.sorted.slurms))
         if self.demand is not None and not self.sorted.state.closed:
             state = with_demands(self.sorted.state, self._details, self.demand, self.view.bandwidth)
             self.sorted = replace(self.sorted, state=state)
@@ -119,36 +138,104 @@ class SlurmPort:
                     gres=self.view.bandwidth,
                 )
                 self.placed[decision.job] = decision.place
-                undo = undo_words(decision, row, self.view.bandwidth)
-                if undo:
-                    self._undo.setdefault(decision.job, undo)
         said = self._tell(lines)
         after = self._look()
         return [outcome(decision, after.get(decision.job), said) for decision in decisions]
 
-    def tidy(self) -> list[str]:
-        """Take back to the gate who was let through in vain; returns what was done, in words.
+    def prepare(self, decisions: Sequence[Decision]) -> None:
+        """Note what the starts are about to overwrite, so that it outlives this process."""
+        for decision in decisions:
+            if isinstance(decision, Start):
+                job, known = decision.job, self._touched.get(decision.job)
+                mark = touch(decision, self._rows.get(job), known, self.view.bandwidth)
+                if mark is not None:
+                    self._touched[job] = mark
 
-        Who came back by itself, or never went, asks for the same as before its start again.
+    def memory(self) -> Mapping[str, Any]:
+        """What a restarted loop must know, as plain values."""
+        return {
+            "touched": {job: list(mark) for job, mark in self._touched.items()},
+            "handed": dict(self._handed),
+            "let_go": list(self._let_go),
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Know what :meth:`memory` wrote."""
+        touched, handed = memory.get("touched"), memory.get("handed")
+        self._touched = touched_from(touched) if isinstance(touched, dict) else {}
+        if isinstance(handed, dict):
+            self._handed = {str(job): str(why) for job, why in handed.items()}
+        if isinstance(memory.get("let_go"), list):
+            self._let_go = {str(job): None for job in memory["let_go"]}
+
+    def tidy(self) -> list[str]:
+        """Put right what is not as it should be; returns what was done, in words.
+
+        Rules
+        -----
+        A job that came back to the gate by itself, or never went, asks for the same as before its
+        start again. One that was let through in vain is taken back, and handed to Slurm if that
+        happens twice. Jobs beyond the model are handed to Slurm. Who came past the gate is brought
+        to it.
         """
         if self.sorted is None:
             return []
-        back = [job.id for job in self.sorted.state.waiting if job.id in self._undo]
-        if back:
-            self._tell([f"update JobId={job} {self._undo[job]}" for job in back])
-            self._undo = {job: undo for job, undo in self._undo.items() if job not in back}
-        now = self.clock.now()
-        waiting = [job for job in self.sorted.released if self.known(job) or job in self.placed]
-        self._since = {job: self._since.get(job, now) for job in waiting}
-        late = [job for job, since in self._since.items() if now - since > PATIENCE]
-        if not late:
+        self._restore([job.id for job in self.sorted.state.waiting if job.id in self._touched])
+        late = self._late()
+        often = {job: "it did not start twice" for job in late if self._in_vain[job] >= TWICE}
+        beyond = dict(islice({**self.sorted.beyond, **often}.items(), AT_ONCE))
+        slipped = self.sorted.slipped[:AT_ONCE]
+        taken = [job for job in late if job not in beyond]
+        lines = []
+        for job in beyond:
+            lines += hand_over_lines(job, self._undo(job))
+        for job in taken:
+            lines += take_back_lines(job, self._undo(job))
+        lines += [f"uhold {job}" for job in slipped]
+        if not lines:
             return []
-        lines = [take_back_lines(job, self._undo.get(job, "")) for job in late]
-        self._tell([line for pair in lines for line in pair])
-        for job in late:
+        self._tell(lines)
+        for job in (*beyond, *taken):
             self.placed.pop(job, None)
-            self._undo.pop(job, None)
-        return [f"took back {job}, which did not start" for job in late]
+            self._touched.pop(job, None)
+        told = [
+            f"handed {job} to Slurm: {why}"
+            for job, why in beyond.items()
+            if self._handed.get(job) != why
+        ]
+        self._handed |= beyond
+        told += [f"took back {job}, which did not start" for job in taken]
+        return told + [f"brought {job} to the gate, which it had come past" for job in slipped]
+
+    def _undo(self, job: str) -> str:
+        mark = self._touched.get(job)
+        return mark.undo if mark is not None else ""
+
+    def _restore(self, jobs: Sequence[str]) -> None:
+        """Let jobs at the gate ask for what they asked for before their starts."""
+        lines = []
+        for job in jobs:
+            mark, row = self._touched.pop(job), self._rows[job]
+            # Hosts that its user has named since are not ours to take away.
+            lines += undo_lines(job, mark.undo if mark.ours(row) else mark.words)
+            self._rows[job] = mark.before(row)
+        if lines:
+            self._tell(lines)
+
+    def _late(self) -> list[str]:
+        """Who was let through and has not started for too long."""
+        assert self.sorted is not None
+        now = self.clock.now()
+        released = {
+            job: ANSWERED if why.startswith(NOT_FREE) else PATIENCE
+            for job, why in self.sorted.released.items()
+            if self.known(job) or job in self.placed
+        }
+        self._since = {job: min(now, self._since.get(job, now)) for job in released}
+        late = [job for job, since in self._since.items() if now - since > released[job]]
+        for job in late:
+            self._in_vain[job] = self._in_vain.get(job, 0) + 1
+        return late
 
     def _look(self) -> dict[str, QueueRow]:
         return dict(rows_by_id(parse_queue(self._ask(SQUEUE))))
@@ -172,7 +259,7 @@ class SlurmPort:
             pending = row.state == "PENDING" and row.priority == 0
             if pending or (row.state == "RUNNING" and row.node_count > 1):
                 wanted[row.id] = (pending, row.node_count, row.cpus, row.restarts, row.reason[:8])
-        again = self.demand is not None and now - self._comments_at >= COMMENTS_EVERY
+        again = self.demand is not None and not 0 <= now - self._comments_at < COMMENTS_EVERY
         if again:
             self._comments_at = now
         unknown = [
@@ -180,21 +267,26 @@ class SlurmPort:
         ]
         for job in self._asked.keys() - wanted.keys():
             del self._asked[job]
-        for job in self._details.keys() - (wanted.keys() | arrays_of(wanted)):
+        # Of who was let through and has not started it is still asked how its memory is counted.
+        kept = {row.id for row in rows if row.state == "PENDING"} | wanted.keys()
+        for job in self._details.keys() - (kept | arrays_of(kept)):
             del self._details[job]
         listed = {row.id for row in rows}
         listed |= arrays_of(listed)
-        for job in {*self._nodes, *self.placed, *self._undo} - listed:
-            for kept in (self._nodes, self.placed, self._undo):
-                kept.pop(job, None)
+        mine: tuple[dict[str, Any], ...] = (
+            self._nodes, self.placed, self._touched, self._handed, self._in_vain, self._let_go
+        )  # fmt: skip
+        for job in {job for known in mine for job in known} - listed:
+            for known in mine:
+                known.pop(job, None)
         if not unknown:
             return
-        known = {job for job in unknown if self._asked.get(job) == wanted[job]}
+        asked = {job for job in unknown if self._asked.get(job) == wanted[job]}
         if len(unknown) > MANY:
             told = self._ask((*DETAILS, "show", "job"))
         else:
             told = self.run(DETAILS, text="".join(f"show job {job}\n" for job in unknown)).out
-        for job, detail in self._believed(told, set(unknown), known).items():
+        for job, detail in self._believed(told, set(unknown), asked).items():
             # Once a job has run, Slurm does not tell any more how many nodes it may have.
             nodes = detail.nodes or self._nodes.get(job, 0)
             detail = detail._replace(nodes=nodes)

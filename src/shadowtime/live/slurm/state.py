@@ -10,40 +10,40 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
 from shadowtime.engine.once.moment import NO_HOST
 from shadowtime.live.port import Ended, PortError, Running, State, Waiting
+from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
+from shadowtime.live.slurm.holding import (
+    LAST,
+    View,
+    about_to_start,
+    completing_job,
+    each_node,
+    need_of,
+    running_job,
+    spread,
+)
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.text import Detail, parse_gres, parse_tres
+from shadowtime.live.slurm.text import Detail, parse_gres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from shadowtime.live.port import Place
     from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
+    from shadowtime.live.slurm.touched import Touched
+
+__all__ = ["HOLDS", "Sorted", "View", "detail_of", "sort_jobs"]
 
 HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 """States of jobs that hold resources."""
-STANDS_STILL = {"SUSPENDED", "STOPPED"}
-"""States of jobs that an operator halts: whoever stopped one would get nothing for it."""
 GATE = "JobHeldUser"
 """The reason of jobs that wait at the gate."""
 REQUEUED = "requeued in held state"
 """Part of the reason of jobs that were stopped."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class View:
-    """What of the cluster the loop is responsible for."""
-
-    partition: str
-    gres: tuple[str, ...] = ()
-    memory: bool = False
-    """Whether Slurm counts memory."""
-    name: str = "slurm"
-    bandwidth: str = ""
-    """The generic resource that is memory bandwidth, where the policy limits it."""
-
-    @property
-    def resources(self) -> tuple[str, ...]:
-        return ("procs", *(("memory",) if self.memory else ()), *self.gres)
+CLEANS_UP = 10
+"""Seconds for which a node may clean up after a job and is nevertheless counted on: Slurm starts
+the next job there a moment later. One whose epilog takes longer is not free."""
+BAD = "BadConstraints"
+"""The reason of jobs that Slurm has held because it could not run them where they were sent."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,14 @@ class Sorted:
     state: State
     left_alone: Mapping[str, str] = field(default_factory=dict)
     """Pending jobs the loop does not touch, with the reason."""
-    released: Mapping[str, int] = field(default_factory=dict)
-    """Jobs that were let through the gate and have not started, with their submission."""
+    released: Mapping[str, str] = field(default_factory=dict)
+    """Jobs that were let through the gate and have not started, with Slurm's reason."""
+    beyond: Mapping[str, str] = field(default_factory=dict)
+    """Jobs at the gate, or let through in vain, that are to be handed to Slurm, with the reason."""
+    slipped: tuple[str, ...] = ()
+    """Jobs of the partition that have come past the gate."""
+    slurms: tuple[str, ...] = ()
+    """Jobs that were at the gate and that an operator has left to Slurm."""
 
 
 def sort_jobs(
@@ -67,19 +73,24 @@ def sort_jobs(
     details: Mapping[str, Detail] | None = None,
     placed: Mapping[str, Place] | None = None,
     stopped: Callable[[str], bool] = lambda job: False,
+    known: Callable[[str], bool] = lambda job: True,
     remembered: Remembered | None = None,
+    touched: Mapping[str, Touched] | None = None,
 ) -> Sorted:
     """The State in Slurm's rows.
 
     Rules
     -----
     A job waits if it lies at the gate: pending, held by the gate or by the loop's own requeue, its
-    begin time reached, its dependencies met, without a reservation. Jobs that users or operators
-    hold, and those Slurm schedules itself, are left alone. Tasks of an array beyond its throttle
+    begin time reached, its dependencies met. Jobs that users or operators hold, and those Slurm
+    schedules itself, are left alone; one that the loop does not even know has come past the gate.
+    Jobs beyond the model, and those that Slurm does not start for reasons beyond it, are to be
+    handed to Slurm. Tasks of an array beyond its throttle
     do not wait yet. Nodes that are drained, down or reserved are no part of the cluster; jobs on
-    the others that are not of the partition, or stand still, count, but are not ours.
+    the others that are not of the partition, stand still or were handed to Slurm count, but are
+    not ours. So do ended jobs on nodes that are not done with them after a few seconds.
     """
-    details, placed = details or {}, placed or {}
+    details, placed, touched = details or {}, placed or {}, touched or {}
     ours = [node for node in nodes if view.partition in node.partitions]
     if not ours:
         raise PortError(f"Slurm has no partition {view.partition} with nodes")
@@ -91,34 +102,56 @@ def sort_jobs(
     running: list[Running] = []
     ended: list[Ended] = []
     alone: dict[str, str] = {}
-    released: dict[str, int] = {}
+    released: dict[str, str] = {}
+    beyond: dict[str, str] = {}
+    slipped: list[str] = []
+    slurms: list[str] = []
+    every = {node.name: node for node in ours}
     for row in rows:
         mine = view.partition in row.partition.split(",")
         if row.state in HOLDS or (row.state == "COMPLETING" and REQUEUED in row.reason):
-            job = _running(row, usable, view, detail_of(details, row.id), mine=mine)
+            job = running_job(row, usable, view, detail_of(details, row.id), mine=mine)
             if job is not None:
                 running.append(job)
         elif row.state == "PENDING":
             if not mine:
                 continue
-            why = _not_ours(row, now, stopped)
+            mark = touched.get(row.id)
+            named = mark is not None and mark.ours(row)
+            why = _not_ours(row, now, stopped, named=named)
+            wish = mark.before(row) if mark is not None else row
+            detail = detail_of(details, row.id)
             if not why:
-                named = row.id in placed or stopped(row.id)
-                detail = detail_of(details, row.id)
-                known = None if windows else remembered.get(row, detail, named)
-                if known is None:
-                    # Hosts that we named are not its user's wish.
-                    wish = row._replace(wanted="") if named else row
-                    known = _waiting(wish, usable, view, detail, windows, now)
+                found = None if windows else remembered.get(row, detail, named)
+                if found is None:
+                    why = why_beyond(wish, detail, every, view.gres)
+                    if why:
+                        beyond[row.id] = why
+                        alone[row.id] = f"it is Slurm's to start: {why}"
+                        continue
+                    found = _waiting(wish, usable, view, detail, windows, now)
                     if not windows and row.eligible <= now:  # else it depends on the time of day
-                        remembered.put(row, detail, named, known)
-                waiting.append(known)
+                        remembered.put(row, detail, named, found)
+                waiting.append(found)
+            elif why == RELEASED and named and limited(row):
+                beyond[row.id] = f"Slurm does not start it where it was sent ({row.reason})"
+                alone[row.id] = f"it is Slurm's to start: {row.reason}"
+            elif why in (RELEASED, SLURMS) and row.priority > LAST and not (named or known(row.id)):
+                slipped.append(row.id)
+                alone[row.id] = "it has come past the gate"
             elif why == RELEASED:
-                place = placed.get(row.id) or _spread(expand(row.wanted), row.cpus)
-                released[row.id] = row.submit
-                running.append(_about_to_start(row, place, usable, view, now))
+                place = placed.get(row.id) or spread(expand(row.wanted), row.cpus)
+                if named:
+                    released[row.id] = row.reason
+                running.append(about_to_start(row, place, usable, view, now, detail))
             else:
                 alone[row.id] = why
+                if why == SLURMS:
+                    slurms.append(row.id)
+        elif row.state == "COMPLETING" and now - row.end > CLEANS_UP:
+            job = completing_job(row, usable, view, now)
+            if job is not None:
+                running.append(job)
         elif mine and row.nodes and row.end >= row.start > 0:
             ended.append(
                 Ended(id=row.id, start=row.start, end=row.end, request=row.limit, user=row.user)
@@ -130,10 +163,11 @@ def sort_jobs(
         running=tuple(running),
         ended=tuple(ended),
     )
-    return Sorted(state, alone, released)
+    return Sorted(state, alone, released, beyond, tuple(slipped), tuple(slurms))
 
 
 RELEASED = "let through"
+SLURMS = "Slurm schedules it"
 
 
 def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
@@ -142,14 +176,19 @@ def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
     return details.get(job) or (details.get(f"{array}_*") if task else None)
 
 
-def _not_ours(row: QueueRow, now: int, stopped: Callable[[str], bool]) -> str:
-    """Why a pending job does not wait at the gate; empty if it does."""
-    if row.reservation not in ("", "(null)"):
-        return "it belongs to a reservation"
-    if row.priority > 0:
+def _not_ours(row: QueueRow, now: int, stopped: Callable[[str], bool], *, named: bool) -> str:
+    """Why a pending job does not wait at the gate; empty if it does.
+
+    ``named``: whether the hosts it asks for are the ones that we named.
+    """
+    if row.priority > 0 and row.priority != LAST:
         if row.wanted and row.reason not in ("Dependency", "BeginTime", "JobArrayTaskLimit"):
             return RELEASED
-        return "Slurm schedules it"
+        return SLURMS
+    if row.priority == LAST:
+        return f"it was handed to Slurm, which says {row.reason}"
+    if row.reason.startswith(BAD):
+        return RELEASED if named else f"Slurm cannot run it anywhere ({row.reason})"
     back = REQUEUED in row.reason and stopped(row.id)
     if not (row.reason.startswith(GATE) or back):
         return f"it is held ({row.reason})"
@@ -184,17 +223,6 @@ def _cluster(usable: Mapping[str, NodeRow], view: View) -> Cluster:
     )
 
 
-def _need(row: QueueRow, cpus: int, hosts: int, view: View) -> tuple[int, ...]:
-    need = [cpus]
-    if view.memory:
-        need.append(parse_tres(row.tres).get("mem", 0))
-    if view.gres:
-        task, node = parse_gres(row.gres_per_task), parse_gres(row.gres_per_node)
-        tasks = max(1, row.tasks)
-        need += [task.get(g, 0) * tasks + node.get(g, 0) * max(1, hosts) for g in view.gres]
-    return tuple(need)
-
-
 def _waiting(
     row: QueueRow,
     usable: Mapping[str, NodeRow],
@@ -214,14 +242,13 @@ def _waiting(
         if now < window.begin < now + row.limit:
             barred.update(window.nodes)
     wanted = set(expand(row.wanted))
-    features = [] if row.features in ("", "(null)") else row.features.split("&")
-    if barred or wanted or features:
+    if barred or wanted or row.features not in ("", "(null)"):
         only = tuple(
             name
             for name, node in usable.items()
             if name not in barred
             and (not wanted or name in wanted)
-            and all(feature in node.features for feature in features)
+            and has_features(row.features, node)
         ) or (NO_HOST,)
         hosts = max(hosts, len(wanted))
     if view.bandwidth and parse_gres(row.gres_per_node).get(view.bandwidth):
@@ -232,10 +259,15 @@ def _waiting(
         size = max((node.cpus for node in usable.values()), default=1)
         hosts = max(hosts, 1, -(-cpus // size))
         cpus = hosts * size
+    need = need_of(row, cpus, hosts, view)
+    each = each_node(row, detail, view)
+    if each:
+        size = max((node.cpus for node in usable.values()), default=1)
+        need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
     return Waiting(
         id=row.id,
         submit=max(row.submit, min(row.eligible, now)),
-        need=_need(row, cpus, hosts, view),
+        need=need,
         request=row.limit,
         user=row.user,
         nodes=hosts,
@@ -243,6 +275,7 @@ def _waiting(
         only=only,
         chunk=1 if exclusive else max(1, row.per_task),
         bandwidth=parse_gres(row.gres_per_task).get(view.bandwidth, -1),
+        each=each,
     )
 
 
@@ -259,99 +292,6 @@ def least_nodes(tres: str) -> int:
     """
     found = _NODES.search(tres)
     return int(found[1]) if found and int(found[1]) > 1 else 0
-
-
-def _running(
-    row: QueueRow,
-    usable: Mapping[str, NodeRow],
-    view: View,
-    detail: Detail | None,
-    *,
-    mine: bool,
-) -> Running | None:
-    """A job that holds something of the usable nodes."""
-    hosts = expand(row.nodes)
-    held = detail.held if detail is not None else ()
-    if sorted(host for host, _ in held) != sorted(hosts) or not all(
-        0 < count <= usable[host].cpus for host, count in held if host in usable
-    ):  # nothing is told, or nothing that can be
-        held = _spread(hosts, row.cpus)
-    place = tuple((host, count) for host, count in held if host in usable)
-    cpus = sum(count for _, count in place)
-    if cpus == 0:
-        return None
-    need = _need(row, cpus, len(hosts), view)
-    total = sum(count for _, count in held)
-    if cpus < total:  # the rest lies on nodes that cannot be used
-        need = (cpus, *(-(-amount * cpus // total) for amount in need[1:]))
-    whole = all(count == usable[host].cpus for host, count in place)
-    return Running(
-        id=row.id,
-        submit=row.submit,
-        need=need,
-        request=row.limit,
-        start=row.start,
-        place=place,
-        user=row.user,
-        ours=mine and row.requeue > 0 and row.state not in STANDS_STILL,
-        settled=row.state == "RUNNING",
-        alone=row.sharing == "NO" and (whole or bool(view.bandwidth)),
-        held=_held(detail, place, need, view) if len(hosts) > 1 else (),
-    )
-
-
-def _held(
-    detail: Detail | None, place: Place, need: Sequence[int], view: View
-) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """What a job of several nodes holds on each of these, where the policy counts bandwidth.
-
-    Memory is shared out by processors.
-    """
-    if not view.bandwidth or detail is None:
-        return ()
-    told = dict(detail.gres)
-    if not any(view.bandwidth in amounts for amounts in told.values()):
-        return ()
-    memory = need[1 : len(view.resources) - len(view.gres)]
-    return tuple(
-        (
-            host,
-            (
-                count,
-                *(-(-amount * count // need[0]) for amount in memory),
-                *(told.get(host, {}).get(name, 0) for name in view.gres),
-            ),
-        )
-        for host, count in place
-    )
-
-
-def _about_to_start(
-    row: QueueRow, place: Place, usable: Mapping[str, NodeRow], view: View, now: int
-) -> Running:
-    """A job that was let through the gate: it counts as if it ran."""
-    if row.sharing == "NO":
-        place = tuple((host, usable[host].cpus if host in usable else 1) for host, _ in place)
-    return Running(
-        id=row.id,
-        submit=row.submit,
-        need=_need(row, sum(count for _, count in place) or row.cpus, len(place), view),
-        request=row.limit,
-        start=now,
-        place=place,
-        user=row.user,
-        ours=row.requeue > 0,
-        settled=False,
-        alone=row.sharing == "NO",
-    )
-
-
-def _spread(hosts: Sequence[str], cpus: int) -> Place:
-    """Processors shared out evenly where nobody says how they lie."""
-    if not hosts:
-        return ()
-    each, rest = divmod(max(cpus, len(hosts)), len(hosts))
-    return tuple((host, each + (k < rest)) for k, host in enumerate(hosts))
 
 
 def _throttled(

@@ -54,6 +54,9 @@ class QueueRow(NamedTuple):
     gres_per_task: str
     gres_per_node: str
     features: str
+    licenses: str = ""
+    gres_per_job: str = ""
+    gres_per_socket: str = ""
 
 
 COLUMNS = (
@@ -61,7 +64,7 @@ COLUMNS = (
     "EligibleTime", "StartTime", "EndTime", "UserName", "Partition", "NodeList", "ReqNodes",
     "Dependency", "OverSubscribe", "NumNodes", "NumCPUs", "Reservation", "cpus-per-task",
     "NTPerNode", "NumTasks", "RestartCnt", "Requeue",
-    "tres-per-task", "tres-per-node", "Feature",
+    "tres-per-task", "tres-per-node", "Feature", "Licenses", "tres-per-job", "tres-per-socket",
 )  # fmt: skip
 
 SQUEUE = (
@@ -152,6 +155,9 @@ def _queue_row(line: str) -> QueueRow:
             gres_per_task=parts[24],
             gres_per_node=parts[25],
             features=parts[26],
+            licenses=parts[27],
+            gres_per_job=parts[28],
+            gres_per_socket=parts[29],
         )
     except (ValueError, ClusterError):
         raise PortError(f"squeue wrote a line that is no job: {line[:80]!r}") from None
@@ -297,6 +303,10 @@ class Detail(NamedTuple):
     gres: tuple[tuple[str, Mapping[str, int]], ...] = ()
     """Generic resources it holds by node."""
     comment: str = ""
+    memory: str = ""
+    """Whether its memory is counted by node or by processor (cpu), where it is told."""
+    memory_held: tuple[tuple[str, int], ...] = ()
+    """KB of memory it holds by node."""
 
 
 _RECORD = re.compile(
@@ -308,7 +318,8 @@ _BEGIN, _END = " ReqNodeList=", " OverSubscribe="
 """Between these two Slurm writes and users do not."""
 _RANGE = re.compile(r" NumNodes=(\d{1,6})-(\d+) ")
 _EXCLUDED = re.compile(r" ExcNodeList=(\S+) NodeList=")
-_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=([\d,-]+) Mem=\S*(?: GRES=(\S+))?")
+_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=([\d,-]+) Mem=(\S*)(?: GRES=(\S+))?")
+_MEMORY = re.compile(r" MinMemory(Node|CPU)=")
 _COMMENT = re.compile(r" Comment=(.*?)(?: StdErr=|$)")
 _COUNT = re.compile(r"([\w.-]+)(?::[\w.-]+)?\(CNT:(\d{1,15})\)")
 
@@ -320,7 +331,8 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
     -----
     Users write a job's name, account, paths and comment as they like. A line break is printed as it
     is, so what looks like a record may be somebody's comment: where a job is told of twice, ask
-    about it alone, and believe the first. Hosts are looked for where Slurm alone writes; a record
+    about it alone, and believe the first. A line that begins no record goes on with the one before.
+    Hosts are looked for where Slurm alone writes; a record
     in which that place is not clear, or cannot be read, tells nothing of hosts.
 
     Examples
@@ -336,7 +348,7 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
     >>> detail.gres, detail.comment
     ((('n1', {'membw': 9}),), 'tag=cg, bw=9')
     """
-    for line in text.split("\n"):
+    for line in _records(text):
         record = _RECORD.match(line)
         if record is None:
             continue
@@ -351,6 +363,17 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
         yield name, detail
 
 
+def _records(text: str) -> Iterator[str]:
+    """The records in a text; a line break in a job's name does not end one."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if _RECORD.match(line) and lines:
+            yield " ".join(lines)
+            lines = []
+        lines.append(line)
+    yield " ".join(lines)
+
+
 def _with_hosts(detail: Detail, line: str) -> Detail:
     """With what Slurm itself writes about nodes, where it is clear which part that is."""
     begin, end = line.find(_BEGIN), line.find(_END)
@@ -358,12 +381,17 @@ def _with_hosts(detail: Detail, line: str) -> Detail:
         return detail
     line = line[begin : end + 1]
     range_, excluded = _RANGE.search(line), _EXCLUDED.search(line)
-    parts = [(expand(hosts), ids, gres) for hosts, ids, gres in _HELD.findall(line)]
+    parts = [(expand(hosts), ids, mem, gres) for hosts, ids, mem, gres in _HELD.findall(line)]
+    memory = _MEMORY.search(line)
     return detail._replace(
         nodes=int(range_[1]) if range_ else 0,
         excluded=tuple(expand(excluded[1])) if excluded else (),
-        held=tuple((host, _count(ids)) for hosts, ids, _ in parts for host in hosts),
-        gres=tuple((host, _counts(gres)) for hosts, _, gres in parts if gres for host in hosts),
+        held=tuple((host, _count(ids)) for hosts, ids, *_ in parts for host in hosts),
+        gres=tuple((host, _counts(gres)) for hosts, *_, gres in parts if gres for host in hosts),
+        memory=memory[1].lower() if memory else "",
+        memory_held=tuple(
+            (host, parse_memory(mem, bare="M")) for hosts, _, mem, _ in parts for host in hosts
+        ),
     )
 
 

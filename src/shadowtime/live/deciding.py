@@ -1,0 +1,179 @@
+"""A pass whose every start has hosts: one job that finds none stops nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from shadowtime.engine.once import Note, Start, decide
+from shadowtime.live.feasible import Empty
+from shadowtime.live.placing import placed, together
+from shadowtime.live.reservation import Reservation
+from shadowtime.policy.backfill import Anybody, Never
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.engine.once import Decided, Decision, Memory, State, Waiting
+    from shadowtime.engine.once.decide import Shape
+    from shadowtime.policy import Policy
+
+ROUNDS = 16
+"""Passes made on one look at most."""
+NO_HOSTS_NOW = "enough processors are free, but not on hosts as it asks for them"
+WOULD_DELAY = "it would delay a job that waits for its hosts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What was decided on one look."""
+
+    decided: Decided
+    """The last pass; its memory also has the jobs that took no part in it."""
+    decisions: tuple[Decision, ...]
+    """Its decisions, every start with hosts."""
+    aside: Mapping[str, str] = field(default_factory=dict)
+    """Jobs that no pass may count on, with the reason."""
+    blocked: Mapping[str, str] = field(default_factory=dict)
+    """Jobs that a pass would have started and that find no hosts now, with the reason."""
+
+
+def decide_with_hosts(
+    policy: Policy,
+    state: State,
+    memory: Memory,
+    *,
+    shape: Shape = "pool",
+    refused: Mapping[str, str] | None = None,
+) -> Made:
+    """A pass over the jobs that fit somewhere, made again without those that find no hosts now.
+
+    Rules
+    -----
+    A job that no set of usable hosts could hold even if they were empty is set aside, and so are
+    the jobs in ``refused``. A pass that sees the hosts as one pool may start a job for which the
+    free processors do not lie as it asks: the pass is made again without it, so that its room is
+    there for others. The first such job that was at the head of the queue keeps a reservation: the
+    earliest instant at which its hosts are free by the requests of those who run; nobody who would
+    push it back starts. Under a policy without backfilling nobody behind it starts.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.engine.once import Memory, State, Waiting
+    >>> from shadowtime.policy import parse_policy
+    >>> two = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
+    >>> wide = Waiting(id="1", submit=0, need=(4,), request=9, only=("none",))
+    >>> small = Waiting(id="2", submit=1, need=(8,), request=9)
+    >>> made = decide_with_hosts(
+    ...     parse_policy("easy"), State(now=2, cluster=two, waiting=(wide, small)), Memory()
+    ... )
+    >>> [decision.job for decision in made.decisions], made.aside
+    (['2'], {'1': 'no usable host has what it asks for'})
+    """
+    left, aside = set_aside(state, refused)
+    blocked: dict[str, str] = {}
+    reserved: Reservation | None = None
+    strict = isinstance(policy.backfill, Never)
+    for turn in range(ROUNDS):
+        seen = without(left, blocked)
+        decided = decide(policy, seen, memory, shape=shape)
+        found = placed(decided.decisions, seen)
+        failed = _failed(found, reserved)
+        if not failed:
+            break
+        if strict or turn == ROUNDS - 1:
+            found = _cut(found, failed, strict=strict)
+            blocked |= failed
+            break
+        if reserved is None and not isinstance(policy.backfill, Anybody):
+            reserved = _reservation(found, failed, left)
+        blocked |= _and_alike(failed, seen)
+    kept = [job for job in state.waiting if job.id in aside or job.id in blocked]
+    return Made(
+        decided=replace(decided, memory=_with_notes(decided.memory, memory, kept)),
+        decisions=tuple(found),
+        aside=aside,
+        blocked=blocked,
+    )
+
+
+def set_aside(
+    state: State, refused: Mapping[str, str] | None = None
+) -> tuple[State, dict[str, str]]:
+    """The state without jobs that fit nowhere or are refused, and these with the reason."""
+    refused = refused or {}
+    empty = Empty(state.cluster)
+    found = ((job.id, refused.get(job.id) or empty.why_nowhere(job)) for job in state.waiting)
+    aside = {job: why for job, why in found if why}
+    return without(state, aside), aside
+
+
+def without(state: State, jobs: Mapping[str, str]) -> State:
+    """The state as if some jobs did not wait."""
+    if not jobs:
+        return state
+    return state.replace(waiting=tuple(job for job in state.waiting if job.id not in jobs))
+
+
+def _wish(job: Waiting) -> object:
+    """All that decides where a job fits."""
+    return (job.need, job.nodes, job.alone, job.only, job.chunk, job.each)
+
+
+def _failed(found: Sequence[Decision], reserved: Reservation | None) -> dict[str, str]:
+    """Starts that find no hosts, or would delay the one whose hosts are reserved."""
+    failed = {
+        decision.job: NO_HOSTS_NOW
+        for decision in found
+        if isinstance(decision, Start) and not decision.place
+    }
+    if reserved is not None:
+        failed |= dict.fromkeys(reserved.in_the_way(found), WOULD_DELAY)
+    return failed
+
+
+def _reservation(
+    found: Sequence[Decision], failed: Mapping[str, str], state: State
+) -> Reservation | None:
+    """The reservation of the first failed start that was not a backfilled one."""
+    waiting = {job.id: job for job in state.waiting}
+    for at, decision in enumerate(found):
+        head = isinstance(decision, Start) and decision.reason is not Reason.BACKFILLED
+        if head and decision.job in failed and decision.job in waiting:
+            ahead = [one for one in found[:at] if one.job not in failed]
+            return Reservation(waiting[decision.job], state, ahead)
+    return None
+
+
+def _and_alike(failed: Mapping[str, str], seen: State) -> dict[str, str]:
+    """With everybody who asks for the very same: an array of thousands costs one pass."""
+    jobs = {job.id: job for job in seen.waiting}
+    nowhere = {
+        _wish(jobs[job]): why for job, why in failed.items() if job in jobs and why == NO_HOSTS_NOW
+    }
+    alike = {job.id: nowhere[_wish(job)] for job in seen.waiting if _wish(job) in nowhere}
+    return {**failed, **alike}
+
+
+def _cut(found: Sequence[Decision], failed: Mapping[str, str], *, strict: bool) -> list[Decision]:
+    """Without the failed starts and the stops that were to make room for them."""
+    kept: list[Decision] = []
+    for group in together(found):
+        if group[-1].job in failed and isinstance(group[-1], Start):
+            if strict:
+                break
+        else:
+            kept += group
+    return kept
+
+
+def _with_notes(after: Memory, before: Memory, jobs: Sequence[Waiting]) -> Memory:
+    """A memory that has not forgotten those who took no part."""
+    if not jobs:
+        return after
+    notes = dict(after.jobs)
+    for job in jobs:
+        notes.setdefault(job.id, before.jobs.get(job.id) or Note(since=job.submit))
+    return replace(after, jobs=notes)

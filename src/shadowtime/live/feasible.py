@@ -1,0 +1,81 @@
+"""Whether a job fits anywhere at all: on the usable hosts if they were empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.engine.once.moment import NO_HOST
+from shadowtime.live.placing import portion, room
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.engine.once import Waiting
+
+NOWHERE = "no usable host has what it asks for"
+TOO_BIG = "the hosts that can be used now could not hold it even if they were empty"
+CLOSED = "no host can be used now"
+SAYS = (NOWHERE, TOO_BIG, CLOSED)
+
+
+class Empty:
+    """The usable hosts as if nobody used them, counted by what they have: few kinds of many hosts.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.engine.once import Waiting
+    >>> two = Empty(Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,)))))
+    >>> two.why_nowhere(Waiting(id="1", submit=0, need=(8,), request=9))
+    ''
+    >>> two.why_nowhere(Waiting(id="1", submit=0, need=(8,), request=9, nodes=4))
+    'the hosts that can be used now could not hold it even if they were empty'
+    >>> two.why_nowhere(Waiting(id="1", submit=0, need=(1,), request=9, only=("n3",)))
+    'no usable host has what it asks for'
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._has = {host.name: host.capacity for host in cluster.hosts if host.name != NO_HOST}
+        self._kinds: dict[tuple[str, ...], Mapping[tuple[int, ...], int]] = {}
+        self._known: dict[object, str] = {}
+
+    def why_nowhere(self, job: Waiting) -> str:
+        """Why a job fits on no set of hosts; nothing if it fits."""
+        asked = (job.need, job.nodes, job.alone, job.only, job.chunk, job.each)
+        if asked not in self._known:
+            self._known[asked] = self._why(job)
+        return self._known[asked]
+
+    def _why(self, job: Waiting) -> str:
+        if not self._has:
+            return CLOSED
+        if job.only not in self._kinds:
+            self._kinds[job.only] = self._count(job.only or self._has)
+        kinds = self._kinds[job.only]
+        if not kinds:
+            return NOWHERE
+        return "" if _fits(job, kinds) else TOO_BIG
+
+    def _count(self, names: Iterable[str]) -> dict[tuple[int, ...], int]:
+        kinds: dict[tuple[int, ...], int] = {}
+        for name in names:
+            if name in self._has:
+                kinds[self._has[name]] = kinds.get(self._has[name], 0) + 1
+        return kinds
+
+
+def _fits(job: Waiting, kinds: Mapping[tuple[int, ...], int]) -> bool:
+    """As :func:`shadowtime.live.placing.first_fit` would find room."""
+    procs = job.need[0]
+    if job.nodes > 0:
+        share = -(-procs // (job.nodes * job.chunk)) * job.chunk
+        most = (share, *portion(job, min(share, procs))[1:])
+        return sum(count for has, count in kinds.items() if room(has, most)) >= job.nodes
+    held = 0
+    for has, count in kinds.items():
+        each = min(procs, has[0]) // job.chunk * job.chunk
+        while each > 0 and not room(has, portion(job, each)):
+            each -= job.chunk
+        held += each * count
+    return held >= procs

@@ -1,0 +1,101 @@
+"""What the loop does not model of Slurm's jobs: such a job is handed to Slurm, with the reason."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.hostlist import expand
+from shadowtime.live.slurm.text import parse_gres
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.live.slurm.text import Detail, NodeRow, QueueRow
+
+NONE = ("", "(null)", "N/A")
+_FEATURE = r"[\w.:+=-]+"
+_FEATURES = re.compile(rf"{_FEATURE}(?:(?:&{_FEATURE})*|(?:\|{_FEATURE})*)")
+"""All of them, or one of them; counts and brackets are more than a list of nodes can express."""
+
+LIMITS = (
+    "QOS", "Assoc", "Account", "Invalid", "Licenses", "Reservation", "BurstBuffer",
+    "PartitionTimeLimit", "PartitionNodeLimit", "MaxMemPerLimit", "BadConstraints",
+)  # fmt: skip
+"""How Slurm's reasons begin for jobs that it does not start although their nodes are free."""
+
+
+def why_beyond(
+    row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow], gres: tuple[str, ...]
+) -> str:
+    """Why the loop cannot say where and when a job may start; nothing if it can.
+
+    Rules
+    -----
+    This is the one place that knows what the model leaves out: reservations, several partitions,
+    licences, heterogeneous jobs, generic resources that are not counted, constraints beyond a plain
+    list of features,
+    and node lists that Slurm would add further nodes to.
+
+    Examples
+    --------
+    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> row = _queue_row(BETWEEN.join(told.values()) + BETWEEN)
+    >>> why_beyond(row._replace(licenses="matlab:1"), None, {}, ())
+    'it asks for licences (matlab:1)'
+    >>> why_beyond(row._replace(features="big|small"), None, {}, ())
+    ''
+    """
+    if "+" in row.id:
+        return "it is part of a heterogeneous job"
+    if row.reservation not in NONE:
+        return f"it belongs to the reservation {row.reservation}"
+    if "," in row.partition:
+        return f"it may run in several partitions ({row.partition})"
+    if row.licenses not in NONE:
+        return f"it asks for licences ({row.licenses})"
+    for asked in (row.gres_per_job, row.gres_per_socket):
+        if asked not in NONE:
+            return f"it asks for resources by job or socket ({asked})"
+    uncounted = {*parse_gres(row.gres_per_task), *parse_gres(row.gres_per_node)} - {*gres}
+    if uncounted:
+        names = ", ".join(sorted(uncounted))
+        return f"it asks for {names}, which is not counted: name it with --gres to have it counted"
+    if row.features not in NONE and not _FEATURES.fullmatch(row.features):
+        return f"its constraint is more than a list of features ({row.features})"
+    return _nodes_beyond(row, detail, nodes)
+
+
+def _nodes_beyond(row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow]) -> str:
+    """Slurm takes a node list for the least: it adds nodes where more are asked for."""
+    wanted = expand(row.wanted)
+    if not wanted:
+        return ""
+    cpus = sum(nodes[name].cpus for name in wanted if name in nodes)
+    known = all(name in nodes for name in wanted)
+    if (detail is not None and detail.nodes > len(wanted)) or (known and row.cpus > cpus):
+        return f"it asks for the nodes {row.wanted} and further ones"
+    return ""
+
+
+def has_features(wish: str, node: NodeRow) -> bool:
+    """Whether a node has the features that a job asks for.
+
+    Examples
+    --------
+    >>> from shadowtime.live.slurm.text import NodeRow
+    >>> node = NodeRow("n1", "idle", 4, 0, {}, (), ("big", "ib"))
+    >>> [has_features(wish, node) for wish in ("big|small", "big&gpu", "(null)")]
+    [True, False, True]
+    """
+    if wish in NONE:
+        return True
+    if "|" in wish:
+        return any(one in node.features for one in wish.split("|"))
+    return all(one in node.features for one in wish.split("&"))
+
+
+def limited(row: QueueRow) -> bool:
+    """Whether Slurm says that something else than its nodes keeps a job from starting."""
+    return row.reason.startswith(LIMITS)

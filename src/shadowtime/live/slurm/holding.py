@@ -1,0 +1,183 @@
+"""What running jobs hold of each node, and what a job takes of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.hostlist import expand
+from shadowtime.live.port import Running
+from shadowtime.live.slurm.text import parse_gres, parse_tres
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.live.port import Place
+    from shadowtime.live.slurm.text import Detail, NodeRow, QueueRow
+
+STANDS_STILL = {"SUSPENDED", "STOPPED"}
+"""States of jobs that an operator halts: whoever stopped one would get nothing for it."""
+LAST = 1
+"""The priority of jobs that were handed to Slurm: behind all that the loop lets through, so that
+one of them that lacks room does not keep Slurm from starting those."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What of the cluster the loop is responsible for."""
+
+    partition: str
+    gres: tuple[str, ...] = ()
+    memory: bool = False
+    """Whether Slurm counts memory."""
+    name: str = "slurm"
+    bandwidth: str = ""
+    """The generic resource that is memory bandwidth, where the policy limits it."""
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        return ("procs", *(("memory",) if self.memory else ()), *self.gres)
+
+
+def need_of(row: QueueRow, cpus: int, hosts: int, view: View) -> tuple[int, ...]:
+    need = [cpus]
+    if view.memory:
+        need.append(parse_tres(row.tres).get("mem", 0))
+    if view.gres:
+        task, node = parse_gres(row.gres_per_task), parse_gres(row.gres_per_node)
+        tasks = max(1, row.tasks)
+        need += [task.get(g, 0) * tasks + node.get(g, 0) * max(1, hosts) for g in view.gres]
+    return tuple(need)
+
+
+def each_node(row: QueueRow, detail: Detail | None, view: View) -> tuple[int, ...]:
+    """What a job takes of each of its nodes: its memory, unless it asks for it by processor."""
+    if not view.memory or detail is None or detail.memory != "node":
+        return ()
+    told = parse_tres(row.tres)
+    memory = -(-told.get("mem", 0) // max(1, told.get("node", 1)))
+    return (0, memory, *(0 for _ in view.gres)) if memory else ()
+
+
+def running_job(
+    row: QueueRow,
+    usable: Mapping[str, NodeRow],
+    view: View,
+    detail: Detail | None,
+    *,
+    mine: bool,
+) -> Running | None:
+    """A job that holds something of the usable nodes."""
+    hosts = expand(row.nodes)
+    held = detail.held if detail is not None else ()
+    if sorted(host for host, _ in held) != sorted(hosts) or not all(
+        0 < count <= usable[host].cpus for host, count in held if host in usable
+    ):  # nothing is told, or nothing that can be
+        held = spread(hosts, row.cpus)
+    place = tuple((host, count) for host, count in held if host in usable)
+    cpus = sum(count for _, count in place)
+    if cpus == 0:
+        return None
+    need = need_of(row, cpus, len(hosts), view)
+    total = sum(count for _, count in held)
+    if cpus < total:  # the rest lies on nodes that cannot be used
+        need = (cpus, *(-(-amount * cpus // total) for amount in need[1:]))
+    whole = all(count == usable[host].cpus for host, count in place)
+    return Running(
+        id=row.id,
+        submit=row.submit,
+        need=need,
+        request=row.limit,
+        start=row.start,
+        place=place,
+        user=row.user,
+        ours=mine and row.requeue > 0 and row.state not in STANDS_STILL and row.priority != LAST,
+        settled=row.state == "RUNNING",
+        alone=row.sharing == "NO" and (whole or bool(view.bandwidth)),
+        held=_held(detail, place, need, view) if len(hosts) > 1 else (),
+    )
+
+
+def _held(
+    detail: Detail | None, place: Place, need: Sequence[int], view: View
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """What a job of several nodes holds on each of these, where Slurm tells it.
+
+    Memory that is not told is shared out by processors, and so are resources other than the
+    bandwidth.
+    """
+    if detail is None:
+        return ()
+    told, memory = dict(detail.gres), dict(detail.memory_held)
+    counted = view.bandwidth and any(view.bandwidth in amounts for amounts in told.values())
+    if not counted and not (view.memory and any(memory.values())):
+        return ()
+
+    def amounts(host: str, count: int) -> tuple[int, ...]:
+        shares = [-(-amount * count // need[0]) for amount in need[1:]]
+        if view.memory and any(memory.values()):
+            shares[0] = memory.get(host, shares[0])
+        if counted:
+            first = len(shares) - len(view.gres)
+            shares[first:] = [told.get(host, {}).get(name, 0) for name in view.gres]
+        return (count, *shares)
+
+    return tuple((host, amounts(host, count)) for host, count in place)
+
+
+def completing_job(
+    row: QueueRow, usable: Mapping[str, NodeRow], view: View, now: int
+) -> Running | None:
+    """A job that has ended: the nodes that still clean up after it are free in a moment."""
+    job = running_job(row, usable, view, None, mine=False)
+    if job is None:
+        return None
+    place = tuple((host, min(count, usable[host].cpus)) for host, count in job.place)
+    cpus = sum(count for _, count in place)
+    need = (cpus, *(-(-amount * cpus // job.need[0]) for amount in job.need[1:]))
+    request = max(1, now + 1 - job.start)
+    return replace(job, place=place, need=need, request=request, settled=False)
+
+
+def about_to_start(
+    row: QueueRow,
+    place: Place,
+    usable: Mapping[str, NodeRow],
+    view: View,
+    now: int,
+    detail: Detail | None,
+) -> Running:
+    """A job that was let through the gate: it counts as if it ran."""
+    if row.sharing == "NO":
+        place = tuple((host, usable[host].cpus if host in usable else 1) for host, _ in place)
+    need = need_of(row, sum(count for _, count in place) or row.cpus, len(place), view)
+    each = each_node(row, detail, view)
+    held: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    if each and place:
+        need = (need[0], each[1] * len(place), *need[2:])
+        rest = [[-(-amount * count // need[0]) for amount in need[2:]] for _, count in place]
+        held = tuple(
+            (host, (count, each[1], *others))
+            for (host, count), others in zip(place, rest, strict=True)
+        )
+    return Running(
+        id=row.id,
+        submit=row.submit,
+        need=need,
+        request=row.limit,
+        start=now,
+        place=place,
+        user=row.user,
+        ours=row.requeue > 0,
+        settled=False,
+        alone=row.sharing == "NO",
+        held=held,
+    )
+
+
+def spread(hosts: Sequence[str], cpus: int) -> Place:
+    """Processors shared out evenly where nobody says how they lie."""
+    if not hosts:
+        return ()
+    each, rest = divmod(max(cpus, len(hosts)), len(hosts))
+    return tuple((host, each + (k < rest)) for k, host in enumerate(hosts))

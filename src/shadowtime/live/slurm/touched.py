@@ -1,0 +1,85 @@
+"""What a start overwrites of a job's own request, kept until the job is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shadowtime.cluster.hostlist import expand
+from shadowtime.live.slurm.act import undo_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.live.port import Start
+    from shadowtime.live.slurm.text import QueueRow
+
+
+class Touched(NamedTuple):
+    """A job that a start was sent for: the hosts we named, and its request before."""
+
+    pin: str
+    wanted: str
+    limit: int
+    sharing: str
+    gres_per_task: str
+    words: str
+    """How scontrol is told to undo the rest."""
+
+    @property
+    def undo(self) -> str:
+        """What makes the job ask for the same as before its start.
+
+        Examples
+        --------
+        >>> Touched("n1", "n[1-2]", 60, "OK", "N/A", "TimeLimit=1").undo
+        'ReqNodeList=n[1-2] TimeLimit=1'
+        """
+        return f"ReqNodeList={self.wanted} {self.words}".rstrip()
+
+    def ours(self, row: QueueRow) -> bool:
+        """Whether the hosts in a row are the ones we named, not a new wish of its user's."""
+        return set(expand(row.wanted)) == set(self.pin.split(","))
+
+    def before(self, row: QueueRow) -> QueueRow:
+        """A row as its user wrote it; hosts that the user has named since stay."""
+        return row._replace(
+            wanted=self.wanted if self.ours(row) else row.wanted,
+            limit=self.limit,
+            sharing=self.sharing,
+            gres_per_task=self.gres_per_task,
+        )
+
+
+def touch(
+    decision: Start, row: QueueRow | None, known: Touched | None, gres: str
+) -> Touched | None:
+    """What a start is about to overwrite; nothing where the job is not known."""
+    if row is None:
+        return None
+    own = known.before(row) if known is not None else row
+    return Touched(
+        pin=",".join(host for host, _ in decision.place),
+        wanted=own.wanted,
+        limit=own.limit,
+        sharing=own.sharing,
+        gres_per_task=own.gres_per_task,
+        words=undo_words(decision, own, gres),
+    )
+
+
+def touched_from(values: Mapping[str, Any]) -> dict[str, Touched]:
+    """What a loop before this one has written down; what cannot be read is left out.
+
+    Examples
+    --------
+    >>> touched_from({"7": ["n1", "n2", 60, "OK", "N/A", ""], "8": None})["7"].wanted
+    'n2'
+    """
+    kinds = (str, str, int, str, str, str)
+    return {
+        str(job): Touched(*entry)
+        for job, entry in values.items()
+        if isinstance(entry, list | tuple)
+        and len(entry) == len(kinds)
+        and all(isinstance(one, kind) for one, kind in zip(entry, kinds, strict=True))
+    }

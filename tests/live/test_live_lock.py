@@ -1,0 +1,36 @@
+"""One loop over one thing: refused with a sentence, and no link is followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shadowtime.errors import UsageError
+from shadowtime.live.lock import one_loop
+
+
+def test_a_second_loop_is_refused(tmp_path: Path) -> None:
+    """Until the first has ended; another cluster of the same name is another thing."""
+    with one_loop("partition a of b", folder=tmp_path):
+        with (
+            pytest.raises(UsageError, match="another loop already drives partition a of b"),
+            one_loop("partition a of b", folder=tmp_path),
+        ):
+            pass
+        with one_loop("partition a of b", identity="port 7", folder=tmp_path):
+            pass
+    with one_loop("partition a of b", folder=tmp_path):
+        pass
+
+
+def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    """What it points to stays as it is."""
+    with one_loop("x", folder=tmp_path) as path:
+        pass
+    path.unlink()
+    victim = tmp_path / "victim"
+    path.symlink_to(victim)
+    with pytest.raises(UsageError, match="cannot be opened"), one_loop("x", folder=tmp_path):
+        pass
+    assert not victim.exists()
