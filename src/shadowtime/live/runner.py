@@ -63,4 +63,6 @@ class Commands:
             raise PortError(f"the command {argv[0]} may not be run here") from None
         except subprocess.TimeoutExpired:
             raise PortError(f"{argv[0]} did not answer within {self.timeout:g} seconds") from None
+        except (OSError, ValueError) as error:  # no memory, no program, a NUL in a job's name
+            raise PortError(f"{argv[0]} could not be run: {error}") from None
         return Done(done.returncode, done.stdout, done.stderr)
