@@ -93,9 +93,10 @@ class LoopProcess:
 
 @dataclass
 class Stall:
-    """A time in which the first job that could start did not, and nothing else started either."""
+    """A time in which the first job fitted on free nodes and nothing at all began to run."""
 
     job: str
+    """Who was first when it began."""
     began: float
     seconds: float
     during: tuple[str, ...]
@@ -171,7 +172,7 @@ class World:
         now = time.monotonic()
         begun = sum(1 for job in self.jobs for what, _ in self.marks(job) if what == "begin")
         first = None if self.limited else self._first(waits, idle, free)
-        if first is None or begun > self._begun or (self._could and self._could[0] != first):
+        if first is None or begun > self._begun:
             self._close(now)
             self._could = (first, now) if first is not None else None
         elif self._could is None:

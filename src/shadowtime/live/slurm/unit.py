@@ -12,6 +12,7 @@ UNIT = """\
 Description=Shadowtime drives Slurm
 After=slurmctld.service
 Wants=slurmctld.service
+StartLimitIntervalSec=0
 
 [Service]
 Type=notify
@@ -39,7 +40,8 @@ def unit_text(
     """The unit, with a state and a cache folder that its user can write.
 
     SlurmUser often has no home, so compiled passes would have no place without a CacheDirectory,
-    and every restart would compile them again.
+    and every restart would compile them again. Restarts are not limited: a loop that finds no
+    slurmctld at its start ends and tries again.
 
     Examples
     --------
