@@ -35,11 +35,16 @@ def trace_path(name: str) -> Path:
     return path
 
 
-def recording_path(name: str) -> Path:
-    """A recorded run of a real Slurm, from the folder slurm-runs beside that of the traces."""
+def recordings_folder() -> Path:
+    """Where recorded runs of a real Slurm lie: the folder slurm-runs beside that of the traces."""
     told = os.environ.get("SHADOWTIME_TRACES")
     folder = Path(told).resolve().parent if told else ROOT.parent / "shared"
-    path = folder / "slurm-runs" / name
+    return folder / "slurm-runs"
+
+
+def recording_path(name: str) -> Path:
+    """A recorded run of a real Slurm."""
+    path = recordings_folder() / name
     require("recordings", path.is_dir(), f"no recording {name} (slurm-runs beside the traces)")
     return path
 

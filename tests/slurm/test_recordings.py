@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import recording_path, recordings_folder
 from shadowtime.cli import run
 from shadowtime.errors import InputError
 from shadowtime.slurm.recording.check import check_recording
 from shadowtime.slurm.recording.folder import read_recording
 
-FOLDER = Path(os.environ.get("SHADOWTIME_RECORDINGS", ROOT.parent / "shared" / "slurm-runs"))
+FOLDER = recordings_folder()
 RUNS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir()) if FOLDER.is_dir() else []
 DEEP = {"M1": 2, "M2": 8}
-"""Only every so-manieth pass of the long ones; ``shadowtime check slurm`` makes them all."""
-
-needs_recordings = pytest.mark.skipif(not RUNS, reason=f"no recordings in {FOLDER}")
+"""Check only every n-th pass of the long ones; ``shadowtime check slurm`` makes them all."""
 
 
-@needs_recordings
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", RUNS or ["A"])
 def test_every_pass_is_made_alike(name: str) -> None:
     """All starts on the same nodes, none too many, nearly all plans, all victims."""
-    found = check_recording(FOLDER / name, every=DEEP.get(name, 1))
+    found = check_recording(recording_path(name), every=DEEP.get(name, 1))
     told = found.differences[:5]
     assert found.main_starts > 20
     assert found.starts_equal == found.starts, told
@@ -36,9 +32,9 @@ def test_every_pass_is_made_alike(name: str) -> None:
     assert found.plans_equal >= 0.998 * found.plans, told
 
 
-@needs_recordings
 def test_the_command_prints_what_agrees(capsys: pytest.CaptureFixture[str]) -> None:
     """One object with the counts; several folders add up."""
+    recording_path("A")
     assert run(["check", "slurm", str(FOLDER / "A"), "--json"]) == 0
     alone = json.loads(capsys.readouterr().out)
     assert alone["main_starts"] == alone["main_starts_equal"] > 50

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import ROOT, require
+from conftest import recording_path
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
@@ -281,6 +281,4 @@ class TestCalibration:
 
 
 def recording(name: str) -> Path:
-    path = ROOT.parent / "shared" / "slurm-runs" / name / "jobs.psv"
-    require("slurm-runs", path.is_file(), f"no recording {name} in ../shared/slurm-runs")
-    return path
+    return recording_path(name) / "jobs.psv"
