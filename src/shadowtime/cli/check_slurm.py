@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shadowtime.slurm.recording.check import Tallies
+    from shadowtime.slurm.waits import Waits
 
 COUNTS = (
     "passes",
@@ -36,9 +37,15 @@ SHOWN = 10
     "folders", nargs=-1, required=True, metavar="DIR...", type=click.Path(path_type=Path)
 )
 @click.option("--every", default=1, metavar="N", help="Only every N-th backfill pass.")
+@click.option(
+    "--phases",
+    default=0,
+    metavar="N",
+    help="Also simulate the whole run from sacct alone, with passes at N offsets.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 where anything differs.")
 @options.as_json
-def command(folders: tuple[Path, ...], every: int, strict: bool, as_json: bool) -> int:
+def command(folders: tuple[Path, ...], every: int, phases: int, strict: bool, as_json: bool) -> int:
     """Plan every logged pass of a recorded Slurm again and compare.
 
     DIR holds slurmctld's log with DebugFlags=Backfill (slurmctld.log.gz or .log), sacct's table
@@ -54,13 +61,18 @@ def command(folders: tuple[Path, ...], every: int, strict: bool, as_json: bool) 
     from shadowtime.errors import UsageError
     from shadowtime.slurm.recording.check import check_recording
 
-    if every < 1:
-        raise UsageError("--every takes a whole number from 1 on")
+    if every < 1 or phases < 0:
+        raise UsageError("--every takes a whole number from 1 on, --phases one from 0 on")
     found = {str(folder): check_recording(folder, every=every) for folder in folders}
+    whole: dict[str, Waits] = {}
+    if phases:
+        from shadowtime.slurm.waits import compare_waits
+
+        whole = {str(folder): compare_waits(folder, phases=phases) for folder in folders}
     if as_json:
-        options.print_json(_as_object(found))
+        options.print_json(_as_object(found, whole))
     else:
-        _show(found)
+        _show(found, whole)
     return 1 if strict and any(one.differences for one in found.values()) else 0
 
 
@@ -82,19 +94,26 @@ def _differences(tallies: Tallies) -> list[dict[str, Any]]:
     ]
 
 
-def _as_object(found: dict[str, Tallies]) -> dict[str, Any]:
+def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, Any]:
     """The counts of one folder; of several their sums, and each folder's under its name."""
-    each = {
+    each: dict[str, dict[str, Any]] = {
         name: {**_counts(tallies), "differences": _differences(tallies)}
         for name, tallies in found.items()
     }
+    for name, waits in whole.items():
+        each[name]["whole_run"] = {
+            "jobs": waits.jobs,
+            "mean_wait_recorded": waits.recorded,
+            "mean_wait": waits.mean,
+            "mean_wait_of_phases": list(waits.phases),
+        }
     if len(each) == 1:
         return next(iter(each.values()))
     sums = {name: sum(one[name] for one in each.values()) for name in COUNTS}
     return {**sums, "recordings": each}
 
 
-def _show(found: dict[str, Tallies]) -> None:
+def _show(found: dict[str, Tallies], whole: dict[str, Waits]) -> None:
     from shadowtime.cli.console import show
 
     lines: list[str] = []
@@ -108,6 +127,12 @@ def _show(found: dict[str, Tallies]) -> None:
         rest = len(tallies.differences) - SHOWN
         if rest > 0:
             lines.append(f"{name}: {rest} more differences (--json lists them)")
+    lines += [
+        f"{name}: mean wait of {one.jobs} jobs {one.recorded:.1f} s, from sacct alone "
+        f"{one.mean:.1f} s (x{one.factor:.2f}; phases {min(one.phases):.1f} to "
+        f"{max(one.phases):.1f} s)"
+        for name, one in whole.items()
+    ]
     show(_table(found), *lines)
 
 

@@ -268,7 +268,7 @@ class _Pass:
         started = begin(state, job, section, found, self.now)
         started.limit = limit
         self.ordered = in_end_order(state.running)
-        self.out.starts.append(Start(job.id, section.name, found.nodes, task))
+        self.out.starts.append(Start(job.id, section.name, found.nodes, task, started.id))
         self.keep(started)
         wish = self.parameters
         if wish.bf_max_job_start and len(self.out.starts) >= wish.bf_max_job_start:

@@ -111,8 +111,8 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
     if accounts.after(job, tally_of(state, job, section, found), state.running, section):
         return "passed over"
     task = job.tasks[0] if job.is_array else None
-    begin(state, job, section, found, now)
-    out.starts.append(Start(job.id, section.name, found.nodes, task))
+    started = begin(state, job, section, found, now)
+    out.starts.append(Start(job.id, section.name, found.nodes, task, started.id))
     return "started"
 
 

@@ -13,6 +13,8 @@ class Start:
     partition: str
     nodes: int
     task: int | None = None
+    record: int = 0
+    """The id of the running record: its own for a task split off an array."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from shadowtime.cluster.slurm_text import parse_limit
 from shadowtime.errors import InputError
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.distribute import gpus_for, gpus_on_nodes
-from shadowtime.slurm.from_site import setting, state_of
+from shadowtime.slurm.from_site import default_memory, setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.log import Event, job_number, stamp
@@ -170,14 +170,7 @@ class Replayer:
         names = request.partitions or ((default.name,) if default else ())
         if not names:
             names = tuple(self.state.machine.sections)[:1]
-        section = next((one for one in site.partitions if one.name == names[0]), None)
-        memory = section.default_memory if section else None
-        per_cpu = section is None or section.default_memory_per == "cpu"
-        if memory is None:
-            for name, per in (("DefMemPerCPU", True), ("DefMemPerNode", False)):
-                value = setting(site.config, name)
-                if value.isdigit():
-                    memory, per_cpu = int(value) * 1024, per
+        memory, per_cpu = default_memory(site, names[0])
         ask = ask_of(
             request, self.state.machine, default_memory=memory, default_memory_per_cpu=per_cpu
         )

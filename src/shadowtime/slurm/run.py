@@ -1,0 +1,384 @@
+"""Whole runs: submissions, ends, both passes at their times, preemption, drains, reservations."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import UsageError
+from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.from_site import default_memory, setting, state_of
+from shadowtime.slurm.job import Job
+from shadowtime.slurm.main_pass import main_pass
+from shadowtime.slurm.state import State, Window
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.slurm.outcome import Outcome, Start
+    from shadowtime.slurm.parameters import Parameters
+    from shadowtime.workload import Workload
+    from shadowtime.workload.request import Requests
+
+FIRST_PRIORITY = 4_294_901_759
+"""What priority/basic gives the first job; every further one gets one less."""
+CREDENTIAL = 120
+"""Seconds that a credential lives: a requeued job waits that long and one more."""
+NEVER = math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """When passes fall, which no log tells: seconds after the first submission's second.
+
+    ``latency`` is how long nodes take to answer after an end.
+    """
+
+    tick: float = 0.5
+    backfill: float = 0.0
+    latency: float = 0.1
+
+    @staticmethod
+    def some(count: int, interval: int) -> list[Phase]:
+        """Phases spread evenly over a second and over the interval of backfill passes."""
+        return [
+            Phase(tick=(k + 0.5) / count, backfill=interval * ((k * 0.618) % 1.0))
+            for k in range(count)
+        ]
+
+
+@dataclass(slots=True)
+class SlurmRun:
+    """What happened to each job of a workload: -1 where it never started."""
+
+    start: list[int]
+    end: list[int]
+    nodes: list[int]
+    scheduler: list[str]
+    """"main" or "backfill"."""
+    preemptions: int = 0
+    passes: int = 0
+
+
+def run_slurm(
+    workload: Workload,
+    site: Site,
+    requests: Requests,
+    *,
+    phase: Phase | None = None,
+    parameters: Parameters | None = None,
+) -> SlurmRun:
+    """One run of a workload under Slurm's own scheduler on a site.
+
+    Rules
+    -----
+    Starts are whole seconds as sacct has them. Passes fall as ``phase`` says; parts of seconds
+    that the log cut off are spread evenly. Priorities are those of priority/basic: in the order
+    of submission.
+    """
+    if "multifactor" in setting(site.config, "PriorityType"):
+        raise UsageError(
+            "whole runs of Slurm's scheduler know priority/basic only; this site has "
+            "priority/multifactor"
+        )
+    return _Loop(workload, site, requests, phase or Phase(), parameters).run()
+
+
+@dataclass(order=True, slots=True)
+class _Event:
+    time: float
+    rank: int
+    number: int
+    kind: str = field(compare=False)
+    what: Any = field(compare=False, default=None)
+
+
+RANKS = {"end": 0, "free": 1, "world": 2, "cancel": 3, "submit": 4, "ready": 5, "main": 6}
+
+
+class _Loop:
+    """The clock and everything that waits for it."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        site: Site,
+        requests: Requests,
+        phase: Phase,
+        parameters: Parameters | None,
+    ) -> None:
+        self.workload, self.site, self.requests, self.phase = workload, site, requests, phase
+        self.state: State = state_of(site)
+        if parameters is not None:
+            self.state = State.of(
+                self.state.machine,
+                parameters,
+                accounts=self.state.accounts,
+                preemption=self.state.preemption,
+                licences=self.state.licences,
+            )
+        count = len(workload)
+        self.out = SlurmRun([-1] * count, [-1] * count, [0] * count, [""] * count)
+        self.heap: list[_Event] = []
+        self.number = 0
+        self.waiting: dict[int, Job] = {}
+        self.rows: dict[tuple[int, int | None], int] = {}
+        """(record, task) to row."""
+        self.row_of: dict[int, int] = {}
+        """Running record to row."""
+        self.ready: dict[int, float] = {}
+        self.ends: dict[int, float] = {}
+        self.main_due = NEVER
+        self.last_main = -NEVER
+        self.next_backfill = phase.backfill
+        self.changed = False
+        self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
+        expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
+        self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
+
+    def at(self, time: float, kind: str, what: Any = None) -> None:
+        """Something will happen."""
+        self.number += 1
+        heapq.heappush(self.heap, _Event(time, RANKS[kind], self.number, kind, what))
+
+    def run(self) -> SlurmRun:
+        """From the first submission to the last end."""
+        self._submissions()
+        self._world()
+        while self.heap or self.main_due < NEVER or (self.waiting and self.running):
+            nearest = self.heap[0].time if self.heap else NEVER
+            turn = min(self.main_due, self.next_backfill)
+            if nearest <= turn:
+                event = heapq.heappop(self.heap)
+                getattr(self, f"_on_{event.kind}")(event.time, event.what)
+            elif self.main_due <= self.next_backfill:
+                self._main(self.main_due)
+            else:
+                self._backfill(self.next_backfill)
+            if not self.heap and not self.running and self.main_due == NEVER:
+                break
+        return self.out
+
+    @property
+    def running(self) -> bool:
+        """Somebody runs."""
+        return bool(self.state.running)
+
+    def _submissions(self) -> None:
+        requests, workload = self.requests, self.workload
+        arrays: dict[int, Job] = {}
+        priority = FIRST_PRIORITY
+        names = workload.names.get("user", ()) if workload.names else ()
+        for row in range(len(workload)):
+            array = int(requests.array[row])
+            request = requests[row]
+            submit = float(workload.submit[row])
+            if array >= 0 and array in arrays:
+                job = arrays[array]
+                task = int(requests.task[row])
+                job.tasks.append(task)
+                job.tasks.sort()
+                self.rows[job.id, task] = row
+                continue
+            partitions = request.partitions
+            if not partitions:
+                default = next((one for one in self.site.partitions if one.default), None)
+                partitions = (default.name,) if default else tuple(self.state.machine.sections)[:1]
+            memory, per_cpu = default_memory(self.site, partitions[0])
+            user = int(workload.user[row])
+            job = Job(
+                id=row + 1,
+                ask=ask_of(
+                    request,
+                    self.state.machine,
+                    default_memory=memory,
+                    default_memory_per_cpu=per_cpu,
+                ),
+                limit=int(workload.limit[row]),
+                record=row,
+                user=names[user] if 0 <= user < len(names) else str(user),
+                account=request.account,
+                qos=request.qos,
+                partitions=tuple(partitions),
+                priority=priority,
+                submit=int(submit),
+                eligible=int(submit),
+                least_time=max(0, int(requests.least_time[row])),
+                licences=request.licences,
+                reservation=request.reservation,
+                throttle=int(requests.throttle[row]),
+                requeues=bool(requests.requeue[row]),
+            )
+            priority -= 1
+            if array >= 0:
+                arrays[array] = job
+                job.array = job.id
+                job.tasks = [int(requests.task[row])]
+                self.rows[job.id, job.tasks[0]] = row
+            else:
+                self.rows[job.id, None] = row
+            begin = float(requests.begin[row])
+            if array < 0:
+                self.at(max(submit + self._part(row, 0.4142), begin), "submit", job)
+        for row in range(len(workload)):
+            if requests.cancel_at[row] >= 0:
+                self.at(float(requests.cancel_at[row]), "cancel", row)
+        for array, job in arrays.items():
+            # Each task's eligible time is that of its own start; the first one's is the array's.
+            own = [row for row in range(len(workload)) if requests.array[row] == array]
+            ready = min(max(workload.submit[row], requests.begin[row]) for row in own)
+            self.at(float(ready) + self._part(job.record, 0.4142), "submit", job)
+        self.state.records = len(workload)
+
+    def _part(self, row: int, step: float) -> float:
+        """The part of a second that the log cut off, spread evenly over jobs and phases."""
+        return (row * step + self.phase.tick) % 1.0
+
+    def _world(self) -> None:
+        origin = self.workload.epoch or 0
+        for outage in self.site.outages:
+            mask = self.state.machine.mask([outage.node])
+            self.at(outage.begin - origin, "world", ("down", mask))
+            self.at(outage.end - origin, "world", ("up", mask))
+        for one in self.site.reservations:
+            window = Window(
+                name=one.name,
+                nodes=self.state.machine.mask(one.nodes),
+                begin=int(one.begin - origin),
+                end=int(one.end - origin),
+            )
+            known = one.known_at - origin if one.known_at is not None else 0
+            self.at(min(known, window.begin), "world", ("reserve", window))
+
+    def _on_world(self, time: float, what: tuple[str, Any]) -> None:
+        kind, value = what
+        if kind == "down":
+            self.state.up &= ~value
+        elif kind == "up":
+            self.state.up |= value
+        else:
+            self.state.windows = (*self.state.windows, value)
+        self._work(time)
+
+    def _on_submit(self, time: float, job: Job) -> None:
+        self.waiting[job.id] = job
+        self._work(time)
+
+    _on_ready = _on_submit
+
+    def _on_cancel(self, time: float, row: int) -> None:
+        for job in list(self.waiting.values()):
+            task = next((one for one in job.tasks if self.rows.get((job.id, one)) == row), None)
+            if task is not None:
+                job.tasks.remove(task)
+                if not job.tasks:
+                    del self.waiting[job.id]
+            elif not job.tasks and self.rows.get((job.id, None)) == row:
+                del self.waiting[job.id]
+
+    def _work(self, time: float) -> None:
+        """There is work for the main pass: at the next tick that batch_sched_delay allows."""
+        self.changed = True
+        delay = self.state.parameters.batch_sched_delay
+        earliest = max(time, self.last_main + delay)
+        tick = math.ceil(earliest - self.phase.tick) + self.phase.tick
+        self.main_due = min(self.main_due, tick)
+
+    def _main(self, time: float) -> None:
+        self.main_due = NEVER
+        self.last_main = time
+        self._pass(time, "main")
+
+    def _backfill(self, time: float) -> None:
+        self.next_backfill = time + self.state.parameters.bf_interval
+        if self.builtin or not self.waiting:
+            if not self.heap and self.main_due == NEVER:
+                self.next_backfill = NEVER
+            return
+        if not self.state.preemption.on and not self._somebody_fits():
+            return
+        self._pass(time, "backfill")
+
+    def _somebody_fits(self) -> bool:
+        """A pass in which no waiting job fits right now changes nothing: plans die with it."""
+        state = self.state
+        nodes = state.up & ~state.completing
+        weights = state.weights[:]
+        seen: set[Any] = set()
+        for job in self.waiting.values():
+            for name in job.partitions:
+                key = (job.ask, name)
+                if key in seen:
+                    continue
+                seen.add(key)
+                usable = nodes & state.machine.sections[name].nodes & job.ask.suits
+                if state.chooser.test(state.usage, job.ask, usable, weights) is not None:
+                    return True
+        return False
+
+    def _pass(self, time: float, kind: str) -> None:
+        state = self.state
+        state.waiting = list(self.waiting.values())
+        before = {job.id: job for job in state.running}
+        now = math.floor(time)
+        self.out.passes += 1
+        made: Outcome = main_pass(state, now) if kind == "main" else backfill_pass(state, now)
+        self.waiting = {job.id: job for job in state.waiting}
+        for victim, _ in made.victims:
+            self._evicted(time, before[victim])
+        for one in made.starts:
+            self._started(time, one, kind)
+
+    def _started(self, time: float, one: Start, kind: str) -> None:
+        row = self.rows[one.job, one.task]
+        record = one.record
+        self.row_of[record] = row
+        self.out.start[row] = math.floor(time)
+        self.out.nodes[row] = one.nodes
+        self.out.scheduler[row] = kind
+        run = float(self.workload.run[row])
+        job = next(job for job in self.state.running if job.id == record)
+        end = time + max(0.0, min(run, job.limit) + self._part(row, 0.618) - 0.5)
+        self.ends[record] = end
+        self.at(end, "end", (record, end))
+
+    def _on_end(self, time: float, what: tuple[int, float]) -> None:
+        record, expected = what
+        if self.ends.get(record) != expected:
+            return
+        state = self.state
+        job = next(one for one in state.running if one.id == record)
+        row = self.row_of.pop(record)
+        del self.ends[record]
+        self.out.end[row] = math.floor(time)
+        state.running = [one for one in state.running if one is not job]
+        state.usage.give(job.holding)
+        state.completing |= job.nodes
+        if job.array and job.array in self.waiting:
+            self.waiting[job.array].started_tasks -= 1
+        self.at(time + self.phase.latency, "free", False)
+
+    def _on_free(self, time: float, at_once: bool) -> None:
+        """Nodes answered: usable again. After a kill the main pass runs at once (1.3c)."""
+        self.state.completing = 0
+        if at_once:
+            self.changed = True
+            self.main_due = time
+        else:
+            self._work(time)
+
+    def _evicted(self, time: float, job: Job) -> None:
+        """A preempted job: back into the queue, or gone."""
+        row = self.row_of.pop(job.id)
+        self.ends.pop(job.id, None)
+        self.out.preemptions += 1
+        mode = self.state.preemption.mode_of(job, self.state.machine)
+        if mode == "requeue":
+            fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="")
+            self.at(math.floor(time) + self.requeue_after, "ready", fresh)
+        else:
+            self.out.end[row] = math.floor(time)
+        self.at(time + self.phase.latency, "free", True)
