@@ -11,10 +11,11 @@ wrapper adds seconds to the time that the loop reads; Slurm's clock stays). Afte
 is put back and the jobs have to end.
 
 Prints jobs, faults by kind, and of the ordinary jobs that nobody cancelled how many were lost (gone
-without having ended), doubled (run again after they had ended; apart from those
-whose end a killed slurmctld had not saved yet), stuck (still waiting when nothing
-happens any more), and the longest stall: how long the first job in the queue stood still although
-it fitted on free nodes. Exits with 1 if anything was lost, doubled or stuck.
+without having ended), doubled (run again after they had ended), stuck (still waiting when nothing
+happens any more), and the longest stall: how long the first job in the queue fitted on free nodes
+and nothing began. Apart from the doubled are counted those whose end a killed slurmctld had not
+saved, and those that a policy preempted in the second in which they ended, so that Slurm itself,
+which had not heard of the end, ran them again. Exits with 1 if anything was lost, doubled or stuck.
 """
 
 from __future__ import annotations
@@ -241,7 +242,9 @@ def submit_one(world: World, rng: random.Random) -> bool:
 
 def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
     """Inject one fault; later where it cannot be now, as another of its kind is going on."""
-    clash = kind in world.going_on or (kind in ON_THE_LOOP and world.going_on & ON_THE_LOOP)
+    clash = kind in world.going_on or (
+        kind in ON_THE_LOOP and (world.going_on & ON_THE_LOOP or not world.loop.up())
+    )
     if not clash and (world.controller or kind not in NEED_CONTROLLER):
         try:
             undo = FAULTS[kind](world, rng)
@@ -290,7 +293,7 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
     left = world.unfinished()
     stuck = [job for job in left if job.id in waits]
     lost = [job for job in left if job.id not in waits]
-    doubled, forgot = world.doubled()
+    doubled = world.doubled()
     odd = [job for job in world.jobs.values() if job.odd]
     longest = sorted(world.stalls, key=lambda stall: -stall.seconds)[:5]
     return {
@@ -301,8 +304,9 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
         "faults_by_kind": dict(sorted(Counter(kind for _, kind in world.faults).items())),
         "left_out": [] if disk else ["disk full: no file system can be mounted here"],
         "lost": len(lost),
-        "doubled": len(doubled),
-        "doubled_as_slurmctld_forgot": len(forgot),
+        "doubled": len(doubled.ours),
+        "doubled_as_slurmctld_forgot": len(doubled.forgotten),
+        "doubled_as_preempted_while_ending": len(doubled.preempted),
         "stuck": len(stuck),
         "longest_stall_s": round(longest[0].seconds, 1) if longest else 0.0,
         "longest_stalls": [
@@ -316,7 +320,10 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
         "details": {
             "lost": [describe(world, job.id) for job in lost],
             "stuck": [describe(world, job.id) for job in stuck],
-            "doubled": {job: world.marks(job) for job in (*doubled, *forgot)},
+            "doubled": {
+                job: world.marks(job)
+                for job in (*doubled.ours, *doubled.forgotten, *doubled.preempted)
+            },
         },
     }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
+from shadowtime.live.heartbeat import heartbeat_of, read_beat
 
 if TYPE_CHECKING:
     import signal
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from shadowtime.testing.slurm import SlurmCluster
 
 ROOT = Path(__file__).resolve().parent.parent
+AT_ONCE = 2.0
+"""Seconds between the report of a stop and the end of a job that the stop did not prevent."""
 SCRIPT = """
 mark() {{ echo "$1 $(date +%s.%N)" >>{out}/$SLURM_JOB_ID; }}
 mark begin
@@ -84,6 +87,11 @@ class LoopProcess:
             self.process.wait()
         return time.monotonic() - began
 
+    def up(self) -> bool:
+        """True once the loop has looked: a loop that is still starting cannot be put to a test."""
+        beat = read_beat(heartbeat_of(self.state))
+        return self.process is not None and beat is not None and beat.pid == self.process.pid
+
     def keep_up(self) -> None:
         """Start it again if it has ended by itself."""
         if self.process is not None and self.process.poll() is not None:
@@ -101,6 +109,20 @@ class Stall:
     seconds: float
     during: tuple[str, ...]
     """Faults in those seconds."""
+
+
+@dataclass
+class Doubled:
+    """Jobs that began again after they had ended.
+
+    ``forgotten``: it began or ended after a killed slurmctld had last saved, so Slurm did not know
+    of it when it came back. ``preempted``: the policy stopped the job in the second in which it
+    ended, and Slurm, which had not heard of the end yet, put it back into the queue.
+    """
+
+    ours: list[str] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    preempted: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -124,7 +146,8 @@ class World:
     """Spans of which a killed slurmctld remembers nothing."""
     slow_ends: list[float] = field(default_factory=list)
     """Seconds from SIGTERM to the end of a loop."""
-    _could: tuple[str, float] | None = None
+    _stall: Stall | None = None
+    _looked: float = field(default_factory=time.monotonic)
     _begun: int = 0
 
     def submit(self, *options: str, width: int, whole: bool, seconds: float, odd: str = "") -> bool:
@@ -163,21 +186,30 @@ class World:
         return idle, free
 
     def sample(self) -> None:
-        """Look once: has the first job that could start stood still since the last look?"""
+        """Look once: how long has the first job fitted on free nodes without anything beginning?
+
+        While the controller is down or the partition closed nothing can begin: that time does not
+        count, and what was counted before it goes on afterwards.
+        """
+        now = time.monotonic()
+        passed, self._looked = now - self._looked, now
         try:
             waits, (idle, free) = self.pending(), self.free()
         except (UsageError, subprocess.TimeoutExpired):
-            self._could = None  # without a controller nothing can start
             return
-        now = time.monotonic()
         begun = sum(1 for job in self.jobs for what, _ in self.marks(job) if what == "begin")
-        first = None if self.limited else self._first(waits, idle, free)
-        if first is None or begun > self._begun:
-            self._close(now)
-            self._could = (first, now) if first is not None else None
-        elif self._could is None:
-            self._could = (first, now)
+        if begun > self._begun:
+            self._close()
         self._begun = begun
+        if self.limited:
+            return
+        first = self._first(waits, idle, free)
+        if first is None:
+            self._close()
+        elif self._stall is None:
+            self._stall = Stall(first, now, 0.0, ())
+        else:
+            self._stall.seconds += passed
 
     def _first(self, waits: dict[str, str], idle: set[str], free: dict[str, int]) -> str | None:
         """The first ordinary job in order of submission, if it fits on what is free now.
@@ -198,17 +230,16 @@ class World:
             return job.id if fits else None
         return None
 
-    def _close(self, now: float) -> None:
-        if self._could is None:
-            return
-        job, began = self._could
-        during = tuple(kind for when, kind in self.faults if began - 3 <= when <= now)
-        self.stalls.append(Stall(job, began, now - began, during))
+    def _close(self) -> None:
+        if self._stall is not None:
+            began = self._stall.began
+            self._stall.during = tuple(kind for when, kind in self.faults if when >= began - 3)
+            self.stalls.append(self._stall)
+        self._stall = None
 
     def finish(self) -> None:
         """No more looks: a stall that lasts until now counts too."""
-        self._close(time.monotonic())
-        self._could = None
+        self._close()
 
     def saved(self) -> float:
         """When slurmctld last saved its jobs, by the machine's clock."""
@@ -216,23 +247,33 @@ class World:
             return (self.cluster.folder / "state" / "job_state").stat().st_mtime
         return 0.0
 
-    def doubled(self) -> tuple[list[str], list[str]]:
-        """Jobs that began again after they had ended; and those whose end slurmctld forgot.
-
-        The latter began or ended after a killed slurmctld had last saved: when it came back it
-        did not know of it.
-        """
-        ours, slurms = [], []
+    def doubled(self) -> Doubled:
+        """Jobs that began again after they had ended, by the cause."""
+        found = Doubled()
         for job in self.jobs:
             marks = self.marks(job)
             kinds = [what for what, _ in marks]
-            if "end" in kinds[:-1]:
-                end = kinds.index("end")
-                forgot = any(
-                    a <= when <= b for _, when in marks[: end + 1] for a, b in self.unsaved
-                )
-                (slurms if forgot else ours).append(job)
-        return ours, slurms
+            if "end" not in kinds[:-1]:
+                continue
+            first = marks[: kinds.index("end") + 1]
+            ended = first[-1][1]
+            if any(a <= when <= b for _, when in first for a, b in self.unsaved):
+                found.forgotten.append(job)
+            elif any(-1 <= ended - when <= AT_ONCE for when in self.stops(job)):
+                found.preempted.append(job)
+            else:
+                found.ours.append(job)
+        return found
+
+    def stops(self, job: str) -> list[float]:
+        """When the loop stopped a job, to the second, by its own report."""
+        found = []
+        with contextlib.suppress(OSError):
+            for line in self.loop.log.read_text(errors="replace").splitlines():
+                when, _, what = line.partition(" ")
+                if what == f"stop {job}":
+                    found.append(time.mktime(time.strptime(when, "%Y-%m-%dT%H:%M:%S")))
+        return found
 
     def unfinished(self) -> list[Job]:
         """Ordinary jobs that nobody cancelled and that have not ended."""

@@ -161,3 +161,20 @@ def test_no_configuration_is_not_waited_for(tmp_path: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2, done.stderr
     assert "--pool HOST" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("policy", ["easy", "bb"])
+def test_a_job_that_avoids_a_slot_leaves_no_machine_idle(pool: Pool, policy: str) -> None:
+    """Its own slot is busy and the other is free: whoever comes behind it gets that one."""
+    on_the_first = 'regexp("@n1@", TARGET.Name)'
+    long = submit(pool, 200, cpus=8, requirements=on_the_first)
+    loop, _ = loop_on(pool, policy)
+    turn_until(loop, lambda: long in started(pool))
+    picky = submit(pool, 1, cpus=8, requirements=on_the_first)
+    behind = submit(pool, 1, cpus=8)
+    turn_until(loop, lambda: status(pool, behind) == 0)
+    assert (long in started(pool), picky in started(pool)) == (True, False)
+    assert status(pool, long) == 2, "the test took too long to tell"
+    pool.schedd().act(pool.use().JobAction.Remove, [long])
+    turn_until(loop, lambda: status(pool, picky) == 0)
+    everybody_once(pool, [picky, behind])

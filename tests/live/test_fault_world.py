@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.fault_world import Job, World
+from benchmarks.fault_world import Doubled, Job, World
 
 
 class Told:
@@ -71,6 +72,10 @@ def test_standing_still_is_measured_and_a_start_ends_it(tmp_path: Path) -> None:
     waits(world, Job("1", 1, True, 0.0))
     world.sample()
     world.sample()
+    world.limited = True  # closed for a while: that does not count, and does not begin anew
+    world.sample()
+    world.limited = False
+    world.sample()
     assert world.stalls == []
     (tmp_path / "1").write_text("begin 5.0\n")
     world.cluster.queue = ""
@@ -86,7 +91,12 @@ def test_doubled_and_unfinished_are_told_from_what_jobs_wrote(tmp_path: Path) ->
     (tmp_path / "a").write_text("begin 1\nbegin 3\nend 4\n")
     (tmp_path / "b").write_text("begin 1\nend 2\nbegin 3\nend 4\n")
     (tmp_path / "c").write_text("begin 1\n")
-    assert world.doubled() == (["b"], [])
+    world.loop.log = tmp_path / "loop.log"
+    assert world.doubled() == Doubled(ours=["b"])
     assert [job.id for job in world.unfinished()] == ["c", "d"]
     world.unsaved.append((1.5, 2.5))  # slurmctld was killed and had not saved that b ended
-    assert world.doubled() == ([], ["b"])
+    assert world.doubled() == Doubled(forgotten=["b"])
+    world.unsaved.clear()
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(2))
+    world.loop.log.write_text(f"{stamp} start b on n1:4 (head)\n{stamp} stop b\n")
+    assert world.doubled() == Doubled(preempted=["b"])

@@ -1,0 +1,38 @@
+"""The fault injector, in short, on a real Slurm: nothing lost, nothing doubled, nothing stuck."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, require
+from shadowtime.testing.slurm import missing_programs
+
+
+@pytest.mark.parametrize(("policy", "seed"), [("easy", 1)])
+def test_faults_lose_double_and_block_no_job(policy: str, seed: int) -> None:
+    """Loop and daemons killed, nodes drained, limits changed, a full disk, a broken state file.
+
+    How long the first job stood still is printed by the program and not judged here: that hangs
+    on how busy the machine is.
+    """
+    missing = missing_programs()
+    require("slurm", not missing, f"Slurm is not installed ({', '.join(missing)})")
+    words = ["--policy", policy, "--jobs", "20", "--faults", "15", "--seed", str(seed)]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "fault_injection.py"), *words],
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.stdout, done.stderr
+    found = json.loads(done.stdout)
+    counts = {name: found[name] for name in ("lost", "doubled", "stuck")}
+    assert counts == {"lost": 0, "doubled": 0, "stuck": 0}, found
+    # One that is restarted while slurmctld is down ends with 2, and is restarted again.
+    assert set(found["loop_ended_by_itself"]) <= {2}, found
+    assert found["faults"] == 15
+    assert found["jobs"] >= 20
