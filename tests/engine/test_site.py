@@ -60,3 +60,31 @@ def test_overruns_equal_the_reference(policy: str) -> None:
         assert_same(workload, site, policy, OVERRUN[policy])
 
     equal()
+
+
+PLAIN = {
+    name: POLICIES[name]
+    for name in (
+        "fcfs",
+        "easy",
+        "easy(place=first-fit)",
+        "easy(place=pack)",
+        "easy-sjbf(place=spread)",
+        "easy(reserve=2)",
+        "conservative",
+        "bb",
+        "ibb",
+    )
+}
+
+
+@pytest.mark.parametrize("policy", PLAIN)
+def test_without_limits_and_closings(policy: str) -> None:
+    """Where nothing but ends lets jobs in, plans are kept between passes: the same starts."""
+
+    @given(workloads(plain=True, most=14), sites(plain=True))
+    @settings(max_examples=40, deadline=None)
+    def equal(workload, site) -> None:
+        assert_same(workload, site, policy, PLAIN[policy])
+
+    equal()

@@ -81,10 +81,12 @@ from shadowtime.kernel.site.fields import (
     WIDE,
     WIDTH,
 )
+from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import (
     COMPRESSED,
     give_up,
     hold_place,
+    hold_plan,
     note_gain,
     stop_run,
 )
@@ -180,7 +182,7 @@ def carry_out_ends(s: Any, w: Any, g: Any, e: Any, now: int) -> bool:
         if reg[LEARNER] != FIXED:
             learn_end(s, job)
         reg[EVENTS] += 1
-        be_over(s, g, e, job, ENDED, now)
+        be_over(s, g, e, job, number(ENDED), now)
         any_end = True
     if any_end:
         reg[CHANGED] = 1
@@ -199,7 +201,7 @@ def carry_out_corrections(s: Any, w: Any, g: Any, now: int) -> None:
         if w.truth[job, ENDS_AT] >= 0 and s.job[job, START] + s.job[job, ESTIMATE] == when:
             before = s.job[job, EXPECTED]
             correct(s, w, job)
-            hold_place(g, job, now, max(before, now), s.job[job, EXPECTED], -1)
+            hold_place(g, job, now, max(before, now), s.job[job, EXPECTED], number(-1))
             reg[EVENTS] += 1
             reg[CHANGED] = 1
 
@@ -233,7 +235,7 @@ def carry_out_failures(s: Any, w: Any, g: Any, e: Any, now: int) -> bool:
             else:
                 give_up(s, g, job)
                 g.mark[LOST] += 1
-                be_over(s, g, e, job, GONE_LOST, now)
+                be_over(s, g, e, job, number(GONE_LOST), now)
     return any_failure
 
 
@@ -275,7 +277,7 @@ def carry_out_cancels(s: Any, g: Any, e: Any, now: int) -> bool:
             leave_queue(s, g, job, now)
         if PENDING <= phase <= QUEUED:
             g.mark[CANCELLED] += 1
-            be_over(s, g, e, job, GONE_CANCELLED, now)
+            be_over(s, g, e, job, number(GONE_CANCELLED), now)
             reg[CHANGED] = 1
             any_cancel = True
     return any_cancel
@@ -289,10 +291,11 @@ def leave_queue(s: Any, g: Any, job: int, now: int) -> None:
     due = g.job[job, DUE]
     if due < NEVER:
         end = due + s.job[job, ESTIMATE]
-        hold_place(g, job, now, due, end, 1)
+        hold_plan(g, job, now, due, end, number(1))
         note_gain(g, job, due, end)
         g.job[job, DUE] = NEVER
         g.mark[EARLY] = 1
+        g.mark[RELEASED] += 1
 
 
 @routine
@@ -309,7 +312,7 @@ def admit(s: Any, g: Any, e: Any, now: int) -> bool:
         any_arrival = True
         if 0 <= g.job[job, CANCEL] <= now:
             g.mark[CANCELLED] += 1
-            be_over(s, g, e, job, GONE_CANCELLED, now)
+            be_over(s, g, e, job, number(GONE_CANCELLED), now)
             continue
         g.job[job, PHASE] = PENDING
         if g.job[job, BEGIN_AT] > now:

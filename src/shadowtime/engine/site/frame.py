@@ -34,16 +34,31 @@ from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys
 from shadowtime.kernel.queue import gather
 from shadowtime.kernel.registers import DECISIONS, NEVER, NOW, VOLATILE, WAITING
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
+from shadowtime.kernel.site.choose import choose
 from shadowtime.kernel.site.fields import (
+    ALT,
+    ALT_SHAPE,
+    ANY_CLOSING,
+    ASK,
+    CHANGES,
+    CHOSEN,
     DUE,
     ENTRIES,
+    FIRST_FIT,
+    GIVEN,
+    HAS_LIMITS,
     PASS_PENDING,
     PLACE_COUNT,
     PLACE_FROM,
+    PLACE_RULE,
+    PLACEABLE,
+    PLACED,
     RELEASED,
+    SHAPE,
     TIER,
     TIERS,
 )
+from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import (
     ASIDE,
     BLOCKED,
@@ -51,7 +66,8 @@ from shadowtime.kernel.site.start import (
     ask_start,
     begin_placed,
     extend_overdue,
-    hold_place,
+    hold_plan,
+    hopeful,
     keep_place,
     might_start,
 )
@@ -63,6 +79,9 @@ PHASES = 2
 TEST = 3
 KEY = 4
 AT_MOST = 5
+KEPT_HEAD, KEPT_START, KEPT_AT, KEPT_CHANGES, KEPT_LAST = 0, 1, 2, 3, 4
+"""Places in ``kept``: the head, its start, when the plan was made (releases, changes of nodes), and
+the head whose plan was given up in this pass."""
 PLAN_NODES = 6
 """Most nodes that the plans of a pass can hold."""
 
@@ -79,6 +98,7 @@ class Frame(NamedTuple):
     scale: Any  # int64[R + 1]: kernel/balance.py
     frozen: Any  # int64[2]
     planned: Any  # int64[depth]: jobs with a plan in this pass
+    kept: Any  # int64[5]: the head's plan that is kept while nothing is released
 
 
 def make_frame(
@@ -107,6 +127,7 @@ def make_frame(
         scale=scale,
         frozen=np.zeros(2, np.int64),
         planned=np.empty(depth + 1, np.int64),
+        kept=np.array([-1, 0, 0, 0, -1], np.int64),
     )
 
 
@@ -136,7 +157,21 @@ def decide(s: Any, g: Any, f: Any, custom: Any) -> None:
         return
     first_entry = g.mark[ENTRIES]
     size = in_order(s, g, f, custom)
+    keeps = may_keep(s, g, f)
+    f.kept[KEPT_LAST] = -1
+    if keeps and f.kept[KEPT_HEAD] >= 0:
+        if plan_stands(s, g, f, size):
+            size = behind_head(s, g, f, size)
+            if size > 0:
+                fill(s, g, f, size)
+            return
+        give_plan_up(s, g, f)
     plans, size = start_and_plan(s, g, f, size)
+    if keeps and plans > 0:
+        if size > 0:
+            fill(s, g, f, size)
+        keep_plan(s, g, f)
+        return
     if size > 0:
         if f.par[TEST] == FITS:
             plans = drop_plans(s, g, f, plans)
@@ -144,6 +179,114 @@ def decide(s: Any, g: Any, f: Any, custom: Any) -> None:
     if plans > 0:
         drop_plans(s, g, f, plans)
         close_gaps(s, g, first_entry)
+
+
+@kernel
+def may_keep(s: Any, g: Any, f: Any) -> bool:
+    """True where the head's plan outlives a pass in which nothing was released: it stays right.
+
+    One reservation in order of arrival, nobody outlives its estimate, and nothing but ends lets
+    a job in or keeps it out. What starts leaves the plan its nodes: its start stays the earliest.
+    """
+    return bool(
+        f.par[DEPTH] == 1
+        and f.par[PHASES] != 0
+        and f.par[TEST] != FITS
+        and sorted_already(g, f)
+        and s.reg[VOLATILE] == 0
+        and g.mark[HAS_LIMITS] == 0
+        and g.mark[ANY_CLOSING] == 0
+    )
+
+
+@kernel
+def keep_plan(s: Any, g: Any, f: Any) -> None:
+    """Remember the plan of this pass."""
+    job = f.planned[0]
+    f.kept[KEPT_HEAD] = job
+    f.kept[KEPT_START] = g.job[job, DUE]
+    f.kept[KEPT_AT] = g.mark[RELEASED]
+    f.kept[KEPT_CHANGES] = g.mark[CHANGES]
+
+
+@routine
+def give_plan_up(s: Any, g: Any, f: Any) -> None:
+    """Drop the plan that was kept; its start remains known."""
+    job = f.kept[KEPT_HEAD]
+    start = g.job[job, DUE]
+    if start < NEVER:
+        end = start + s.job[job, ESTIMATE]
+        hold_plan(g, job, s.reg[NOW], start, end, number(1))
+        g.job[job, DUE] = NEVER
+        g.mark[RELEASED] += 1
+    f.kept[KEPT_HEAD] = -1
+    f.kept[KEPT_LAST] = job
+
+
+@kernel
+def plan_stands(s: Any, g: Any, f: Any, size: int) -> bool:
+    """True if nothing was released since the plan was made and the head is the same."""
+    if f.kept[KEPT_AT] != g.mark[RELEASED]:
+        return False
+    at = 0
+    while at < size and not fits_somewhere(g, f.jobs[at]):
+        at += 1
+    return bool(at < size and f.jobs[at] == f.kept[KEPT_HEAD])
+
+
+@kernel
+def fits_somewhere(g: Any, job: int) -> bool:
+    """True if one of the job's shapes fits on the empty nodes."""
+    ask = g.job[job, ASK]
+    at = g.ask[ask, 0]
+    while at < g.ask[ask, 1] and g.shape[g.alt[at, ALT_SHAPE], PLACEABLE] == 0:
+        at += 1
+    return bool(at < g.ask[ask, 1])
+
+
+@routine
+def behind_head(s: Any, g: Any, f: Any, size: int) -> int:
+    """The candidates behind the head whose plan stands; its nodes are chosen anew after starts."""
+    head = f.kept[KEPT_HEAD]
+    if f.kept[KEPT_CHANGES] != g.mark[CHANGES] and g.mark[PLACE_RULE] != FIRST_FIT:
+        now = s.reg[NOW]
+        length = s.job[head, ESTIMATE]
+        start = f.kept[KEPT_START]
+        hold_plan(g, head, now, start, start + length, number(1))
+        choose(g, now, g.job[head, SHAPE], start, length)
+        if moved(g, head):
+            if g.mark[PLACED] > g.job[head, PLACE_COUNT]:
+                keep_place(g, head, g.job[head, ALT])
+            else:
+                first = g.job[head, PLACE_FROM]
+                for at in range(g.mark[PLACED]):
+                    g.place[first + at] = g.scratch[CHOSEN, at] << 32 | g.scratch[GIVEN, at]
+                g.job[head, PLACE_COUNT] = g.mark[PLACED]
+            g.mark[RELEASED] += 1
+            f.kept[KEPT_AT] = g.mark[RELEASED]
+        hold_plan(g, head, now, start, start + length, number(-1))
+        f.kept[KEPT_CHANGES] = g.mark[CHANGES]
+    count = 0
+    for i in range(size):
+        if f.jobs[i] > head:
+            f.heap[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def moved(g: Any, job: int) -> bool:
+    """True if the placement found last is not the job's own."""
+    if g.mark[PLACED] != g.job[job, PLACE_COUNT]:
+        return True
+    first = g.job[job, PLACE_FROM]
+    at = 0
+    while (
+        at < g.mark[PLACED]
+        and g.place[first + at] == g.scratch[CHOSEN, at] << 32 | g.scratch[GIVEN, at]
+    ):
+        at += 1
+    return bool(at < g.mark[PLACED])
 
 
 @kernel
@@ -170,17 +313,17 @@ def in_order(s: Any, g: Any, f: Any, custom: Any) -> int:
         custom(now, f.column[0, :count], f.column[1, :count], f.column[2, :count], f.key[:count])
     else:
         fill_keys(s, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
-    make_heap(s, g, f, count, False)
+    make_heap(s, g, f, count, number(0))
     return count
 
 
 @kernel
-def before(s: Any, g: Any, f: Any, shortest: bool, a: int, b: int) -> bool:
+def before(s: Any, g: Any, f: Any, shortest: int, a: int, b: int) -> bool:
     """True if candidate ``a`` comes before ``b``: tier, estimate if asked, key, arrival."""
     one, other = f.jobs[a], f.jobs[b]
     if g.job[one, TIER] != g.job[other, TIER]:
         return bool(g.job[one, TIER] > g.job[other, TIER])
-    if shortest and s.job[one, ESTIMATE] != s.job[other, ESTIMATE]:
+    if shortest != 0 and s.job[one, ESTIMATE] != s.job[other, ESTIMATE]:
         return bool(s.job[one, ESTIMATE] < s.job[other, ESTIMATE])
     if f.key[a] != f.key[b]:
         return bool(f.key[a] > f.key[b])
@@ -188,7 +331,7 @@ def before(s: Any, g: Any, f: Any, shortest: bool, a: int, b: int) -> bool:
 
 
 @routine
-def sink(s: Any, g: Any, f: Any, size: int, at: int, shortest: bool) -> None:
+def sink(s: Any, g: Any, f: Any, size: int, at: int, shortest: int) -> None:
     """Let a candidate sink in the heap."""
     heap = f.heap
     place = heap[at]
@@ -205,19 +348,19 @@ def sink(s: Any, g: Any, f: Any, size: int, at: int, shortest: bool) -> None:
 
 
 @routine
-def make_heap(s: Any, g: Any, f: Any, size: int, shortest: bool) -> None:
+def make_heap(s: Any, g: Any, f: Any, size: int, shortest: int) -> None:
     """Make a heap of the candidates."""
     for at in range(size // 2 - 1, -1, -1):
         sink(s, g, f, size, at, shortest)
 
 
 @kernel
-def removed_first(s: Any, g: Any, f: Any, size: int, shortest: bool) -> int:
+def removed_first(s: Any, g: Any, f: Any, size: int, shortest: int) -> int:
     """Remove the first candidate of the heap; returns the new size."""
     size -= 1
     if size > 0:
         f.heap[0] = f.heap[size]
-        sink(s, g, f, size, 0, shortest)
+        sink(s, g, f, size, number(0), shortest)
     return size
 
 
@@ -237,7 +380,7 @@ def start_and_plan(s: Any, g: Any, f: Any, size: int) -> tuple[int, int]:
             at += 1
         else:
             job = f.jobs[f.heap[0]]
-            size = removed_first(s, g, f, size, False)
+            size = removed_first(s, g, f, size, number(0))
         alt = ask_start(s, g, job)
         if alt >= 0:
             reason = HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED
@@ -278,13 +421,16 @@ def anybody_might(s: Any, g: Any, f: Any, first: int, size: int) -> bool:
 @routine
 def plan(s: Any, g: Any, f: Any, job: int, plans: int) -> bool:
     """Give a blocked job its earliest start; False if there is none."""
-    start, alt = ask_earliest(s, g, job, s.reg[NOW], NEVER, True)
+    before = number(NEVER)
+    if f.kept[KEPT_LAST] == job and s.reg[DECISIONS] == 0:
+        before = f.kept[KEPT_START] + 1  # it was the earliest, and nobody has taken its nodes
+    start, alt = ask_earliest(s, g, job, s.reg[NOW], before, number(1))
     if alt < 0:
         return False
     keep_place(g, job, alt)
     g.job[job, DUE] = start
     now = s.reg[NOW]
-    hold_place(g, job, now, start, start + s.job[job, ESTIMATE], -1)
+    hold_plan(g, job, now, start, start + s.job[job, ESTIMATE], number(-1))
     f.planned[plans] = job
     return True
 
@@ -296,7 +442,7 @@ def drop_plans(s: Any, g: Any, f: Any, plans: int) -> int:
     for i in range(plans):
         job = f.planned[i]
         start = g.job[job, DUE]
-        hold_place(g, job, now, start, start + s.job[job, ESTIMATE], 1)
+        hold_plan(g, job, now, start, start + s.job[job, ESTIMATE], number(1))
         g.job[job, DUE] = NEVER
     if plans > 0:
         g.mark[RELEASED] += 1
@@ -325,10 +471,10 @@ def fill(s: Any, g: Any, f: Any, size: int) -> None:
     if f.par[KEY] >= BALANCE:
         fill_by_score(s, g, f, size)
         return
-    shortest = f.par[KEY] == SHORTEST
-    simple = sorted_already(g, f) and not shortest
-    if shortest:
-        make_heap(s, g, f, size, True)
+    shortest = int(f.par[KEY] == SHORTEST)
+    simple = sorted_already(g, f) and shortest == 0
+    if shortest != 0:
+        make_heap(s, g, f, size, number(1))
     at = 0
     while at < size:
         if simple:
@@ -337,11 +483,13 @@ def fill(s: Any, g: Any, f: Any, size: int) -> None:
         else:
             job = f.jobs[f.heap[0]]
             size = removed_first(s, g, f, size, shortest)
+        if not hopeful(s, g, job):
+            continue
         if f.par[TEST] >= NOT_WORSE and not keeps_balance(s, f, job, f.par[TEST]):
             continue
         alt = ask_start(s, g, job)
         if alt >= 0:
-            begin_placed(s, g, job, alt, BACKFILLED)
+            begin_placed(s, g, job, alt, number(BACKFILLED))
 
 
 @routine
@@ -351,7 +499,8 @@ def fill_by_score(s: Any, g: Any, f: Any, size: int) -> None:
     while True:
         kept = 0
         for i in range(size):
-            if ask_start(s, g, f.jobs[f.heap[i]]) >= 0:
+            job = f.jobs[f.heap[i]]
+            if hopeful(s, g, job) and ask_start(s, g, job) >= 0:
                 f.heap[kept] = f.heap[i]
                 kept += 1
         size = kept
@@ -364,7 +513,7 @@ def fill_by_score(s: Any, g: Any, f: Any, size: int) -> None:
                 best = i
         job = f.jobs[f.heap[best]]
         alt = ask_start(s, g, job)
-        begin_placed(s, g, job, alt, BACKFILLED)
+        begin_placed(s, g, job, alt, number(BACKFILLED))
         size -= 1
         f.heap[best] = f.heap[size]
         left -= 1

@@ -56,12 +56,14 @@ from shadowtime.kernel.site.fields import (
     TIME,
 )
 from shadowtime.kernel.site.limits import ASKED_FOR, IN_PLACE, IN_SCRATCH, within
+from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import closed, holds, in_mask
 from shadowtime.kernel.site.start import (
     ask_earliest,
     begin_here,
+    count_plan,
     extend_overdue,
-    hold_place,
+    hold_plan,
     keep_place,
     might_start,
     note_gain,
@@ -163,13 +165,13 @@ def promise(s: Any, g: Any, job: int, start: int, alt: int) -> None:
     keep_place(g, job, alt)
     g.job[job, DUE] = start
     g.mark[SOONEST] = min(g.mark[SOONEST], start)
-    hold_place(g, job, s.reg[NOW], start, start + s.job[job, ESTIMATE], -1)
+    hold_plan(g, job, s.reg[NOW], start, start + s.job[job, ESTIMATE], number(-1))
 
 
 @routine
 def give(s: Any, g: Any, job: int) -> None:
     """Promise a job its earliest start, if it is considered and there is one."""
-    start, alt = ask_earliest(s, g, job, s.reg[NOW], NEVER, True)
+    start, alt = ask_earliest(s, g, job, s.reg[NOW], number(NEVER), number(1))
     if alt >= 0:
         promise(s, g, job, start, alt)
         g.job[job, ASKED] = g.mark[GAINS]
@@ -180,7 +182,7 @@ def let_go(s: Any, g: Any, job: int) -> None:
     """Take a promise back: its nodes come free."""
     due = g.job[job, DUE]
     end = due + s.job[job, ESTIMATE]
-    hold_place(g, job, s.reg[NOW], due, end, 1)
+    hold_plan(g, job, s.reg[NOW], due, end, number(1))
     note_gain(g, job, due, end)
     g.job[job, DUE] = NEVER
 
@@ -193,7 +195,7 @@ def repair(s: Any, g: Any, f: Any, count: int) -> None:
         job = f.jobs[i]
         due = g.job[job, DUE]
         if due < NEVER:
-            hold_place(g, job, now, due, due + s.job[job, ESTIMATE], 1)
+            hold_plan(g, job, now, due, due + s.job[job, ESTIMATE], number(1))
     for i in range(count):
         job = f.jobs[i]
         due = g.job[job, DUE]
@@ -201,7 +203,7 @@ def repair(s: Any, g: Any, f: Any, count: int) -> None:
             continue
         end = due + s.job[job, ESTIMATE]
         if promise_holds(s, g, job, due):
-            hold_place(g, job, now, due, end, -1)
+            hold_plan(g, job, now, due, end, number(-1))
         else:
             note_gain(g, job, due, end)
             g.job[job, DUE] = NEVER
@@ -271,7 +273,7 @@ def sweep(s: Any, g: Any, f: Any, count: int) -> None:
     g.mark[GAINS_FROM] = begin
 
 
-@routine
+@kernel
 def gain_for(s: Any, g: Any, job: int, due: int, asked: int) -> tuple[int, int]:
     """Starts from ``since`` to before ``until`` may have become possible, no others."""
     now = s.reg[NOW]
@@ -330,10 +332,10 @@ def improve(s: Any, g: Any, job: int, since: int, until: int) -> None:
     now = s.reg[NOW]
     due = g.job[job, DUE]
     end = due + s.job[job, ESTIMATE]
-    hold_place(g, job, now, due, end, 1)
-    start, alt = ask_earliest(s, g, job, since, min(due, until), False)
+    hold_plan(g, job, now, due, end, number(1))
+    start, alt = ask_earliest(s, g, job, since, min(due, until), number(0))
     if alt < 0:
-        hold_place(g, job, now, due, end, -1)
+        hold_plan(g, job, now, due, end, number(-1))
         return
     note_gain(g, job, due, end)
     promise(s, g, job, start, alt)
@@ -368,12 +370,13 @@ def start_due(s: Any, g: Any, f: Any, count: int) -> None:
             ahead = True
             soonest = min(soonest, due)
             continue
-        if g.mark[HAS_LIMITS] != 0 and not within(s, g, job, g.job[job, ALT], IN_PLACE):
+        if g.mark[HAS_LIMITS] != 0 and not within(s, g, job, g.job[job, ALT], number(IN_PLACE)):
             let_go(s, g, job)
             s.reg[SLIPPED] += 1
             g.mark[EARLY] = 1
             continue
         g.job[job, DUE] = NEVER
+        count_plan(g, job, 1)
         reason = HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED
         begin_here(s, g, job, BACKFILLED if ahead else reason)
     g.mark[SOONEST] = soonest
@@ -384,7 +387,7 @@ def start_early(s: Any, g: Any, job: int) -> None:
     """Move the promise to now if the job fits now around all others."""
     now = s.reg[NOW]
     due, length = g.job[job, DUE], s.job[job, ESTIMATE]
-    hold_place(g, job, now, due, due + length, 1)
+    hold_plan(g, job, now, due, due + length, number(1))
     ask = g.job[job, ASK]
     for alt in range(g.ask[ask, 0], g.ask[ask, 1]):
         shape = g.alt[alt, ALT_SHAPE]
@@ -393,14 +396,14 @@ def start_early(s: Any, g: Any, job: int) -> None:
         named = g.shape[shape, RESERVATION]
         if named >= 0 and g.reservation[named, RES_BEGIN] > now:
             continue
-        if g.mark[HAS_LIMITS] != 0 and not within(s, g, job, alt, ASKED_FOR):
+        if g.mark[HAS_LIMITS] != 0 and not within(s, g, job, alt, number(ASKED_FOR)):
             continue
         if choose(g, now, shape, now, length) and (
-            g.mark[HAS_LIMITS] == 0 or within(s, g, job, alt, IN_SCRATCH)
+            g.mark[HAS_LIMITS] == 0 or within(s, g, job, alt, number(IN_SCRATCH))
         ):
             promise(s, g, job, now, alt)
             return
-    hold_place(g, job, now, due, due + length, -1)
+    hold_plan(g, job, now, due, due + length, number(-1))
 
 
 __all__ = ["Kept", "decide", "make_kept", "run"]

@@ -30,6 +30,7 @@ from shadowtime.kernel.site.fields import (
     WANTED,
     WEIGHT,
 )
+from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, room_at
 from shadowtime.kernel.site.steps import current
 
@@ -62,7 +63,7 @@ def choose(g: Any, now: int, shape: int, start: int, length: int) -> bool:
     return settle(g, now, shape, start)
 
 
-@routine
+@kernel
 def settle(g: Any, now: int, shape: int, start: int) -> bool:
     """Choose among the nodes whose room is known."""
     rule = g.mark[PLACE_RULE]
@@ -76,10 +77,10 @@ def settle(g: Any, now: int, shape: int, start: int) -> bool:
             return True
     elif walk(g, shape, rule):
         return True
-    return walk(g, shape, LARGEST)
+    return walk(g, shape, number(LARGEST))
 
 
-@routine
+@kernel
 def note_steps(g: Any, now: int, shape: int, start: int) -> None:
     """The step in force at the start on every node with room."""
     first = g.shape[shape, MASK_FROM]
@@ -121,7 +122,7 @@ def ahead(g: Any, shape: int, rule: int, a: int, b: int) -> bool:
     return a < b
 
 
-@routine
+@kernel
 def alone(g: Any, shape: int, rule: int) -> bool:
     """One node that holds all tasks: best fit's by what is free, pack's the first."""
     wanted = g.shape[shape, WANTED]
@@ -135,11 +136,8 @@ def alone(g: Any, shape: int, rule: int) -> bool:
             continue
         if best < 0:
             best = at
-        elif rule == BEST_FIT and ahead(g, shape, BEST_FIT, at, best):
-            best = at
-        # Everybody here holds exactly all tasks (room is cut there), so pack takes the lightest.
-        elif rule == PACK and ahead(g, shape, PACK, at, best):
-            best = at
+        elif ahead(g, shape, rule, at, best):
+            best = at  # pack: everybody here holds exactly all tasks, so the lightest is taken
     if best < 0:
         return False
     scratch[CHOSEN, 0] = g.mask[g.shape[shape, MASK_FROM] + best]
@@ -185,7 +183,7 @@ def taken_out(g: Any, shape: int, rule: int, size: int) -> int:
     size -= 1
     if size > 0:
         g.scratch[ORDER, 0] = g.scratch[ORDER, size]
-        sink(g, shape, rule, size, 0)
+        sink(g, shape, rule, size, number(0))
     return size
 
 
@@ -222,13 +220,14 @@ def deal(g: Any, shape: int) -> bool:
     scratch = g.scratch
     first = g.shape[shape, MASK_FROM]
     tasks = g.shape[shape, TASKS]
-    size = arrange(g, shape, SPREAD)
+    rule = number(SPREAD)
+    size = arrange(g, shape, rule)
     most = min(g.shape[shape, MOST], tasks)
     count = 0
     total = 0
     while size > 0 and count < most:
         place = scratch[ORDER, 0]
-        size = taken_out(g, shape, SPREAD, size)
+        size = taken_out(g, shape, rule, size)
         scratch[CHOSEN, count] = place
         scratch[GIVEN, count] = 0
         total += scratch[ROOM, place]

@@ -70,7 +70,9 @@ CLOSE_FROM = 2
 CLOSE_COUNT = 3
 GONE = 4
 """1 while the node is known to be closed for good."""
-FREE = 5
+PLANS = 5
+"""Plans that hold the node; without any, what is free on it only grows with time."""
+FREE = 6
 """First of the R columns of amounts free now; then R columns of capacities."""
 
 # The table of shapes.

@@ -29,6 +29,7 @@ from shadowtime.kernel.site.fields import (
     TASKS,
     USED,
 )
+from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.steps import amount
 
 LICENCES = 3
@@ -95,7 +96,7 @@ def account_start(s: Any, g: Any, job: int) -> None:
     alt = g.job[job, ALT]
     if g.alt[alt, ALT_COUNT] == 0:
         return
-    charge(s, g, job, alt, IN_PLACE)
+    charge(s, g, job, alt, number(IN_PLACE))
     first = g.alt[alt, ALT_FROM]
     for at in range(first, first + g.alt[alt, ALT_COUNT]):
         for k in range(g.limit.shape[2]):
@@ -108,7 +109,7 @@ def account_end(s: Any, g: Any, job: int, now: int) -> None:
     alt = g.job[job, ALT]
     if g.alt[alt, ALT_COUNT] == 0:
         return
-    charge(s, g, job, alt, IN_PLACE)
+    charge(s, g, job, alt, number(IN_PLACE))
     line = g.scratch[CHARGE]
     resources = g.step.shape[1] - LEVEL
     used = now - s.job[job, START]

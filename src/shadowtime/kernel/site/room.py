@@ -30,6 +30,7 @@ from shadowtime.kernel.site.fields import (
     NOW_TOTAL,
     PER_NODE,
     PER_TASK,
+    PLANS,
     RESERVATION,
     RING,
     TASKS,
@@ -87,19 +88,22 @@ def room_at(g: Any, now: int, shape: int, node: int, start: int, length: int) ->
     end = start + length
     if g.mark[ANY_CLOSING] != 0 and closed(g, now, shape, node, start, end):
         return 0
+    alone = g.node[node, PLANS] == 0
+    if alone and start <= now:
+        return holds(g, shape, node, g.node, node, FREE)
     at = current(g, node, now)
     following = g.step[at, NEXT]
     while following >= 0 and g.step[following, TIME] <= start:
         at = following
         following = g.step[at, NEXT]
     tasks = holds(g, shape, node, g.step, at, LEVEL)
-    while tasks > 0 and following >= 0 and g.step[following, TIME] < end:
+    while not alone and tasks > 0 and following >= 0 and g.step[following, TIME] < end:
         tasks = min(tasks, holds(g, shape, node, g.step, following, LEVEL))
         following = g.step[following, NEXT]
     return tasks
 
 
-@routine
+@kernel
 def look(g: Any, now: int, shape: int, node: int, start: int, length: int) -> tuple[int, int]:
     """Tasks held throughout [start, start + length), and the next start at which that may change.
 
@@ -126,6 +130,15 @@ def look(g: Any, now: int, shape: int, node: int, start: int, length: int) -> tu
     while following >= 0 and g.step[following, TIME] <= start:
         at = following
         following = g.step[at, NEXT]
+    if g.node[node, PLANS] == 0:  # what is free only grows
+        least = holds(g, shape, node, g.step, at, LEVEL)
+        if least > 0:
+            if following >= 0:
+                change = min(change, g.step[following, TIME])
+            return least, change
+        while following >= 0 and holds(g, shape, node, g.step, following, LEVEL) == 0:
+            following = g.step[following, NEXT]
+        return 0, g.step[following, TIME] if following >= 0 else NEVER
     if following >= 0:
         change = min(change, g.step[following, TIME])
     least = NEVER

@@ -44,6 +44,7 @@ from shadowtime.kernel.site.fields import (
     PLACE_FROM,
     PLACEABLE,
     PLACED,
+    PLANS,
     REFUSED_AT,
     REFUSED_LENGTH,
     RELEASED,
@@ -65,6 +66,7 @@ from shadowtime.kernel.site.limits import (
     account_start,
     within,
 )
+from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import may_hold_now
 from shadowtime.kernel.site.steps import amount, change
 
@@ -101,7 +103,7 @@ def ask_start(s: Any, g: Any, job: int) -> int:
         shape = g.alt[alt, ALT_SHAPE]
         if not open_for(g, now, shape, length):
             continue
-        if g.mark[HAS_LIMITS] != 0 and not within(s, g, job, alt, ASKED_FOR):
+        if g.mark[HAS_LIMITS] != 0 and not within(s, g, job, alt, number(ASKED_FOR)):
             continue
         verdict = BLOCKED
         if not may_hold_now(g, shape):
@@ -113,7 +115,7 @@ def ask_start(s: Any, g: Any, job: int) -> int:
         if named >= 0 and g.reservation[named, RES_BEGIN] > now:
             continue
         if choose(g, now, shape, now, length):
-            if g.mark[HAS_LIMITS] == 0 or within(s, g, job, alt, IN_SCRATCH):
+            if g.mark[HAS_LIMITS] == 0 or within(s, g, job, alt, number(IN_SCRATCH)):
                 return alt
             g.mark[TRIED] = 1
         else:
@@ -133,9 +135,24 @@ def might_start(s: Any, g: Any, job: int) -> bool:
     return False
 
 
+@kernel
+def hopeful(s: Any, g: Any, job: int) -> bool:
+    """A quick test that fails only if the job cannot start now around the plans."""
+    ask = g.job[job, ASK]
+    length = s.job[job, ESTIMATE]
+    released = g.mark[RELEASED]
+    for alt in range(g.ask[ask, 0], g.ask[ask, 1]):
+        shape = g.alt[alt, ALT_SHAPE]
+        if g.shape[shape, REFUSED_AT] == released and length >= g.shape[shape, REFUSED_LENGTH]:
+            continue
+        if g.shape[shape, PLACEABLE] != 0 and may_hold_now(g, shape):
+            return True
+    return False
+
+
 @routine
 def ask_earliest(
-    s: Any, g: Any, job: int, since: int, before: int, limited: bool
+    s: Any, g: Any, job: int, since: int, before: int, limited: int
 ) -> tuple[int, int]:
     """(start, alternative) of the job's earliest start in [since, before), placed in scratch.
 
@@ -150,7 +167,11 @@ def ask_earliest(
         shape = g.alt[alt, ALT_SHAPE]
         if not open_for(g, now, shape, length):
             continue
-        if limited and g.mark[HAS_LIMITS] != 0 and not within(s, g, job, alt, ASKED_FOR):
+        if (
+            limited != 0
+            and g.mark[HAS_LIMITS] != 0
+            and not within(s, g, job, alt, number(ASKED_FOR))
+        ):
             continue
         start = earliest(g, now, shape, length, since, best)
         if start < best:
@@ -185,6 +206,21 @@ def hold_place(g: Any, job: int, now: int, begin: int, end: int, sign: int) -> N
 
 
 @routine
+def hold_plan(g: Any, job: int, now: int, begin: int, end: int, sign: int) -> None:
+    """The same for a plan."""
+    hold_place(g, job, now, begin, end, sign)
+    count_plan(g, job, sign)
+
+
+@kernel
+def count_plan(g: Any, job: int, sign: int) -> None:
+    """The job's nodes have one more plan (-1), or one less (+1)."""
+    first = g.job[job, PLACE_FROM]
+    for at in range(first, first + g.job[job, PLACE_COUNT]):
+        g.node[g.place[at] >> 32, PLANS] -= sign
+
+
+@routine
 def occupy(s: Any, g: Any, job: int, sign: int) -> None:
     """Take (-1) or give back (+1) the job's place now, and write the changes down."""
     resources = g.step.shape[1] - LEVEL
@@ -211,7 +247,7 @@ def begin_here(s: Any, g: Any, job: int, reason: int) -> None:
     dequeue(s, job)
     g.mark[WIDE] -= g.job[job, WIDTH]
     g.job[job, PHASE] = RUNS
-    occupy(s, g, job, -1)
+    occupy(s, g, job, number(-1))
     s.job[job, START] = now
     s.job[job, REASON] = reason
     insert(s, job, now + s.job[job, ESTIMATE])
@@ -225,7 +261,7 @@ def begin_placed(s: Any, g: Any, job: int, alt: int, reason: int) -> None:
     """Start a waiting job now in the placement found last."""
     now = s.reg[NOW]
     keep_place(g, job, alt)
-    hold_place(g, job, now, now, now + s.job[job, ESTIMATE], -1)
+    hold_place(g, job, now, now, now + s.job[job, ESTIMATE], number(-1))
     begin_here(s, g, job, reason)
 
 
@@ -234,10 +270,10 @@ def give_up(s: Any, g: Any, job: int) -> None:
     """A running job leaves its nodes now, at its end or stopped."""
     now = s.reg[NOW]
     remove(s, find(s, job))
-    occupy(s, g, job, 1)
+    occupy(s, g, job, number(1))
     expected = s.job[job, EXPECTED]
     if expected > now:
-        hold_place(g, job, now, now, expected, 1)
+        hold_place(g, job, now, now, expected, number(1))
         note_gain(g, job, now, expected)
         g.mark[EARLY] = 1
     elif expected < now and s.job[job, START] + s.job[job, REQUEST] > now:
@@ -286,7 +322,7 @@ def extend_overdue(s: Any, g: Any) -> None:
         if later > now:
             remove(s, at)
             insert(s, job, later)
-            hold_place(g, job, now, now, later, -1)
+            hold_place(g, job, now, now, later, number(-1))
         else:
-            hold_place(g, job, now, now, now + 1, -1)
+            hold_place(g, job, now, now, now + 1, number(-1))
             at += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.site.fields import (
     ALL_MEMORY,
     EXCLUSIVE,
@@ -113,7 +113,7 @@ def merge(g: Any, before: int) -> bool:
     return True
 
 
-@routine
+@kernel
 def change(
     g: Any, node: int, now: int, begin: int, end: int, shape: int, tasks: int, sign: int
 ) -> None:
