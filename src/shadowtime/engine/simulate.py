@@ -51,6 +51,10 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
         from shadowtime.engine.nodes import simulate_nodes
 
         return simulate_nodes(workload, cluster, policy)
+    if cluster.shape == "pool" and leaves_the_queue(workload) and not hasattr(policy, "decide"):
+        from shadowtime.engine.site.pool import simulate_as_site
+
+        return simulate_as_site(workload, cluster, policy)
     refuse_unfit(workload, cluster)
     if hasattr(policy, "decide"):
         from shadowtime.engine.door import simulate_object
@@ -87,12 +91,17 @@ def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Pol
         state.job[:, f.CLASS] = classes_of(policy.partition, workload)
 
 
+def leaves_the_queue(workload: Workload) -> bool:
+    """True if some job is cancelled while it waits."""
+    return bool((workload.extra.get("cancel_at", np.empty(0)) >= 0).any())
+
+
 def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
     """Refuse jobs that could never start or that the engine cannot simulate faithfully."""
-    if (workload.extra.get("cancel_at", np.empty(0)) >= 0).any():
+    if leaves_the_queue(workload):
         raise UsageError(
             "the workload holds jobs that leave the queue unstarted (cancelled="
-            "queue-until-cancel), which no policy here can simulate; use --cancelled drop"
+            "queue-until-cancel), which is simulated on a pool or a site; use --cancelled drop"
         )
     have = {name: column for column, name in enumerate(workload.resources)}
     for name in workload.resources:

@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from shadowtime.workload.workload import Workload
 
 
+def requests_of(workload: Workload, site: Site) -> Requests:
+    """What the jobs ask of a site: the workload's own requests, or those its columns imply.
+
+    A column ``cancel_at`` beside requests without cancellations counts as theirs.
+    """
+    if workload.requests is None:
+        return default_requests(workload, site)
+    cancel = workload.extra.get("cancel_at")
+    if cancel is None or bool((workload.requests.cancel_at >= 0).any()):
+        return workload.requests
+    return replace(workload.requests, cancel_at=np.asarray(cancel, np.int64))
+
+
 def default_requests(workload: Workload, site: Site) -> Requests:
     """Requests of a log that knows processors and memory alone: tasks spread freely.
 

@@ -148,6 +148,15 @@ def run(s: Any, w: Any, g: Any, e: Any, f: Any, custom: Any) -> int:
         carry_out_decisions(s, w, g, e)
 
 
+@entry
+def decide_once(s: Any, g: Any, f: Any, custom: Any) -> int:
+    """One pass, for a live scheduler."""
+    if lacks_room(s, g, f.par[PLAN_NODES]):
+        return ROOM_NEEDED
+    decide(s, g, f, custom)
+    return DONE
+
+
 @routine
 def decide(s: Any, g: Any, f: Any, custom: Any) -> None:
     """One pass."""

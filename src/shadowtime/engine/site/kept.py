@@ -112,6 +112,19 @@ def run(s: Any, w: Any, g: Any, e: Any, f: Any) -> int:
         carry_out_decisions(s, w, g, e)
 
 
+@entry
+def decide_once(s: Any, g: Any, f: Any) -> int:
+    """One pass, for a live scheduler; promises that do not hold any more are given anew."""
+    if lacks_room(s, g, 0):
+        return ROOM_NEEDED
+    g.mark[REPAIR] = 1
+    g.mark[EARLY] = 1
+    g.mark[GAINS] += MANY_GAINS + 1  # everybody is asked about every node
+    g.mark[GAINS_FROM] = g.mark[GAINS]
+    decide(s, g, f)
+    return DONE
+
+
 @routine
 def decide(s: Any, g: Any, f: Any) -> None:
     """One pass."""
@@ -281,7 +294,7 @@ def gain_for(s: Any, g: Any, job: int, due: int, asked: int) -> tuple[int, int]:
     ask = g.job[job, ASK]
     first = asked - g.mark[GAINS_FROM]
     behind = g.mark[GAINS] - g.mark[GAINS_FROM]
-    if behind - first > MANY_GAINS:
+    if behind - first > MANY_GAINS or first < 0:
         return now, due
     since, until = NEVER, 0
     for row in range(first, behind):

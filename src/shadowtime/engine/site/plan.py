@@ -31,6 +31,8 @@ class Prepared(NamedTuple):
     """The pass that carries out a policy on a site."""
 
     run: Callable[..., int]
+    decide_once: Callable[..., int]
+    """One pass over (state, ground, *arguments)."""
     arguments: Callable[[Ground], tuple[Any, ...]]
     rule: int
     keeps: int
@@ -76,7 +78,7 @@ def prepare_frame(policy: Policy, site: Site, rule: int, n: int) -> Prepared:
         )
         return (made, custom)
 
-    return Prepared(frame.run, arguments, rule, keeps=0, plans=min(depth, 64))
+    return Prepared(frame.run, frame.decide_once, arguments, rule, keeps=0, plans=min(depth, 64))
 
 
 def prepare_kept(policy: Policy, rule: int, n: int) -> Prepared:
@@ -89,7 +91,9 @@ def prepare_kept(policy: Policy, rule: int, n: int) -> Prepared:
     def arguments(ground: Ground) -> tuple[Any, ...]:
         return (kept.make_kept(n=n, compress=compress),)
 
-    return Prepared(kept.run, arguments, rule, keeps=1 if compress else 2, plans=64)
+    return Prepared(
+        kept.run, kept.decide_once, arguments, rule, keeps=1 if compress else 2, plans=64
+    )
 
 
 def refuse_on_site(policy: Policy) -> None:

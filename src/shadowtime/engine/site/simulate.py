@@ -21,7 +21,7 @@ from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State, World, build
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import SitePlaces
-from shadowtime.workload.site_requests import default_requests
+from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -46,9 +46,7 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
     """
     if hasattr(policy, "decide"):
         raise UsageError("a policy written in Python (decide) does not run on a site yet")
-    requests = workload.requests
-    if requests is None:
-        requests = default_requests(workload, site)
+    requests = requests_of(workload, site)
     known = known_at_submission(policy.estimate, workload)
     asks = asks_of(workload, site, requests)
     state, world = empty_state(workload, site, asks, known.estimate, known.learner)

@@ -102,13 +102,9 @@ def check(
 def _on_site(case: Case, site: Site) -> list[Proof]:
     """The proofs on a site; of the claims only promises can be judged without counting."""
     from shadowtime.schedule.check.site import site_proofs
-    from shadowtime.workload.site_requests import default_requests
+    from shadowtime.workload.site_requests import requests_of
 
-    workload = case.match.workload
-    requests = workload.requests
-    if requests is None:
-        requests = default_requests(workload, site)
-    proofs = site_proofs(case, site, requests)
+    proofs = site_proofs(case, site, requests_of(case.match.workload, site))
     for claim, prove in CLAIMED:
         if claim != known.PROMISES_KEPT or claim not in case.claims:
             proofs.append(not_made(claim, "not claimed"))

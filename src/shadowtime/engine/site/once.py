@@ -1,0 +1,179 @@
+"""One decision on a site: who starts now, where, and what everybody is promised.
+
+The live loop's door to the same passes that simulate uses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.events import ROOM_NEEDED
+from shadowtime.engine.site.asks import Asks, asks_of
+from shadowtime.engine.site.gone import note_gone_at
+from shadowtime.engine.site.plan import prepare
+from shadowtime.engine.site.simulate import empty_state, with_more_room
+from shadowtime.engine.site.tables import Ground, build_ground
+from shadowtime.errors import UsageError
+from shadowtime.kernel import fields as columns
+from shadowtime.kernel.registers import ARRIVED, DECISIONS, NEVER, NOW, VOLATILE, WAKE
+from shadowtime.kernel.site import fields as f
+from shadowtime.types import Reason
+from shadowtime.workload.site_requests import requests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.cluster.site import Site
+    from shadowtime.policy import Policy
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+
+Tasks = dict[str, int]
+"""Tasks by name of the node."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Where a job runs, or is promised to, and from when on."""
+
+    start: int
+    tasks: Tasks
+    partition: str = ""
+    """The partition it runs in; empty: the first of the job's own that has these nodes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """What a scheduler sees: all jobs that run or wait, by their rows in ``jobs``."""
+
+    now: int
+    jobs: Workload
+    running: Mapping[int, Run] = field(default_factory=dict)
+    promises: Mapping[int, Run] = field(default_factory=dict)
+    """Plans of waiting jobs that a policy with kept promises made before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What is to be done now: starts in order, with reasons; promises to remember; when to ask."""
+
+    starts: Mapping[int, Run]
+    reasons: Mapping[int, Reason]
+    promises: Mapping[int, Run]
+    wake: int | None
+
+
+def decide_site(policy: Policy, site: Site, snapshot: Snapshot) -> Verdict:
+    """One pass of a policy over a snapshot.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> site = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(2,))))
+    >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[4, 6, 2])
+    >>> seen = Snapshot(now=2, jobs=jobs, running={0: Run(start=0, tasks={"a": 4})})
+    >>> decide_site(parse_policy("easy"), site, seen).starts
+    {2: Run(start=2, tasks={'b': 2}, partition='')}
+    """
+    workload = snapshot.jobs
+    requests = requests_of(workload, site)
+    known = known_at_submission(policy.estimate, workload)
+    if known.learner:
+        raise UsageError(f"{policy.name}: a single decision has no history to learn from")
+    asks = asks_of(workload, site, requests)
+    state, _ = empty_state(workload, site, asks, known.estimate, 0)
+    made = prepare(policy, site, len(workload))
+    ground, node_at = build_ground(
+        workload, site, requests, asks, rule=made.rule, keeps=made.keeps, plans=made.plans
+    )
+    state.reg[NOW] = snapshot.now
+    state.reg[ARRIVED] = len(workload)
+    state.reg[WAKE] = NEVER
+    state.reg[VOLATILE] = not known.safe
+    ground = with_places(ground, site, asks, node_at, snapshot)
+    waiting = [row for row in range(len(workload)) if row not in snapshot.running]
+    from shadowtime.engine.site.seat import seat
+
+    note_gone_at(ground, snapshot.now)
+    seat(
+        state,
+        ground,
+        _pairs(snapshot.running),
+        np.array(waiting, np.int64),
+        _pairs(snapshot.promises),
+    )
+    arguments = made.arguments(ground)
+    while made.decide_once(state, ground, *arguments) == ROOM_NEEDED:
+        state, ground = with_more_room(state, ground)
+    return verdict(site, asks, state, ground, node_at)
+
+
+def _pairs(runs: Mapping[int, Run]) -> Ints:
+    return np.array([(row, run.start) for row, run in runs.items()], np.int64).reshape(-1, 2)
+
+
+def with_places(
+    ground: Ground, site: Site, asks: Asks, node_at: Ints, snapshot: Snapshot
+) -> Ground:
+    """Write down where jobs run or are promised to."""
+    row_of = {site.nodes[i].name: at for at, i in enumerate(node_at.tolist())}
+    entries: list[int] = []
+    for row, run in (*snapshot.running.items(), *snapshot.promises.items()):
+        strange = [name for name in run.tasks if name not in row_of]
+        if strange:
+            raise UsageError(
+                f"job {snapshot.jobs.job_id[row]} runs on node {strange[0]}, which the site does "
+                "not have"
+            )
+        ask = int(asks.of_job[row])
+        first, behind = ground.ask[ask].tolist()
+        inside = {row_of[name] for name in run.tasks}
+        fitting = [alt for alt in range(first, behind) if _covers(ground, alt, inside)]
+        if not fitting:
+            raise UsageError(
+                f"job {snapshot.jobs.job_id[row]} holds nodes outside its partitions: "
+                f"{', '.join(run.tasks)}"
+            )
+        ground.job[row, f.PLACE_FROM] = len(entries)
+        ground.job[row, f.PLACE_COUNT] = len(run.tasks)
+        ground.job[row, f.ALT] = fitting[0]
+        entries += [row_of[name] << 32 | tasks for name, tasks in run.tasks.items()]
+    place = np.empty(len(ground.place) + len(entries), np.int64)
+    place[: len(entries)] = entries
+    ground.mark[f.ENTRIES] = len(entries)
+    return ground._replace(place=place)
+
+
+def _covers(ground: Ground, alt: int, nodes: set[int]) -> bool:
+    mask = ground.bits[ground.shape[ground.alt[alt, f.ALT_SHAPE], f.MASK]]
+    return all(mask[node] for node in nodes)
+
+
+def verdict(site: Site, asks: Asks, state: Any, ground: Ground, node_at: Ints) -> Verdict:
+    """What the pass decided, by names."""
+
+    def run_of(row: int, start: int) -> Run:
+        first, count = ground.job[row, [f.PLACE_FROM, f.PLACE_COUNT]].tolist()
+        found = ground.place[first : first + count].tolist()
+        names = {site.nodes[int(node_at[one >> 32])].name: one & 0xFFFFFFFF for one in found}
+        shape = asks.shapes[int(ground.job[row, f.SHAPE])]
+        partition = site.partitions[shape.partition].name if site.partitions else ""
+        return Run(start=start, tasks=names, partition=partition)
+
+    now = int(state.reg[NOW])
+    started = state.did[columns.WHICH, : int(state.reg[DECISIONS])].tolist()
+    due = ground.job[:, f.DUE]
+    promised = np.flatnonzero(due < NEVER).tolist() if ground.mark[f.KEEPS] else []
+    wake = int(state.reg[WAKE])
+    return Verdict(
+        starts={row: run_of(row, now) for row in started},
+        reasons={row: Reason(int(state.job[row, columns.REASON])) for row in started},
+        promises={row: run_of(row, int(due[row])) for row in promised},
+        wake=wake if wake < NEVER else None,
+    )

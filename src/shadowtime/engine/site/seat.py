@@ -1,0 +1,53 @@
+"""Put a snapshot into the tables: running jobs on their nodes, waiting ones into the queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.site.events import to_queue
+from shadowtime.kernel.fields import ESTIMATE, START
+from shadowtime.kernel.jit import entry
+from shadowtime.kernel.registers import NOW
+from shadowtime.kernel.running import insert
+from shadowtime.kernel.site.fields import (
+    ALT,
+    ALT_SHAPE,
+    DUE,
+    HAS_LIMITS,
+    PHASE,
+    RUNS,
+    SHAPE,
+    SOONEST,
+)
+from shadowtime.kernel.site.limits import account_start
+from shadowtime.kernel.site.plain import number
+from shadowtime.kernel.site.start import hold_place, hold_plan, occupy
+
+
+@entry
+def seat(s: Any, g: Any, running: Any, waiting: Any, promised: Any) -> None:
+    """``running``: jobs and starts; ``waiting``: jobs; ``promised``: waiting jobs and promises.
+
+    Their places are already in the tables, with the alternative each runs by.
+    """
+    now = s.reg[NOW]
+    for i in range(running.shape[0]):
+        job = running[i, 0]
+        g.job[job, SHAPE] = g.alt[g.job[job, ALT], ALT_SHAPE]
+        s.job[job, START] = running[i, 1]
+        end = max(running[i, 1] + s.job[job, ESTIMATE], now + 1)
+        occupy(s, g, job, number(-1))
+        hold_place(g, job, now, now, end, number(-1))
+        insert(s, job, end)
+        g.job[job, PHASE] = RUNS
+        if g.mark[HAS_LIMITS] != 0:
+            account_start(s, g, job)
+    for i in range(waiting.shape[0]):
+        to_queue(s, g, waiting[i])
+    for i in range(promised.shape[0]):
+        job = promised[i, 0]
+        due = promised[i, 1]
+        g.job[job, SHAPE] = g.alt[g.job[job, ALT], ALT_SHAPE]
+        g.job[job, DUE] = due
+        g.mark[SOONEST] = min(g.mark[SOONEST], due)
+        hold_plan(g, job, now, due, due + s.job[job, ESTIMATE], number(-1))
