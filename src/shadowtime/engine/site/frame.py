@@ -215,7 +215,6 @@ def keep_plan(s: Any, g: Any, f: Any) -> None:
     f.kept[KEPT_HEAD] = job
     f.kept[KEPT_START] = g.job[job, DUE]
     f.kept[KEPT_AT] = g.mark[RELEASED]
-    f.kept[KEPT_CHANGES] = g.mark[CHANGES]
 
 
 @routine
@@ -441,6 +440,7 @@ def plan(s: Any, g: Any, f: Any, job: int, plans: int) -> bool:
     now = s.reg[NOW]
     hold_plan(g, job, now, start, start + s.job[job, ESTIMATE], number(-1))
     f.planned[plans] = job
+    f.kept[KEPT_CHANGES] = g.mark[CHANGES]  # who starts later in this pass moves the choice
     return True
 
 

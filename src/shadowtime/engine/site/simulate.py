@@ -16,7 +16,7 @@ from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.engine.site.world import build_events
 from shadowtime.errors import UsageError
 from shadowtime.kernel import fields as columns
-from shadowtime.kernel.registers import CLAMPED, RUNNING, SLIPPED, VOLATILE
+from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State, World, build
 from shadowtime.schedule import Attempts, Schedule
@@ -84,36 +84,40 @@ def empty_state(
 
 
 def with_more_room(state: State, ground: Ground) -> tuple[State, Ground]:
-    """Let every table that may run full in the next pass have twice the room it needs."""
-    wide, held = int(ground.mark[f.WIDE]), int(ground.mark[f.HELD])
-    tried = np.zeros((3, 2 * state.tried.shape[1] + int(state.reg[RUNNING]) + 16), np.int64)
-    tried[:, : state.tried.shape[1]] = state.tried
-    used = int(ground.mark[f.STEPS_USED])
-    more = 8 * wide + 2 * held + 256
-    step = np.empty(
-        (len(ground.step) + len(ground.step) // 2 + more, ground.step.shape[1]), np.int64
-    )
-    step[:used] = ground.step[:used]
-    ground.mark[f.STEPS_SPARE] += len(step) - len(ground.step)
-    entries = int(ground.mark[f.ENTRIES])
-    place = ground.place
-    if ground.mark[f.KEEPS]:
-        place, entries = live_places(ground)
-        ground.mark[f.ENTRIES] = entries
-    larger = np.empty(2 * entries + more, np.int64)
-    larger[:entries] = place[:entries]
-    gains = int(ground.mark[f.GAINS] - ground.mark[f.GAINS_FROM])
-    gain = ground.gain
-    if ground.mark[f.KEEPS]:
-        gain = np.empty((2 * gains + more + 2 * held, 3), np.int64)
+    """Let every table that may run full in the next pass grow; the others stay as they are."""
+    mark = ground.mark
+    held = int(mark[f.HELD])
+    more = 8 * int(mark[f.WIDE]) + 2 * held + 256
+    if state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]:
+        tried = np.zeros((3, 2 * state.tried.shape[1] + 16), np.int64)
+        tried[:, : state.tried.shape[1]] = state.tried
+        state = state._replace(tried=tried)
+    if mark[f.STEPS_SPARE] < more:
+        step = np.empty((len(ground.step) * 3 // 2 + more, ground.step.shape[1]), np.int64)
+        used = int(mark[f.STEPS_USED])
+        step[:used] = ground.step[:used]
+        mark[f.STEPS_SPARE] += len(step) - len(ground.step)
+        ground = ground._replace(step=step)
+    if mark[f.ENTRIES] + more > len(ground.place):
+        entries, place = int(mark[f.ENTRIES]), ground.place
+        if mark[f.KEEPS]:
+            place, entries = live_places(ground)
+            mark[f.ENTRIES] = entries
+        larger = np.empty(2 * entries + 2 * more, np.int64)
+        larger[:entries] = place[:entries]
+        ground = ground._replace(place=larger)
+    gains = int(mark[f.GAINS] - mark[f.GAINS_FROM])
+    if mark[f.KEEPS] and gains + more > len(ground.gain):
+        gain = np.empty((2 * gains + 2 * more, 3), np.int64)
         gain[:gains] = ground.gain[:gains]
-    return state._replace(tried=tried), ground._replace(step=step, place=larger, gain=gain)
+        ground = ground._replace(gain=gain)
+    return state, ground
 
 
 def live_places(ground: Ground) -> tuple[Ints, int]:
     """The places of runs and promises without those that were given up."""
     job = ground.job
-    alive = (job[:, f.PHASE] >= f.RUNS) | (job[:, f.DUE] < (1 << 40) - 1)
+    alive = (job[:, f.PHASE] >= f.RUNS) | (job[:, f.DUE] < NEVER)
     count = np.where(alive, job[:, f.PLACE_COUNT], 0)
     behind = np.cumsum(count)
     total = int(behind[-1]) if len(behind) else 0
