@@ -1,4 +1,4 @@
-"""Keeping the head's plan between passes changes no start, on more jobs than the slow twin takes."""
+"""A plan that is kept between passes changes no start, on more jobs than the slow twin takes."""
 
 from __future__ import annotations
 
