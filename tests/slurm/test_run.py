@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from shadowtime.cluster.site import Node, Partition, Site
-from shadowtime.errors import UsageError
+from shadowtime.cluster.site import Association, Node, Partition, Site
+from shadowtime.slurm.from_site import machine_of
+from shadowtime.slurm.priority import Multifactor
 from shadowtime.slurm.run import Phase, run_slurm
 from shadowtime.slurm.waits import compare_waits
 from shadowtime.workload import Workload
@@ -18,7 +19,8 @@ from shadowtime.workload.request import Request, Requests
 FOLDER = Path(os.environ.get("SHADOWTIME_RECORDINGS", ROOT.parent / "shared" / "slurm-runs"))
 WITHIN = {
     **dict.fromkeys(("A", "B1", "B2", "E1", "E2", "F"), 0.05),
-    **dict.fromkeys(("J", "K", "O", "P1"), 0.10),
+    **dict.fromkeys(("J", "K", "N", "O", "P1"), 0.10),
+    **dict.fromkeys(("D1", "D2"), 0.25),
 }
 """How far the mean wait over six phases may be from the recorded one."""
 
@@ -79,10 +81,34 @@ def test_builtin_is_first_come_first_served() -> None:
     assert 100 <= second <= 105 and third >= second + 49
 
 
-def test_multifactor_is_refused() -> None:
-    """It is said that whole runs do not know it."""
-    with pytest.raises(UsageError, match="priority/multifactor"):
-        run_small([(0, 1, 60, whole(1))], PriorityType="priority/multifactor")
+def test_fair_share_puts_the_sparing_account_first() -> None:
+    """Two accounts with equal shares: who has used nothing goes first."""
+    tree = (
+        Association(account="root"),
+        Association(account="a", parent="root", usage=1000.0),
+        Association(account="b", parent="root"),
+        Association(account="a", user="u1", usage=1000.0),
+        Association(account="b", user="u2"),
+    )
+    site = small_site(PriorityWeightFairShare="1000", PriorityType="priority/multifactor")
+    factors = Multifactor(site.replace(associations=tree), machine_of(site))
+    found = {name[1]: one.factor for name, one in factors.branches.items() if name[1]}
+    assert found == {"u2": 1.0, "u1": 0.5}
+
+
+def test_classic_fair_share_halves_at_the_fair_usage() -> None:
+    """F = 2^-(usage / shares): all usage with half the shares gives a quarter."""
+    tree = (
+        Association(account="root", usage=1000.0),
+        Association(account="a", parent="root", usage=1000.0),
+        Association(account="b", parent="root"),
+    )
+    site = small_site(PriorityWeightFairShare="1000", PriorityFlags="NO_FAIR_TREE")
+    factors = Multifactor(site.replace(associations=tree), machine_of(site))
+    factors.root.usage = 1000.0
+    factors.tick(0, [])
+    assert factors.branches["a", ""].factor == pytest.approx(0.25)
+    assert factors.branches["b", ""].factor == pytest.approx(1.0)
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")

@@ -51,6 +51,7 @@ class Job:
     """Allocated cpus."""
     requeues: bool = True
     billing: float = 0.0
+    nice: int = 0
     index: int = 0
     """Its row in the recording, where it has one."""
 

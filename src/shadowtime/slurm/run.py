@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import UsageError
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.from_site import default_memory, setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
+from shadowtime.slurm.priority import Multifactor
 from shadowtime.slurm.state import State, Window
 
 if TYPE_CHECKING:
@@ -76,14 +76,9 @@ def run_slurm(
     Rules
     -----
     Starts are whole seconds as sacct has them. Passes fall as ``phase`` says; parts of seconds
-    that the log cut off are spread evenly. Priorities are those of priority/basic: in the order
-    of submission.
+    that the log cut off are spread evenly. Priorities are those of PriorityType: basic (in the
+    order of submission) or multifactor, with the site's own weights and ticks.
     """
-    if "multifactor" in setting(site.config, "PriorityType"):
-        raise UsageError(
-            "whole runs of Slurm's scheduler know priority/basic only; this site has "
-            "priority/multifactor"
-        )
     return _Loop(workload, site, requests, phase or Phase(), parameters).run()
 
 
@@ -96,7 +91,7 @@ class _Event:
     what: Any = field(compare=False, default=None)
 
 
-RANKS = {"end": 0, "free": 1, "world": 2, "cancel": 3, "submit": 4, "ready": 5, "main": 6}
+RANKS = {"end": 0, "free": 1, "world": 2, "tick": 3, "cancel": 4, "submit": 5, "ready": 6}
 
 
 class _Loop:
@@ -135,7 +130,12 @@ class _Loop:
         self.last_main = -NEVER
         self.next_backfill = phase.backfill
         self.changed = False
+        self.idle_passes = 0
         self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
+        self.multifactor: Multifactor | None = None
+        if "multifactor" in setting(site.config, "PriorityType"):
+            self.multifactor = Multifactor(site, self.state.machine)
+        self.tested: set[int] = set()
         expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
         self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
 
@@ -148,7 +148,12 @@ class _Loop:
         """From the first submission to the last end."""
         self._submissions()
         self._world()
+        if self.multifactor is not None:
+            period = self.multifactor.weights.period
+            self.at(period * self.phase.tick, "tick")
         while self.heap or self.main_due < NEVER or (self.waiting and self.running):
+            if self._over():
+                break
             nearest = self.heap[0].time if self.heap else NEVER
             turn = min(self.main_due, self.next_backfill)
             if nearest <= turn:
@@ -158,9 +163,12 @@ class _Loop:
                 self._main(self.main_due)
             else:
                 self._backfill(self.next_backfill)
-            if not self.heap and not self.running and self.main_due == NEVER:
-                break
         return self.out
+
+    def _over(self) -> bool:
+        """Nothing but ticks and passes is left, and nobody runs: what waits, waits for ever."""
+        rest = all(event.kind == "tick" for event in self.heap) if len(self.heap) < 3 else False
+        return rest and not self.running and self.main_due == NEVER and self.idle_passes > 2
 
     @property
     def running(self) -> bool:
@@ -208,6 +216,7 @@ class _Loop:
                 eligible=int(submit),
                 least_time=max(0, int(requests.least_time[row])),
                 licences=request.licences,
+                nice=int(requests.nice[row]),
                 reservation=request.reservation,
                 throttle=int(requests.throttle[row]),
                 requeues=bool(requests.requeue[row]),
@@ -263,8 +272,22 @@ class _Loop:
             self.state.windows = (*self.state.windows, value)
         self._work(time)
 
+    def _on_tick(self, time: float, _: None) -> None:
+        """PriorityCalcPeriod: usage and all priorities anew (5.2)."""
+        factors = self.multifactor
+        assert factors is not None
+        factors.tick(math.floor(time), self.state.running)
+        self.state.accounts.counted_to = math.floor(time)
+        for job in self.waiting.values():
+            tested = job.id in self.tested
+            job.priority = factors.of(job, math.floor(time), tested=tested)
+        self.at(time + factors.weights.period, "tick")
+
     def _on_submit(self, time: float, job: Job) -> None:
         self.waiting[job.id] = job
+        if self.multifactor is not None:
+            job.eligible = math.floor(time)
+            job.priority = self.multifactor.of(job, math.floor(time), tested=False)
         self._work(time)
 
     _on_ready = _on_submit
@@ -294,9 +317,11 @@ class _Loop:
 
     def _backfill(self, time: float) -> None:
         self.next_backfill = time + self.state.parameters.bf_interval
+        if not self.running and self.main_due == NEVER:
+            self.idle_passes += 1
+        else:
+            self.idle_passes = 0
         if self.builtin or not self.waiting:
-            if not self.heap and self.main_due == NEVER:
-                self.next_backfill = NEVER
             return
         if not self.state.preemption.on and not self._somebody_fits():
             return
@@ -325,6 +350,7 @@ class _Loop:
         before = {job.id: job for job in state.running}
         now = math.floor(time)
         self.out.passes += 1
+        self.tested.update(self.waiting)
         made: Outcome = main_pass(state, now) if kind == "main" else backfill_pass(state, now)
         self.waiting = {job.id: job for job in state.waiting}
         for victim, _ in made.victims:
@@ -357,6 +383,9 @@ class _Loop:
         state.running = [one for one in state.running if one is not job]
         state.usage.give(job.holding)
         state.completing |= job.nodes
+        factors = self.multifactor
+        if factors is not None and state.accounts.enforced and factors.last is not None:
+            factors.charge(job, max(0.0, time - max(factors.last, job.start)))
         if job.array and job.array in self.waiting:
             self.waiting[job.array].started_tasks -= 1
         self.at(time + self.phase.latency, "free", False)

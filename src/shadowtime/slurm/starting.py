@@ -82,7 +82,7 @@ def leave_weights(state: State, job: Job) -> None:
 def begin(state: State, job: Job, section: Section, choice: Choice, now: int) -> Job:
     """The job holds its nodes from now on; of an array its next task does. Returns the record."""
     holding = state.chooser.hold(state.usage, job.ask, choice)
-    cpus = tally_of(state, job, section, choice).cpu
+    tally = tally_of(state, job, section, choice)
     if job.is_array:
         task, rest = job.tasks[0], job.tasks[1:]
         started = replace(
@@ -105,7 +105,8 @@ def begin(state: State, job: Job, section: Section, choice: Choice, now: int) ->
     started.start = now
     started.holding = holding
     started.nodes = choice.nodes
-    started.cpus = cpus
+    started.cpus = tally.cpu
+    started.billing = tally.billing
     state.running.append(started)
     state.running.sort(key=lambda one: one.record)
     state.usage.take(holding)

@@ -237,7 +237,7 @@ class Replayer:
         else:
             job = replace(record)
         job.partition = partition
-        job.start = int(event.time)
+        job.start = self._second(raw, event.time)
         job.nodes = self.state.machine.mask(expand(nodes))
         if by_backfill and job.least_time and job.least_time < job.limit:
             job.limit = job.least_time
@@ -256,6 +256,12 @@ class Replayer:
         self.running[raw] = job
         self.state.usage.take(job.holding)
         self._list_running()
+
+    def _second(self, raw: int, time: float) -> int:
+        """The start as slurmctld has it: sacct's, as the line may be of the next second."""
+        told = [one.seconds("Start") for one in self.recording.runs.get(raw, ())]
+        near = [one for one in told if one is not None and abs(one - time) <= 2]
+        return min(near, key=lambda one: abs(one - time)) if near else int(time)
 
     def _cpus(self, job: Job) -> int:
         if job.ask.exclusive:
