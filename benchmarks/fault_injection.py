@@ -14,8 +14,8 @@ Prints jobs, faults by kind, and of the ordinary jobs that nobody cancelled how 
 without having ended), doubled (run again after they had ended), stuck (still waiting when nothing
 happens any more), and the longest stall: how long the first job in the queue fitted on free nodes
 and nothing began. Apart from the doubled are counted those whose end a killed slurmctld had not
-saved, and those that a policy preempted in the second in which they ended, so that Slurm itself,
-which had not heard of the end, ran them again. Exits with 1 if anything was lost, doubled or stuck.
+saved, and those that a policy preempted within seconds of their end. Exits with 1 if anything was
+lost or stuck, or doubled for any cause but slurmctld's.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def main(words: list[str] | None = None) -> int:
         keep=Path(chosen.keep) if chosen.keep else None,
     )
     print(json.dumps(found, indent=1))
-    return 1 if found["lost"] or found["doubled"] or found["stuck"] else 0
+    bad = ("lost", "doubled", "doubled_as_preempted_while_ending", "stuck")
+    return 1 if any(found[name] for name in bad) else 0
 
 
 def as_loop(offset: Path, words: list[str]) -> NoReturn:

@@ -28,8 +28,7 @@ AT_ONCE = 2.0
 SCRIPT = """
 mark() {{ echo "$1 $(date +%s.%N)" >>{out}/$SLURM_JOB_ID; }}
 mark begin
-sleep {seconds}
-mark end
+sleep {seconds} && mark end
 """
 
 
@@ -116,8 +115,8 @@ class Doubled:
     """Jobs that began again after they had ended.
 
     ``forgotten``: it began or ended after a killed slurmctld had last saved, so Slurm did not know
-    of it when it came back. ``preempted``: the policy stopped the job in the second in which it
-    ended, and Slurm, which had not heard of the end yet, put it back into the queue.
+    of it when it came back. ``preempted``: the policy stopped the job within seconds of its end, so
+    that Slurm may not have heard of the end yet when it put the job back into the queue.
     """
 
     ours: list[str] = field(default_factory=list)
