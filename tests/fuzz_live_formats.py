@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import random
+import shutil
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +29,7 @@ from shadowtime.live.store import InMemory, Kept, StateFile
 from shadowtime.policy import parse_policy
 
 FOLDER = Path(tempfile.mkdtemp(prefix="shadowtime-fuzz-live-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 EASY = parse_policy("easy")
 
 
