@@ -56,12 +56,37 @@ def command(name: str | None, parts: bool, as_json: bool) -> None:
             _show_list(catalogue())
     else:
         policy = parse_policy(name)
+        if hasattr(policy, "parameters_on"):
+            _show_scheduler(policy, as_json=as_json)
+            return
         if not hasattr(policy, "parts"):
             raise UsageError(f"{name} decides by code of its own: it has no slots to show")
         if as_json:
             options.print_json(_as_object(policy))
         else:
             _show_one(policy)
+
+
+def _show_scheduler(policy: Any, *, as_json: bool) -> None:
+    """A whole scheduler: its parameters, with the values that a bare site gives them."""
+    from dataclasses import asdict
+
+    from rich.text import Text
+
+    from shadowtime.cli.console import show
+    from shadowtime.cli.tables import plain_table
+
+    values = asdict(policy.parameters_on({}))
+    about = {"name": policy.name, "summary": policy.summary, "paper": policy.paper}
+    if as_json:
+        options.print_json({**about, "slots": {}, "parameters": values})
+        return
+    table = plain_table("parameter", "value")
+    for key, value in values.items():
+        table.add_row(key, str(value))
+    head = Text.assemble((policy.name, "bold cyan"), f"\n{policy.summary}\n{policy.paper}\n")
+    note = "\nA site's own SchedulerParameters come before these defaults. Times are in seconds."
+    show(head, table, Text(note, "dim"))
 
 
 def _as_object(policy: Policy) -> dict[str, Any]:

@@ -32,7 +32,8 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     Rules
     -----
     Every job must fit on the machine (``workload.clean.fit`` drops or refuses those that do not).
-    ``policy`` is a Policy, or any object with ``decide`` (engine/door.py): slower, same result.
+    ``policy`` is a Policy, any object with ``decide`` (engine/door.py): slower, same result; or a
+    whole scheduler with ``simulate`` (shadowtime.slurm.policy).
 
     Examples
     --------
@@ -43,6 +44,8 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     >>> simulate(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
+    if hasattr(policy, "simulate"):  # a whole scheduler, such as Slurm's own
+        return policy.simulate(workload, cluster)  # type: ignore[no-any-return]
     if isinstance(cluster, Site):
         from shadowtime.engine.site import simulate_site
 

@@ -41,7 +41,8 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     >>> [pass_of(parse_policy(name), Cluster.pool(4)) for name in ("easy-sjbf", "lxfw")]
     ['easy', 'frame']
     """
-    if hasattr(policy, "decide") or cluster.shape == "nodes":
+    own_code = hasattr(policy, "decide") or hasattr(policy, "simulate")
+    if own_code or cluster.shape == "nodes":
         return ""
     if isinstance(policy.reserve, reserve.Kept):
         return "conservative"

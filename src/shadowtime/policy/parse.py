@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import tomllib
@@ -18,6 +19,9 @@ from shadowtime.policy.part import SLOTS, Part, show
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.values import near, part_from, with_settings
 from shadowtime.printable import shown
+
+SCHEDULERS = {"slurm": "shadowtime.slurm.policy:SlurmPolicy"}
+"""Whole schedulers by name: objects with ``simulate(workload, cluster)``, loaded when asked for."""
 
 
 def parse_policy(text: str) -> Any:
@@ -42,7 +46,20 @@ def parse_policy(text: str) -> Any:
     if ".py:" in text:
         return from_python(text)
     call = parse_call(text)
-    return build(call, name=" ".join(text.split()))
+    name = " ".join(text.split())
+    if call.name in SCHEDULERS:
+        return whole_scheduler(call, name=name)
+    return build(call, name=name)
+
+
+def whole_scheduler(call: Call, *, name: str) -> Any:
+    """A scheduler that decides by code of its own; parameters are handed over as texts."""
+    module, _, made = SCHEDULERS[call.name].partition(":")
+    for key, value in call.arguments.items():
+        if value.arguments:
+            raise PolicyError(f"{call.name}: {key} takes a plain value")
+    texts = {key: value.name for key, value in call.arguments.items()}
+    return getattr(importlib.import_module(module), made).of(texts, name=name)
 
 
 def make_policy(text: Any, /, **parameters: Any) -> Any:
@@ -97,7 +114,7 @@ def build(call: Call, *, name: str) -> Policy:
     """A catalogue policy with the parameters of a call."""
     known = {policy.name: policy for policy in catalogue()}
     if call.name not in known:
-        raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, known)}")
+        raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, [*known, *SCHEDULERS])}")
     policy = known[call.name]
     own: dict[str, Call] = {}
     for key, value in call.arguments.items():
@@ -194,7 +211,7 @@ def as_policy(thing: Any, *, name: str) -> Any:
     """A Policy or deciding object as it is; a function becomes the order of an EASY frame."""
     if isinstance(thing, type) and hasattr(thing, "decide"):
         return thing()
-    if isinstance(thing, Policy) or hasattr(thing, "decide"):
+    if isinstance(thing, Policy) or hasattr(thing, "decide") or hasattr(thing, "simulate"):
         return thing
     if isinstance(thing, Callable):  # type: ignore[arg-type]
         return Policy(name=name, order=Custom(thing), summary="EASY with an order of your own")

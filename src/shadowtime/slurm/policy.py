@@ -1,0 +1,148 @@
+"""Slurm's own scheduler as a policy: ``slurm``, ``slurm(bf_interval=60, bf_max_job_test=2000)``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from shadowtime.cluster.site import Node, Site
+from shadowtime.errors import PolicyError, UsageError
+from shadowtime.schedule import Schedule
+from shadowtime.slurm.parameters import Parameters
+from shadowtime.slurm.run import Phase, run_slurm
+from shadowtime.types import Reason
+from shadowtime.workload.site_requests import requests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.slurm.run import SlurmRun
+    from shadowtime.workload import Workload
+
+OWN = ("phase", "phases")
+"""Parameters of ours beside Slurm's: which of so many offsets of the passes is simulated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlurmPolicy:
+    """Both passes of slurmctld 22.05 with the site's own parameters.
+
+    Rules
+    -----
+    ``settings`` are Slurm's SchedulerParameters by Slurm's names and in Slurm's units; they
+    replace those of the site's configuration. A log does not tell when passes fell: ``phase`` k
+    of ``phases`` picks one of several offsets, and single starts should not be read from one.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.workload import Workload
+    >>> site = Site(nodes=(Node(name="a", amounts=(4,)),))
+    >>> jobs = Workload.build(submit=[0, 1, 2], run=[90, 50, 40], procs=[3, 4, 1])
+    >>> made = SlurmPolicy.of({"bf_resolution": "1", "bf_interval": "3"}).simulate(jobs, site)
+    >>> made.start.tolist()[0], Reason(made.reason[2]).label
+    (0, 'backfilled')
+    """
+
+    name: str = "slurm"
+    settings: tuple[tuple[str, str], ...] = ()
+    phase: int = 0
+    phases: int = 6
+    summary: ClassVar[str] = "Slurm's own main and backfill passes, with the site's parameters"
+    paper: ClassVar[str] = "slurmctld 22.05.8, rules verified on the daemon"
+
+    @staticmethod
+    def of(given: Mapping[str, str], *, name: str = "slurm") -> SlurmPolicy:
+        """With parameters as texts, by Slurm's names."""
+        from difflib import get_close_matches
+
+        known = [one.name for one in fields(Parameters)]
+        own: dict[str, int] = {}
+        settings = []
+        for key, value in given.items():
+            if key in OWN:
+                if not value.isdigit():
+                    raise PolicyError(f"slurm: {key} must be a whole number, not {value!r}")
+                own[key] = int(value)
+            elif key in known:
+                settings.append((key, value))
+            else:
+                near = get_close_matches(key, [*known, *OWN], n=2, cutoff=0.5)
+                hint = f" Did you mean {' or '.join(near)}?" if near else ""
+                raise PolicyError(f"slurm has no parameter {key!r}.{hint}")
+        made = SlurmPolicy(name=name, settings=tuple(settings), **own)
+        if not 0 <= made.phase < made.phases:
+            raise PolicyError(f"slurm: phase must lie between 0 and {made.phases - 1}")
+        made.parameters_on({})
+        return made
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What differs from the site's own settings."""
+        return dict(self.settings)
+
+    def parameters_on(self, config: Mapping[str, str]) -> Parameters:
+        """The site's parameters with ours in their place."""
+        given = Parameters.parse(",".join(f"{key}={value}" for key, value in self.settings))
+        changes: dict[str, Any] = {key: getattr(given, key) for key, _ in self.settings}
+        return replace(Parameters.of_config(config), **changes)
+
+    def simulate(self, workload: Workload, cluster: Cluster | Site) -> Schedule:
+        """One run; jobs that never start have start -1."""
+        site = cluster if isinstance(cluster, Site) else site_of(cluster)
+        parameters = self.parameters_on(site.config)
+        run = run_slurm(
+            workload,
+            site,
+            requests_of(workload, site),
+            phase=Phase.some(self.phases, parameters.bf_interval)[self.phase],
+            parameters=parameters,
+        )
+        return self._schedule(workload, site, run)
+
+    def _schedule(self, workload: Workload, site: Site, run: SlurmRun) -> Schedule:
+        start = np.array(run.start, np.int64)
+        begun = start >= 0
+        end = np.where(begun, np.array(run.end, np.int64), -1)
+        codes = {"main": Reason.HEAD, "backfill": Reason.BACKFILLED, "": Reason.RECORDED}
+        names = [node.name for node in site.nodes]
+        return Schedule(
+            job_id=workload.job_id,
+            submit=workload.submit,
+            start=start,
+            end=end,
+            procs=workload.procs,
+            reason=np.array([codes[kind] for kind in run.scheduler], np.int8),
+            kills=np.zeros(len(workload), np.int64),
+            killed=np.where(begun & (workload.run > workload.limit), 1, 0).astype(np.int8),
+            limit=workload.limit,
+            place=[_nodes(mask, names) for mask in run.nodes],
+            missing=("kills",) if run.preemptions else (),
+            policy=self.name,
+            counters={"passes": run.passes, "preemptions": run.preemptions},
+            unstarted={
+                int(workload.job_id[row]): "Slurm never started it"
+                for row in np.flatnonzero(~begun).tolist()
+            },
+        )
+
+
+def _nodes(mask: int, names: list[str]) -> str:
+    return " ".join(name for bit, name in enumerate(names) if mask >> bit & 1)
+
+
+def site_of(cluster: Cluster) -> Site:
+    """Pools and hosts as a site: one node per host, one partition of all."""
+    if cluster.shape == "nodes":
+        raise UsageError(
+            "slurm does not model shared bandwidth: describe the machine as a site "
+            "(a site folder, nodes.txt or a site TOML) instead of shape = 'nodes'"
+        )
+    return Site(
+        name=cluster.name,
+        resources=("cpus", *cluster.resources[1:]),
+        nodes=tuple(Node(name=host.name, amounts=host.capacity) for host in cluster.hosts),
+    )

@@ -1,0 +1,74 @@
+"""``slurm`` is a policy like any other, with Slurm's own parameter names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import shadowtime as st
+from conftest import recording_path
+from shadowtime.cli import run
+from shadowtime.cluster import Host
+from shadowtime.cluster.site import Node, Site
+from shadowtime.errors import PolicyError, UsageError
+from shadowtime.policy import parse_policy
+
+SITE_HOSTS = (Host("a", (4,)),)
+SITE = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(4,))))
+
+
+def jobs() -> st.Workload:
+    return st.Workload.build(submit=[0, 1, 2], run=[90, 50, 40], procs=[4, 8, 2])
+
+
+def test_it_runs_wherever_a_policy_does() -> None:
+    """simulate takes it by name; the wide job waits and the small one overtakes it."""
+    made = st.simulate(jobs(), SITE, "slurm(bf_resolution=1, bf_interval=3)")
+    start = made.schedule.start.tolist()
+    assert start[2] < start[1] and start[1] >= 90
+    assert made.schedule.reason.tolist()[2] == 3
+    assert made.metrics["wait_mean_s"] > 0
+
+
+def test_parameters_have_slurms_names_and_units() -> None:
+    """A misspelt parameter is answered with near names; bf_window is minutes as in Slurm."""
+    chosen = parse_policy("slurm(bf_window=2880, bf_continue=yes)")
+    parameters = chosen.parameters_on({})
+    assert parameters.bf_window == 172_800 and parameters.bf_continue
+    with pytest.raises(PolicyError, match="bf_interval"):
+        parse_policy("slurm(bf_intervall=3)")
+    with pytest.raises(PolicyError, match="whole number"):
+        parse_policy("slurm(bf_interval=x)")
+    with pytest.raises(PolicyError, match="phase"):
+        parse_policy("slurm(phase=6)")
+
+
+def test_the_sites_own_parameters_hold_unless_changed() -> None:
+    """SchedulerParameters of the site are the defaults."""
+    config = {"SchedulerParameters": "bf_interval=7,bf_resolution=2"}
+    parameters = parse_policy("slurm(bf_resolution=5)").parameters_on(config)
+    assert (parameters.bf_interval, parameters.bf_resolution) == (7, 5)
+
+
+def test_shared_bandwidth_is_refused() -> None:
+    """A machine of nodes that share bandwidth is no site."""
+    nodes = st.Cluster(shape="nodes", hosts=SITE_HOSTS)
+    with pytest.raises(UsageError, match="site"):
+        parse_policy("slurm").simulate(jobs(), nodes)
+
+
+def test_the_command_describes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """``policies slurm`` lists every parameter with its default."""
+    assert run(["policies", "slurm", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parameters"]["bf_max_job_test"] == 500
+
+
+def test_a_recording_runs_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A site folder is a log and a cluster at once; the mean wait is near the recorded one."""
+    folder = recording_path("A")
+    assert run(["simulate", str(folder), "-p", "slurm", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["policies"][0]["metrics"]
+    recorded = st.read(folder)
+    truth = (recorded.recorded_start - recorded.submit).mean()
+    assert found["wait_mean_s"] == pytest.approx(truth, rel=0.05)
