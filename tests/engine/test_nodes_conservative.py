@@ -95,9 +95,11 @@ PINNED = ("first-fit", "less-consume", "less-consume(threshold=1.15)", "least-sl
 def test_with_capacity_to_spare_every_placement_is_plain(world: World, compress: str) -> None:
     """Where reservations count processors: conservative on a pool, job by job.
 
-    Where they pin certain ones, which a pool does not know, all placements agree.
+    Where they pin certain ones, which a pool does not know, all placements agree. A pool calls
+    killed who overran its request in the log; nodes, who did not finish the work of its request.
     """
     jobs, machine = world
+    jobs = [replace(job, run=naive_nodes.work_of(job)) for job in jobs]
     pool = Cluster.pool(machine.nodes * machine.cores)
     name = f"conservative(compress={compress})"
     plain = rows_of(simulate(as_workload(jobs), pool, parse_policy(name)))
