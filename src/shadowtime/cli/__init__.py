@@ -34,6 +34,8 @@ COMMANDS = {
     "advise": Entry("Study", "What a log says about how to set a policy, and its effect."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
     "site": Entry("Data", "What a site is made of: nodes by kind, partitions, limits."),
+    "pull": Entry("Data", "Fetch a site's folder from a cluster: jobs, nodes, limits, outages."),
+    "doctor": Entry("Data", "Is a site's folder complete? Repairs, gaps, and how to fill them."),
     "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
     "live": Entry("Live", "Run a policy on a real cluster; shadow mode unless told to act."),
     "eta": Entry("Live", "When a waiting job of the live cluster will start, with a range."),

@@ -1,0 +1,157 @@
+"""shadowtime doctor: is a site's folder complete?"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli import options
+from shadowtime.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rich.console import RenderableType
+
+SHOWN = 8
+"""So many lines or ids of a list are printed; --json has them all."""
+
+
+@click.command("doctor")
+@click.argument("site", type=click.Path())
+@options.reading
+@options.as_json
+def command(site: str, as_json: bool, **reading: Any) -> int:
+    """Look a site's folder over: counts, repairs, bursts, outages, what cannot be modelled.
+
+    What is missing is listed with the command that makes it. Exit code: 0 the folder is fine, 1 it
+    can be used and has gaps, 2 it cannot be used.
+
+    \b
+    shadowtime doctor site/
+    shadowtime doctor site/ --json | jq .missing
+    """
+    from shadowtime.cli.compiling import compile_notice
+    from shadowtime.cli.progress import working
+    from shadowtime.trace.doctor import EXIT, examine
+
+    with working(f"reading {site}"), compile_notice("the log reader", "a few seconds"):
+        found = examine(Path(site), today=datetime.now().date(), **options.how_to_read(**reading))
+    if as_json:
+        options.print_json(found)
+    else:
+        from shadowtime.cli.console import show
+
+        show(*_parts(found))
+        _show_missing(found["missing"])
+    return EXIT[found["verdict"]]
+
+
+def _parts(found: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    verdicts = {
+        "fine": ("fine: nothing is missing", "green"),
+        "gaps": ("usable, with gaps", "yellow"),
+        "unusable": (f"unusable: {found['problem']}", "red"),
+    }
+    yield Text.assemble((f"{found['folder']}: ", "bold"), verdicts[found["verdict"]])
+    if "counts" in found:
+        yield from _contents(found)
+
+
+def _show_missing(missing: list[Mapping[str, str]]) -> None:
+    """Commands are not wrapped: they are there to be copied."""
+    if missing:
+        click.echo("\nMissing, and the command that makes it:")
+    for one in missing[:SHOWN]:
+        click.echo(printable(f"  {one['file']}: {one['what']}"))
+        click.echo(printable(f"    {one['command']}"))
+    if len(missing) > SHOWN:
+        click.echo(f"  and {len(missing) - SHOWN} more (--json lists them)")
+
+
+def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    from shadowtime.report.numbers import number, percent
+    from shadowtime.workload.clean import explain
+
+    yield Text(", ".join(f"{number(n)} {what}" for what, n in found["counts"].items()))
+    if found["from"]:
+        yield Text(f"submitted from {found['from']} to {found['to']}")
+    kinds = [
+        (one["count"], f"{one['names']}: " + ", ".join(
+            f"{number(amount)} {'KB memory' if name == 'memory' else name}"
+            for name, amount in one.items()
+            if name not in ("count", "names", "weight", "features") and amount
+        ) + (f" ({','.join(one['features'])})" if one["features"] else ""))
+        for one in found["nodes"]
+    ]  # fmt: skip
+    yield from _list("Nodes by kind", kinds)
+    yield from _list("Repaired", [(n, explain(rule)) for rule, n in found["repaired"].items()])
+    yield from _list(
+        "Inferred from the log and the site (see the reference of sites)",
+        [(n, rule) for rule, n in found["inferred"].items() if n],
+    )
+    yield from _list(
+        "Flurries: one user's bursts; compare with them left out",
+        [
+            (
+                one["jobs"],
+                f"of {one['user']}, {percent(one['jobs_share'])} of all, jobs {one['first_id']} to "
+                f"{one['last_id']}, from {one['from']}",
+            )
+            for one in found["flurries"]
+        ],
+    )
+    yield from _list(
+        "Changes of the machine (nodes)",
+        [
+            (
+                one["count"],
+                f"{one['kind']} from {one['from']} to {one['to'] or 'the end'}: {one['nodes']}"
+                + (f" ({one['reason']})" if one["reason"] else ""),
+            )
+            for one in found["machine_changes"]
+        ],
+    )
+    yield from _list(
+        "Jobs that the model cannot express",
+        [
+            (
+                one["jobs"],
+                f"{one['reason']}{'' if one['runs'] else ' (never starts)'}: {_ids(one['ids'])}",
+            )
+            for one in found["not_expressed"]
+        ],
+    )
+    yield from _list("Said, and not modelled", [(n, key) for key, n in found["ignored"].items()])
+    if found["notes"] or found["remarks"]:
+        yield Text("\nNotes:", "bold")
+        for line in (*found["notes"], *(one["text"] for one in found["remarks"])):
+            yield Text(f"  {line}")
+
+
+def _list(title: str, lines: list[tuple[int, str]]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    if lines:
+        yield Text(f"\n{title}:", "bold")
+        for count, text in lines[:SHOWN]:
+            yield Text(f"  {count:>9,}  {text}")
+        yield from _more(lines)
+
+
+def _more(lines: list[Any]) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    if len(lines) > SHOWN:
+        yield Text(f"  and {len(lines) - SHOWN} more (--json lists them)")
+
+
+def _ids(ids: list[int]) -> str:
+    return ", ".join(map(str, ids[:SHOWN])) + (" ..." if len(ids) > SHOWN else "")

@@ -1,0 +1,245 @@
+"""Fetch a site folder from a Slurm: bounded, resumable, each file whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.live.port import PortError
+from shadowtime.private import locked, write_result
+from shadowtime.trace.anonymise import Names, anonymise
+from shadowtime.trace.pulled_days import join_days
+from shadowtime.trace.site_commands import (
+    DAYS,
+    SiteCommand,
+    day_command,
+    days_between,
+    site_commands,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shadowtime.live.runner import Runner
+
+    Ask = Callable[[SiteCommand], tuple[str, datetime]]
+
+MEMORY = "pull.json"
+"""What a folder remembers: when each day was fetched, and with which key it was anonymised."""
+SETTLED = timedelta(hours=1)
+"""After midnight slurmctld may still be sending the day's last records to slurmdbd."""
+_NO_DBD = re.compile(
+    r"slurmdbd|database|persistent conn|accounting storage|connection refused", re.IGNORECASE
+)
+
+
+class PullError(UsageError):
+    """Something could not be fetched; what was fetched is kept."""
+
+
+@dataclass
+class Pulled:
+    """What a pull did."""
+
+    files: list[str] = field(default_factory=list)
+    days_fetched: int = 0
+    days_kept: int = 0
+    rows: int = 0
+    left_out: int = 0
+    """Lines that were not anonymised, as it is not known where their names stand."""
+    failed: list[str] = field(default_factory=list)
+    """A sentence for each cause."""
+
+
+def ask_slurm(run: Runner, clock: Callable[[], datetime]) -> Ask:
+    """Ask by running the command here; the moment is that before it ran."""
+
+    def ask(command: SiteCommand) -> tuple[str, datetime]:
+        at = clock()
+        try:
+            done = run(command.argv)
+        except PortError as error:
+            raise PullError(str(error)) from None
+        if done.code:
+            raise PullError(f"{command.argv[0]} failed: {_first_line(done.err or done.out)}")
+        return done.out, at
+
+    return ask
+
+
+def ask_folder(folder: Path) -> Ask:
+    """Ask by reading the file that the command made elsewhere."""
+
+    def ask(command: SiteCommand) -> tuple[str, datetime]:
+        path = folder / command.file
+        try:
+            text = path.read_bytes().decode("utf-8", "replace")
+            return text, datetime.fromtimestamp(path.stat().st_mtime)
+        except OSError as error:
+            raise PullError(f"{path}: {error.strerror}") from None
+
+    return ask
+
+
+def pull(
+    folder: Path,
+    *,
+    since: date,
+    until: date,
+    today: date,
+    ask: Ask,
+    names: Names | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Pulled:
+    """Bring a site folder up to date.
+
+    Rules
+    -----
+    Days are fetched one after another, and each is kept in ``days/`` at once. A day is not fetched
+    again once it was fetched an hour or more after its end, with today's columns; the present day
+    always is. jobs.psv is joined from all days of the folder. sshare.txt is fetched once: the
+    earlier, the nearer to the beginning of the log. What fails is reported and the rest goes on,
+    but nothing more is asked of a slurmdbd that does not answer.
+    """
+    (folder / DAYS).mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(folder / ".pull.lock"):
+            return _Pull(folder, ask=ask, names=names, tell=tell).run(since, until, today)
+    except BlockingIOError:
+        raise UsageError(f"another pull is writing to {folder}: wait for it to end") from None
+
+
+class _Pull:
+    """One pull: what the folder remembers, and what became of it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ask: Ask,
+        names: Names | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.folder, self.ask, self.names, self.tell = folder, ask, names, tell
+        self.done = Pulled()
+        self.memory = _remembered(folder, names)
+        self.dbd_down = False
+        if names is not None:
+            names.people |= set(self.memory["people"])
+
+    def run(self, since: date, until: date, today: date) -> Pulled:
+        earliest = min([since, *self._days()])
+        for command in site_commands(earliest):
+            if command.file != "sshare.txt" or not (self.folder / command.file).is_file():
+                self._file(command)
+        for day in days_between(since, until):
+            if not self._have(day):
+                if not self._file(day_command(day, today=today), day=day):
+                    break
+                self.done.days_fetched += 1
+            else:
+                self.done.days_kept += 1
+        self._join()
+        if self.names is not None:
+            self.done.left_out = self.names.unread
+        return self.done
+
+    def _days(self) -> list[date]:
+        found = []
+        for path in (self.folder / DAYS).glob("*.psv"):
+            try:
+                found.append(date.fromisoformat(path.stem))
+            except ValueError:
+                raise UsageError(f"{path} is not named like 2026-05-01.psv: move it away") from None
+        return sorted(found)
+
+    def _have(self, day: date) -> bool:
+        """Is the day there, with all of its jobs?"""
+        fetched = self.memory["days"].get(day.isoformat())
+        path = self.folder / DAYS / f"{day.isoformat()}.psv"
+        if fetched is None or not path.is_file():
+            return False
+        end = datetime.combine(day + timedelta(days=1), datetime.min.time())
+        with path.open(encoding="utf-8", errors="replace") as file:
+            head = file.readline().rstrip("\n")
+        return datetime.fromisoformat(fetched) >= end + SETTLED and head == _head(day)
+
+    def _file(self, command: SiteCommand, *, day: date | None = None) -> bool:
+        """Fetch one file; False where that failed."""
+        if self.dbd_down and command.accounting:
+            return False
+        self.tell(f"{command.argv[0]}: {command.file}")
+        try:
+            text, at = self.ask(command)
+            told = text.partition("\n")[0] if "|" in command.mark else text
+            if command.mark not in told:
+                raise PullError(f"{command.argv[0]} did not print what {command.file} needs")
+        except PullError as error:
+            sentence = str(error)
+            if sentence not in self.done.failed:
+                self.done.failed.append(sentence)
+            if command.accounting and _NO_DBD.search(sentence):
+                self.dbd_down = True
+            return False
+        if self.names is not None:
+            text = anonymise(command.file, text, self.names)
+            self.memory["people"] = sorted(self.names.people)
+        write_result(self.folder / command.file, text)
+        self.done.files.append(command.file)
+        self.memory["files"][command.file] = at.isoformat(timespec="seconds")
+        if day is not None:
+            self.memory["days"][day.isoformat()] = at.isoformat(timespec="seconds")
+        write_result(self.folder / MEMORY, json.dumps(self.memory, indent=1) + "\n")
+        return True
+
+    def _join(self) -> None:
+        days = self._days()
+        if not days:
+            return
+        paths = [self.folder / DAYS / f"{day.isoformat()}.psv" for day in days]
+        joined = join_days(
+            (str(path), path.read_bytes().decode("utf-8", "replace")) for path in paths
+        )
+        write_result(self.folder / "jobs.psv", joined.text)
+        self.done.rows = joined.rows
+
+
+def _head(day: date) -> str:
+    return day_command(day, today=day).mark
+
+
+def _remembered(folder: Path, names: Names | None) -> dict[str, Any]:
+    """The folder's memory, if it was anonymised as is asked now."""
+    mark = "" if names is None else names.mark
+    path = folder / MEMORY
+    if not path.is_file():
+        return {"anonymised": mark, "days": {}, "files": {}, "people": []}
+    try:
+        memory = json.loads(path.read_text())
+        if not all(isinstance(memory[key], dict) for key in ("days", "files")):
+            raise TypeError
+        known = str(memory["anonymised"])
+        memory["people"] = [str(one) for one in memory["people"]]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            "this is not what a pull remembers", path=str(path), hint="Delete it to begin again."
+        ) from None
+    if known != mark:
+        how = {True: "without --anonymise", False: "with --anonymise and another key"}
+        raise UsageError(
+            f"{folder} was pulled {how[not known] if mark else 'with --anonymise'}: do as then, or "
+            "name another folder"
+        )
+    return dict(memory)
+
+
+def _first_line(text: str) -> str:
+    """What a command says went wrong: the line that names an error, without its own name."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    line = next((one for one in lines if "error" in one.lower() or "fatal" in one.lower()), "")
+    return (line or (lines[0] if lines else "it said nothing"))[:200]

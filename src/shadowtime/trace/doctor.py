@@ -1,0 +1,214 @@
+"""Is a site's folder complete, and what should one know before simulating it?"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.cluster.hostlist import compress
+from shadowtime.cluster.site import FOREVER
+from shadowtime.cluster.site_folder import FILES
+from shadowtime.cluster.site_summary import summarise
+from shadowtime.errors import ShadowtimeError
+from shadowtime.trace.flurries import flurries
+from shadowtime.trace.quality import remarks
+from shadowtime.trace.site_commands import DAYS, day_command, days_between, site_commands
+from shadowtime.trace.site_folder import JOBS, read_site
+from shadowtime.trace.unexpressed import Unexpressed, unexpressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from shadowtime.cluster.site import Site
+    from shadowtime.workload import Workload
+
+FINE, GAPS, UNUSABLE = "fine", "gaps", "unusable"
+EXIT = {FINE: 0, GAPS: 1, UNUSABLE: 2}
+"""The exit code of each verdict."""
+
+
+def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
+    """Everything the doctor says of a folder, for people and for JSON.
+
+    Rules
+    -----
+    ``unusable``: it cannot be read, or no job of it can run. ``gaps``: a file or a day is missing,
+    some jobs cannot be expressed, or something that the site says is not modelled. Repairs by
+    cleaning rules, flurries and changes of the machine are told and are no gap. ``reading`` are the
+    options of :func:`shadowtime.trace.site_folder.read_site`.
+    """
+    found: dict[str, Any] = {"folder": str(folder), "verdict": UNUSABLE, "problem": ""}
+    if not folder.is_dir():
+        return {**found, "problem": f"{folder} is no folder", "missing": []}
+    found["missing"] = list(_missing(folder, today))
+    try:
+        site, workload = read_site(folder, **reading)
+        beyond = [*unexpressed(site, workload), *_heterogeneous(folder)]
+    except ShadowtimeError as error:
+        return {**found, "problem": str(error)}
+    lost = len({job for one in beyond if not one.runs for job in one.jobs})
+    if "multifactor" not in site.setting("PriorityType", "multifactor"):  # usage has no effect
+        found["missing"] = [one for one in found["missing"] if one["file"] != "sshare.txt"]
+    found["missing"] += _missing_configuration(folder, site)
+    found |= {
+        "counts": _counts(site, workload),
+        "nodes": summarise(site)["nodes"],
+        "from": _stamp(workload, 0),
+        "to": _stamp(workload, int(workload.submit.max(initial=0))),
+        "repaired": {rule: count for rule, count in workload.cleaning.items() if count},
+        "inferred": dict(workload.requests.inferred) if workload.requests is not None else {},
+        "flurries": _flurries(workload),
+        "machine_changes": _changes(site, workload),
+        "not_expressed": [
+            {"reason": one.reason, "runs": one.runs, "jobs": len(one.jobs), "ids": list(one.jobs)}
+            for one in beyond
+        ],
+        "ignored": dict(site.ignored),
+        "notes": [*site.notes, *_usage_note(folder, workload)],
+        "remarks": [
+            {"check": one.check, "text": one.text}
+            for one in remarks(_ran(workload), cluster=site.as_nodes())
+        ],
+    }
+    if lost == len(workload):
+        found["problem"] = "no job of the log can run on the site that the folder describes"
+    elif found["missing"] or beyond or site.ignored:
+        found["verdict"] = GAPS
+    else:
+        found["verdict"] = FINE
+    return found
+
+
+def _ran(workload: Workload) -> Workload:
+    """Without the jobs that were cancelled while they waited."""
+    asked = workload.requests
+    return workload if asked is None else workload.take(asked.cancel_at < 0)
+
+
+def _counts(site: Site, workload: Workload) -> dict[str, int]:
+    def different(column: Any) -> int:
+        return len({one for one in column.tolist() if one >= 0})
+
+    return {
+        "jobs": len(workload),
+        "users": different(workload.user),
+        "accounts": different(workload.group),
+        "partitions": len(site.partitions),
+        "qos": len(site.qos),
+        "nodes": len(site.nodes),
+        "cpus": site.procs,
+    }
+
+
+def _missing(folder: Path, today: date) -> Iterator[dict[str, str]]:
+    """Files that are not there, with what is lost and the command that makes them."""
+    days = sorted(path.stem for path in (folder / DAYS).glob("*.psv"))
+    since = date.fromisoformat(days[0]) if days and _is_day(days[0]) else today
+    alone = (folder / "slurm.conf").is_file()
+    others = {names[0]: names[1:] for names in FILES.values()}
+    for command in site_commands(since):
+        names = (command.file, *others.get(command.file, ()))
+        in_conf = alone and command.file in ("nodes.txt", "partitions.txt", "config.txt")
+        if not in_conf and not any((folder / name).is_file() for name in names):
+            yield {"file": command.file, "what": command.what, "command": command.line}
+    if not any((folder / name).is_file() for name in JOBS):
+        yield {
+            "file": "jobs.psv",
+            "what": "the jobs",
+            "command": f"shadowtime pull slurm --since DAY -o {folder}",
+        }
+    elif len(days) > 1 and all(map(_is_day, days)):
+        for day in days_between(since, date.fromisoformat(days[-1])):
+            if day.isoformat() not in days:
+                command = day_command(day, today=today)
+                yield {"file": command.file, "what": "a day's jobs", "command": command.line}
+
+
+def _is_day(text: str) -> bool:
+    return re.fullmatch(r"[0-9]{4}-[01][0-9]-[0-3][0-9]", text) is not None
+
+
+def _missing_configuration(folder: Path, site: Site) -> list[dict[str, str]]:
+    """Files of Slurm that no command prints, where the site says that it has such a thing."""
+    found = []
+    if "tree" in site.setting("TopologyPlugin") and not site.switches:
+        found.append(("topology.conf", "the switches: nodes are chosen as if there were none"))
+    return [
+        {"file": name, "what": what, "command": f"cp /etc/slurm/{name} {folder}"}
+        for name, what in found
+    ]
+
+
+def _flurries(workload: Workload) -> list[dict[str, Any]]:
+    names = workload.names.get("user", ())
+    return [
+        {
+            "user": names[one.user] if 0 <= one.user < len(names) else str(one.user),
+            "jobs": one.jobs,
+            "jobs_share": one.jobs_share,
+            "from": _stamp(workload, one.since),
+            "to": _stamp(workload, one.until),
+            "first_id": one.first_id,
+            "last_id": one.last_id,
+        }
+        for one in flurries(workload)
+    ]
+
+
+def _changes(site: Site, workload: Workload) -> list[dict[str, Any]]:
+    """Outages and drains that touch the log, those of many nodes at once together."""
+    first = workload.epoch or 0
+    last = first + int((workload.submit + workload.run).max(initial=0))
+    same: dict[tuple[int, int, bool, str], list[str]] = {}
+    for one in site.outages:
+        if one.begin <= last and one.end >= first:
+            same.setdefault((one.begin, one.end, one.drain, one.reason), []).append(one.node)
+    return [
+        {
+            "nodes": compress(nodes),
+            "count": len(nodes),
+            "from": _when(begin),
+            "to": None if end >= FOREVER else _when(end),
+            "kind": "drain" if drain else "down",
+            "reason": reason,
+        }
+        for (begin, end, drain, reason), nodes in sorted(same.items())
+    ]
+
+
+def _heterogeneous(folder: Path) -> list[Unexpressed]:
+    """Components of heterogeneous jobs, which start together in Slurm and alone here."""
+    path = folder / "jobs.psv"
+    if not path.is_file():
+        return []
+    text = path.read_bytes().decode("utf-8", "replace")
+    ids = {int(one) for one in re.findall(r"^(\d{1,15})\|\d{1,15}\+\d{1,6}\|", text, re.MULTILINE)}
+    reason = "is part of a heterogeneous job: its parts start apart from each other"
+    return [Unexpressed(reason=reason, runs=True, jobs=tuple(sorted(ids)))] if ids else []
+
+
+def _usage_note(folder: Path, workload: Workload) -> list[str]:
+    """Say so where usage was asked for long after the log begins."""
+    try:
+        text = json.loads((folder / "pull.json").read_text())["files"]["sshare.txt"]
+        asked = datetime.fromisoformat(text).timestamp()
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    late = asked - (workload.epoch or 0)
+    if workload.epoch is None or late < 86400:
+        return []
+    return [
+        f"usage (sshare.txt) was asked for {late / 86400:.0f} days after the log begins: it holds "
+        "usage by the log's own jobs"
+    ]
+
+
+def _stamp(workload: Workload, seconds: int) -> str | None:
+    return None if workload.epoch is None else _when(workload.epoch + seconds)
+
+
+def _when(moment: int) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,321 @@
+"""Pulling a site folder: resumed by days, joined, anonymised, and what becomes of faults."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from conftest import recording_path
+from shadowtime.cli import run
+from shadowtime.errors import UsageError
+from shadowtime.live.runner import Done
+from shadowtime.live.slurm.pull import Pulled, PullError, ask_slurm, pull
+from shadowtime.trace.anonymise import Names, anonymise, load_key
+from shadowtime.trace.pulled_days import join_days
+from shadowtime.trace.sacct_rows import RECOMMENDED
+from shadowtime.trace.site_folder import read_site
+
+HEAD = RECOMMENDED.replace(",", "|")
+DAY = date(2026, 5, 1)
+NOON = datetime(2026, 5, 4, 12)
+TEXTS = {
+    ("scontrol", "node"): "NodeName=n1 CPUTot=4 State=IDLE Partitions=p Reason=eva broke It=eva\n",
+    (
+        "scontrol",
+        "partition",
+    ): "PartitionName=p Nodes=n1 AllowAccounts=phys AllowQos=ALL QoS=phys\n",
+    (
+        "scontrol",
+        "config",
+    ): "SchedulerType = sched/backfill\nSlurmUser = eva(5)\nTopologyPlugin = x\n",
+    ("scontrol", "reservation"): (
+        "ReservationName=eva_1 StartTime=1777600000 EndTime=1777609999 Nodes=n1 Users=eva,-bob "
+        "Accounts=phys Flags=\n"
+    ),
+    ("sacctmgr", "assoc"): (
+        "Cluster|Account|User|ParentName|QOS|Def QOS\nc|root|||normal|\nc|phys||root|normal,phys|\n"
+        "c|phys|eva||phys|phys\n"
+    ),
+    ("sacctmgr", "qos"): "Name|Priority|Preempt|Description\nnormal|1||\nphys|2|normal|of eva\n",
+    ("sacctmgr", "event"): (
+        "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+        "c|n1|1777600000|1777600100|DOWN|eva | pulled it|eva(5)\n"
+    ),
+    ("sacctmgr", "reservation"): "Cluster|Name|TimeStart|TimeEnd|NodeNames\nc|eva_1|5|9|n1\n",
+    ("sshare", "-a"): "Account|User|RawShares|RawUsage\nroot|||0\n phys||50|7\n  phys|eva|1|7\n",
+}
+
+
+def row(job: int, state: str = "COMPLETED", **said: str) -> str:
+    """A line of sacct."""
+    told = {
+        "JobIDRaw": str(job), "JobID": str(job), "Cluster": "c", "Partition": "p", "QOS": "phys",
+        "Account": "phys", "User": "eva", "Submit": "1777600000", "Eligible": "1777600000",
+        "Start": "1777600010", "End": "1777600100", "ElapsedRaw": "90", "TimelimitRaw": "10",
+        "State": state, "NNodes": "1", "ReqCPUS": "2", "NCPUS": "2", "ReqTRES": "cpu=2,node=1",
+        "AllocTRES": "cpu=2,node=1", "NodeList": "n1", "JobName": "of eva|x\nbreak", **said,
+    }  # fmt: skip
+    return "|".join(told.get(name, "") for name in RECOMMENDED.split(","))
+
+
+class Slurm:
+    """Answers as Slurm's commands do; ``broken`` maps a program to how it fails."""
+
+    def __init__(self) -> None:
+        self.days: list[str] = []
+        self.broken: dict[str, Done] = {}
+        self.asked: list[str] = []
+        self.rows: dict[str, list[str]] = {
+            "2026-05-01": [row(1, "RUNNING")],
+            "2026-05-02": [row(1)],
+        }
+
+    def __call__(self, argv: object, *, text: str = "") -> Done:
+        words = list(argv)  # type: ignore[call-overload]
+        self.asked.append(words[0])
+        if words[0] in self.broken:
+            return self.broken[words[0]]
+        if words[0] == "sacct":
+            day = words[words.index("-S") + 1].partition("T")[0]
+            self.days.append(day)
+            return Done(0, "".join(f"{one}\n" for one in [HEAD, *self.rows.get(day, [])]), "")
+        key = (words[0], words[2] if words[0] != "sshare" else words[1])
+        return Done(0, TEXTS[key], "")
+
+
+def pulled(
+    folder: Path,
+    slurm: Slurm,
+    *,
+    now: datetime = NOON,
+    since: date = DAY,
+    names: Names | None = None,
+) -> Pulled:
+    ask = ask_slurm(slurm, lambda: now)
+    return pull(folder, since=since, until=now.date(), today=now.date(), ask=ask, names=names)
+
+
+def test_days_are_fetched_once_but_the_present(tmp_path: Path) -> None:
+    """Past days are kept; the present one, and one fetched before it was over, are not."""
+    slurm = Slurm()
+    done = pulled(tmp_path, slurm)
+    assert slurm.days == ["2026-05-01", "2026-05-02", "2026-05-03", "2026-05-04"]
+    assert (done.days_fetched, done.rows, done.failed) == (4, 1, [])
+    slurm.days.clear()
+    assert pulled(tmp_path, slurm).days_kept == 3 and slurm.days == ["2026-05-04"]
+    slurm.days.clear()
+    pulled(tmp_path, slurm, now=NOON + timedelta(days=1))
+    assert slurm.days == ["2026-05-04", "2026-05-05"]
+    (tmp_path / "days" / "2026-05-02.psv").write_text("JobIDRaw|State\n")  # other columns
+    slurm.days.clear()
+    pulled(tmp_path, slurm, now=NOON + timedelta(days=1))
+    assert slurm.days == ["2026-05-02", "2026-05-05"]
+
+
+def test_what_was_pulled_is_a_site(tmp_path: Path) -> None:
+    pulled(tmp_path, Slurm())
+    site, workload = read_site(tmp_path)
+    assert len(workload) == 1 and workload.run.tolist() == [90]
+    assert [one.account for one in site.associations] == ["root", "phys", "phys"]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".nodes")]
+
+
+def test_a_job_of_many_days_is_one_row() -> None:
+    """The ended row counts wherever it stands; runs of a requeued job are rows of their own."""
+    again = row(1, "REQUEUED", Submit="1777500000")
+    days = [
+        ("a", f"{HEAD}\n{row(1)}\n{again}\n"),
+        ("b", f"{HEAD}\n{row(1, 'RUNNING')}\n{row(2, 'PENDING')}\n"),
+        ("c", f"{HEAD}\n{row(2, 'RUNNING')}\n"),
+    ]
+    joined = join_days(days)
+    assert joined.text == f"{HEAD}\n{row(1)}\n{again}\n{row(2, 'RUNNING')}\n"
+    assert (joined.rows, joined.repeated) == (3, 2)
+
+
+def test_joined_days_of_a_recording_are_the_recording() -> None:
+    """Cut into overlapping days and joined again, a real export is the same line by line."""
+    text = (recording_path("J") / "jobs.psv").read_text()
+    head, *lines = text.splitlines()
+    days = [
+        (str(at), "\n".join([head, *lines[max(at - 20, 0) : at + 60]]) + "\n")
+        for at in range(0, len(lines), 60)
+    ]
+    joined = join_days(days)
+    assert joined.text == text and joined.repeated > 0
+
+
+def test_a_slurmdbd_that_is_down_is_asked_once(tmp_path: Path) -> None:
+    """One sentence; what slurmctld and earlier pulls gave is kept, and the next pull goes on."""
+    slurm = Slurm()
+    pulled(tmp_path, slurm)
+    before = (tmp_path / "jobs.psv").read_text()
+    slurm.asked.clear()
+    for program in ("sacct", "sacctmgr"):
+        slurm.broken[program] = Done(1, "", f"{program}: error: slurmdbd: Connection refused\n")
+    done = pulled(tmp_path, slurm, now=NOON + timedelta(days=3))
+    assert done.failed == ["sacctmgr failed: sacctmgr: error: slurmdbd: Connection refused"]
+    assert slurm.asked.count("sacctmgr") == 1 and "sacct" not in slurm.asked
+    assert "nodes.txt" in done.files
+    assert (tmp_path / "jobs.psv").read_text() == before
+    slurm.broken.clear()
+    assert pulled(tmp_path, slurm, now=NOON + timedelta(days=3)).failed == []
+
+
+def test_a_day_that_fails_ends_the_days(tmp_path: Path) -> None:
+    slurm = Slurm()
+    slurm.broken["sacct"] = Done(1, "", "sacct: fatal: Bad --format: ReqTRES\n")
+    done = pulled(tmp_path, slurm)
+    assert done.failed == ["sacct failed: sacct: fatal: Bad --format: ReqTRES"]
+    assert slurm.asked.count("sacct") == 1 and "qos.txt" in done.files
+
+
+def test_output_that_is_none_replaces_nothing(tmp_path: Path) -> None:
+    slurm = Slurm()
+    pulled(tmp_path, slurm)
+    slurm.broken["scontrol"] = Done(0, "Welcome to the login node\n", "")
+    done = pulled(tmp_path, slurm)
+    assert "scontrol did not print what nodes.txt needs" in done.failed
+    assert (tmp_path / "nodes.txt").read_text() == TEXTS[("scontrol", "node")]
+
+
+def test_no_name_is_left(tmp_path: Path) -> None:
+    """The same name is the same word in every file; the folder reads as before."""
+    names = Names(b"0123456789abcdef")
+    done = pulled(tmp_path / "hidden", Slurm(), names=names)
+    pulled(tmp_path / "open", Slurm())
+    assert done.failed == [] and done.left_out == 0
+    for path in (tmp_path / "hidden").rglob("*"):
+        text = path.read_text() if path.is_file() else ""
+        assert not [name for name in ("eva", "bob", "phys") if name in text], path
+    site, workload = read_site(tmp_path / "hidden")
+    plain, _ = read_site(tmp_path / "open")
+    word = names.word
+    assert workload.names["user"] == ("", word("eva"))
+    assert [(one.account, one.user) for one in site.associations] == [
+        (word(one.account), word(one.user)) for one in plain.associations
+    ]
+    assert [one.parent for one in site.associations] == ["", "root", word("phys")]
+    assert [one.name for one in site.qos] == ["normal", word("phys")]
+    assert site.associations[2].default_qos == word("phys")
+    assert site.partitions[0].qos == word("phys")
+    assert [one.usage for one in site.associations] == [one.usage for one in plain.associations]
+    assert word("eva") in site.reservations[0].users
+    assert [(one.node, one.begin) for one in site.outages] == [("n1", 1777600000)]
+    assert site.setting("TopologyPlugin") == "x" and not site.setting("SlurmUser")
+
+
+@pytest.mark.parametrize("name", ["N", "E2", "F"])
+def test_a_recording_anonymised_is_the_same_site(name: str, tmp_path: Path) -> None:
+    """Limits, shares, requests and times do not change."""
+    folder, names = recording_path(name), Names(b"0123456789abcdef")
+    for path in folder.iterdir():
+        if path.name in (
+            "nodes.txt", "partitions.txt", "config.txt", "reservations.txt", "associations.txt",
+            "qos.txt", "events_sacctmgr.txt", "sacct_resv.txt", "jobs.psv",
+        ):  # fmt: skip
+            (tmp_path / path.name).write_text(anonymise(path.name, path.read_text(), names))
+    site, workload = read_site(tmp_path, submits=False)
+    plain, open_load = read_site(folder, submits=False)
+    assert names.unread == 0
+    assert site.nodes == plain.nodes and site.enforce == plain.enforce
+    assert [one.limits for one in site.qos] == [one.limits for one in plain.qos]
+    assert [(one.limits, one.shares) for one in site.associations] == [
+        (one.limits, one.shares) for one in plain.associations
+    ]
+    assert [(one.node, one.begin, one.end) for one in site.outages] == [
+        (one.node, one.begin, one.end) for one in plain.outages
+    ]
+    for column in ("submit", "run", "request", "procs", "user", "group", "recorded_start"):
+        assert (getattr(workload, column) == getattr(open_load, column)).all(), column
+
+
+def test_another_key_or_none_is_refused(tmp_path: Path) -> None:
+    pulled(tmp_path, Slurm(), names=Names(b"0123456789abcdef"))
+    with pytest.raises(UsageError, match="with --anonymise and another key"):
+        pulled(tmp_path, Slurm(), names=Names(b"another key of 16"))
+    with pytest.raises(UsageError, match="was pulled with --anonymise"):
+        pulled(tmp_path, Slurm())
+
+
+def test_the_key_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "key"
+    key = load_key(path, beside=tmp_path / "site")
+    assert len(key) == 64 and load_key(path, beside=tmp_path / "site") == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    with pytest.raises(UsageError, match="others may read the key"):
+        load_key(path, beside=tmp_path / "site")
+    with pytest.raises(UsageError, match="to be shared"):
+        load_key(tmp_path / "site" / "key", beside=tmp_path / "site")
+
+
+def fake_commands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of Slurm's names that print a site, put first on the PATH."""
+    folder.mkdir()
+    texts = {f"{key[0]}-{key[1]}": text for key, text in TEXTS.items()}
+    texts["sacct-day"] = f"{HEAD}\n{row(1)}\n"
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text)
+    for program in ("scontrol", "sacctmgr", "sshare", "sacct"):
+        which = {"sshare": "$1", "sacct": "day"}.get(program, "$2")
+        (folder / program).write_text(f'#!/bin/sh\ncat "{folder}/{program}-{which}.txt"\n')
+        (folder / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pull, print for elsewhere, take what was made there, and look at it."""
+    fake_commands(tmp_path / "bin", monkeypatch)
+    site, raw, shared = (str(tmp_path / name) for name in ("site", "raw", "shared"))
+    days = ["--since", "2026-05-01", "--until", "2026-05-02"]
+    assert run(["pull", "slurm", *days, "-o", site]) == 0
+    assert "1 jobs; 2 days fetched, 0 were there" in capsys.readouterr().out
+    assert run(["pull", "slurm", *days, "-o", site, "--print"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count(" sacct ") == 2 and "SLURM_TIME_FORMAT=%s" in printed
+    os.makedirs(raw)
+    assert os.system(f"cd {raw} && sh -c '{printed}'") == 0
+    key = str(tmp_path / "key")
+    assert run(["pull", "slurm", "--from", raw, "-o", shared, "--anonymise", "--key", key]) == 0
+    assert "eva" not in (tmp_path / "shared" / "jobs.psv").read_text()
+    assert (tmp_path / "site" / "jobs.psv").read_text().count("\n") == 3
+
+
+def test_wrong_use_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = str(tmp_path / "site")
+    for options, said in (
+        (["--since", "May"], "is not a day"),
+        ([], "say where the log begins"),
+        (["--since", "2026-05-02", "--until", "2026-05-01"], "lies after"),
+        (["--since", "2026-05-01", "--key", "k"], "give both"),
+        (["--since", "2026-05-01", "--print", "--anonymise"], "only prints"),
+    ):
+        assert run(["pull", "slurm", "-o", site, *options]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(["pull", "slurm", "--since", "2026-05-01", "--until", "2026-05-01", "-o", site]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "scontrol is not installed here" in last and "sacct is not installed here" in last
+
+
+def test_two_pulls_at_once_are_refused(tmp_path: Path) -> None:
+    slurm = Slurm()
+
+    def meanwhile(argv: object, *, text: str = "") -> Done:
+        with pytest.raises(UsageError, match="another pull"):
+            pulled(tmp_path, Slurm())
+        return slurm(argv)
+
+    ask = ask_slurm(meanwhile, lambda: NOON)
+    pull(tmp_path, since=DAY, until=DAY, today=NOON.date(), ask=ask)
+    assert issubclass(PullError, UsageError)

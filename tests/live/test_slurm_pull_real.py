@@ -1,0 +1,116 @@
+"""From a real Slurm with accounting to a site folder, and from that to a schedule."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from conftest import require
+from shadowtime.cli import run
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
+from shadowtime.testing.slurm import missing_programs as missing_of_slurm
+from shadowtime.testing.slurm_accounting import missing_programs
+
+FILES = (
+    "nodes.txt", "partitions.txt", "config.txt", "reservations.txt", "associations.txt", "qos.txt",
+    "events_sacctmgr.txt", "sacct_resv.txt", "sshare.txt", "jobs.psv",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def counted() -> Iterator[SlurmCluster]:
+    """Four nodes whose jobs go into slurmdbd; three jobs have run, a node was drained."""
+    missing = missing_of_slurm() + missing_programs()
+    require("slurmdbd", not missing, f"Slurm's accounting is not here ({', '.join(missing)})")
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-pull-"))
+    try:
+        with slurm_cluster(folder, nodes=4, accounting=True) as cluster:
+            cluster.run("sacctmgr", "--immediate", "add", "account", "phys", "fairshare=7")
+            cluster.run("scontrol", "update", "NodeName=n4", "State=DRAIN", "Reason=bob was here")
+            cluster.run("scontrol", "update", "NodeName=n4", "State=RESUME")
+            for number, nodes in enumerate((2, 3, 1)):
+                cluster.sbatch(f"-N{nodes}", "--exclusive", "-t2", f"-Jsecret{number}")
+            wait_for(lambda: not cluster.run("squeue", "-h", "-a").strip(), "an empty queue")
+            wait_for(
+                lambda: (
+                    cluster.run("sacct", "-a", "-X", "-n", "-o", "State").count("COMPLETED") == 3
+                ),
+                "slurmdbd to have written everything down",
+            )
+            yield cluster
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def here(counted: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> SlurmCluster:
+    """Commands of this test talk to the cluster."""
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, counted.env[name])
+    return counted
+
+
+def since() -> str:
+    return (datetime.now() - timedelta(days=1)).date().isoformat()
+
+
+def test_pull_doctor_and_simulate(
+    here: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every file is there, the doctor finds the jobs, and a policy runs on the folder."""
+    site = tmp_path / "site"
+    assert run(["pull", "slurm", "--since", since(), "-o", str(site)]) == 0, capsys.readouterr()
+    assert "3 jobs; 2 days fetched, 0 were there" in capsys.readouterr().out
+    assert [name for name in FILES if not (site / name).is_file()] == []
+    assert "phys" in (site / "associations.txt").read_text()
+
+    assert run(["pull", "slurm", "--since", since(), "-o", str(site)]) == 0
+    assert "3 jobs; 1 days fetched, 1 were there" in capsys.readouterr().out
+
+    code = run(["doctor", str(site), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["counts"]["jobs"], found["counts"]["nodes"]) == (3, 4)
+    assert found["missing"] == []
+    assert code in (0, 1), found
+
+    assert run(["simulate", str(site), "--policy", "easy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["trace"]["jobs"] == 3
+
+
+def test_pull_anonymised(
+    here: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No name of a job or an account is left anywhere, and the folder still runs."""
+    site = tmp_path / "site"
+    pull = ["pull", "slurm", "--since", since(), "-o", str(site), "--anonymise"]
+    assert run([*pull, "--key", str(tmp_path / "key")]) == 0, capsys.readouterr()
+    texts = [path.read_text() for path in site.rglob("*") if path.is_file()]
+    assert not [text for text in texts if "secret" in text or "phys" in text or "bob" in text]
+    capsys.readouterr()
+    assert run(["simulate", str(site), "--policy", "easy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["trace"]["jobs"] == 3
+
+
+def test_a_slurmdbd_that_is_down(
+    here: SlurmCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One sentence, and what slurmctld says is kept."""
+    conf = tmp_path / "slurm.conf"
+    lines = here.conf.read_text().splitlines()
+    lines = [line for line in lines if not line.startswith("AccountingStoragePort=")]
+    conf.write_text("\n".join([*lines, "AccountingStoragePort=1"]) + "\n")
+    monkeypatch.setenv("SLURM_CONF", str(conf))
+    site = tmp_path / "site"
+    assert run(["pull", "slurm", "--since", since(), "-o", str(site)]) == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith("shadowtime: ") and "kept in" in said
+    assert (site / "nodes.txt").is_file() and not (site / "jobs.psv").exists()
