@@ -350,12 +350,13 @@ def test_proofs_that_cannot_be_made_say_why() -> None:
     assert reasons["strictly-fair"] == "not claimed"
 
 
-def test_without_the_attempts_file_nothing_about_preempted_jobs_is_proved() -> None:
-    """kills > 0 and no attempts: capacity, attempts and fairness stay open."""
+def test_without_the_attempts_file_kills_are_a_violation() -> None:
+    """kills > 0 and no attempts: nothing accounts for it; capacity and fairness stay open."""
     lacking = preempted_pair(attempts=Attempts.none(), reason=np.array([1, 1], np.int8))
     report = check(lacking, PAIR, Cluster.pool(3), claims=list(CLAIMS))
     open_proofs = {proof.name for proof in report.not_made}
-    assert {"capacity", "attempts-consistent", "reasons-consistent"} <= open_proofs
+    assert report["attempts-consistent"].detail.startswith("job 2 has kills = 1, and no attempts")
+    assert {"capacity", "reasons-consistent"} <= open_proofs
     assert {"strictly-fair", "sunny-absorbing", "head-never-idle"} <= open_proofs
 
 

@@ -45,7 +45,10 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
     if isinstance(policy.place, place.Capped):
         # What is measured is not what is drawn: only a declared demand is a limit that holds.
         declared = not isinstance(policy.estimate, estimate.ByTag)
-        return (WITHIN_SHARED,) if declared and "bandwidth" in workload.extra else ()
+        shared = (WITHIN_SHARED,) if declared and "bandwidth" in workload.extra else ()
+        return (QUEUE_BY_ARRIVAL, *shared) if isinstance(policy.order, order.Fcfs) else shared
+    if isinstance(policy.place, place.NodePlace) and policy.reserve == reserve.Depth():
+        return tuple(_claims_of_one_plan(policy, workload))
     anywhere = isinstance(policy.place, place.BestFit) or (
         # Promises for good are kept wherever they were planned.
         isinstance(policy.place, place.NodePlace) and isinstance(policy.reserve, reserve.Kept)
@@ -56,6 +59,22 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
         and isinstance(policy.partition, partition.Anywhere)
     )
     return tuple(_claims(policy, workload, contended)) if in_arrival_order else ()
+
+
+def _claims_of_one_plan(policy: Policy, workload: Workload) -> Iterator[str]:
+    """One planned reservation on nodes: its start never moves later, whoever slows whom down.
+
+    The table holds every job until its limit, stretched or not, and there it is killed; who
+    overtakes is placed around the reservation. So promises hold where limits are no longer than
+    what is planned. A reservation that is only counted may be met by a stretched limit.
+    """
+    if not isinstance(policy.order, order.Fcfs):
+        return
+    yield QUEUE_BY_ARRIVAL
+    assert isinstance(policy.place, place.NodePlace)
+    planned = policy.place.resv == "placed" or policy.place.limit == "req"
+    if planned and bool((workload.limit <= workload.request).all()):
+        yield PROMISES_KEPT
 
 
 def _claims(policy: Policy, workload: Workload, contended: bool) -> Iterator[str]:

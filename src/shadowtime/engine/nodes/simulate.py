@@ -12,7 +12,7 @@ import numpy as np
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.nodes.demands import believed, demand_of, work_unit
+from shadowtime.engine.nodes.demands import believed
 from shadowtime.engine.nodes.plan import loop_of, parameters, thresholds
 from shadowtime.errors import ClusterError, PolicyError, UsageError
 from shadowtime.kernel import fields as f
@@ -26,6 +26,7 @@ from shadowtime.policy.estimate import Estimate, Requested
 from shadowtime.policy.policy import Policy
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.node_places import NodePlaces
+from shadowtime.workload.draws import demand_of, work_unit
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster

@@ -11,7 +11,6 @@ import numpy as np
 
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
-from shadowtime.engine.nodes.demands import demand_of
 from shadowtime.engine.nodes.simulate import (
     as_schedule,
     check_range,
@@ -28,6 +27,7 @@ from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.state import build
 from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
 from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.workload.draws import demand_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

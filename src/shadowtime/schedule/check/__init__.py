@@ -1,12 +1,15 @@
 """Proofs about a schedule, one idea per file. ``check`` makes all that can be made.
 
-Nothing here knows how a schedule came about: it is judged by its own columns, the trace and the
-machine alone, so schedules from other simulators and recorded logs can be judged too.
+Nothing here knows how a schedule came about: it is judged by the trace, the machine and, where it
+is known, the policy, so schedules from other simulators and recorded logs can be judged too. What
+these determine is worked out anew and compared; no column is taken at its word.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from shadowtime.cluster.site import Site
 from shadowtime.schedule.check import claims as known
@@ -14,14 +17,20 @@ from shadowtime.schedule.check.attempts import attempts_consistent
 from shadowtime.schedule.check.capacity import whole_machine
 from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.claims import CLAIMS, known_claims
+from shadowtime.schedule.check.contention import contention_recomputed
+from shadowtime.schedule.check.eligible import class_eligible
 from shadowtime.schedule.check.exclusive import dedicated_alone
 from shadowtime.schedule.check.fairness import strictly_fair
 from shadowtime.schedule.check.hosts import each_host
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
+from shadowtime.schedule.check.limit_columns import limits_recomputed
 from shadowtime.schedule.check.limits import limits_kept
+from shadowtime.schedule.check.moments import starts_at_events
 from shadowtime.schedule.check.order import arrival_order, head_never_idle, promises_kept
 from shadowtime.schedule.check.reasons import reasons_consistent
-from shadowtime.schedule.check.report import Proof, Report, Verdict, not_made
+from shadowtime.schedule.check.recomputed import same_again
+from shadowtime.schedule.check.report import NOT_CLAIMED, Proof, Report, Verdict, not_made
+from shadowtime.schedule.check.reservation import reservation_respected
 from shadowtime.schedule.check.reservations import no_reservation_violation
 from shadowtime.schedule.check.shared import within_shared
 from shadowtime.schedule.check.sunny import sunny_absorbing
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from shadowtime.cluster import Cluster
+    from shadowtime.schedule.check.rules import Rules
     from shadowtime.schedule.schedule import Schedule
     from shadowtime.workload import Workload
 
@@ -43,7 +53,12 @@ ALWAYS: tuple[Callable[[Case], Proof | None], ...] = (
     whole_machine,
     each_host,
     dedicated_alone,
+    class_eligible,
+    starts_at_events,
+    reservation_respected,
+    limits_recomputed,
     limits_kept,
+    contention_recomputed,
     attempts_consistent,
     reasons_consistent,
 )
@@ -67,6 +82,8 @@ def check(
     cluster: Cluster | Site,
     *,
     claims: Iterable[str] | None = None,
+    rules: Rules | None = None,
+    again: Schedule | None = None,
 ) -> Report:
     """Every proof that can be made of a schedule; the rest is listed with the reason.
 
@@ -76,6 +93,8 @@ def check(
         judged, not refused.
     workload, cluster : what it is a schedule of.
     claims : what the policy says of itself (see CLAIMS); the schedule's own claims if left out.
+    rules : what the policy means for each job of the workload (engine.rules.rules_of).
+    again : what the policy gives when it is run again: every difference is then a violation.
 
     Examples
     --------
@@ -90,12 +109,18 @@ def check(
     held = known_claims(schedule.claims if claims is None else claims)
     if isinstance(cluster, Site):
         # The proofs of the case that look at the machine are not made on a site.
-        found = Case(match(schedule, workload), cast("Any", cluster), held)
-        return Report(tuple(_on_site(found, cluster)))
-    case = Case(match(schedule, workload), cluster, held)
+        on_site = Case(match(schedule, workload), cast("Any", cluster), held)
+        repeated = () if again is None else (same_again(on_site, again),)
+        return Report((*_on_site(on_site, cluster), *repeated))
+    found = match(schedule, workload)
+    if rules is not None and len(found.workload) != len(workload):
+        rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
+    case = Case(found, cluster, held, rules)
     proofs = [proof for prove in ALWAYS if (proof := prove(case)) is not None]
     for claim, prove in CLAIMED:
-        proofs.append(prove(case) if claim in held else not_made(claim, "not claimed"))
+        proofs.append(prove(case) if claim in held else not_made(claim, NOT_CLAIMED))
+    if again is not None:
+        proofs.append(same_again(case, again))
     return Report(tuple(proofs))
 
 
@@ -107,7 +132,7 @@ def _on_site(case: Case, site: Site) -> list[Proof]:
     proofs = site_proofs(case, site, requests_of(case.match.workload, site))
     for claim, prove in CLAIMED:
         if claim != known.PROMISES_KEPT or claim not in case.claims:
-            proofs.append(not_made(claim, "not claimed"))
+            proofs.append(not_made(claim, NOT_CLAIMED))
         else:
             proofs.append(prove(case))
     return proofs

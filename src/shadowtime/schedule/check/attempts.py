@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.check.report import Proof, not_made, proved, violated
+from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
 from shadowtime.schedule.runs import row_of
 from shadowtime.types import UNKNOWN
 
@@ -25,8 +25,17 @@ def attempts_consistent(case: Case) -> Proof:
     if "kills" in s.missing:
         return not_made(NAME, "the schedule has no column kills")
     if case.lost_are_missing:
-        jobs = int((s.kills > 0).sum())
-        return not_made(NAME, f"{jobs} jobs were preempted, and the file of attempts is missing")
+        first, jobs = int(np.argmax(s.kills > 0)), int((s.kills > 0).sum())
+        return violated(
+            NAME,
+            f"{case.name(first)} has kills = {s.kills[first]}, and no attempts account for that: "
+            f"keep the file of attempts beside the schedule{such(jobs, 'jobs')}",
+        )
+    if case.rules is not None and not case.rules.preempts and (s.kills > 0).any():
+        first = int(np.argmax(s.kills > 0))
+        return violated(
+            NAME, f"{case.name(first)} was preempted, and {case.rules.policy} preempts nobody"
+        )
     row = row_of(s, attempts.job_id)
     strange = np.flatnonzero(row == UNKNOWN)
     if len(strange):
@@ -58,7 +67,7 @@ def _first_misfit(case: Case) -> str:
     last = np.ones(len(row), bool)
     last[:-1] = row[1:] != row[:-1]
     following = np.append(start[1:], 0)
-    needs = np.minimum(case.workload.run, case.workload.limit if s.limit is None else s.limit)
+    needs = np.minimum(case.workload.run, case.limit)
     for wrong, what in (
         (end < start, "ends before it starts"),
         (~last & (end > following), "overlaps the next"),

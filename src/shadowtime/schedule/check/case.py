@@ -13,6 +13,7 @@ from shadowtime.schedule.timeline import instants, least, totals
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.schedule.check.rules import Rules
     from shadowtime.schedule.match import Match
     from shadowtime.schedule.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
@@ -30,6 +31,8 @@ class Case:
     match: Match
     cluster: Cluster
     claims: frozenset[str]
+    rules: Rules | None = None
+    """What the policy means for each row, None where the policy is not known."""
 
     @property
     def schedule(self) -> Schedule:
@@ -42,6 +45,14 @@ class Case:
     def name(self, row: int) -> str:
         """A job by its id, as sentences call it."""
         return f"job {self.workload.job_id[row]}"
+
+    @cached_property
+    def limit(self) -> Ints:
+        """How long each job may run, as far as trace and policy tell; else the schedule's own."""
+        own = self.schedule.limit
+        if self.rules is not None and not self.rules.stretched:
+            return self.rules.limit
+        return self.workload.limit if own is None else own
 
     @cached_property
     def by_trace(self) -> Schedule:

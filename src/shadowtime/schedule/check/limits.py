@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 def limits_kept(case: Case) -> Proof:
     """end - start = min(run, limit), and ``killed`` says which; never more than the limit.
 
-    The limit is the schedule's own where it has that column (some policies change limits), else
-    the trace's. A job that others slowed down (``penalised`` > 0) may take longer than its run,
-    but not longer than its limit; its work is that of the trace cut at the trace's limit, and who
-    has done that is not killed.
+    The limit is the one of trace and policy; where the policy is not known or stretches limits,
+    the schedule's own, which is proved apart (limits-recomputed), else the trace's. A job that
+    others slowed down (``penalised`` > 0) may take longer than its run, but not longer than its
+    limit; its work is that of the trace cut at the trace's limit, and who has done that is not
+    killed.
     """
     name, s, w = "limits-kept", case.schedule, case.workload
     ran = started(s)
     length = s.end - s.start
-    limit = w.limit if s.limit is None else s.limit
+    limit = case.limit
     slowed = np.zeros(len(s), bool) if s.penalised is None else s.penalised > 0
     killed_known = "killed" not in s.missing
     work = w.run if s.penalised is None else w.effective_run

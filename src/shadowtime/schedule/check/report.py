@@ -7,6 +7,8 @@ from typing import Literal
 
 Verdict = Literal["proved", "violated", "not made"]
 
+NOT_CLAIMED = "not claimed"
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -49,6 +51,11 @@ class Report:
     def not_made(self) -> tuple[Proof, ...]:
         """What could not be judged, each with the reason."""
         return tuple(proof for proof in self.proofs if proof.verdict == "not made")
+
+    @property
+    def open(self) -> tuple[Proof, ...]:
+        """What should have been judged and could not be; what is not claimed is not asked for."""
+        return tuple(proof for proof in self.not_made if proof.detail != NOT_CLAIMED)
 
     def __getitem__(self, name: str) -> Proof:
         return next(proof for proof in self.proofs if proof.name == name)

@@ -1,0 +1,122 @@
+"""The rules of a policy for single jobs, for check to hold against a schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.cluster.contention import contention_of
+from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.nodes.demands import believed
+from shadowtime.engine.partitions import RUN, classes_of, tables_of
+from shadowtime.engine.simulate import leaves_the_queue
+from shadowtime.kernel.estimates import FIXED
+from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
+from shadowtime.policy.policy import Policy
+from shadowtime.schedule.check.rules import Classes, Easy, Rules, Stretch
+from shadowtime.types import NO_LIMIT
+from shadowtime.workload.draws import demand_of
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+
+CLASS_NAMES = ("long small", "short small", "large")
+
+
+def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster) -> Rules | None:
+    """What a policy means for each job of a workload.
+
+    Rules
+    -----
+    The limit is the trace's. Slurm's policies on nodes add the grace to the request, and places
+    with ``limit=pf`` the planned penalty. Whole schedulers have rules of their own: None.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import node_cluster
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0], run=[5], procs=[1], request=[9])
+    >>> rules_of(parse_policy("consres(grace=30)"), jobs, node_cluster(2)).limit.tolist()
+    [39]
+    """
+    if hasattr(policy, "simulate"):
+        return None
+    if not isinstance(policy, Policy):  # written in Python: it starts and stops jobs, no more
+        return Rules(policy=_name(policy), limit=workload.limit, preempts=True)
+    on_nodes = cluster.shape == "nodes"
+    stretched = (
+        on_nodes and isinstance(policy.place, place.NodePlace) and policy.place.limit == "pf"
+    )
+    return Rules(
+        policy=policy.name,
+        limit=_limit(policy, workload) if on_nodes else workload.limit,
+        preempts=not isinstance(policy.preempt, preempt.NoPreemption),
+        stretched=stretched,
+        stretch=_stretch(policy, workload, cluster) if stretched else None,
+        classes=_classes(policy, workload, cluster),
+        # Who is cancelled in the queue may make room for others at any time.
+        starts_at_events=not leaves_the_queue(workload)
+        and not isinstance(policy.reserve, reserve.Kept)
+        and not isinstance(policy.estimate, estimate.Last | estimate.LastTwo | estimate.Noisy),
+        easy=_easy(policy, workload, cluster),
+    )
+
+
+def _name(policy: Any) -> str:
+    return str(getattr(policy, "name", None) or type(policy).__name__)
+
+
+def _limit(policy: Policy, workload: Workload) -> Ints:
+    """How long each job may run on nodes before any stretch."""
+    if not isinstance(policy.place, place.Filled):
+        return workload.limit
+    grace = policy.place.seconds()
+    if grace is None:
+        return np.full(len(workload), NO_LIMIT, np.int64)
+    return np.maximum(workload.request, 1) + grace
+
+
+def _stretch(policy: Policy, workload: Workload, cluster: Cluster) -> Stretch | None:
+    """What a stretched limit is made of; None where it cannot be told from the schedule.
+
+    Promises for good plan a limit long before the start, and predictions change with time.
+    """
+    contention = contention_of(cluster)
+    known = known_at_submission(policy.estimate, workload)
+    if contention is None or known.learner != FIXED or isinstance(policy.reserve, reserve.Kept):
+        return None
+    request = np.maximum(workload.request, 1)
+    return Stretch(
+        demand=believed(demand_of(workload, contention), contention, policy.estimate),
+        span=np.minimum(known.estimate, request),
+        request=request,
+    )
+
+
+def _easy(policy: Policy, workload: Workload, cluster: Cluster) -> Easy | None:
+    """EASY's rule where it is the policy's, in submit order and with estimates that hold."""
+    in_order = isinstance(policy.order, order.Fcfs) and cluster.shape == "pool"
+    anywhere = isinstance(policy.place, place.BestFit) and isinstance(
+        policy.partition, partition.Anywhere
+    )
+    one = policy.reserve == reserve.Depth() and isinstance(policy.preempt, preempt.NoPreemption)
+    exact = getattr(policy.backfill, "extra_update", True)
+    careful = not isinstance(policy.backfill, backfill.Anybody | backfill.Venture)
+    known = known_at_submission(policy.estimate, workload)
+    steady = known.safe and not leaves_the_queue(workload)
+    if not (in_order and anywhere and one and exact and careful and steady):
+        return None
+    greedy = isinstance(policy.backfill, backfill.InOrder | backfill.ShortestFirst)
+    return Easy(estimate=known.estimate, greedy=greedy)
+
+
+def _classes(policy: Policy, workload: Workload, cluster: Cluster) -> Classes | None:
+    part = policy.partition
+    if not isinstance(part, partition.ByClass) or cluster.shape != "hosts":
+        return None
+    allowed = tables_of(part, cluster).tier[RUN] >= 0
+    return Classes(kind=classes_of(part, workload), names=CLASS_NAMES, allowed=allowed)

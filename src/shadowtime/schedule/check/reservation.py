@@ -1,0 +1,116 @@
+"""EASY's own rule, pass by pass: whom the reservation lets overtake, and whom it must let in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.schedule.check.report import Proof, not_made, proved, violated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.schedule.check.case import Case
+    from shadowtime.types import Ints
+
+NAME = "reservation-respected"
+
+
+def reservation_respected(case: Case) -> Proof | None:
+    """The head's reservation is worked out anew after every pass at which it stays blocked.
+
+    Rules
+    -----
+    The reservation is the first moment at which enough is free if everybody who runs ends by
+    their estimate. Whoever overtook at this pass must not have moved it. What the head was
+    promised is the reservation of the pass at which it was first blocked. Where the policy lets
+    in whoever does no harm, nobody may be left waiting who fits now and either ends by the
+    reservation or takes no more than is spare then.
+
+    References
+    ----------
+    A. W. Mu'alem and D. G. Feitelson 2001, section 2.
+    """
+    rule = None if case.rules is None else case.rules.easy
+    if rule is None or case.cluster.shape != "pool":
+        return None
+    if case.lost_are_missing or (case.used > case.capacity).any():
+        return not_made(NAME, "capacity is not proved")
+    if (case.runs.since == case.runs.until).any():
+        return not_made(NAME, "runs of no length make several passes at one instant")
+    s, estimate = case.schedule, rule.estimate
+    seen = np.zeros(len(s), bool)
+    passes = 0
+    for now, head, running, waiting in _passes(case):
+        passes += 1
+        since = s.start[running]
+        ends = np.maximum(since + estimate[running], now + 1)
+        demand, need = case.demand[running], case.demand[head]
+        free = case.capacity - demand.sum(axis=0)
+        before = ~((since == now) & (running > head))
+        planned, _ = _reservation(ends[before], demand[before], free + demand[~before].sum(0), need)
+        due, spare = _reservation(ends, demand, free, need)
+        planned, due = max(planned, now), max(due, now)
+        if due > planned:
+            late = running[~before & (ends > planned)]
+            return violated(
+                NAME,
+                f"at {now} s {case.name(int(late[-1]))} overtakes {case.name(head)} and would keep "
+                f"it from its reservation at {planned} s",
+            )
+        if not seen[head] and s.promised is not None and s.promised[head] != planned:
+            return violated(
+                NAME,
+                f"{case.name(head)}, first blocked at {now} s, has promised {s.promised[head]} s, "
+                f"and its reservation is at {planned} s",
+            )
+        seen[head] = True
+        others = waiting[waiting != head]
+        if rule.greedy and len(others):
+            fits = (case.demand[others] <= free).all(axis=1)
+            harmless = (now + estimate[others] <= due) | (case.demand[others] <= spare).all(axis=1)
+            left = others[fits & harmless]
+            if len(left):
+                return violated(
+                    NAME,
+                    f"at {now} s {case.name(int(left[0]))} is left waiting, though it fits and "
+                    f"would not delay {case.name(head)}, which has its reservation at {due} s",
+                )
+    return proved(NAME, f"{passes} passes with a blocked head, its reservation respected at each")
+
+
+def _reservation(ends: Ints, demand: Ints, free: Ints, need: Ints) -> tuple[int, Ints]:
+    """(when enough is free, what is spare then); the caller knows what is free now."""
+    if (need <= free).all():
+        return 0, free - need
+    order = np.argsort(ends, kind="stable")
+    there = free + np.cumsum(demand[order], axis=0)
+    enough = (need <= there).all(axis=1)
+    if not enough.any():
+        return 1 << 60, free - need
+    when = int(ends[order[int(np.argmax(enough))]])
+    last = int(np.searchsorted(ends[order], when, side="right")) - 1
+    return when, there[last] - need
+
+
+def _passes(case: Case) -> Iterator[tuple[int, int, Ints, Ints]]:
+    """(now, head, rows running, rows waiting) after every pass at which somebody waits."""
+    changes: list[tuple[int, int, int, int]] = []
+    for kind, spans in ((0, case.runs), (1, case.waits)):
+        for row, since, until in zip(
+            spans.row.tolist(), spans.since.tolist(), spans.until.tolist(), strict=True
+        ):
+            if until > since:
+                changes += [(since, 1, kind, row), (until, 0, kind, row)]
+    changes.sort()
+    there: tuple[set[int], set[int]] = (set(), set())
+    k = 0
+    for now, head in zip(case.at.tolist(), case.head.tolist(), strict=True):
+        while k < len(changes) and changes[k][0] == now:
+            _, comes, kind, row = changes[k]
+            (there[kind].add if comes else there[kind].discard)(row)
+            k += 1
+        if head != case.nobody:
+            running, waiting = (np.array(sorted(rows), np.int64) for rows in there)
+            yield now, head, running, waiting

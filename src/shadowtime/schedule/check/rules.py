@@ -1,0 +1,83 @@
+"""What a policy says about single jobs: their limits, where they may run, who may be stopped.
+
+A schedule's own columns are never taken for these. The engine works the rules out of a policy
+(``engine/rules.py``); here they are values, so that proofs need not know policies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shadowtime.types import AnyArray, Ints
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Classes:
+    """Which hosts each class of jobs may run on."""
+
+    kind: Ints
+    """The class of each job."""
+    names: tuple[str, ...]
+    allowed: AnyArray
+    """bool[classes, hosts]"""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stretch:
+    """Limits that grow with the penalty a job is planned with (spec 4.5).
+
+    ``demand`` is what the policy takes a process to draw, a column a shared resource; ``span``
+    the time over which it plans; ``request`` what is stretched.
+    """
+
+    demand: Ints
+    span: Ints
+    request: Ints
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Easy:
+    """One reservation for the head, which nobody who overtakes may delay.
+
+    ``estimate`` is how long each job is taken to run. ``greedy``: whoever does no harm starts.
+    """
+
+    estimate: Ints
+    greedy: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rules:
+    """The rules of a policy for the jobs of a workload, row by row.
+
+    ``limit`` is what each job may run before any stretch. ``stretched`` says that the policy
+    makes limits longer, and ``stretch`` by how much, where that can be told from a schedule.
+    """
+
+    policy: str
+    limit: Ints
+    preempts: bool
+    stretched: bool = False
+    stretch: Stretch | None = None
+    classes: Classes | None = None
+    starts_at_events: bool = False
+    """Jobs start at submissions and ends alone."""
+    easy: Easy | None = None
+
+    def take(self, rows: AnyArray) -> Rules:
+        """The rules of some of the jobs."""
+        stretch, classes, easy = self.stretch, self.classes, self.easy
+        return replace(
+            self,
+            limit=self.limit[rows],
+            stretch=stretch
+            and Stretch(
+                demand=stretch.demand[rows],
+                span=stretch.span[rows],
+                request=stretch.request[rows],
+            ),
+            easy=easy and replace(easy, estimate=easy.estimate[rows]),
+            classes=classes and replace(classes, kind=classes.kind[rows]),
+        )
