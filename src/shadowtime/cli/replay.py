@@ -138,6 +138,9 @@ def _show(found: Replay) -> None:
     head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
     head.append(f"{tables.machine(found.cluster)}\n")
     head.append(f"recorded starts beside those of {found.policy}; scored: {found.window}")
+    if found.never_started:
+        never = tables.count(found.never_started, "job")
+        head.append(f"\nleft out: {never} with a recorded start that the simulation never starts")
     verdict = Text(found.trust.headline, STYLE[found.trust.grade])
     show(
         head,
@@ -155,6 +158,7 @@ def _classes(found: Replay) -> Table:
     from rich.text import Text
 
     from shadowtime.cli.tables import numbers_table
+    from shadowtime.metrics.classes import called
 
     table = numbers_table(
         "waits",
@@ -169,8 +173,9 @@ def _classes(found: Replay) -> Table:
     table.add_row(*_cells(found.whole, "all jobs"))
     for kind, heading in HEADINGS.items():
         rows = [row for row in found.rows if row.kind == kind]
+        word = called(found.workload, kind)
         if rows:
-            table.add_row(Text(heading, "dim"))
+            table.add_row(Text(heading if word == kind else f"by {word}", "dim"))
         for row in rows:
             table.add_row(*_cells(row, f"  {row.label}"))
     return table

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from shadowtime.report.machine import machine as machine
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import number, with_unit
 from shadowtime.report.verdict import contest
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from shadowtime.cluster import Cluster
     from shadowtime.report import PolicyRun
     from shadowtime.workload import Workload
 
@@ -98,22 +98,6 @@ def numbers_table(first: str, *columns: str) -> Table:
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     return table
-
-
-def machine(cluster: Cluster) -> str:
-    """The machine in words.
-
-    Examples
-    --------
-    >>> from shadowtime.cluster import Cluster
-    >>> machine(Cluster.pool(1024, gpus=4))
-    'a pool of 1,024 procs, 4 gpus'
-    """
-    has = ", ".join(
-        f"{amount:,} {'KB ' * (name == 'memory')}{name}" for name, amount in cluster.total.items()
-    )
-    kind = "a pool" if cluster.shape == "pool" else f"{len(cluster.hosts):,} {cluster.shape}"
-    return f"{kind} of {has}" if cluster.shape == "pool" else f"{kind} with {has}"
 
 
 def cleaning(workload: Workload) -> Table | None:

@@ -90,10 +90,14 @@ def _show(found: Mapping[str, Any]) -> None:
 def _head(found: Mapping[str, Any]) -> list[RenderableType]:
     from rich.text import Text
 
+    from shadowtime.report.machine import amount
     from shadowtime.report.numbers import number, percent, span
 
     machine = found["cluster"] or found["machine"]
-    size = ", ".join(f"{number(amount)} {name}" for name, amount in machine.items())
+    size = ", ".join(
+        amount(name, count) if name == "memory" else f"{number(count)} {name}"
+        for name, count in machine.items()
+    )
     head = Text.assemble((found["name"], "bold"), f": {number(found['jobs'])} jobs")
     head.append(f" over {span(found['span_s'])}")
     if found["start"]:
@@ -108,18 +112,29 @@ def _head(found: Mapping[str, Any]) -> list[RenderableType]:
     if users["count"]:
         top = users["top"][0]
         text = (
-            f"users: {number(users['count'])}; user {top['user']} has {percent(top['jobs_share'])}"
+            f"users: {number(users['count'])}; user {top.get('name') or top['user']} has "
+            f"{percent(top['jobs_share'])}"
         )
         lines.append(Text(f"{text} of the jobs"))
-    for kind in ("queues", "partitions"):
+    words = {"accounts": "accounts", "queues": "QOS" if found["accounts"] else "queues"}
+    for kind in ("accounts", "queues", "partitions"):
         if len(found[kind]) > 1:
             named = [
-                f"{entry['name'] or entry['number']} ({number(entry['jobs'])})"
+                f"{entry['name'] or entry['number']} ({number(entry['jobs'])}{_wait(entry)})"
                 for entry in sorted(found[kind], key=lambda entry: -entry["jobs"])[:6]
             ]
             more = f" and {len(found[kind]) - 6} more" if len(found[kind]) > 6 else ""
-            lines.append(Text(f"{kind}: {', '.join(named)}{more}"))
+            lines.append(Text(f"{words.get(kind, kind)}: {', '.join(named)}{more}"))
     return list(lines)
+
+
+def _wait(entry: Mapping[str, Any]) -> str:
+    """The mean recorded wait of a group of jobs, where it has one and is named."""
+    from shadowtime.report.numbers import span
+
+    if not entry["name"] or "wait_mean_s" not in entry:
+        return ""
+    return f" jobs, mean wait {span(entry['wait_mean_s'])}"
 
 
 def _spreads(found: Mapping[str, Any]) -> Table:

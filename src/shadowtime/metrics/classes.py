@@ -30,6 +30,8 @@ WIDTH_EDGES, WIDTHS = (31, 64), ("small", "medium", "large")
 SHORT, NARROW = 3600, 8
 """A short job runs at most an hour, a narrow one takes at most 8 processors."""
 
+_SLURM = {"group": "account", "queue": "QOS"}
+
 TOP = 20
 """Users, groups and queues shown one by one; the rest is one class."""
 
@@ -76,7 +78,7 @@ def classify(
         return _by_time(times, edges or TIME_EDGES)
     if kind in ("user", "group", "queue", "partition"):
         work = workload.procs * workload.effective_run
-        return _by_number(getattr(workload, kind), work, kind, top)
+        return _by_number(workload, kind, work, top)
     return _OTHERS[kind](workload)
 
 
@@ -122,14 +124,31 @@ def _used(of: AnyArray, labels: Sequence[str]) -> Classes:
     return Classes(of.astype(np.int64), tuple(labels[: last + 1]))
 
 
-def _by_number(number: Ints, work: Ints, kind: str, top: int) -> Classes:
+def called(workload: Workload, kind: str) -> str:
+    """What a column is called: Slurm's accounts and QOS are the groups and queues of other logs.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> named = {"group": ("", "phys")}
+    >>> w = Workload.build(submit=[0], run=[1], procs=[1], group=[1], names=named)
+    >>> called(w, "group"), called(w, "queue"), classify(w, "group").labels
+    ('account', 'queue', ('account phys',))
+    """
+    return _SLURM.get(kind, kind) if kind in workload.names else kind
+
+
+def _by_number(workload: Workload, kind: str, work: Ints, top: int) -> Classes:
+    number: Ints = getattr(workload, kind)
+    word = called(workload, kind)
     names, of = np.unique(number, return_inverse=True)
     total = np.bincount(of, weights=work, minlength=len(names))
     total[names == UNKNOWN] = -1  # the unknown ones come last
     order = np.lexsort((names, -total))
     place = np.empty(len(names), np.int64)
     place[order] = np.arange(len(names))
-    labels = [f"{kind} unknown" if name == UNKNOWN else f"{kind} {name}" for name in names[order]]
+    shown = [workload.name_of(kind, name) or "unknown" for name in names[order].tolist()]
+    labels = [f"{word} {name}" for name in shown]
     if len(labels) > top:
         labels = [*labels[:top], "others"]
     return Classes(np.minimum(place, top)[of] if len(names) else number, tuple(labels))

@@ -9,6 +9,8 @@ import numpy as np
 from shadowtime.report.numbers import DASH, number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shadowtime.types import AnyArray, Floats, Ints
 
 SIZE_EDGES = (1, 4, 16, 64, 256, 1024)
@@ -62,9 +64,11 @@ def runtime_classes(run: Ints) -> tuple[Ints, tuple[str, ...]]:
 
 
 def user_classes(
-    user: Ints, work: AnyArray, *, top: int = TOP_USERS
+    user: Ints, work: AnyArray, *, top: int = TOP_USERS, known: Sequence[str] = ()
 ) -> tuple[Ints, tuple[str, ...]]:
     """The users with the most work one by one, everybody else as one class.
+
+    ``known`` are the users' names by number, where the log has them.
 
     Examples
     --------
@@ -78,7 +82,11 @@ def user_classes(
     rank[np.lexsort((names, -total))] = np.arange(len(names))
     index = np.minimum(rank[of], top) if len(names) else of.astype(np.int64)
     order = names[np.argsort(rank, kind="stable")][:top]
-    labels = [f"user {name}" if name >= 0 else "user unknown" for name in order.tolist()]
+    called = [
+        (known[one] if one < len(known) else one) if one >= 0 else "unknown"
+        for one in order.tolist()
+    ]
+    labels = [f"user {name}" for name in called]
     if len(names) > top:
         labels.append("others")
     return index.astype(np.int64), tuple(labels)

@@ -25,7 +25,7 @@ def first_submit(workload: Workload) -> int:
 
 
 def unix_start(workload: Workload) -> int | None:
-    """The moment that the log counts its seconds from, where its header gives one.
+    """The moment that the log counts its seconds from, where it gives one.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def unix_start(workload: Workload) -> int | None:
         found = re.match(r"^;?\s*UnixStartTime\s*:\s*(\d+)", line)
         if found and int(found.group(1)) > 0:
             return int(found.group(1))
-    return None
+    return workload.epoch
 
 
 def moment(seconds: int, start: int | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime.metrics.classes import called
+from shadowtime.report.asked_words import asked_words
 from shadowtime.report.clock import moment, unix_start
 from shadowtime.report.numbers import number, span
 from shadowtime.types import UNKNOWN, Reason
@@ -38,7 +40,7 @@ class Words:
 
     def lines(self, facts: Explanation) -> tuple[str, ...]:
         """The explanation, a sentence or two per line, in the order of time."""
-        parts = [self._job(), self._arrival(facts), *self._others(facts)]
+        parts = [self._job(), self._released(), self._arrival(facts), *self._others(facts)]
         parts += [
             self._held_up(facts),
             self._start(facts),
@@ -53,11 +55,43 @@ class Words:
 
     def _job(self) -> str:
         jobs, row = self.workload, self.row
-        user = f" of user {jobs.user[row]}" if jobs.user[row] >= 0 else ""
+        user = jobs.name_of("user", int(jobs.user[row]))
+        whose = f" of user {user}" if user else ""
+        asked = _procs(int(jobs.procs[row]))
+        if jobs.requests is not None:
+            belongs = [
+                f"{called(jobs, kind)} {jobs.name_of(kind, number)}"
+                for kind in ("group", "queue")
+                if (number := int(getattr(jobs, kind)[row])) >= 0
+            ]
+            whose += f" ({', '.join(belongs)})" if belongs else ""
+            partition = jobs.name_of("partition", int(jobs.partition[row]))
+            asked = asked_words(jobs.requests[row], partition=partition)
         return (
-            f"Job {jobs.job_id[row]}{user} asks for {_procs(int(jobs.procs[row]))} for "
+            f"Job {jobs.job_id[row]}{whose} asks for {asked} for "
             f"{span(int(jobs.request[row]))}; submitted {self._at(int(jobs.submit[row]))}."
         )
+
+    def _released(self) -> str:
+        """From when on a job of a site may start, where that is not its submission."""
+        asked, row = self.workload.requests, self.row
+        if asked is None:
+            return ""
+        parts = []
+        if asked.begin[row] > self.workload.submit[row]:
+            parts.append(
+                f"It may not start before {self._at(int(asked.begin[row]))}: a begin time, a "
+                "dependency or a hold."
+            )
+        waits_for = [one for one in asked.dependencies if one.job == row]
+        for one in waits_for:
+            ids = f" {_named(one.on)}" if one.on else ""
+            parts.append(f"It depends on other jobs ({one.kind}{ids}).")
+        if asked.throttle[row] > 0 and asked.array[row] >= 0:
+            parts.append(
+                f"Of its array ({asked.array[row]}) at most {asked.throttle[row]} run at once."
+            )
+        return " ".join(parts)
 
     def _arrival(self, facts: Explanation) -> str:
         used = self._width(facts.running_on_arrival)
@@ -101,11 +135,12 @@ class Words:
 
     def _start(self, facts: Explanation) -> str:
         if facts.reason is None:
-            return "It has no start in this schedule."
+            return f"It has no start in this schedule.{self._cancelled()}"
         waited = facts.start - facts.submit
         when = f"It started {self._at(facts.start)}, " + (
-            f"after {span(waited)}." if waited else "at once."
+            f"after {span(waited)}" if waited else "at once"
         )
+        when += f"{self._place()}."
         text = f"{when} {WHY[facts.reason]}"
         if facts.ended_at_start and waited:
             freed = self._width(facts.ended_at_start)
@@ -123,6 +158,17 @@ class Words:
                 else " As promised."
             )
         return text
+
+    def _place(self) -> str:
+        """The nodes that it got, where the schedule names them."""
+        place = self.schedule.place
+        where = place[self.row] if place is not None and self.workload.requests is not None else ""
+        return f", on {where} (cpus behind the colon)" if where else ""
+
+    def _cancelled(self) -> str:
+        asked = self.workload.requests
+        moment = UNKNOWN if asked is None else int(asked.cancel_at[self.row])
+        return f" It was cancelled in the queue {self._at(moment)}." if moment >= 0 else ""
 
     def _overtook(self, facts: Explanation) -> str:
         if not facts.still_ahead:

@@ -108,7 +108,9 @@ def _slices(
         rows.row[shown] - bands[host - 1] + 1,
         rows.width[shown] if every else np.ones(len(shown), np.int64),
         schedule.procs[job],
-        workload.user[job],
+        np.array([workload.name_of("user", int(one)) or -1 for one in workload.user[job]], object)
+        if "user" in workload.names
+        else workload.user[job],
         schedule.wait[job],
         workload.request[job],
     )

@@ -2,7 +2,8 @@
 
 SWF has a place for most of what a job has. What it has no place for (kill limits that are not the
 request, resources other than processors, columns from elsewhere) goes to ``columns.csv.gz``, which
-is there only where it is needed.
+is there only where it is needed. What jobs ask of a site lies in ``jobs.csv.gz``, the table of jobs
+of the trace readers; the names behind numbers and the clock of the log in ``names.json``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from shadowtime.cluster.toml import SHAPES
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
+from shadowtime.result.asked import read_asked, write_asked
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def write_jobs(workload: Workload, folder: Path) -> None:
     from shadowtime.trace._bytes import save
 
     write_swf(workload, folder / TRACE)
+    write_asked(workload, folder)
     columns = _not_in_swf(workload)
     if not columns:
         (folder / COLUMNS).unlink(missing_ok=True)  # of an older result in the same folder
@@ -75,6 +78,7 @@ def read_jobs(folder: Path, *, header_lines: int | None = None, **known: Any) ->
     from shadowtime.workload.raw import KEPT
 
     raw = read_swf(folder / TRACE)
+    asked = read_asked(folder, raw["job_id"])
     more = _read_columns(folder / COLUMNS, len(raw))
     demand = {
         name.removeprefix(DEMAND): _whole(more.pop(name), name, folder)
@@ -98,6 +102,7 @@ def read_jobs(folder: Path, *, header_lines: int | None = None, **known: Any) ->
         extra={**kept, **more},
         header=raw.header[:header_lines],
         machine=raw.machine,
+        **asked,
         **known,
     )
 

@@ -6,6 +6,8 @@
     DIR/schedules/NAME.csv       a schedule per policy
     DIR/inputs/trace.swf.gz      the jobs as they were scheduled, cleaned
     DIR/inputs/columns.csv.gz    what SWF has no place for, where there is any of it
+    DIR/inputs/jobs.csv.gz       what jobs ask of a site, where the log says it
+    DIR/inputs/names.json        names of users, accounts, partitions and QOS; the log's clock
     DIR/inputs/cluster.json      the machine
 
 The same inputs give the same bytes: there is no date in it. :mod:`shadowtime.result.read` reads it.

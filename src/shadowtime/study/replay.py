@@ -11,6 +11,7 @@ from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, classify, measure
 from shadowtime.schedule import Schedule
+from shadowtime.schedule.runs import started
 from shadowtime.study.agreement import NAMED, WaitRow, judged_groups, wait_row, wait_rows
 from shadowtime.study.trust_measures import trust_of
 from shadowtime.types import UNKNOWN
@@ -44,6 +45,8 @@ class Replay:
     whole: WaitRow
     rows: tuple[WaitRow, ...]
     trust: Trust
+    never_started: int = 0
+    """Scored jobs with a recorded start that the simulation never starts."""
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` adds to the common object."""
@@ -51,6 +54,7 @@ class Replay:
             "release": self.release,
             **self.trust.as_dict(),
             "all": self.whole.as_dict(),
+            "never_started": self.never_started,
             "classes": [row.as_dict() for row in self.rows],
         }
 
@@ -68,8 +72,9 @@ def replay(
 
     Rules
     -----
-    Only jobs with a recorded start are compared. ``release="eligible"`` lets jobs arrive when the
-    log says that they became eligible, so holds and dependencies are no waits.
+    Only jobs with a start in both are compared; those that the simulation never starts (limits of a
+    site, jobs cancelled in the queue) are counted in ``never_started``. ``release="eligible"`` lets
+    jobs arrive when the log says that they became eligible, so holds and dependencies are no waits.
 
     Examples
     --------
@@ -92,9 +97,12 @@ def replay(
         )
     scored = window or Window.all()
     recorded, simulated = Schedule.recorded(jobs), engine(jobs, cluster, policy)
-    which = known & scored.mask(jobs.submit)
+    ran = started(simulated)
+    which = known & ran & scored.mask(jobs.submit)
     if not bool(which.any()):
-        raise UsageError(f"no job with a recorded start is scored ({scored}): widen the window")
+        raise UsageError(
+            f"no job with a recorded and a simulated start is scored ({scored}): widen the window"
+        )
     name = str(getattr(policy, "name", type(policy).__name__))
     run = jobs.effective_run
     named = {kind: found for kind, found in judged_groups(jobs).items() if kind in NAMED}
@@ -111,6 +119,7 @@ def replay(
         simulated=simulated,
         recorded_metrics=measure(recorded, jobs, cluster, window=scored),
         simulated_metrics=measure(simulated, jobs, cluster, window=scored, only=known),
+        never_started=int((known & ~ran & scored.mask(jobs.submit)).sum()),
         whole=wait_row("all", "all jobs", recorded.wait[which], simulated.wait[which], run[which]),
         rows=rows,
         trust=trust_of(jobs, cluster, recorded, simulated, policy=name, window=scored),

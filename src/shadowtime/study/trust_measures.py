@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.metrics import loss_of_capacity
-from shadowtime.schedule.runs import runs, waits
+from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.schedule.timeline import instants, totals
 from shadowtime.study.agreement import agreement, judged_groups
 from shadowtime.study.trust import Trust, judge
@@ -40,9 +40,10 @@ def trust_of(
 ) -> Trust:
     """The verdict over a simulated schedule beside the recorded one of the same jobs.
 
-    Only scored jobs with a recorded start are compared.
+    Only scored jobs with a start, recorded and simulated, are compared.
     """
     which = (workload.recorded_start != UNKNOWN) & window.mask(workload.submit)
+    which &= started(simulated)
     run = workload.effective_run
     measured = agreement(
         recorded.wait, simulated.wait, run, judged_groups(workload), which=which

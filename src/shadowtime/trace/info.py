@@ -62,8 +62,9 @@ def describe(workload: Workload, *, cluster: Cluster | None = None) -> dict[str,
         "load": load,
         "peak_recorded_procs": peak_use(workload),
         "work_proc_hours": float(work.sum()) / 3600,
-        "users": _people(workload.user, work, "user"),
-        "groups": _people(workload.group, work, "group"),
+        "users": _people(workload, work, "user"),
+        "groups": _people(workload, work, "group"),
+        "accounts": _named(workload, "group") if "group" in workload.names else [],
         "queues": _named(workload, "queue"),
         "partitions": _named(workload, "partition"),
         "sizes": _sizes(workload.procs, work),
@@ -119,7 +120,8 @@ def _sizes(procs: Ints, work: Ints) -> dict[str, Any]:
     }
 
 
-def _people(column: Ints, work: Ints, key: str) -> dict[str, Any]:
+def _people(workload: Workload, work: Ints, key: str) -> dict[str, Any]:
+    column: Ints = getattr(workload, key)
     known = column >= 0
     who, place, jobs = np.unique(column[known], return_inverse=True, return_counts=True)
     worked = np.bincount(place, weights=work[known], minlength=len(who))
@@ -131,6 +133,7 @@ def _people(column: Ints, work: Ints, key: str) -> dict[str, Any]:
         "top": [
             {
                 key: int(who[i]),
+                **({"name": workload.name_of(key, int(who[i]))} if key in workload.names else {}),
                 "jobs": int(jobs[i]),
                 "jobs_share": float(jobs[i]) / len(column),
                 "work_share": float(worked[i]) / total,
@@ -149,10 +152,30 @@ def _named(workload: Workload, kind: str) -> list[dict[str, Any]]:
     labels = names(workload.header)[kind]
     values, counts = np.unique(getattr(workload, kind), return_counts=True)
     return [
-        {"number": int(value), "name": labels.get(int(value), ""), "jobs": int(count)}
+        {
+            "number": int(value),
+            "name": workload.name_of(kind, int(value))
+            if kind in workload.names
+            else labels.get(int(value), ""),
+            "jobs": int(count),
+            **(
+                _wait_of(workload, getattr(workload, kind) == value)
+                if kind in workload.names
+                else {}
+            ),
+        }
         for value, count in zip(values, counts, strict=True)
         if value != UNKNOWN
     ]
+
+
+def _wait_of(workload: Workload, which: AnyArray) -> dict[str, Any]:
+    """Mean and median recorded wait of some jobs, where the log records starts."""
+    known = which & (workload.recorded_start != UNKNOWN)
+    if not bool(known.any()):
+        return {}
+    wait = (workload.recorded_start - workload.submit)[known]
+    return {"wait_mean_s": float(wait.mean()), "wait_median_s": float(np.median(wait))}
 
 
 def _requests(workload: Workload) -> dict[str, Any]:

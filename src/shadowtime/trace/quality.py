@@ -133,9 +133,10 @@ def _people(workload: Workload, bursts: list[Flurry]) -> Iterator[Remark]:
     for burst in bursts:
         yield Remark(
             "flurry",
-            f"User {burst.user} submitted {burst.jobs} jobs ({burst.jobs_share:.1%} of all) in a "
-            f"burst, jobs {burst.first_id} to {burst.last_id}: results may hang on it, so compare "
-            f"with it left out (Tsafrir & Feitelson 2006).",
+            f"User {workload.name_of('user', burst.user)} submitted {burst.jobs} jobs "
+            f"({burst.jobs_share:.1%} of all) in a burst, jobs {burst.first_id} to "
+            f"{burst.last_id}: results may hang on it, so compare with it left out "
+            "(Tsafrir & Feitelson 2006).",
         )
     unknown = int((workload.user < 0).sum())
     if unknown:
@@ -145,8 +146,8 @@ def _people(workload: Workload, bursts: list[Flurry]) -> Iterator[Remark]:
         top = int(users[counts.argmax()])
         yield Remark(
             "dominance",
-            f"User {top} submitted {_percent(int(counts.max()), n)} of the jobs: means per job are "
-            f"mostly about that user.",
+            f"User {workload.name_of('user', top)} submitted {_percent(int(counts.max()), n)} of "
+            "the jobs: means per job are mostly about that user.",
         )
 
 

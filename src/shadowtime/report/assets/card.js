@@ -43,8 +43,13 @@ function facts(world, policy, job) {
 
 function title(world, job) {
   const { id, procs, user } = world.jobs;
-  const who = user[job] >= 0 ? ` · user ${user[job]}` : '';
-  return `Job ${id[job]} · ${number(procs[job])} processor${procs[job] === 1 ? '' : 's'}${who}`;
+  const { names } = world.figure;
+  const known = (column, number) => names[column]?.[number] ?? number;
+  const who = user[job] >= 0 ? ` · user ${known('user', user[job])}` : '';
+  const rest = [['group', 'account'], ['partition', 'partition'], ['queue', 'QOS']]
+    .filter(([column]) => names[column] && world.jobs[column][job] >= 0)
+    .map(([column, word]) => ` · ${word} ${known(column, world.jobs[column][job])}`).join('');
+  return `Job ${id[job]} · ${number(procs[job])} processor${procs[job] === 1 ? '' : 's'}${who}${rest}`;
 }
 
 function makeTip(world) {

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from shadowtime.report.rows import Rows
     from shadowtime.types import AnyArray, Ints
 
+CARD = ("user", "group", "queue", "partition")
+"""Columns that a job's card shows by name where the log has names."""
+
 USERS = 7
 """Users with a colour of their own."""
 
@@ -56,7 +59,10 @@ def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
             "procs": report.cluster.procs,
             "reasons": [reason.label for reason in Reason],
             "sizes": size_classes(report.workload.procs)[1],
-            "users": user_classes(report.workload.user, work, top=USERS)[1],
+            "users": user_classes(
+                report.workload.user, work, top=USERS, known=report.workload.names.get("user", ())
+            )[1],
+            "names": _names(report),
             "rows": [
                 {
                     "rows": r.rows,
@@ -68,6 +74,12 @@ def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
             ],
         },
     }
+
+
+def _names(report: ReportInput) -> dict[str, list[str]]:
+    """Names behind the numbers that a job's card shows."""
+    names = report.workload.names
+    return {column: list(names[column]) for column in CARD if column in names}
 
 
 def job_columns(report: ReportInput) -> dict[str, Any]:
@@ -84,6 +96,9 @@ def job_columns(report: ReportInput) -> dict[str, Any]:
         "size": size_classes(jobs.procs)[0],
         "rank": user_classes(jobs.user, work, top=USERS)[0],
     }
+    for name in CARD[1:]:
+        if name in jobs.names:
+            columns[name] = getattr(jobs, name)
     if "bandwidth" in jobs.extra:
         # per process in MB/s: kept to a hundredth
         columns["bandwidth"] = np.rint(np.nan_to_num(jobs.extra["bandwidth"]) * 100)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from shadowtime.report.machine import machine, memory
 from shadowtime.report.numbers import number
 from shadowtime.report.page.markup import section, swatch, text
 
@@ -66,7 +67,12 @@ def _cluster(report: ReportInput) -> dict[str, str]:
     facts: dict[str, str] = {"shape": cluster.shape}
     if cluster.name:
         facts["name"] = cluster.name
-    facts |= {resource: number(amount) for resource, amount in cluster.total.items()}
+    facts |= {
+        resource: memory(amount) if resource == "memory" else number(amount)
+        for resource, amount in cluster.total.items()
+    }
+    if cluster.shape == "site":
+        facts["nodes"] = machine(cluster)
     if cluster.shape != "pool":
         names = [host.name for host in cluster.hosts]
         rest = len(names) - HOSTS_SHOWN
