@@ -12,6 +12,7 @@ from shadowtime.cli import run
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
+from shadowtime.engine.claims import claims_of
 from shadowtime.engine.rules import rules_of
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule, write
@@ -136,6 +137,16 @@ def test_a_large_job_outside_its_class_is_found() -> None:
     assert report["class-eligible"].detail == (
         "job 1 ran on h1, where large jobs may not run (2 such jobs)"
     )
+
+
+def test_rua_is_held_to_its_promises() -> None:
+    """Its reservation is placed and everybody is killed by the end that was planned with."""
+    claims = claims_of(parse_policy("rua"), PAIR, contended=True)
+    assert claims == ("queue-by-arrival", "promises-kept")
+    counted = claims_of(parse_policy("rua(resv=counts)"), PAIR, contended=True)
+    assert "promises-kept" not in counted
+    kept_on = PAIR.replace(limit=PAIR.limit + 1)
+    assert "promises-kept" not in claims_of(parse_policy("rua"), kept_on, contended=True)
 
 
 def test_kills_without_attempts_are_a_violation() -> None:

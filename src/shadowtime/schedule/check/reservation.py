@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,8 +67,8 @@ def reservation_respected(case: Case) -> Proof | None:
                 f"and its reservation is at {planned} s",
             )
         seen[head] = True
-        others = waiting[waiting != head]
-        if rule.greedy and len(others):
+        if rule.greedy and len(waiting) > 1 and free[0] > 0:  # nobody takes no processor
+            others = np.array([row for row in waiting if row != head], np.int64)
             fits = (case.demand[others] <= free).all(axis=1)
             harmless = (now + estimate[others] <= due) | (case.demand[others] <= spare).all(axis=1)
             left = others[fits & harmless]
@@ -94,7 +95,7 @@ def _reservation(ends: Ints, demand: Ints, free: Ints, need: Ints) -> tuple[int,
     return when, there[last] - need
 
 
-def _passes(case: Case) -> Iterator[tuple[int, int, Ints, Ints]]:
+def _passes(case: Case) -> Iterator[tuple[int, int, Ints, list[int]]]:
     """(now, head, rows running, rows waiting) after every pass at which somebody waits."""
     changes: list[tuple[int, int, int, int]] = []
     for kind, spans in ((0, case.runs), (1, case.waits)):
@@ -104,13 +105,17 @@ def _passes(case: Case) -> Iterator[tuple[int, int, Ints, Ints]]:
             if until > since:
                 changes += [(since, 1, kind, row), (until, 0, kind, row)]
     changes.sort()
-    there: tuple[set[int], set[int]] = (set(), set())
+    running: list[int] = []
+    waiting: list[int] = []
     k = 0
     for now, head in zip(case.at.tolist(), case.head.tolist(), strict=True):
         while k < len(changes) and changes[k][0] == now:
             _, comes, kind, row = changes[k]
-            (there[kind].add if comes else there[kind].discard)(row)
+            rows = waiting if kind else running
+            if comes:
+                insort(rows, row)
+            else:
+                del rows[bisect_left(rows, row)]
             k += 1
         if head != case.nobody:
-            running, waiting = (np.array(sorted(rows), np.int64) for rows in there)
-            yield now, head, running, waiting
+            yield now, head, np.array(running, np.int64), waiting
