@@ -152,12 +152,12 @@ def test_a_broken_folder_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("name", "jobs", "changes"), [("A", 150, 0), ("F", 150, 1), ("J", 220, 0), ("N", None, 0)]
+    ("name", "jobs", "changes"), [("A", 150, 0), ("F", 150, 2), ("J", 220, 0), ("N", None, 0)]
 )
 def test_recordings(
     name: str, jobs: int | None, changes: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every job that a real Slurm ran can be expressed; the drain of F is found."""
+    """Every job that a real Slurm ran can be expressed; F's drain and maintenance are found."""
     code, found = doctor(recording_path(name), capsys)
     assert code in (0, 1) and found["not_expressed"] == []
     assert jobs is None or found["counts"]["jobs"] == jobs

@@ -158,7 +158,7 @@ def test_a_slurmdbd_that_is_down_is_asked_once(tmp_path: Path) -> None:
     for program in ("sacct", "sacctmgr"):
         slurm.broken[program] = Done(1, "", f"{program}: error: slurmdbd: Connection refused\n")
     done = pulled(tmp_path, slurm, now=NOON + timedelta(days=3))
-    assert done.failed == ["sacctmgr failed: sacctmgr: error: slurmdbd: Connection refused"]
+    assert done.failed == ["slurmdbd does not answer (sacctmgr: slurmdbd: Connection refused)"]
     assert slurm.asked.count("sacctmgr") == 1 and "sacct" not in slurm.asked
     assert "nodes.txt" in done.files
     assert (tmp_path / "jobs.psv").read_text() == before
@@ -170,8 +170,26 @@ def test_a_day_that_fails_ends_the_days(tmp_path: Path) -> None:
     slurm = Slurm()
     slurm.broken["sacct"] = Done(1, "", "sacct: fatal: Bad --format: ReqTRES\n")
     done = pulled(tmp_path, slurm)
-    assert done.failed == ["sacct failed: sacct: fatal: Bad --format: ReqTRES"]
+    assert done.failed == ["sacct failed: Bad --format: ReqTRES"]
     assert slurm.asked.count("sacct") == 1 and "qos.txt" in done.files
+
+
+def test_an_interrupted_pull_keeps_its_days(tmp_path: Path) -> None:
+    """The days so far are joined, and the next pull fetches the others alone."""
+    slurm = Slurm()
+
+    def interrupted(argv: object, *, text: str = "") -> Done:
+        if len(slurm.days) == 2:
+            raise KeyboardInterrupt
+        return slurm(argv)
+
+    ask = ask_slurm(interrupted, lambda: NOON)
+    with pytest.raises(KeyboardInterrupt):
+        pull(tmp_path, since=DAY, until=NOON.date(), today=NOON.date(), ask=ask)
+    assert (tmp_path / "jobs.psv").read_text() == f"{HEAD}\n{row(1)}\n"
+    slurm.days.clear()
+    pulled(tmp_path, slurm)
+    assert slurm.days == ["2026-05-03", "2026-05-04"]
 
 
 def test_output_that_is_none_replaces_nothing(tmp_path: Path) -> None:

@@ -25,15 +25,18 @@ FILES = (
 
 @pytest.fixture(scope="module")
 def counted() -> Iterator[SlurmCluster]:
-    """Four nodes whose jobs go into slurmdbd; three jobs have run, a node was drained."""
+    """Four nodes whose jobs go into slurmdbd; three jobs have run, a node was down."""
     missing = missing_of_slurm() + missing_programs()
     require("slurmdbd", not missing, f"Slurm's accounting is not here ({', '.join(missing)})")
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-pull-"))
     try:
         with slurm_cluster(folder, nodes=4, accounting=True) as cluster:
             cluster.run("sacctmgr", "--immediate", "add", "account", "phys", "fairshare=7")
-            cluster.run("scontrol", "update", "NodeName=n4", "State=DRAIN", "Reason=bob was here")
+            cluster.run("scontrol", "update", "NodeName=n4", "State=DOWN", "Reason=bob was here")
             cluster.run("scontrol", "update", "NodeName=n4", "State=RESUME")
+            maintenance = ("StartTime=now", "Duration=1", "Nodes=n3", "Flags=MAINT")
+            name = "ReservationName=of_bob"
+            cluster.run("scontrol", "create", "reservation", name, "Users=root", *maintenance)
             for number, nodes in enumerate((2, 3, 1)):
                 cluster.sbatch(f"-N{nodes}", "--exclusive", "-t2", f"-Jsecret{number}")
             wait_for(lambda: not cluster.run("squeue", "-h", "-a").strip(), "an empty queue")
@@ -77,10 +80,13 @@ def test_pull_doctor_and_simulate(
     found = json.loads(capsys.readouterr().out)
     assert (found["counts"]["jobs"], found["counts"]["nodes"]) == (3, 4)
     assert found["missing"] == []
-    assert code in (0, 1), found
+    assert found["not_expressed"] == [] and code in (0, 1), found
+    changes = [(one["nodes"], one["kind"], one["reason"]) for one in found["machine_changes"]]
+    assert ("n4", "down", "bob was here") in changes and ("n3", "reservation", "of_bob") in changes
 
-    assert run(["simulate", str(site), "--policy", "easy", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["trace"]["jobs"] == 3
+    for policy in ("easy", "slurm"):
+        assert run(["simulate", str(site), "--policy", policy, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["trace"]["jobs"] == 3
 
 
 def test_pull_anonymised(
@@ -112,5 +118,5 @@ def test_a_slurmdbd_that_is_down(
     site = tmp_path / "site"
     assert run(["pull", "slurm", "--since", since(), "-o", str(site)]) == 2
     said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said.startswith("shadowtime: ") and "kept in" in said
+    assert said.startswith("shadowtime: slurmdbd does not answer") and "kept in" in said
     assert (site / "nodes.txt").is_file() and not (site / "jobs.psv").exists()

@@ -81,7 +81,15 @@ def parse_past_reservations(table: Table, zone: tzinfo) -> tuple[Reservation, ..
     """The reservations of ``sacctmgr show reservation -P``.
 
     The usual columns do not name the nodes: then ``cpus`` says how many were set aside. Add
-    ``format=...,NodeNames,Flags`` to have them.
+    ``format=...,NodeNames,Flags`` to have them; Slurm then heads the column NodeName.
+
+    Examples
+    --------
+    >>> from zoneinfo import ZoneInfo
+    >>> from shadowtime.cluster.sacctmgr_table import read_table
+    >>> text = "Name|TRES|TimeStart|TimeEnd|NodeName\\nm|cpu=32|100|200|n[1-2]"
+    >>> parse_past_reservations(read_table(text, path="r.txt"), ZoneInfo("UTC"))[0].nodes
+    ('n1', 'n2')
     """
     found = []
     for row in table.rows:
@@ -89,7 +97,7 @@ def parse_past_reservations(table: Table, zone: tzinfo) -> tuple[Reservation, ..
         end = _stamp(row, zone, "timeend", "end")
         if begin is None:
             raise ClusterError(f"{row.where}: reservation {row.get('name')} has no beginning")
-        nodes = tuple(_hosts(row, "nodenames", "nodes"))
+        nodes = tuple(_hosts(row, "nodenames", "nodename", "nodes"))
         found.append(
             Reservation(
                 name=row.get("name").strip(),

@@ -159,23 +159,27 @@ def _flurries(workload: Workload) -> list[dict[str, Any]]:
 
 
 def _changes(site: Site, workload: Workload) -> list[dict[str, Any]]:
-    """Outages and drains that touch the log, those of many nodes at once together."""
+    """Outages, drains and reservations during the log, those of many nodes at once together."""
     first = workload.epoch or 0
     last = first + int((workload.submit + workload.run).max(initial=0))
-    same: dict[tuple[int, int, bool, str], list[str]] = {}
+    same: dict[tuple[int, int, str, str], list[str]] = {}
     for one in site.outages:
-        if one.begin <= last and one.end >= first:
-            same.setdefault((one.begin, one.end, one.drain, one.reason), []).append(one.node)
+        kind = "drain" if one.drain else "down"
+        same.setdefault((one.begin, one.end, kind, one.reason), []).append(one.node)
+    for named in site.reservations:
+        key = (named.begin, named.end, "reservation", named.name)
+        same.setdefault(key, []).extend(named.nodes)
     return [
         {
             "nodes": compress(nodes),
             "count": len(nodes),
             "from": _when(begin),
             "to": None if end >= FOREVER else _when(end),
-            "kind": "drain" if drain else "down",
+            "kind": kind,
             "reason": reason,
         }
-        for (begin, end, drain, reason), nodes in sorted(same.items())
+        for (begin, end, kind, reason), nodes in sorted(same.items())
+        if begin <= last and end >= first
     ]
 
 

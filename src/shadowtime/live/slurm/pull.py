@@ -33,6 +33,7 @@ MEMORY = "pull.json"
 """What a folder remembers: when each day was fetched, and with which key it was anonymised."""
 SETTLED = timedelta(hours=1)
 """After midnight slurmctld may still be sending the day's last records to slurmdbd."""
+_DOWN = "slurmdbd does not answer"
 _NO_DBD = re.compile(
     r"slurmdbd|database|persistent conn|accounting storage|connection refused", re.IGNORECASE
 )
@@ -66,7 +67,7 @@ def ask_slurm(run: Runner, clock: Callable[[], datetime]) -> Ask:
         except PortError as error:
             raise PullError(str(error)) from None
         if done.code:
-            raise PullError(f"{command.argv[0]} failed: {_first_line(done.err or done.out)}")
+            raise PullError(_failure(command, done.err or done.out))
         return done.out, at
 
     return ask
@@ -137,17 +138,22 @@ class _Pull:
         for command in site_commands(earliest):
             if command.file != "sshare.txt" or not (self.folder / command.file).is_file():
                 self._file(command)
-        for day in days_between(since, until):
-            if not self._have(day):
-                if not self._file(day_command(day, today=today), day=day):
-                    break
-                self.done.days_fetched += 1
-            else:
-                self.done.days_kept += 1
-        self._join()
+        try:
+            self._fetch_days(since, until, today)
+        finally:  # also where somebody interrupts
+            self._join()
         if self.names is not None:
             self.done.left_out = self.names.unread
         return self.done
+
+    def _fetch_days(self, since: date, until: date, today: date) -> None:
+        for day in days_between(since, until):
+            if self._have(day):
+                self.done.days_kept += 1
+            elif self._file(day_command(day, today=today), day=day):
+                self.done.days_fetched += 1
+            else:
+                break  # slurmdbd is not asked again and again
 
     def _days(self) -> list[date]:
         found = []
@@ -183,8 +189,7 @@ class _Pull:
             sentence = str(error)
             if sentence not in self.done.failed:
                 self.done.failed.append(sentence)
-            if command.accounting and _NO_DBD.search(sentence):
-                self.dbd_down = True
+            self.dbd_down = self.dbd_down or sentence.startswith(_DOWN)
             return False
         if self.names is not None:
             text = anonymise(command.file, text, self.names)
@@ -238,8 +243,13 @@ def _remembered(folder: Path, names: Names | None) -> dict[str, Any]:
     return dict(memory)
 
 
-def _first_line(text: str) -> str:
-    """What a command says went wrong: the line that names an error, without its own name."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    line = next((one for one in lines if "error" in one.lower() or "fatal" in one.lower()), "")
-    return (line or (lines[0] if lines else "it said nothing"))[:200]
+def _failure(command: SiteCommand, said: str) -> str:
+    """What went wrong, from the line in which the command names an error."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    wrong = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
+    line = (wrong or lines or ["it said nothing"])[0]
+    program = command.argv[0]
+    line = re.sub(rf"^{program}: (error|fatal): ", "", line)[:200]
+    if command.accounting and _NO_DBD.search(said):
+        return f"{_DOWN} ({program}: {line})"
+    return f"{program} failed: {line}"
