@@ -129,6 +129,22 @@ def test_a_schedule_of_the_folder_is_proved(folder: Path) -> None:
         assert run(["check", str(schedule), *where]) == 0
 
 
+def test_a_result_folder_is_a_log_with_its_machine(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    easy = folder / "out" / "schedules" / "easy.csv"
+    again = tmp_path / "again.csv"
+    command = ["simulate", str(folder / "out"), "-p", "easy", "--schedule", str(again)]
+    assert run(command) == 0
+    assert again.read_bytes() == easy.read_bytes()
+    assert run(["check", str(easy), "--trace", str(folder / "out")]) == 0
+    moved = tmp_path / "moved.csv"
+    moved.write_text(easy.read_text().replace("g1:4", "n1:4"))  # job 3 outside of its partition
+    capsys.readouterr()
+    assert run(["check", str(moved), "--trace", str(folder / "out")]) == 1
+    assert "job 3" in words(capsys.readouterr().out)
+
+
 def test_replay_groups_waits_by_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["replay", str(folder / "jobs.csv"), "-c", str(folder / "site.toml"), "-p", "easy"]
     assert run(command) == 0

@@ -63,10 +63,12 @@ def load(
     What a machine counts besides processors (memory, GPUs, ``license/matlab`` ...) the reader looks
     for in the log; without a machine the log's own header gives one. ``demand`` draws the bandwidth
     of every job, in place of what the log may say. A site's folder is a log and a machine in one;
-    on a site no job is dropped, as the site has rules of its own for who may run where.
+    on a site no job is dropped, as the site has rules of its own for who may run where. A result
+    folder stands for the jobs as they were scheduled, cleaned, and their machine.
     """
     from shadowtime.cluster.site import Site
     from shadowtime.cluster.spec import parse_cluster, parse_machine
+    from shadowtime.result.read import is_result_folder, read_inputs
     from shadowtime.trace import read
     from shadowtime.trace.site_folder import is_site_folder, jobs_file
     from shadowtime.workload.clean import fit
@@ -74,6 +76,9 @@ def load(
     from shadowtime.workload.fit import too_wide_jobs
 
     draws = None if demand is None else Demands.parse(demand)
+    if cluster is None and draws is None and is_result_folder(trace):
+        with working(f"reading {trace}"), compile_notice("the log reader", "a few seconds"):
+            return read_inputs(trace)
     given = None if cluster is None else parse_machine(cluster, tz=cleaning.tz)
     if isinstance(given, Site) or (given is None and is_site_folder(trace)):
         if draws is not None:

@@ -51,9 +51,10 @@ def parts(found: Mapping[str, Any]) -> list[RenderableType]:
     """The summary of a site as text and tables."""
     from rich.text import Text
 
+    from shadowtime.report.machine import amounts
     from shadowtime.report.numbers import number
 
-    total = ", ".join(f"{number(amount)} {_unit(name)}" for name, amount in found["total"].items())
+    total = amounts(found["total"])
     count = sum(kind["count"] for kind in found["nodes"])
     shown: list[RenderableType] = [
         Text.assemble((found["name"] or "site", "bold"), f": {number(count)} nodes with {total}"),
@@ -85,18 +86,19 @@ def parts(found: Mapping[str, Any]) -> list[RenderableType]:
 def _nodes(found: Mapping[str, Any]) -> RenderableType:
     from rich.table import Table
 
+    from shadowtime.report.machine import memory
     from shadowtime.report.numbers import number
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     names = list(found["total"])
-    for title in ("nodes", *map(_unit, names), "weight"):
+    for title in ("nodes", *names, "weight"):
         table.add_column(title, justify="right")
     table.add_column("features")
     table.add_column("names", overflow="ellipsis", no_wrap=True)
     for kind in found["nodes"]:
         table.add_row(
             number(kind["count"]),
-            *(number(kind[name]) for name in names),
+            *(memory(kind[name]) if name == "memory" else number(kind[name]) for name in names),
             str(kind["weight"]),
             ",".join(kind["features"]),
             kind["names"],
@@ -128,10 +130,6 @@ def _partitions(found: Mapping[str, Any]) -> RenderableType:
             one["qos"],
         )
     return table
-
-
-def _unit(resource: str) -> str:
-    return "KB memory" if resource == "memory" else resource
 
 
 def _plain(value: Any) -> str:

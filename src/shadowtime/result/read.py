@@ -18,6 +18,7 @@ from shadowtime.result.inputs import TRACE, read_cluster, read_jobs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.report import Claim, PaperTable, PolicyRun, ReportInput
     from shadowtime.schedule import Schedule
@@ -50,6 +51,28 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
         return _folder(root, content, policies)
 
 
+def is_result_folder(path: str) -> bool:
+    """Does this folder hold the inputs of a result?"""
+    return os.path.isfile(os.path.join(path, "inputs", TRACE))
+
+
+def read_inputs(folder: str) -> tuple[Workload, Cluster]:
+    """The jobs as they were scheduled, and the machine, without any schedule."""
+    root = Path(folder)
+    with _understood(root / "result.json"):
+        content = _content(root)
+        return _workload(root, content), read_cluster(root / "inputs")
+
+
+def _workload(root: Path, content: Mapping[str, Any]) -> Workload:
+    return read_jobs(
+        root / "inputs",
+        header_lines=content.get("report", {}).get("header_lines"),
+        name=str(content["trace"]["name"]),
+        cleaning=dict(content["trace"].get("cleaning", {})),
+    )
+
+
 def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Folder:
     from shadowtime.report import ReportInput
     from shadowtime.study.trust import Trust
@@ -57,12 +80,7 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
     entries = _chosen(content["policies"], policies, root)
     said = content.get("report", {})
     window = _window(content.get("window", {}))
-    workload = read_jobs(
-        root / "inputs",
-        header_lines=said.get("header_lines"),
-        name=str(content["trace"]["name"]),
-        cleaning=dict(content["trace"].get("cleaning", {})),
-    )
+    workload = _workload(root, content)
     runs = tuple(_run(entry, workload, root) for entry in entries)
     result = ReportInput(
         title=said.get("title") or workload.name,
