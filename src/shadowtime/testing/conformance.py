@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shadowtime.engine import simulate
+from shadowtime.engine.rules import rules_of
 from shadowtime.policy.partition import ByClass
 from shadowtime.policy.place import NodePlace
 from shadowtime.schedule.check import check
@@ -50,15 +51,18 @@ def every_job_runs_once(make: Maker) -> None:
         ran = schedule.end - schedule.start
         due = workload.effective_run
         if schedule.penalised is not None and schedule.limit is not None:
-            due = np.where(schedule.killed == 1, schedule.limit, workload.run + schedule.penalised)
+            slowed = workload.effective_run + schedule.penalised  # work is cut at the request
+            due = np.where(schedule.killed == 1, schedule.limit, slowed)
         wrong = np.flatnonzero(ran != due)
         assert not len(wrong), f"{name}: job {schedule.job_id[wrong[0]]} ran for {ran[wrong[0]]} s"
 
 
 def schedule_can_be_proved(make: Maker) -> None:
-    """No proof fails: capacity, limits, attempts, reasons, and what the policy claims."""
+    """No proof fails: capacity, limits, attempts, reasons, the policy's rules and claims."""
     for name, workload, cluster in worlds_for(make()):
-        report = check(simulate(workload, cluster, make()), workload, cluster)
+        policy = make()
+        rules = rules_of(policy, workload, cluster)
+        report = check(simulate(workload, cluster, policy), workload, cluster, rules=rules)
         assert report.ok, f"{name}: {report.first_violation}"
 
 
