@@ -167,6 +167,9 @@ def test_recordings_run_through_every_command(
     assert "user " in page.read_text("utf-8")
     assert run(["explain", out, "20", "--policy", "lxfw"]) == 0
     assert re.search(r"Job 20 of user [a-z]+ \(.*QOS", words(capsys.readouterr().out))
+    for schedule in sorted((tmp_path / "out" / "schedules").iterdir()):
+        proved = run(["check", str(schedule), "--trace", out, "-p", schedule.stem])
+        assert proved == 0, f"{schedule.name}: {capsys.readouterr().out}"
     assert run(["report", out, "-p", "easy", "--perfetto", str(tmp_path / "a.json")]) == 0
     assert run(["replay", log, "-p", "easy", "--json"]) == 0
     capsys.readouterr()

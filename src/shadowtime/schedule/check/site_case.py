@@ -13,7 +13,7 @@ from shadowtime.schedule.runs import started
 from shadowtime.schedule.site_places import SitePlaces, parse_site_place
 
 if TYPE_CHECKING:
-    from shadowtime.cluster.site import Site
+    from shadowtime.cluster.site import Partition, Site
     from shadowtime.schedule.check.case import Case
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
@@ -59,14 +59,20 @@ class SiteCase:
 
     @cached_property
     def partition(self) -> list[int]:
-        """The first of the job's partitions that has all its nodes, -1 where none has."""
+        """The first of the job's partitions that has all its nodes and whose bounds let it in.
+
+        Where bounds shut it out of all that have its nodes, the first of those; -1 where none has.
+        """
         inside = [frozenset(one.nodes) for one in self.shapes.partitions]
         found = []
         for row, nodes in enumerate(self.places):
             names = {name for name, _ in nodes}
             chosen = self.shapes.chosen(self.request(row))
             numbers = [self.shapes.number[one.name] for one in chosen]
-            found.append(next((n for n in numbers if names <= inside[n]), -1))
+            having = [n for n in numbers if names <= inside[n]]
+            asked = int(self.workload.request[row])
+            open_to = (n for n in having if _lets_in(self.shapes.partitions[n], asked, len(names)))
+            found.append(next(open_to, having[0] if having else -1))
         return found
 
     @cached_property
@@ -126,3 +132,10 @@ class SiteCase:
     def clock(self, when: int) -> int:
         """A date of the site on the workload's clock."""
         return when - (self.workload.epoch or 0)
+
+
+def _lets_in(partition: Partition, seconds: int, nodes: int) -> bool:
+    """Do the partition's bounds on time and nodes hold?"""
+    longest, most = partition.max_time, partition.max_nodes
+    in_time = longest is None or seconds <= longest
+    return in_time and partition.min_nodes <= nodes and (most is None or nodes <= most)
