@@ -57,7 +57,8 @@ def row(job: int, state: str = "COMPLETED", **said: str) -> str:
         "Account": "phys", "User": "eva", "Submit": "1777600000", "Eligible": "1777600000",
         "Start": "1777600010", "End": "1777600100", "ElapsedRaw": "90", "TimelimitRaw": "10",
         "State": state, "NNodes": "1", "ReqCPUS": "2", "NCPUS": "2", "ReqTRES": "cpu=2,node=1",
-        "AllocTRES": "cpu=2,node=1", "NodeList": "n1", "JobName": "of eva|x\nbreak", **said,
+        "AllocTRES": "cpu=2,node=1", "Reason": "Resources", "NodeList": "n1",
+        "JobName": "of eva|x\nbreak", **said,
     }  # fmt: skip
     return "|".join(told.get(name, "") for name in RECOMMENDED.split(","))
 
@@ -210,6 +211,7 @@ def test_no_name_is_left(tmp_path: Path) -> None:
     for path in (tmp_path / "hidden").rglob("*"):
         text = path.read_text() if path.is_file() else ""
         assert not [name for name in ("eva", "bob", "phys") if name in text], path
+    assert "|Resources|" in (tmp_path / "hidden" / "jobs.psv").read_text()
     site, workload = read_site(tmp_path / "hidden")
     plain, _ = read_site(tmp_path / "open")
     word = names.word

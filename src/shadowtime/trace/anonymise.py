@@ -128,7 +128,12 @@ def _jobs(text: str, names: Names) -> str:
         if not fields:
             names.unread += 1
             continue
-        lines.append("|".join(_field(column, value, names) for column, value in fields.items()))
+        lines.append(
+            "|".join(  # why a job waited is one of Slurm's own words, not a text
+                value if column == "reason" else _field(column, value, names)
+                for column, value in fields.items()
+            )
+        )
     return "".join(f"{line}\n" for line in lines)
 
 
