@@ -1,4 +1,4 @@
-"""JSON values checked against what they must be: in a file of ours, or one that claims to be.
+"""Validation of JSON values in our own files, or files that claim to be.
 
 A state file or a recording may be damaged, edited or forged. Whatever is read goes through these
 functions, so that a wrong value is named here and never becomes a strange exception later.
@@ -143,7 +143,7 @@ def pairs(
 
 
 def known(values: Mapping[str, Any], names: Sequence[str], what: str) -> None:
-    """Refuse names that nobody reads: the file is of another version, or not ours."""
+    """Reject unknown names: the file is of another version, or not ours."""
     strange = [name for name in values if name not in names]
     if strange:
         raise InputError(f"{what} has no field {shown(strange[0])}")

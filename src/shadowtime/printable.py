@@ -1,6 +1,6 @@
 """Text from outside as it may be printed: no control character reaches a terminal.
 
-Names of jobs, users, hosts, columns and files are whatever somebody put there. Printed raw, an
+Names of jobs, users, hosts, columns and files may contain any text. Printed raw, an
 escape sequence in one can recolour, move or retitle the reader's terminal, and a line break can
 forge a line of output.
 """
@@ -26,7 +26,7 @@ def _escaped(one: str) -> str:
 
 
 def printable(text: str, *, keep: str = "", escape: Callable[[str], str] = _escaped) -> str:
-    """The text with control characters written as escapes (Python's unless told); ``keep`` stays.
+    """The text with control characters written as escapes (Python's by default); ``keep`` stays.
 
     Examples
     --------

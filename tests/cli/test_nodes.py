@@ -59,11 +59,11 @@ def test_an_extended_log_carries_them(capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ([], "do not say how much bandwidth a process draws"),
-        (["--demand", "HIGH,high=7000"], "draw more bandwidth per process than a node has (6000)"),
+        ([], "have no bandwidth demand"),
+        (["--demand", "HIGH,high=7000"], "need more bandwidth per process than a node has (6000)"),
         (["--demand", "HUGE"], "'HUGE' is no demand"),
         (["--demand", "80/10/20"], "sum to 100"),
-        (["--demand", "HIGH,high=-5"], "says nothing about demands"),
+        (["--demand", "HIGH,high=-5"], "is not a demand setting"),
     ],
 )
 def test_bad_demands_are_one_sentence(

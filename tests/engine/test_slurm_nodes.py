@@ -176,7 +176,7 @@ def test_records_of_a_store_are_known_at_the_beginning(tmp_path: Path) -> None:
 
 def test_what_can_never_run_is_refused() -> None:
     """More than a node has per process, or more than the empty machine holds."""
-    with pytest.raises(UsageError, match="draw more bandwidth per process than a node has"):
+    with pytest.raises(UsageError, match="need more bandwidth per process than a node has"):
         simulate(small([1001], [1]), MACHINE, parse_policy("lessc"))
     with pytest.raises(UsageError, match="do not fit on the empty machine within 1000 MB/s"):
         simulate(small([600], [3]), MACHINE, parse_policy("lessc"))

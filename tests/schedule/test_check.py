@@ -212,12 +212,12 @@ PAIR = Workload.build(submit=[0, 2], run=[4, 3], procs=[2, 2], request=[4, 2])
         (
             made(PAIR, [0, 4], reason=np.array([1, 3], np.int8)),
             "reasons-consistent",
-            "job 2 started at 4 s as backfilled while nobody was waiting",
+            "job 2 started at 4 s as backfilled while no job was waiting",
         ),
         (
             made(PAIR, [0, 4], reason=np.array([1, 4], np.int8)),
             "reasons-consistent",
-            "as preempting but nobody was stopped then",
+            "as preempting but no job was stopped then",
         ),
         (
             made(PAIR, [0, 4], reason=np.array([1, 1], np.int8), blocked_at=ints(-1, 2)),

@@ -97,7 +97,7 @@ def clean(
         whole job; bandwidth and network are per process). A job that names none demands 0; where
         the log says nothing about a job's resources at all, that is counted as ``NAME_unknown``.
 
-    ``refuse`` turns a rule into an error that names the first line it would have touched.
+    ``refuse`` turns a rule into an error that names the first affected line.
 
     Examples
     --------

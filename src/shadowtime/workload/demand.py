@@ -1,4 +1,4 @@
-"""Memory bandwidth for jobs whose log knows none: three classes, drawn by job id."""
+"""Memory bandwidth for jobs whose log has none: three classes, drawn at random by job id."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def draw_bandwidth(
     """
     shares = SCENARIOS.get(scenario.upper()) if isinstance(scenario, str) else scenario
     if min(high, medium, low) < 0:
-        raise UsageError(f"a process cannot draw {min(high, medium, low)} MB/s: give 0 or more")
+        raise UsageError(f"a process cannot need {min(high, medium, low)} MB/s: give 0 or more")
     if shares is None:
         raise UsageError(f"there is no demand {scenario!r}; choose {', '.join(SCENARIOS)}")
     if len(shares) != 3 or min(shares) < 0 or sum(shares) != 100:
@@ -98,7 +98,7 @@ def draw_bandwidth(
 
 @dataclass(frozen=True)
 class Demands:
-    """What the command line says of demands: a scenario, and where it is to be another draw.
+    """The value of ``--demand``: a scenario, and the options of another draw.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class Demands:
             key, _, value = (part.strip() for part in word.partition("="))
             if key not in ("seed", "high", "medium", "low") or not _NUMBER.fullmatch(value):
                 raise UsageError(
-                    f"{word!r} says nothing about demands: write seed=2, high=1750, medium=1000 or "
+                    f"{word!r} is not a demand setting: write seed=2, high=1750, medium=1000 or "
                     "low=500 (MB/s per process)"
                 )
             told[key] = int(value)

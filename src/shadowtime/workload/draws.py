@@ -1,4 +1,4 @@
-"""What every process draws of the shared resources, and the units in which work is counted."""
+"""The demand of every process for shared resources, and the units in which work is counted."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def demand_of(workload: Workload, contention: Contention) -> Ints:
 
     Rules
     -----
-    Taken from ``workload.extra`` by the resource's name. A job that does not say (-1) has the
-    cluster's default; without one it is refused, like a demand below 0 or one that a whole node
+    Taken from ``workload.extra`` by the resource's name. A job without a demand (-1) gets the
+    cluster's default; without one it is rejected, like a negative demand or one that a whole node
     could not meet for a single process.
 
     Examples
@@ -41,7 +41,7 @@ def demand_of(workload: Workload, contention: Contention) -> Ints:
     >>> demand_of(w, Contention(capacity={"bandwidth": 400}))
     Traceback (most recent call last):
     ...
-    shadowtime.errors.UsageError: 1 of 1 jobs draw more bandwidth per process than a node has ...
+    shadowtime.errors.UsageError: 1 of 1 jobs need more bandwidth per process than a node has ...
     """
     columns = []
     for name, capacity in contention.capacity.items():
@@ -54,18 +54,18 @@ def demand_of(workload: Workload, contention: Contention) -> Ints:
                 raise _refusal(
                     workload,
                     unsaid,
-                    f"do not say how much {name} a process draws",
+                    f"have no {name} demand",
                     f"draw it (--demand HIGH; in Python workload.demand.draw_bandwidth), read it "
                     f"from an extended SWF, or state a "
                     f"default in the cluster's [contention] table (default = {{{name} = 500}})",
                 )
             column = np.where(unsaid, contention.default[name], column)
         for wrong, what, advice in (
-            (column < 0, f"draw less than no {name}", "mend the column"),
+            (column < 0, f"have a negative {name} demand", "fix the column"),
             (
                 column > capacity,
-                f"draw more {name} per process than a node has ({capacity})",
-                "mend the column, the cluster or the unit (MB/s per process, MB/s per node)",
+                f"need more {name} per process than a node has ({capacity})",
+                "fix the column, the cluster or the unit (MB/s per process, MB/s per node)",
             ),
         ):
             if wrong.any():

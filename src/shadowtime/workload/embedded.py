@@ -24,15 +24,15 @@ SEED = 25
 """One at which this shape gives a load of 0.9 as it is."""
 
 HABIT = 0.12
-"""How far a user's run times stray from her usual ones, in shares of all jobs ranked by run."""
+"""How far run times stray from the user's usual ones, in shares of all jobs ranked by run."""
 
 
 def demo_workload() -> Workload:
     """Two weeks of 3,000 jobs for a pool of 256 processors at a load of 0.9; always the same ones.
 
     Sizes, run times and arrivals are Lublin and Feitelson's, estimates are Tsafrir's (up to 36
-    hours), users ours: a few submit most of the jobs, and each has a kind of job she comes
-    back to. The load is high enough for a queue and the jobs small enough (half of the machine
+    hours), users are ours: a few submit most of the jobs, and each has a preferred kind of
+    job. The load is high enough for a queue and the jobs small enough (half of the machine
     at most) for backfilling to have a choice, so policies differ here by more than chance.
 
     Examples

@@ -31,10 +31,10 @@ def fit(
     -----
     A pool or a host holds a job if it has enough of every resource. Nodes hold it if its
     processes can be spread over them, each with its share of the other resources.
-    ``too_wide="drop"`` drops and counts such jobs up to 1 % of all and refuses the run beyond
-    that, with the likely cause; ``refuse`` refuses at the first.
+    ``too_wide="drop"`` drops and counts such jobs up to 1 % of all and rejects the log beyond
+    that, with the likely cause; ``refuse`` rejects the first.
     A resource of the machine that the jobs do not name is demand 0, counted as ``NAME_unknown``.
-    One that the jobs demand but the machine does not count is refused, or left out and counted as
+    One that the jobs demand but the machine does not count is rejected, or ignored and counted as
     ``NAME_ignored`` with ``uncounted="ignore"``.
 
     Examples

@@ -59,7 +59,7 @@ RUNS = (120, 1800)
 
 
 def hperf_workload(name: str, *, seed: Seed, cores: int = CORES, span: int = SPAN) -> Workload:
-    """The thesis' workload ``high`` or ``medium``, drawn anew.
+    """The thesis' workload ``high`` or ``medium``, newly drawn.
 
     Rules
     -----
@@ -88,7 +88,7 @@ def hperf_workload(name: str, *, seed: Seed, cores: int = CORES, span: int = SPA
     if name not in COUNTS:
         raise UsageError(f"the thesis has no workload {name!r}; it has {', '.join(COUNTS)}")
     if cores < 4 or span < 1:
-        raise UsageError(f"{cores} cores and {span} s will not do; give at least 4 cores and 1 s")
+        raise UsageError(f"{cores} cores and {span} s given: need at least 4 cores and 1 s")
     model = TYPELESS.for_machine(cores).replace(name="hperf", serial=0.0)
     model = model.replace(u_low=min(1.8, model.u_med))
     jobs = sum(COUNTS[name])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
 
 PEOPLE = ("user", "group", "executable")
-"""Numbers that mean somebody or something else in another log."""
+"""Columns whose numbers have another meaning in another log."""
 
 MISSING: dict[str, object] = {"f": np.nan, "b": False, "u": 0, "S": b"", "U": ""}
 """What stands in an extra column where a workload does not have it, by kind; else -1."""
@@ -28,9 +28,9 @@ def merge(first: Workload, second: Workload, *more: Workload, name: str = "") ->
     -----
     Each is shifted to start at 0; of each, the jobs submitted within the shortest span are kept
     (the last second included). Order: submission, then the workload given first, then job id;
-    the jobs are numbered anew from 1 in that order. Resources are the union, 0 where a workload
+    the jobs are renumbered from 1 in that order. Resources are the union, 0 where a workload
     does not know one. Users, groups and executables of a later workload are numbered past the
-    earlier ones: two logs' user 1 are two people. ``extra["source"]`` tells which workload a job
+    earlier ones: user 1 of two logs is two users. ``extra["source"]`` is the workload that a job
     is from (0, 1, ...) and ``extra["source_id"]`` its number there; an extra column that a
     workload lacks is -1 there (NaN for floats, empty for text). The machine is the sum of
     the machines.
@@ -110,7 +110,7 @@ def _sums(counts: list[dict[str, int]]) -> dict[str, int]:
 
 
 def _common(machine: dict[str, int], parts: list[Workload]) -> dict[str, int]:
-    """Only what every part says: half a machine's memory is not the machine's memory."""
+    """Only what every part states: half a machine's memory is not the machine's memory."""
     return {
         name: amount for name, amount in machine.items() if all(name in p.machine for p in parts)
     }

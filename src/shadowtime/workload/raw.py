@@ -63,7 +63,7 @@ MAX_AMOUNT = 1 << 53
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RawTrace:
-    """The lines of a log as numbers, with all that the file says besides.
+    """The lines of a log as numbers, with everything else the file contains.
 
     ``table`` has a row per field (see FIELDS) and a column per line. ``demands`` holds amounts
     of whole jobs from formats that know them (memory in KB, gpus); ``extra`` any other column.
@@ -102,7 +102,7 @@ class RawTrace:
 
     @property
     def in_parts(self) -> bool:
-        """The header says ``Preemption: Double``: jobs stand there whole and in parts."""
+        """The header states ``Preemption: Double``: jobs are listed whole and in parts."""
         said = (line.lstrip("; \t").lower().partition(":") for line in self.header)
         return any(
             key.strip() == "preemption" and value.split()[:1] == ["double"]

@@ -24,7 +24,7 @@ def _again(values: Ints) -> AnyArray:
 
 
 def identical_lines(raw: RawTrace, kept: AnyArray) -> AnyArray:
-    """Lines that say in all 18 fields, number included, what an earlier kept line says."""
+    """Lines equal to an earlier kept line in all 18 fields, number included."""
     identical = np.zeros(len(raw), bool)
     at = np.flatnonzero(kept & (raw["job_id"] >= 0))
     job_id = raw["job_id"][at]

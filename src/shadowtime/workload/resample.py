@@ -1,4 +1,4 @@
-"""One log, many: the users drawn anew, each with all that she did."""
+"""Many logs from one: resampled users, each with all of their jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WEEK = 7 * 24 * 3600
 TEMPORARY_WEEKS = 12
-"""Who was there for no longer is a visitor: she keeps her stay in one piece. Our choice."""
+"""A user active for no longer is temporary and keeps the stay in one piece. Our choice."""
 
 
 def resample_users(
@@ -30,13 +30,13 @@ def resample_users(
     -----
     The log is split by user, and as many users are drawn with replacement as there were: among
     the long-term users and among the temporary ones (active over at most ``temporary_weeks``
-    weeks) apart. A long-term user's weeks are turned around the log by a random number of weeks;
+    weeks) separately. A long-term user's weeks are rotated around the log by a random number;
     a temporary user's stay starts in a random week in which it still fits. Jobs move by whole
     weeks only, so the hour of the day and the day of the week stay, and so do a user's own
     sessions. Jobs of unknown users stay where they are. The load varies from draw to draw,
     as it does from log to log: measure it.
 
-    A user drawn twice is two people: users are numbered anew from 1, jobs too, in (submit, draw,
+    A user drawn twice becomes two users: users and jobs are renumbered from 1, in (submit, draw,
     old id) order; ``extra["source_id"]`` and ``extra["source_user"]`` hold the old numbers.
 
     Examples

@@ -28,9 +28,9 @@ class Workload:
     -----
     Jobs are sorted by (submit, id); a job's index is its place in that order everywhere.
     ``request`` is the user's estimate, ``limit`` the wall time at which the job is killed
-    (usually the request, NO_LIMIT where nothing kills), ``run`` what it would need left alone.
+    (usually the request, NO_LIMIT where nothing kills), ``run`` the run time without slowdown.
     ``demand`` has a column per resource and processors are the first one; memory counts KB
-    of the whole job; nobody demands less than one processor or less than nothing of the others.
+    of the whole job. A job has at least one processor and no negative demand.
     Times are whole seconds.
 
     Examples
@@ -64,7 +64,7 @@ class Workload:
     cleaning: Mapping[str, int] = field(default_factory=dict)
     """Jobs touched by each cleaning rule."""
     machine: Mapping[str, int] = field(default_factory=dict)
-    """What the trace says of the machine: procs, nodes, memory (KB in all)."""
+    """The machine as the trace describes it: procs, nodes, memory (total KB)."""
     requests: Requests | None = None
     """What each job asks of a site; None where the log knows processors and memory alone."""
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

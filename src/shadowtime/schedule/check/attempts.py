@@ -34,7 +34,7 @@ def attempts_consistent(case: Case) -> Proof:
     if case.rules is not None and not case.rules.preempts and (s.kills > 0).any():
         first = int(np.argmax(s.kills > 0))
         return violated(
-            NAME, f"{case.name(first)} was preempted, and {case.rules.policy} preempts nobody"
+            NAME, f"{case.name(first)} was preempted, and {case.rules.policy} never preempts"
         )
     row = row_of(s, attempts.job_id)
     strange = np.flatnonzero(row == UNKNOWN)

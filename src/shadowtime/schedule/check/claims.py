@@ -20,13 +20,13 @@ WITHIN_SHARED = "within-shared"
 
 CLAIMS: Mapping[str, str] = {
     QUEUE_BY_ARRIVAL: "the queue is ordered by (submit, id): reasons can be verified in full",
-    ARRIVAL_ORDER: "jobs start in the order (submit, id): nobody is overtaken",
+    ARRIVAL_ORDER: "jobs start in the order (submit, id): no job is overtaken",
     HEAD_NEVER_IDLE: "the first waiting job by (submit, id) never fits in what is free",
     PROMISES_KEPT: "no job starts later than it was promised",
     STRICTLY_FAIR: "free and shadow processors together never hold the first waiting job",
     SUNNY_ABSORBING: "a running job for which no earlier job waits is never preempted",
     NO_RESERVATION_VIOLATION: "no promise is missed because of later jobs let in meanwhile",
-    WITHIN_SHARED: "no node is asked for more of what its jobs share, bandwidth say, than it has",
+    WITHIN_SHARED: "the demand on no node exceeds its shared resources, such as bandwidth",
 }
 """Every claim in one line; the order of jobs is (submit, id) everywhere."""
 

@@ -1,4 +1,4 @@
-"""Strict fairness: nobody who came later holds what the first waiting job needs."""
+"""Strict fairness: no later job holds what the first waiting job needs."""
 
 from __future__ import annotations
 

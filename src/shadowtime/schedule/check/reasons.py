@@ -21,7 +21,7 @@ NAME = "reasons-consistent"
 
 
 def reasons_consistent(case: Case) -> Proof:
-    """Backfilled jobs overtook somebody, heads were never blocked, preempting jobs stopped others.
+    """Backfilled jobs overtook a job, heads were never blocked, preempting jobs stopped others.
 
     Where the policy claims that its queue is ordered by (submit, id), the reason of every start
     and the first moment at which a job was blocked follow from the schedule and are compared.
@@ -69,9 +69,9 @@ def _overtaking(case: Case, *, in_order: bool) -> Iterator[tuple[AnyArray, str]]
         return
     head = case.head[case.place_in_time(s.start)]
     backfilled = s.reason == Reason.BACKFILLED
-    yield backfilled & (head == case.nobody), "while nobody was waiting"
+    yield backfilled & (head == case.nobody), "while no job was waiting"
     killing = s.reason == Reason.PREEMPTING
-    yield killing & ~np.isin(s.start, case.lost.until), "but nobody was stopped then"
+    yield killing & ~np.isin(s.start, case.lost.until), "but no job was stopped then"
     if not in_order:
         return
     yield backfilled & (head > rows), "while no earlier job was waiting"

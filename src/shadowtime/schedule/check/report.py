@@ -1,4 +1,4 @@
-"""What a check says: one verdict per proof, and whether the schedule stands."""
+"""The result of a check: one verdict per proof, and whether the schedule holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOT_CLAIMED = "not claimed"
 
 @dataclass(frozen=True)
 class Proof:
-    """One property of a schedule, the verdict on it, and one sentence that says why."""
+    """One property of a schedule, the verdict on it, and one sentence with the reason."""
 
     name: str
     verdict: Verdict

@@ -1,4 +1,4 @@
-"""EASY's own rule, pass by pass: whom the reservation lets overtake, and whom it must let in."""
+"""EASY's own rule, pass by pass: which jobs may overtake, and which must be admitted."""
 
 from __future__ import annotations
 

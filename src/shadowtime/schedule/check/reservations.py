@@ -1,4 +1,4 @@
-"""No reservation violation: nobody who was let in later stands between a job and its promise."""
+"""No reservation violation: no job admitted later delays a job beyond its promise."""
 
 from __future__ import annotations
 

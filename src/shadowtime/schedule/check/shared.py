@@ -48,4 +48,4 @@ def within_shared(case: Case) -> Proof:
                 f"at {at[k] % length} s the jobs on {node} ask for {level[k]} of {capacity} "
                 f"{resource}",
             )
-    return proved(name, f"{len(case.cluster.hosts)} nodes, none asked for more than it has")
+    return proved(name, f"{len(case.cluster.hosts)} nodes, demand never above capacity")

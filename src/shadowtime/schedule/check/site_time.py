@@ -16,7 +16,7 @@ FAILED, CANCELLED = 0, 5
 
 
 def no_outage(case: SiteCase) -> Proof:
-    """Nobody starts on a node that is out; nobody runs on past a failure."""
+    """No job starts on a node that is out, and none runs past a failure."""
     name, s = "site-outages", case.case.schedule
     row, node, _ = case.entries
     for one in case.site.outages:
@@ -33,7 +33,7 @@ def no_outage(case: SiteCase) -> Proof:
                     f"{case.case.name(job)} {what} on node {one.node}, which was out from {begin} "
                     f"to {'ever' if end >= NO_LIMIT else f'{end} s'}",
                 )
-    return proved(name, f"{len(case.site.outages)} outages, nobody started in one")
+    return proved(name, f"{len(case.site.outages)} outages, no job started during one")
 
 
 def in_reservations(case: SiteCase) -> Proof:

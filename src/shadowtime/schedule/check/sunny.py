@@ -1,4 +1,4 @@
-"""Sunny is absorbing: whoever has nobody waiting ahead runs to the end."""
+"""Sunny is absorbing: a job with no job waiting ahead of it runs to the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sunny_absorbing(case: Case) -> Proof:
         return not_made(name, "jobs were preempted, and the file of their attempts is missing")
     lost = case.lost
     if len(lost) == 0:
-        return proved(name, "nobody was preempted")
+        return proved(name, "no job was preempted")
     before = np.searchsorted(case.at, lost.until) - 1
     wrong = np.flatnonzero(case.head[np.maximum(before, 0)] > lost.row)
     if len(wrong):
