@@ -239,6 +239,8 @@ class SiteWorld:
     blocked: dict[int, int] = field(default_factory=dict)
     attempts: list[tuple[int, int, int]] = field(default_factory=list)
     slipped: int = 0
+    left: int = 0
+    """Runs that are over."""
     usage: dict[Any, int] = field(default_factory=dict)
 
     # -- amounts
@@ -570,6 +572,7 @@ class SiteWorld:
     def leave(self, row: int, run: Run) -> None:
         """A run is over: what was counted is given back, minutes stay as they were used."""
         self.running.remove(run)
+        self.left += 1
         for key, amount in self.charges(row, run.shape, run.tasks).items():
             self.usage[key] -= amount
             if len(key) > 2 and (key[2] == "minutes" or key[2] == "wall"):
@@ -745,6 +748,8 @@ class Kept:
         self.rules = rules
         self.plan: dict[int, Plan] = {}
         self.released = False
+        self.withdrawn: dict[int, int] = {}
+        """Runs that had left when a limit withdrew a job's promise: it waits for the next."""
 
     def held(self, world: SiteWorld, without: int | None = None) -> list[Held]:
         held = world.held_by_running()
@@ -788,7 +793,8 @@ class Kept:
                     self.improve(world, row)
         self.released = False
         for row in queue:
-            if row not in self.plan and row not in broken:
+            withdrawn = self.withdrawn.get(row) == world.left
+            if row not in self.plan and row not in broken and not withdrawn:
                 self.give(world, row)
                 if row in self.plan and row not in world.promised:
                     world.promised[row] = self.plan[row].start
@@ -831,6 +837,7 @@ class Kept:
             if not world.within(row, plan.shape, plan.tasks):
                 world.slipped += 1
                 self.released = True
+                self.withdrawn[row] = world.left
                 continue
             world.start(
                 row, plan.shape, plan.tasks, BACKFILLED if ahead else world.first_reason(row)

@@ -38,6 +38,7 @@ from shadowtime.kernel.site.fields import (
     GAINS,
     GAINS_FROM,
     HAS_LIMITS,
+    LEFT,
     LEVEL,
     NEGATIVE,
     NEXT,
@@ -54,6 +55,7 @@ from shadowtime.kernel.site.fields import (
     TIER,
     TIERS,
     TIME,
+    WITHDRAWN,
 )
 from shadowtime.kernel.site.limits import ASKED_FOR, IN_PLACE, IN_SCRATCH, within
 from shadowtime.kernel.site.plain import number
@@ -143,7 +145,8 @@ def decide(s: Any, g: Any, f: Any) -> None:
     g.mark[EARLY] = 0
     for i in range(count):
         job = f.jobs[i]
-        if g.job[job, DUE] == NEVER and g.job[job, BROKEN] == 0:
+        withdrawn = g.job[job, WITHDRAWN] == g.mark[LEFT] + 1
+        if g.job[job, DUE] == NEVER and g.job[job, BROKEN] == 0 and not withdrawn:
             give(s, g, job)
             if g.job[job, DUE] < NEVER and s.job[job, PROMISED] < 0:
                 s.job[job, PROMISED] = g.job[job, DUE]
@@ -385,6 +388,7 @@ def start_due(s: Any, g: Any, f: Any, count: int) -> None:
             continue
         if g.mark[HAS_LIMITS] != 0 and not within(s, g, job, g.job[job, ALT], number(IN_PLACE)):
             let_go(s, g, job)
+            g.job[job, WITHDRAWN] = g.mark[LEFT] + 1
             s.reg[SLIPPED] += 1
             g.mark[EARLY] = 1
             continue

@@ -61,6 +61,8 @@ HELD = 33
 """Nodes that running jobs hold, each counted for each job."""
 NEGATIVE = 34
 """1 if more was taken than there is: a promise does not hold any more."""
+LEFT = 35
+"""Runs that have left their nodes so far."""
 MARKS = 40
 
 # The table of nodes, one row each, in (weight, index) order.
@@ -145,7 +147,9 @@ REQUEUE = 14
 OVER_AT = 15
 """When it left for good, -1 while it has not."""
 BROKEN = 16
-COLUMNS = 17
+WITHDRAWN = 17
+"""Value of LEFT plus one at which a limit withdrew the promise: no new one before a run leaves."""
+COLUMNS = 18
 
 # Phases of a job.
 COMING, PENDING, QUEUED, RUNS, ENDED, GONE_CANCELLED, GONE_LOST = 0, 1, 2, 3, 4, 5, 6

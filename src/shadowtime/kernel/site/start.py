@@ -38,6 +38,7 @@ from shadowtime.kernel.site.fields import (
     HAS_LIMITS,
     HELD,
     KEEPS,
+    LEFT,
     LEVEL,
     PHASE,
     PLACE_COUNT,
@@ -279,6 +280,7 @@ def give_up(s: Any, g: Any, job: int) -> None:
     elif expected < now and s.job[job, START] + s.job[job, REQUEST] > now:
         g.mark[EARLY] = 1  # its request would have been its expected end by now
     g.mark[RELEASED] += 1
+    g.mark[LEFT] += 1
     if g.mark[HAS_LIMITS] != 0:
         account_end(s, g, job, now)
 
