@@ -214,6 +214,7 @@ def chains_of(
 
     Examples
     --------
+    >>> from shadowtime.cluster.site import Association
     >>> tree = [Association(account="root"), Association(account="a", parent="root"),
     ...         Association(account="a", user="u")]
     >>> [one.account for one in chains_of(tree)["a", "u"]]
