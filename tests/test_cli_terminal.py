@@ -79,7 +79,7 @@ def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones() -> None:
 
     metrics = dict.fromkeys(SIDE_BY_SIDE, 123456.0)
     runs = [PolicyRun(name="conservative", schedule=None, metrics=metrics)]  # type: ignore[arg-type]
-    for width, columns in ((200, 10), (80, 6), (60, 5)):
+    for width, columns in ((200, 12), (80, 6), (60, 5)):
         console = Console(width=width)
         with console.capture() as captured:
             console.print(side_by_side(runs, console))

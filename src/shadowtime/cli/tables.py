@@ -80,7 +80,16 @@ SIDE_BY_SIDE = (
 STAR, HOLLOW = "\N{BLACK STAR}", "\N{WHITE STAR}"
 """The best of a column; the best where the copies leave open whether it is."""
 
-SPARE = ("mwbs", "bsld_p95", "wait_max_s", "goodput", "wait_p95_s", "penalised_mean")
+SPARE = (
+    "mwbs",
+    "bsld_p95",
+    "wait_max_s",
+    "goodput",
+    "wait_p95_s",
+    "penalised_mean",
+    "promises_slipped",
+    "lost_work",
+)
 """What a narrow terminal does without, first things first."""
 
 
