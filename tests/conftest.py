@@ -62,6 +62,11 @@ def _trace_path() -> Callable[[str], Path]:
     return trace_path
 
 
+@pytest.fixture(name="recording_path", scope="session")
+def _recording_path() -> Callable[[str], Path]:
+    return recording_path
+
+
 @pytest.fixture(name="program", scope="session")
 def _program() -> Callable[..., str]:
     return program

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from shadowtime.api.inputs import demo, read
+    from shadowtime.api.inputs import demo, read, read_site
     from shadowtime.api.results import Results, compare, load
     from shadowtime.api.run import Run, simulate
     from shadowtime.cluster import Cluster
@@ -39,6 +39,7 @@ _HOME = {
     "demo": "shadowtime.api.inputs",
     "load": "shadowtime.api.results",
     "read": "shadowtime.api.inputs",
+    "read_site": "shadowtime.api.inputs",
     "simulate": "shadowtime.api.run",
 }
 """Where each public name lives."""
@@ -56,6 +57,7 @@ __all__ = [
     "load",
     "policy",
     "read",
+    "read_site",
     "simulate",
 ]
 

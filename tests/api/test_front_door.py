@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,18 @@ def test_texts_work_wherever_values_do() -> None:
     assert by_value.schedule.start.tolist() == by_text.schedule.start.tolist() == [0, 9, 2]
     assert by_number.schedule.start.tolist() == [0, 9, 2]
     assert by_value.name == by_text.name == "easy(reserve=2)"
+
+
+def test_a_site_folder_is_a_log_and_a_machine(recording_path: Callable[[str], Path]) -> None:
+    """A path to a site folder runs on the site, not on a pool as large as the log says."""
+    folder = recording_path("A")
+    with pytest.warns(UserWarning, match="memory is not counted"):
+        run = st.simulate(folder, policy="slurm")
+    assert run.cluster.shape == "site"
+    site, jobs = st.read_site(folder)
+    assert st.simulate(jobs, site, "slurm").schedule.start.tolist() == run.schedule.start.tolist()
+    with pytest.raises(UsageError, match="read_site"):
+        st.simulate(jobs, policy="slurm")
 
 
 def test_policies_take_parameters_parts_and_functions() -> None:

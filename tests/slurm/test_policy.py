@@ -33,13 +33,15 @@ def test_it_runs_wherever_a_policy_does() -> None:
 
 def test_parameters_have_slurms_names_and_units() -> None:
     """A misspelt parameter is answered with near names; bf_window is minutes as in Slurm."""
-    chosen = parse_policy("slurm(bf_window=2880, bf_continue=yes)")
+    chosen = parse_policy("slurm(bf_window=2880, bf_busy_nodes=yes)")
     parameters = chosen.parameters_on({})
-    assert parameters.bf_window == 172_800 and parameters.bf_continue
+    assert parameters.bf_window == 172_800 and parameters.bf_busy_nodes
     with pytest.raises(PolicyError, match="bf_interval"):
         parse_policy("slurm(bf_intervall=3)")
     with pytest.raises(PolicyError, match="whole number"):
         parse_policy("slurm(bf_interval=x)")
+    with pytest.raises(PolicyError, match="not modelled"):
+        parse_policy("slurm(bf_continue=yes)")
     with pytest.raises(PolicyError, match="phase"):
         parse_policy("slurm(phase=6)")
 
@@ -49,6 +51,14 @@ def test_the_sites_own_parameters_hold_unless_changed() -> None:
     config = {"SchedulerParameters": "bf_interval=7,bf_resolution=2"}
     parameters = parse_policy("slurm(bf_resolution=5)").parameters_on(config)
     assert (parameters.bf_interval, parameters.bf_resolution) == (7, 5)
+
+
+def test_settings_without_effect_are_reported() -> None:
+    """A parameter of the site that is not modelled is named before the run."""
+    site = SITE.replace(config={"SchedulerParameters": "bf_interval=7,max_rpc_cnt=9,bf_continue"})
+    [note] = parse_policy("slurm").notes_on(site)
+    assert "max_rpc_cnt, bf_continue" in note
+    assert parse_policy("slurm").notes_on(SITE) == []
 
 
 def test_shared_bandwidth_is_refused() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
     from shadowtime.metrics import Window
     from shadowtime.workload import Workload
 
@@ -50,28 +52,63 @@ def demo() -> Workload:
     return demo_workload()
 
 
-def as_jobs(jobs: Any) -> Workload:
-    """A workload as it is, or read from a path."""
-    from shadowtime.workload import Workload
+def read_site(folder: str | os.PathLike[str], **options: Any) -> tuple[Site, Workload]:
+    """The site and the jobs of a site folder (docs/reference/site).
 
-    if isinstance(jobs, Workload):
-        return jobs
-    if isinstance(jobs, str | os.PathLike):
-        return read(jobs)
-    raise UsageError(f"expected a workload or a path to a job log, not {type(jobs).__name__}")
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> st.read_site("no-such-folder")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.ClusterError: no-such-folder: ...
+    """
+    from shadowtime.trace.site_folder import read_site
+
+    return read_site(folder, **options)
 
 
-def as_cluster(machine: Any, jobs: Workload) -> Cluster:
-    """A cluster as it is, from a text, from a number of processors, or the log's own (None)."""
+def inputs_of(jobs: Any, cluster: Any) -> tuple[Workload, Cluster]:
+    """The jobs of a run and their machine, from values, texts and paths.
+
+    A path is loaded as the command line does it; what has no effect is warned about. Jobs that
+    fit nowhere on a machine that is not a site are dropped and counted.
+    """
+    from shadowtime.api.load import load
     from shadowtime.cluster import Cluster
-    from shadowtime.cluster.spec import parse_machine
+    from shadowtime.cluster.site import Site
+    from shadowtime.cluster.spec import parse_cluster, parse_machine
+    from shadowtime.workload import Workload
+    from shadowtime.workload.clean import fit
 
+    machine = os.fspath(cluster) if isinstance(cluster, os.PathLike) else cluster
     if isinstance(machine, int):
-        return Cluster.pool(machine)
-    if machine is None or isinstance(machine, str | os.PathLike):
-        text = None if machine is None else os.fspath(machine)
-        return cast("Cluster", parse_machine(text, machine=jobs.machine))
-    return machine  # type: ignore[no-any-return]
+        machine = Cluster.pool(machine)
+    if isinstance(jobs, str | os.PathLike):
+        return load(os.fspath(jobs), machine, report=_warn)
+    if not isinstance(jobs, Workload):
+        raise UsageError(f"expected a workload or a path to a job log, not {type(jobs).__name__}")
+    if machine is None and jobs.requests is not None:
+        raise UsageError(
+            f"the jobs of {jobs.name} ask for what only a site has: give the site, as in "
+            "site, jobs = st.read_site(folder)"
+        )
+    if machine is None:
+        machine = parse_cluster(None, machine=jobs.machine)
+    elif isinstance(machine, str):
+        machine = parse_machine(machine)
+    return (
+        (jobs, cast("Cluster", machine))
+        if isinstance(machine, Site)
+        else (
+            fit(jobs, machine),
+            machine,
+        )
+    )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=5)
 
 
 def as_window(window: Any) -> Window:
@@ -79,10 +116,3 @@ def as_window(window: Any) -> Window:
     from shadowtime.metrics import Window
 
     return window if isinstance(window, Window) else Window.parse(window or "all")
-
-
-def fitted(jobs: Workload, machine: Cluster) -> Workload:
-    """The jobs that fit on the machine; the others are dropped and counted."""
-    from shadowtime.workload.clean import fit
-
-    return fit(jobs, machine) if machine.shape != "site" else jobs

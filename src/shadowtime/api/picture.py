@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.errors import MissingExtra, UsageError
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     import os
@@ -36,28 +36,13 @@ class Picture:
         return f"Picture({self.name})"
 
 
-def draw(name: str, result: ReportInput) -> Picture:
+def picture(name: str, result: ReportInput) -> Picture:
     """One of the figures of ``--figures``."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("matplotlib", extra="figures", purpose="draw figures") from error
-    from shadowtime.report import figure_axes
-    from shadowtime.report.figures import STYLE
+    from shadowtime.report.figures import DRAWINGS, draw
 
-    drawings = {
-        "over-time": figure_axes.over_time,
-        "distributions": figure_axes.cdf,
-        "heat": figure_axes.heat,
-        "classes": figure_axes.class_bars,
-        "gantt": figure_axes.gantt,
-        "bandwidth": figure_axes.bandwidth,
-    }
-    if name not in drawings:
-        raise UsageError(f"there is no figure {name!r}: choose one of {', '.join(drawings)}")
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-        if not drawings[name](figure, result):
-            raise UsageError(f"the figure {name} has nothing to show for this run")
+    if name not in DRAWINGS:
+        raise UsageError(f"there is no figure {name!r}: choose one of {', '.join(DRAWINGS)}")
+    figure = draw(name, result)
+    if figure is None:
+        raise UsageError(f"the figure {name} has nothing to show for this run")
     return Picture(figure, name)

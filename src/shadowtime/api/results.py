@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.api.inputs import as_cluster, as_jobs, as_window, fitted
+from shadowtime.api.inputs import as_window, inputs_of
 from shadowtime.api.run import SHOWN, Run
 from shadowtime.api.tables import html_table, to_arrow, to_frame
 from shadowtime.errors import UsageError
@@ -94,9 +94,9 @@ class Results:
 
     def plot(self) -> Picture:
         """Queue and utilisation over time, all policies together."""
-        from shadowtime.api.picture import draw
+        from shadowtime.api.picture import picture
 
-        return draw("over-time", self.result)
+        return picture("over-time", self.result)
 
     def __repr__(self) -> str:
         names = ", ".join(run.name for run in self.runs)
@@ -148,13 +148,12 @@ def compare(
     from shadowtime.study import Load
     from shadowtime.study import compare as run_all
 
-    workload = as_jobs(jobs)
-    machine = as_cluster(cluster, workload)
+    workload, machine = inputs_of(jobs, cluster)
     chosen = [make_policy(each) for each in policies]
     scored = as_window(window)
     wanted = [each if isinstance(each, Load) else Load.parse(str(each)) for each in loads]
     found = run_all(
-        fitted(workload, machine),
+        workload,
         machine,
         chosen,
         loads=wanted or [Load()],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.api.inputs import as_cluster, as_jobs, as_window, fitted
+from shadowtime.api.inputs import as_window, inputs_of
 from shadowtime.api.tables import columns_of, html_table, to_arrow, to_frame
 from shadowtime.policy import make_policy
 
@@ -111,15 +111,15 @@ class Run:
 
     def plot(self) -> Picture:
         """Queue and utilisation over time (needs the extra ``figures``)."""
-        from shadowtime.api.picture import draw
+        from shadowtime.api.picture import picture
 
-        return draw("over-time", self.as_report())
+        return picture("over-time", self.as_report())
 
     def gantt(self) -> Picture:
         """The schedule as a Gantt chart (needs the extra ``figures``)."""
-        from shadowtime.api.picture import draw
+        from shadowtime.api.picture import picture
 
-        return draw("gantt", self.as_report())
+        return picture("gantt", self.as_report())
 
     def as_report(self, *others: Run) -> ReportInput:
         """This run, and others beside it, as a report shows them."""
@@ -184,10 +184,8 @@ def simulate(jobs: Any, cluster: Any = None, policy: Any = "easy", *, window: An
     """
     from shadowtime.engine import simulate
 
-    workload = as_jobs(jobs)
-    machine = as_cluster(cluster, workload)
     chosen = make_policy(policy)
-    workload = fitted(workload, machine)
+    workload, machine = inputs_of(jobs, cluster)
     return Run(
         policy=chosen,
         workload=workload,

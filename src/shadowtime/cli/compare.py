@@ -97,7 +97,7 @@ def command(
     shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
     """
     from shadowtime.cli import comparing
-    from shadowtime.cli.inputs import Cleaning, load, must_score_some, tell_idle_places
+    from shadowtime.cli.inputs import Cleaning, load, must_score_some, print_policy_notes
     from shadowtime.cli.outputs import check_outputs
     from shadowtime.cli.progress import working
     from shadowtime.metrics import Window
@@ -112,7 +112,7 @@ def command(
     check_outputs(folder=folder, report=report, figures=figures)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     must_score_some(scored, workload)
-    tell_idle_places(chosen, machine)
+    print_policy_notes(chosen, machine)
     found = comparing.run_comparison(
         workload,
         machine,

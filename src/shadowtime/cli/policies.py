@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,6 +43,7 @@ def command(name: str | None, parts: bool, as_json: bool) -> None:
     shadowtime policies --parts
     """
     from shadowtime.policy import catalogue, parse_policy
+    from shadowtime.policy.parse import whole_schedulers
 
     if parts:
         if as_json:
@@ -51,9 +52,11 @@ def command(name: str | None, parts: bool, as_json: bool) -> None:
             _show_parts()
     elif name is None:
         if as_json:
-            options.print_json({"policies": [_as_object(policy) for policy in catalogue()]})
+            listed = [_as_object(policy) for policy in catalogue()]
+            listed += [_scheduler_object(policy) for policy in whole_schedulers()]
+            options.print_json({"policies": listed})
         else:
-            _show_list(catalogue())
+            _show_list([*catalogue(), *whole_schedulers()])
     else:
         policy = parse_policy(name)
         if hasattr(policy, "parameters_on"):
@@ -67,22 +70,24 @@ def command(name: str | None, parts: bool, as_json: bool) -> None:
             _show_one(policy)
 
 
+def _scheduler_object(policy: Any) -> dict[str, Any]:
+    about = {"name": policy.name, "summary": policy.summary, "paper": policy.paper}
+    return {**about, "slots": {}, "parameters": asdict(policy.parameters_on({}))}
+
+
 def _show_scheduler(policy: Any, *, as_json: bool) -> None:
     """A whole scheduler: its parameters, with the values that a bare site gives them."""
-    from dataclasses import asdict
-
     from rich.text import Text
 
     from shadowtime.cli.console import show
     from shadowtime.cli.tables import plain_table
 
-    values = asdict(policy.parameters_on({}))
-    about = {"name": policy.name, "summary": policy.summary, "paper": policy.paper}
+    about = _scheduler_object(policy)
     if as_json:
-        options.print_json({**about, "slots": {}, "parameters": values})
+        options.print_json(about)
         return
     table = plain_table("parameter", "value")
-    for key, value in values.items():
+    for key, value in about["parameters"].items():
         table.add_row(key, str(value))
     head = Text.assemble((policy.name, "bold cyan"), f"\n{policy.summary}\n{policy.paper}\n")
     note = "\nA site's own SchedulerParameters come before these defaults. Times are in seconds."
@@ -118,7 +123,7 @@ def _meaning(name: str, part: Part) -> str:
     return part.summary if same else f"{part}: {part.summary}"
 
 
-def _show_list(policies: list[Policy]) -> None:
+def _show_list(policies: list[Any]) -> None:
     from rich.text import Text
 
     from shadowtime.cli.console import show

@@ -49,7 +49,7 @@ def command(
     shadowtime simulate log.swf.gz --policy conservative --schedule out.csv
     shadowtime simulate log.swf.gz --policy easy --report easy.html
     """
-    from shadowtime.cli.inputs import Cleaning, load, must_score_some, tell_idle_places
+    from shadowtime.cli.inputs import Cleaning, load, must_score_some, print_policy_notes
     from shadowtime.cli.outputs import check_outputs
     from shadowtime.cli.progress import working
     from shadowtime.cli.running import run_policies
@@ -65,7 +65,7 @@ def command(
     check_outputs(schedule=schedule, folder=folder, report=report, figures=figures)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     must_score_some(scored, workload)
-    tell_idle_places([chosen], machine)
+    print_policy_notes([chosen], machine)
     runs = run_policies(workload, machine, [chosen], scored)
     result = ReportInput(
         title=f"{runs[0].name} on {workload.name}",

@@ -110,6 +110,11 @@ def _part_name(part: Any) -> str:
     return str(getattr(function, "__name__", part))
 
 
+def whole_schedulers() -> list[Any]:
+    """Every scheduler that decides by code of its own, with its default parameters."""
+    return [whole_scheduler(Call(name), name=name) for name in SCHEDULERS]
+
+
 def build(call: Call, *, name: str) -> Policy:
     """A catalogue policy with the parameters of a call."""
     known = {policy.name: policy for policy in catalogue()}

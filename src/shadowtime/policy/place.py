@@ -22,6 +22,8 @@ class Place(Part):
     """Where a job goes."""
 
     slot: ClassVar[str] = "place"
+    by_sharing: ClassVar[bool] = False
+    """True if it chooses by what the jobs of a node share: without nodes it has nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class LessConsume(NodePlace):
     requests later. With one: the first start at all whose penalty factor is within it.
     """
 
+    by_sharing: ClassVar[bool] = True
     name: ClassVar[str] = "less-consume"
     summary: ClassVar[str] = "nodes: where and when sharing costs least, or little enough"
     horizon: float = parameter(1.0, "how many requests ahead to look", low=0.0, high=1e9)
@@ -77,6 +80,7 @@ class LessConsume(NodePlace):
 class LeastSlowdown(NodePlace):
     """RUA's allocation: of the thresholds' starts the one with the smallest slowdown."""
 
+    by_sharing: ClassVar[bool] = True
     name: ClassVar[str] = "least-slowdown"
     summary: ClassVar[str] = "nodes: of several thresholds' starts the least slowdown (RUA)"
     limit: str = parameter("pf", LIMIT, choices=("req", "pf"))
@@ -118,6 +122,7 @@ class Filled(Place):
     ``grace`` is Slurm's OverTimeLimit: how long a job may run past its time limit.
     """
 
+    by_sharing: ClassVar[bool] = True
     name: ClassVar[str] = "fill"
     summary: ClassVar[str] = "nodes: filled in index order by cores alone (Slurm's cons_res)"
     grace: str = parameter("0", "seconds a job may run past its limit, or unlimited")

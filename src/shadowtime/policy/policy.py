@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.policy.backfill import Backfill, InOrder
 from shadowtime.policy.estimate import Estimate, Requested
@@ -13,6 +13,9 @@ from shadowtime.policy.partition import Anywhere, Partition
 from shadowtime.policy.place import BestFit, Place
 from shadowtime.policy.preempt import NoPreemption, Preempt
 from shadowtime.policy.reserve import Depth, Reserve
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,15 @@ class Policy:
     def parameters(self) -> dict[str, str]:
         """The parts as texts, by slot."""
         return {slot: str(part) for slot, part in self.parts.items()}
+
+    def notes_on(self, machine: Cluster) -> list[str]:
+        """What the user should know before this policy runs on a machine."""
+        if machine.shape == "pool" and self.place.by_sharing:
+            return [
+                f"{self.name} places jobs on nodes by what they share, and a pool has no nodes: "
+                'give a machine of shape = "nodes" with --cluster FILE.toml'
+            ]
+        return []
 
     def replace(self, **changes: Any) -> Policy:
         """A variant: other parts, another name."""

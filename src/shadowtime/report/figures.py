@@ -36,6 +36,34 @@ DATELESS: dict[str, dict[str, Any]] = {
 """The same input gives the same bytes: no file says when it was made."""
 
 
+DRAWINGS: dict[str, Callable[[Any, ReportInput], bool]] = {
+    "over-time": over_time,
+    "distributions": cdf,
+    "heat": heat,
+    "classes": class_bars,
+    "gantt": gantt,
+    "bandwidth": bandwidth,
+}
+"""The figures by name; each says whether it had anything to show."""
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+        import matplotlib.figure
+    except ImportError as error:
+        raise MissingExtra("matplotlib", extra="figures", purpose="draw figures") from error
+    return matplotlib
+
+
+def draw(name: str, report: ReportInput) -> Any:
+    """One figure by its name in DRAWINGS; None where it has nothing to show."""
+    matplotlib = _matplotlib()
+    with matplotlib.rc_context(STYLE):
+        figure = matplotlib.figure.Figure(figsize=(7.2, 4.4), layout="constrained")
+        return figure if DRAWINGS[name](figure, report) else None
+
+
 def write_figures(
     report: ReportInput, folder: str | Path, *, formats: tuple[str, ...] = FORMATS
 ) -> list[Path]:
@@ -45,26 +73,14 @@ def write_figures(
     heat: mean wait by size and run time. classes: what the classes gain. gantt: the rows.
     bandwidth: what running jobs ask for, beside what the nodes have.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("matplotlib", extra="figures", purpose="draw figures") from error
+    matplotlib = _matplotlib()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    drawings: dict[str, Callable[[Any, ReportInput], bool]] = {
-        "over-time": over_time,
-        "distributions": cdf,
-        "heat": heat,
-        "classes": class_bars,
-        "gantt": gantt,
-        "bandwidth": bandwidth,
-    }
     written = []
     with matplotlib.rc_context(STYLE):
-        for name, draw in drawings.items():
-            figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-            if not draw(figure, report):
+        for name in DRAWINGS:
+            figure = draw(name, report)
+            if figure is None:
                 continue
             for kind in formats:
                 path = folder / f"{name}.{kind}"

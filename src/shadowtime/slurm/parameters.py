@@ -11,6 +11,15 @@ from shadowtime.errors import PolicyError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NO_EFFECT = {
+    "assoc_limit_stop",
+    "bf_continue",
+    "bf_licenses",
+    "bf_max_time",
+    "kill_invalid_depend",
+}
+"""Known and not modelled. Passes take no time here, so that those about time change nothing."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
@@ -83,6 +92,19 @@ class Parameters:
             else:
                 given[name] = int(value) * (60 if name == "bf_window" else 1)
         return Parameters(**given)  # type: ignore[arg-type]
+
+    @staticmethod
+    def without_effect(text: str) -> list[str]:
+        """Settings of SchedulerParameters that change nothing here, as they are written.
+
+        Examples
+        --------
+        >>> Parameters.without_effect("bf_interval=60,max_rpc_cnt=150,assoc_limit_stop")
+        ['max_rpc_cnt', 'assoc_limit_stop']
+        """
+        known = {one.name for one in fields(Parameters)} - NO_EFFECT
+        words = (word.partition("=")[0] for word in re.split(r"[,\s]+", text.strip()))
+        return [word for word in words if word and word != "(null)" and word not in known]
 
     @staticmethod
     def of_config(config: Mapping[str, str]) -> Parameters:

@@ -10,7 +10,8 @@ import numpy as np
 from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.schedule import Schedule
-from shadowtime.slurm.parameters import Parameters
+from shadowtime.slurm.from_site import setting
+from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 from shadowtime.slurm.run import Phase, run_slurm
 from shadowtime.types import Reason
 from shadowtime.workload.site_requests import requests_of
@@ -59,7 +60,7 @@ class SlurmPolicy:
         """With parameters as texts, by Slurm's names."""
         from difflib import get_close_matches
 
-        known = [one.name for one in fields(Parameters)]
+        known = [one.name for one in fields(Parameters) if one.name not in NO_EFFECT]
         own: dict[str, int] = {}
         settings = []
         for key, value in given.items():
@@ -67,6 +68,8 @@ class SlurmPolicy:
                 if not value.isdigit():
                     raise PolicyError(f"slurm: {key} must be a whole number, not {value!r}")
                 own[key] = int(value)
+            elif key in NO_EFFECT:
+                raise PolicyError(f"slurm: {key} is not modelled and would change nothing")
             elif key in known:
                 settings.append((key, value))
             else:
@@ -89,6 +92,14 @@ class SlurmPolicy:
         given = Parameters.parse(",".join(f"{key}={value}" for key, value in self.settings))
         changes: dict[str, Any] = {key: getattr(given, key) for key, _ in self.settings}
         return replace(Parameters.of_config(config), **changes)
+
+    def notes_on(self, machine: Cluster | Site) -> list[str]:
+        """Settings of the site that are not modelled."""
+        config = machine.config if isinstance(machine, Site) else {}
+        lost = Parameters.without_effect(setting(config, "SchedulerParameters"))
+        return (
+            [f"{self.name}: SchedulerParameters without effect: {', '.join(lost)}"] if lost else []
+        )
 
     def simulate(self, workload: Workload, cluster: Cluster | Site) -> Schedule:
         """One run; jobs that never start have start -1."""

@@ -1,0 +1,195 @@
+"""From a log and a machine as people name them to the values of a run: jobs that fit a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
+    from shadowtime.metrics import Window
+    from shadowtime.workload import Workload
+
+
+RULE_NAMES = (
+    "partial", "no_run", "no_procs", "negative_submit", "missing_request", "repeated",
+    "out_of_order", "procs_field", "procs_per_node", "mem_field",
+)  # fmt: skip
+"""Switches of the cleaning that have no option of their own."""
+
+LISTED = 20
+"""So many jobs that fit nowhere are named one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleaning:
+    """How a log is read and cleaned."""
+
+    overrun: Literal["cut", "extend", "keep"] = "cut"
+    cancelled: Literal["drop", "queue-until-cancel", "refuse"] | None = None
+    """Left out: as the machine can, dropped, or on a site in the queue until then."""
+    too_wide: Literal["drop", "refuse"] = "drop"
+    rules: tuple[str, ...] = ()
+    tz: str | None = None
+    slurm_cluster: str | None = None
+    unlimited: int | None = None
+    bad_lines: Literal["refuse", "drop"] = "refuse"
+    max_size: int | None = None
+
+    def switches(self, *, site: bool = False) -> dict[str, Any]:
+        """The arguments of :func:`shadowtime.trace.read`."""
+        usual = "queue-until-cancel" if site else "drop"
+        how = {"tz": self.tz, "cluster": self.slurm_cluster, "unlimited": self.unlimited}
+        size = {} if self.max_size is None else {"max_size": self.max_size}
+        named = {"overrun": self.overrun, "cancelled": self.cancelled or usual}
+        rules = dict(map(_rule, self.rules))
+        return {**how, "bad_lines": self.bad_lines, **size, **named, **rules}
+
+
+DEFAULT = Cleaning()
+Report = Callable[[str], None]
+"""Takes a sentence about something that has no effect, or less than one might think."""
+
+
+def load(
+    trace: str,
+    cluster: Any = None,
+    cleaning: Cleaning = DEFAULT,
+    *,
+    demand: str | None = None,
+    report: Report,
+) -> tuple[Workload, Cluster]:
+    """Read a log and its machine, and keep the jobs that fit.
+
+    What a machine counts besides processors (memory, GPUs, ``license/matlab`` ...) the reader looks
+    for in the log; without a machine the log's own header gives one. ``demand`` draws the bandwidth
+    of every job, in place of what the log may say. A site's folder is a log and a machine in one;
+    on a site no job is dropped, as the site has rules of its own for who may run where. A result
+    folder stands for the jobs as they were scheduled, cleaned, and their machine. ``cluster`` is
+    a text or a machine. Whatever the log or the machine says without effect goes to ``report``.
+    """
+    from shadowtime.cluster.site import Site
+    from shadowtime.cluster.spec import parse_cluster, parse_machine
+    from shadowtime.result.read import is_result_folder, read_inputs
+    from shadowtime.trace import read
+    from shadowtime.trace.site_folder import is_site_folder, jobs_file
+    from shadowtime.workload.clean import fit
+    from shadowtime.workload.demand import Demands
+    from shadowtime.workload.fit import too_wide_jobs
+
+    draws = None if demand is None else Demands.parse(demand)
+    if cluster is None and draws is None and is_result_folder(trace):
+        return read_inputs(trace)
+    given = parse_machine(cluster, tz=cleaning.tz) if isinstance(cluster, str) else cluster
+    if isinstance(given, Site) or (given is None and is_site_folder(trace)):
+        if draws is not None:
+            raise UsageError("--demand is for machines of shared nodes, and this is a site")
+        return _load_site(trace, given, cleaning, report)
+    machine = given
+    trace = str(jobs_file(trace)) if is_site_folder(trace) else trace
+    shared = _shared(machine)
+    named = [name for name in machine.resources[1:] if name not in shared] if machine else []
+    counted: dict[str, Any] = {name: True for name in ("memory", "gpus") if name in named}
+    counted["others"] = [name for name in named if name not in counted]
+    workload = read(trace, **cleaning.switches(), **counted)
+    if machine is None:
+        machine = parse_cluster(None, machine=workload.machine)
+    workload = _count_unused(workload, machine, shared, report)
+    fitting = fit(workload, machine, too_wide=cleaning.too_wide)
+    if fitting.cleaning["too_wide_dropped"]:
+        wide = _listed(too_wide_jobs(workload, machine))
+        report(f"dropped, fits nowhere on the machine: {wide}")
+    return fitting if draws is None else draws.draw(fitting), machine
+
+
+def _load_site(
+    trace: str, site: Site | None, cleaning: Cleaning, report: Report
+) -> tuple[Workload, Cluster]:
+    """A log on a site: its folder's own, or the one that --cluster names."""
+    from shadowtime.trace import read
+    from shadowtime.trace.site_fit import fit_to_site
+    from shadowtime.trace.site_folder import is_site_folder, jobs_file, read_site
+
+    switches = cleaning.switches(site=True)
+    if site is None:
+        site, workload = read_site(trace, **switches)
+    else:
+        path = jobs_file(trace) if is_site_folder(trace) else trace
+        workload = read(path, memory="memory" in site.resources, **switches)
+        site, workload = fit_to_site(site, workload, release="eligible")
+    for one in site.notes:
+        report(one)
+    if site.ignored:
+        keys = ", ".join(f"{key} ({count})" for key, count in sorted(site.ignored.items()))
+        report(f"keys of the site that are not modelled: {keys}")
+    return workload, cast("Cluster", site)  # every policy takes a site where it takes a cluster
+
+
+def must_score_some(window: Window, workload: Workload) -> None:
+    """Refuse a window that no job of the log is submitted in: its table would be empty."""
+    if not bool(window.mask(workload.submit).any()):
+        from shadowtime.report.numbers import span
+
+        length = span(int(workload.submit[-1] - workload.submit[0])) if len(workload) else "0 s"
+        raise UsageError(
+            f"no job is scored {window}: the {len(workload):,} jobs of {workload.name} are "
+            f"submitted within {length}. Give a shorter --window"
+        )
+
+
+def _rule(text: str) -> tuple[str, str | int]:
+    """``no_run=one-second`` as a switch of :func:`shadowtime.workload.clean.clean`."""
+    name, equals, choice = (part.strip() for part in text.partition("="))
+    name = name.replace("-", "_")
+    if not equals or name not in RULE_NAMES:
+        raise UsageError(f"--rule {text}: write NAME=CHOICE, where NAME is {', '.join(RULE_NAMES)}")
+    if name == "procs_per_node":
+        if not (choice.isascii() and choice.isdigit() and len(choice) < 10):
+            raise UsageError(f"--rule {text}: procs_per_node is a whole number from 1")
+        return name, int(choice)
+    return name, choice
+
+
+def _shared(machine: Cluster | None) -> tuple[str, ...]:
+    """What the processes of a node share, so that it is not handed out to jobs."""
+    from shadowtime.cluster.contention import contention_of
+
+    found = contention_of(machine) if machine is not None and machine.shape == "nodes" else None
+    return tuple(found.capacity) if found else ()
+
+
+def _count_unused(
+    workload: Workload, machine: Cluster, shared: tuple[str, ...], report: Report
+) -> Workload:
+    """Report extra columns of the log that have no effect on this machine, and count their jobs."""
+    from shadowtime.trace.swf_extra import extra_names
+    from shadowtime.workload.clean import PER_PROCESS
+
+    counts: dict[str, int] = {}
+    for name in extra_names(workload.header):
+        asking = int((workload.extra[name] > 0).sum()) if name in workload.extra else 0
+        if not asking or name in machine.resources or name in shared:
+            continue
+        counts[f"{name}_ignored"] = asking
+        cure = f"pool:{machine.procs},{name}=AMOUNT"
+        if name in PER_PROCESS:
+            cure = f'a machine of shape = "nodes" whose nodes say their {name}'
+        report(
+            f"warning: the log says how much {name} jobs need ({asking:,} do), and the machine "
+            f"has none: it is not counted. Give it with --cluster, as in {cure}"
+        )
+    return workload.replace(cleaning={**workload.cleaning, **counts}) if counts else workload
+
+
+def _listed(jobs: Workload) -> str:
+    """Jobs by id with what they ask for."""
+    told = []
+    for job, needs in zip(jobs.job_id.tolist(), jobs.demand.tolist(), strict=True):
+        amounts = (f"{n} {name}" for n, name in zip(needs, jobs.resources, strict=True))
+        told.append(f"job {job} ({', '.join(amounts)})")
+    more = f" and {len(told) - LISTED} more" if len(told) > LISTED else ""
+    return ", ".join(told[:LISTED]) + more
