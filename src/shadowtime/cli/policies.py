@@ -89,7 +89,8 @@ def _show_scheduler(policy: Any, *, as_json: bool) -> None:
     table = plain_table("parameter", "value")
     for key, value in about["parameters"].items():
         table.add_row(key, str(value))
-    head = Text.assemble((policy.name, "bold cyan"), f"\n{policy.summary}\n{policy.paper}\n")
+    name = (policy.name, "bold cyan")
+    head = Text.assemble(name, f": {policy.summary}\n", (f"{policy.paper}\n", "dim"))
     note = "\nA site's own SchedulerParameters come before these defaults. Times are in seconds."
     show(head, table, Text(note, "dim"))
 

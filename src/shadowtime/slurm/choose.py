@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.distribute import cores_for, deal, gpus_for, gpus_on_nodes
-from shadowtime.slurm.fill import Table, fill
+from shadowtime.slurm.fill import fill
 from shadowtime.slurm.machine import bits
+from shadowtime.slurm.need import Table
 from shadowtime.slurm.offers import (
     cpus_offered,
     gpu_sockets,

@@ -2,141 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.machine import bits
+from shadowtime.slurm.need import Need, Table, enough
 
 if TYPE_CHECKING:
-    from shadowtime.slurm.ask import Ask
-    from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
-
-
-@dataclass(slots=True)
-class Table:
-    """What the nodes offer one job; ``cpus`` shrinks where a try gave a node less than it has."""
-
-    machine: Machine
-    ask: Ask
-    cpus: list[int]
-    gpus: list[int]
-    near: list[int]
-    """Cpus beside the GPUs, for the first try; empty without GPUs."""
-    weights: list[int]
-    most: int | None
-    """The most tasks on a node, where GPUs bound the cpus by them."""
-    clipped: bool = False
-    given: dict[int, int] = field(default_factory=dict)
-
-    def count(self, at: int) -> int:
-        """Cpus plus GPUs."""
-        return self.cpus[at] + self.gpus[at]
-
-    def counts(self, nodes: int) -> list[int]:
-        """Cpus plus GPUs of these nodes."""
-        return [self.count(at) for at in bits(nodes)]
-
-    def cores_for(self, at: int, first: bool) -> int:
-        """Cpus of a node that this try may use."""
-        ask = self.ask
-        cpus = self.cpus[at]
-        if ask.gpus:
-            if first:
-                cpus = min(cpus, self.near[at])
-            if not ask.exclusive:
-                most = self.most
-                if ask.gpus_per == "task":
-                    here = self.gpus[at] // ask.gpus
-                    most = here if most is None else min(most, here)
-                if most is not None:
-                    cpus = min(cpus, max(most * ask.cpus_per_task, self._gpu_cpus(at)))
-                elif ask.cpus_per_gpu:
-                    cpus = min(cpus, ask.cpus_per_gpu * self.gpus[at])
-                if cpus < ask.least_cpus:
-                    return 0
-        if ask.cpus_per_task > 1 and cpus < ask.cpus_per_task:
-            return 0
-        return cpus
-
-    def _gpu_cpus(self, at: int) -> int:
-        """Cpus that come with the GPUs of one node (--cpus-per-gpu)."""
-        ask = self.ask
-        if not ask.cpus_per_gpu:
-            return 0
-        count = ask.job_gpus or ask.gpus
-        return ask.cpus_per_gpu * min(count, self.gpus[at])
-
-    def give(self, at: int, cpus: int, bound: int, due: int) -> int:
-        """Cpus to take of a node: all, or what is still wanted less one core per node due."""
-        ask = self.ask
-        if not ask.exclusive:
-            room = bound - max(due - 1, 0) * self.machine.nodes[at].threads
-            if cpus > room:
-                cpus = max(room, ask.least_cpus, self._least_gpu_cpus())
-                self.cpus[at] = cpus
-                self.clipped = True
-        self.given[at] = cpus
-        return cpus
-
-    def _least_gpu_cpus(self) -> int:
-        ask = self.ask
-        if not ask.cpus_per_gpu or ask.gpus_per == "job":
-            return 0
-        return ask.cpus_per_gpu * ask.gpus
-
-    def bound(self) -> int:
-        """Cpus wanted in all."""
-        ask = self.ask
-        if ask.cpus_per_gpu:
-            wanted = ask.job_gpus or ask.gpus * ask.min_nodes
-            return max(ask.min_cpus, ask.cpus_per_gpu * wanted)
-        return ask.min_cpus
-
-
-class Need:
-    """What is still needed while nodes are added."""
-
-    __slots__ = ("ask", "bound", "cpus", "due", "gpus", "most", "nodes")
-
-    def __init__(self, table: Table, most: int | None = None) -> None:
-        ask = table.ask
-        self.ask = ask
-        self.cpus = table.bound()
-        self.bound = table.bound()
-        self.due = ask.min_nodes
-        self.most = ask.max_nodes if most is None else most
-        self.gpus = ask.job_gpus
-        if ask.job_gpus:
-            self.nodes = min(ask.min_nodes, ask.wanted_nodes)
-        else:
-            self.nodes = max(ask.min_nodes, ask.wanted_nodes)
-
-    @property
-    def met(self) -> bool:
-        """Nodes, cpus and GPUs all reached."""
-        return self.nodes <= 0 and self.cpus <= 0 and self.gpus <= 0
-
-    @property
-    def met_at_least(self) -> bool:
-        """Cpus and GPUs reached, and the least number of nodes of a range."""
-        return self.cpus <= 0 and self.gpus <= 0 and enough(0, self.nodes, self.ask)
-
-    def add(self, cpus: int, gpus: int) -> None:
-        """A node with so many cpus and GPUs is taken."""
-        self.cpus -= cpus
-        self.bound -= cpus
-        self.nodes -= 1
-        self.due -= 1
-        self.most -= 1
-        self.gpus -= gpus
-
-
-def enough(have: int, nodes: int, ask: Ask) -> bool:
-    """So many nodes do, where a range is content with fewer than it aims at."""
-    if ask.wanted_nodes > ask.min_nodes:
-        return have >= nodes + ask.min_nodes - ask.wanted_nodes
-    return have >= nodes
 
 
 def fill(
@@ -156,18 +28,22 @@ def fill(
     return _by_sets(table, nodes, first)
 
 
-def _required(table: Table, need: Need, first: bool) -> int | None:
-    """Take the required nodes; None where one cannot serve."""
+def _required(table: Table, need: Need, first: bool) -> tuple[int, bool | None]:
+    """Take the required nodes first: how many, and whether they do (None: not decided yet)."""
     taken = 0
     for at in bits(table.ask.required):
         if need.most <= 0:
             break
         cpus = table.give(at, table.cores_for(at, first), need.bound, need.due)
         if cpus == 0:
-            return None
+            return taken, False
         need.add(cpus, table.gpus[at])
         taken |= 1 << at
-    return taken
+    if not taken:
+        return taken, None
+    if need.met:
+        return taken, True
+    return taken, None if need.most > 0 else False
 
 
 class _Set:
@@ -255,18 +131,11 @@ def _by_sets(table: Table, nodes: int, first: bool) -> int | None:
     """The default: sets of consecutive nodes, best fit (4.2, 4.3, 14.3, 14.4)."""
     need = Need(table)
     ask = table.ask
-    taken = 0
-    if ask.required:
-        if ask.required.bit_count() > need.most:
-            return None
-        held = _required(table, need, first)
-        if held is None:
-            return None
-        taken = held
-        if need.met:
-            return taken
-        if need.most <= 0:
-            return None
+    if ask.required.bit_count() > need.most:
+        return None
+    taken, over = _required(table, need, first)
+    if over is not None:
+        return taken if over else None
     offer = {at: table.cores_for(at, first) for at in bits(nodes & ~ask.required)}
     sets = _sets(table, nodes, offer, ask.required)
 
@@ -336,16 +205,9 @@ def _by_weight(table: Table, nodes: int, first: bool, *, idle: int | None) -> in
     """
     ask = table.ask
     need = Need(table, min(ask.max_nodes, ask.tasks) if ask.tasks else None)
-    taken = 0
-    if ask.required:
-        held = _required(table, need, first)
-        if held is None:
-            return None
-        taken = held
-        if need.met:
-            return taken
-        if need.most <= 0:
-            return None
+    taken, over = _required(table, need, first)
+    if over is not None:
+        return taken if over else None
     rest = nodes & ~ask.required
     met = done = False
     for weight in sorted({table.weights[at] for at in bits(rest)}):
@@ -389,17 +251,10 @@ def _by_leaves(table: Table, nodes: int, first: bool) -> int | None:
     for leaf in leaves:
         reach |= leaf
     nodes &= reach
-    taken = 0
     touched: set[int] = set()
-    if ask.required:
-        held = _required(table, need, first)
-        if held is None:
-            return None
-        taken = held
-        if need.met:
-            return taken
-        if need.most <= 0:
-            return None
+    taken, over = _required(table, need, first)
+    if over is not None:
+        return taken if over else None
     if not enough(nodes.bit_count(), need.nodes, ask):
         return None
     offer: dict[int, int] = {}
