@@ -12,7 +12,7 @@ import pytest
 
 from shadowtime import __version__
 from shadowtime.cli import COMMANDS, app, run
-from shadowtime.cli.lazy import Entry
+from shadowtime.cli.common.lazy import Entry
 from shadowtime.errors import InputError
 
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from shadowtime.cli.console import note, show
-from shadowtime.cli.progress import working
+from shadowtime.cli.common.console import note, show
+from shadowtime.cli.common.progress import working
 
 
 def test_quick_work_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +74,7 @@ def test_a_narrow_terminal_gets_fewer_columns_not_cut_ones() -> None:
     """No value is ever shortened: columns are left out until the rest fits."""
     from rich.console import Console
 
-    from shadowtime.cli.tables import SIDE_BY_SIDE, side_by_side
+    from shadowtime.cli.common.tables import SIDE_BY_SIDE, side_by_side
     from shadowtime.report import PolicyRun
 
     metrics = dict.fromkeys(SIDE_BY_SIDE, 123456.0)

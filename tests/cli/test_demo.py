@@ -19,7 +19,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shadowtime.cli import comparing, run
+from shadowtime.cli import run
+from shadowtime.cli.common import comparing
 from shadowtime.cli.demo import POLICIES
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate, uncompiled, warm

@@ -72,7 +72,7 @@ def test_what_cannot_be_written_is_said_before_the_simulation(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import shadowtime.cli.running as running
+    import shadowtime.cli.common.running as running
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the simulation ran")

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from report.worlds import report_input
-from shadowtime.cli.findings import payers_line
+from shadowtime.cli.common.findings import payers_line
 from shadowtime.errors import UsageError
 from shadowtime.report import PolicyRun
 from shadowtime.report.figure_axes import class_bars

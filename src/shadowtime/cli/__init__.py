@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 import shadowtime
-from shadowtime.cli.lazy import Entry, LazyGroup
+from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
 from shadowtime.printable import printable
 
@@ -29,7 +29,7 @@ COMMANDS = {
     "replay": Entry("Study", "The recorded starts beside the simulated ones: is a what-if true?"),
     "report": Entry("See", "A result folder as one page, as figures, for other viewers."),
     "explain": Entry("See", "Why a job of a result folder started when it did."),
-    "paper": Entry("Study", "Carry out a published study again: its numbers beside ours."),
+    "paper": Entry("Study", "Reproduce a published study: its numbers beside ours."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
     "advise": Entry("Study", "What a log says about how to set a policy, and its effect."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
@@ -42,7 +42,7 @@ COMMANDS = {
     "hperf": Entry("Live", "Measured demand by tag: the store of finished jobs' records."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
 }
-"""Name of a command, where help shows it, and its one line; the code is in cli/NAME.py."""
+"""Name of a command, where help shows it, and its one line; the code is in cli/NAME.py or cli/NAME/."""
 
 EPILOG = "Start with `shadowtime demo`. Each command has its own --help with examples."
 

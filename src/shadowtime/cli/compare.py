@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli import options
+from shadowtime.cli.common import options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,10 +96,10 @@ def command(
     shadowtime compare log.swf.gz -p easy -p lxfw --shake 20
     shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
     """
-    from shadowtime.cli import comparing
-    from shadowtime.cli.inputs import Cleaning, load, must_score_some, print_policy_notes
-    from shadowtime.cli.outputs import check_outputs
-    from shadowtime.cli.progress import working
+    from shadowtime.cli.common import comparing
+    from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
+    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.progress import working
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
     from shadowtime.result.comparison import as_report, write_comparison, write_pages
@@ -146,8 +146,8 @@ def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
     """Everything about every load, then which policy wins at which."""
     from rich.text import Text
 
-    from shadowtime.cli import findings
-    from shadowtime.cli.console import show
+    from shadowtime.cli.common import findings
+    from shadowtime.cli.common.console import show
 
     trust = findings.trust_line(found.trust)
     parts: list[RenderableType] = []
@@ -162,7 +162,7 @@ def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
 def _heading(found: Comparison, setting: Setting) -> list[RenderableType]:
     from rich.text import Text
 
-    from shadowtime.cli import findings, tables
+    from shadowtime.cli.common import findings, tables
 
     jobs = tables.count(len(setting.workload), "job")
     head = Text.assemble((_title(setting), "bold"), f": {jobs} on {tables.machine(found.cluster)}")
@@ -175,8 +175,8 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
     """The table of one load and what it says."""
     from rich.text import Text
 
-    from shadowtime.cli import findings, tables
-    from shadowtime.cli.console import output
+    from shadowtime.cli.common import findings, tables
+    from shadowtime.cli.common.console import output
     from shadowtime.result.comparison import copies_in_words
 
     _, sentence = findings.winner_line(result)
@@ -203,7 +203,7 @@ def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> l
 
 def _by_load(found: Comparison) -> RenderableType:
     """The winner of a few metrics at each load."""
-    from shadowtime.cli.tables import plain_table
+    from shadowtime.cli.common.tables import plain_table
     from shadowtime.report.metadata import describe
 
     names = ("wait_mean_s", "wait_p95_s", "bsld_mean", "goodput")

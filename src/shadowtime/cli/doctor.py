@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli import options
+from shadowtime.cli.common import options
 from shadowtime.printable import printable
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def command(site: str, as_json: bool, **reading: Any) -> int:
     shadowtime doctor site/
     shadowtime doctor site/ --json | jq .missing
     """
-    from shadowtime.cli.compiling import compile_notice
-    from shadowtime.cli.progress import working
+    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.progress import working
     from shadowtime.trace.doctor import EXIT, examine
 
     with working(f"reading {site}"), compile_notice("the log reader", "a few seconds"):
@@ -43,7 +43,7 @@ def command(site: str, as_json: bool, **reading: Any) -> int:
     if as_json:
         options.print_json(found)
     else:
-        from shadowtime.cli.console import show
+        from shadowtime.cli.common.console import show
 
         show(*_parts(found))
         _show_missing(found["missing"])

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from shadowtime.cli import live_options as live
-from shadowtime.cli import options
+from shadowtime.cli.common import options
+from shadowtime.cli.live import options as live
 
 
 @click.command("eta")
@@ -32,7 +32,7 @@ def command(job: str, as_json: bool, **given: Any) -> None:
     """
     import time
 
-    from shadowtime.cli.live_slurm_status import look
+    from shadowtime.cli.live.slurm_status import look
     from shadowtime.errors import UsageError
     from shadowtime.report.numbers import span
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli import options
+from shadowtime.cli.common import options
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def command(folder: str, job: str, policy: str | None, as_json: bool) -> None:
     shadowtime explain results 1042
     shadowtime explain results 1042 --policy conservative
     """
-    from shadowtime.cli.compiling import compile_notice
-    from shadowtime.cli.progress import working
+    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.progress import working
     from shadowtime.report import explain
     from shadowtime.result.read import read_folder
 
@@ -95,7 +95,7 @@ def _as_object(policy: str, found: Explanation) -> dict[str, Any]:
 def _show(result: ReportInput, policy: str, found: Explanation) -> None:
     from rich.text import Text
 
-    from shadowtime.cli.console import show
+    from shadowtime.cli.common.console import show
 
     head = Text.assemble((policy, "bold cyan"), f" on {result.workload.name}")
     lines = [Text(line) for line in found.lines]
@@ -107,7 +107,7 @@ def _elsewhere(result: ReportInput, policy: str, job: int) -> list[RenderableTyp
     import numpy as np
     from rich.text import Text
 
-    from shadowtime.cli.tables import plain_table
+    from shadowtime.cli.common.tables import plain_table
     from shadowtime.report.numbers import DASH, span
     from shadowtime.types import UNKNOWN, Reason
 

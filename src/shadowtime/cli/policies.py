@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli import options
+from shadowtime.cli.common import options
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def _show_scheduler(policy: Any, *, as_json: bool) -> None:
     """A whole scheduler: its parameters, with the values that a bare site gives them."""
     from rich.text import Text
 
-    from shadowtime.cli.console import show
-    from shadowtime.cli.tables import plain_table
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.tables import plain_table
 
     about = _scheduler_object(policy)
     if as_json:
@@ -127,8 +127,8 @@ def _meaning(name: str, part: Part) -> str:
 def _show_list(policies: list[Any]) -> None:
     from rich.text import Text
 
-    from shadowtime.cli.console import show
-    from shadowtime.cli.tables import plain_table
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.tables import plain_table
 
     table = plain_table("policy", "what it does", "paper")
     table.columns[0].no_wrap = table.columns[2].no_wrap = True
@@ -144,8 +144,8 @@ def _show_list(policies: list[Any]) -> None:
 def _show_one(policy: Policy) -> None:
     from rich.text import Text
 
-    from shadowtime.cli.console import show
-    from shadowtime.cli.tables import plain_table
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.tables import plain_table
 
     slots = plain_table("slot", "asks", "part", "which means")
     for slot, part in policy.parts.items():
@@ -187,8 +187,8 @@ def _settings(part: Part) -> list[tuple[str, str, str, str]]:
 def _show_parts() -> None:
     from rich.text import Text
 
-    from shadowtime.cli.console import show
-    from shadowtime.cli.tables import plain_table
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.tables import plain_table
 
     table = plain_table("slot", "part", "what it does")
     for slot, parts in _parts_object().items():

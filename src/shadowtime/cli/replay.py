@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli import options
+from shadowtime.cli.common import options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -66,9 +66,9 @@ def command(
     shadowtime replay log.swf.gz --policy easy
     shadowtime replay jobs.psv --cluster pool:4096 --policy easy --release eligible
     """
-    from shadowtime.cli.inputs import Cleaning, load, must_score_some
-    from shadowtime.cli.outputs import check_outputs
-    from shadowtime.cli.progress import working
+    from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
+    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.progress import working
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
     from shadowtime.result.pages import write_results
@@ -92,9 +92,9 @@ def command(
 
 
 def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
-    from shadowtime.cli.comparing import prepare
-    from shadowtime.cli.compiling import compile_notice
-    from shadowtime.cli.progress import working
+    from shadowtime.cli.common.comparing import prepare
+    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.progress import working
     from shadowtime.study.replay import replay
 
     engine = prepare([policy], machine, jobs=len(workload))
@@ -131,8 +131,8 @@ def _as_report(found: Replay) -> ReportInput:
 def _show(found: Replay) -> None:
     from rich.text import Text
 
-    from shadowtime.cli import tables
-    from shadowtime.cli.console import show
+    from shadowtime.cli.common import tables
+    from shadowtime.cli.common.console import show
 
     jobs = tables.count(len(found.workload), "job")
     head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
@@ -157,7 +157,7 @@ def _show(found: Replay) -> None:
 def _classes(found: Replay) -> Table:
     from rich.text import Text
 
-    from shadowtime.cli.tables import numbers_table
+    from shadowtime.cli.common.tables import numbers_table
     from shadowtime.metrics.classes import called
 
     table = numbers_table(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shadowtime.cli import options
+from shadowtime.cli.common import options
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -49,10 +49,10 @@ def command(
     shadowtime simulate log.swf.gz --policy conservative --schedule out.csv
     shadowtime simulate log.swf.gz --policy easy --report easy.html
     """
-    from shadowtime.cli.inputs import Cleaning, load, must_score_some, print_policy_notes
-    from shadowtime.cli.outputs import check_outputs
-    from shadowtime.cli.progress import working
-    from shadowtime.cli.running import run_policies
+    from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
+    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.progress import working
+    from shadowtime.cli.common.running import run_policies
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
     from shadowtime.report import ReportInput
@@ -91,8 +91,8 @@ def command(
 def _show(result: ReportInput) -> None:
     from rich.text import Text
 
-    from shadowtime.cli import tables
-    from shadowtime.cli.console import show
+    from shadowtime.cli.common import tables
+    from shadowtime.cli.common.console import show
 
     run, jobs = result.runs[0], result.workload
     head = Text.assemble(

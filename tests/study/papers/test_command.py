@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shadowtime.cli import run
-from shadowtime.cli.paper_markdown import markdown
+from shadowtime.cli.paper.markdown import markdown
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,150 @@
+"""What a comparison says, in sentences: who wins, who pays, and whether to believe it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from shadowtime.cli.common.tables import numbers_table
+from shadowtime.report.metadata import describe
+from shadowtime.report.numbers import MINUS, THIN, short
+from shadowtime.report.payers import who_pays
+from shadowtime.report.verdict import MAIN, verdict_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from shadowtime.report import ReportInput
+    from shadowtime.study import Setting
+    from shadowtime.study.ranking import Ranking
+    from shadowtime.study.trust import Trust
+
+DIFFERENCES = ("wait_mean_s", "bsld_mean", "wait_p95_s")
+MANY = 3
+"""So many of a kind are named in a sentence."""
+
+
+def winner_line(result: ReportInput) -> tuple[str | None, Text]:
+    """The winner's name, None where nobody wins, and the sentences about it."""
+    verdict = verdict_of(result)
+    said = Text.assemble((verdict.headline, "bold green" if verdict.winner is not None else "bold"))
+    name = None if verdict.winner is None else result.runs[verdict.winner].name
+    return name, said.append(f" {unbroken(verdict.detail)}")
+
+
+def load_warning(setting: Setting) -> Text | None:
+    """What to know of a load at or above what the machine can do."""
+    if not setting.offered_load >= 1:
+        return None
+    return Text(
+        f"Warning: at an offered load of {setting.offered_load:.2f} the queue grows as long as "
+        "jobs arrive, so every mean depends on the length of the log.",
+        "yellow",
+    )
+
+
+def payers_line(result: ReportInput) -> Text | None:
+    """Who pays, in the page's words; None for one policy."""
+    found = who_pays(result)
+    if found is None:
+        return None
+    return Text.assemble(("Who pays: ", "bold"), unbroken(found.sentence))
+
+
+def trust_line(trust: Trust | None) -> Text | None:
+    """How far to trust this on the log's own machine; None where it records no starts."""
+    if trust is None:
+        return None
+    style = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}[trust.grade]
+    text = Text.assemble((trust.headline, style), f" {trust.meaning} ")
+    return text.append(trust.basis_sentence, "dim")
+
+
+def unbroken(text: str) -> str:
+    """A sentence whose per cent signs stay with their numbers when a terminal breaks the line."""
+    return text.replace(f"{THIN}%", "%")
+
+
+def stability(setting: Setting, copies: str) -> list[Text]:
+    """Whether the order of the policies holds in every copy, for the metrics that are told."""
+    found = []
+    for name in MAIN:
+        ranking = setting.ranking(name)
+        if ranking is not None:
+            found.append(_stability(ranking, setting, copies))
+    return found
+
+
+def _stability(ranking: Ranking, setting: Setting, copies: str) -> Text:
+    what = _lower(describe(ranking.metric).label)
+    head = f"Rank by {what}: "
+    if ranking.stable:
+        order = ", ".join(short(name) for name in ranking.order)
+        return Text.assemble(
+            (head, "bold"), ("stable", "green"), f", the same in all {copies}: {order}."
+        )
+    best = ranking.order[0]
+    if ranking.first_is_stable:
+        swaps = sorted(ranking.swaps, key=lambda swap: -swap.times)
+        pairs = ", ".join(
+            f"{short(swap.ahead)} and {short(swap.behind)} ({swap.times})" for swap in swaps[:MANY]
+        )
+        more = f" and {len(swaps) - MANY} other pairs" if len(swaps) > MANY else ""
+        return Text.assemble(
+            (head, "bold"),
+            (f"{short(best)} is first in all {copies}", "green"),
+            (", but the rest is not stable", "yellow"),
+            f": {pairs}{more} change places.",
+        )
+    leaders = sorted(ranking.first.items(), key=lambda item: -item[1])
+    counts = ", ".join(f"{short(name)} in {times}" for name, times in leaders if times)
+    text = Text.assemble(
+        (head, "bold"), ("not stable", "yellow"), f": of {copies}, first is {counts}."
+    )
+    alone = setting.winners(ranking.metric)
+    if alone and best not in alone:
+        text.append(f" On the log as it is {short(alone[0])} is first, on average {short(best)}.")
+    return text
+
+
+def _lower(label: str) -> str:
+    return label[:1].lower() + label[1:]
+
+
+def differences(setting: Setting) -> Table | None:
+    """Mean differences from the first policy over the copies, in per cent of its mean."""
+    first = setting.cells[0]
+    names = [name for name in DIFFERENCES if first.interval(name)]
+    if not names or len(setting.cells) < 2:
+        return None
+    ranking = setting.ranking(names[0])
+    table = numbers_table(
+        f"against {short(first.policy, 20)}",
+        *(f"{describe(name).short}, %" for name in names),
+        f"first by {describe(names[0]).short}",
+    )
+    table.columns[0].style, table.columns[0].no_wrap = "cyan", True
+    for cell in setting.cells:
+        shown = [
+            _difference(setting, cell.policy, first.policy, name)
+            if cell is not first
+            else Text("0", "dim")
+            for name in names
+        ]
+        times = f"{ranking.first[cell.policy]} of {ranking.inputs}" if ranking else ""
+        table.add_row(cell.policy, *shown, times)
+    return table
+
+
+def _difference(setting: Setting, policy: str, against: str, metric: str) -> Text:
+    found = setting.difference(policy, against, metric)
+    base = setting.cell(against).interval(metric)
+    if found is None or base is None or not base.mean:
+        return Text("-")
+    scaled = found.scaled(100 / base.mean)
+    style = "" if scaled.excludes_zero else "dim"
+    mark = "" if scaled.excludes_zero else "?"
+    digits = 1 if abs(scaled.mean) < 1000 else 0
+    text = f"{scaled.mean:+,.{digits}f} ± {scaled.half:,.{digits}f}{mark or ' '}"
+    return Text(text.replace("-", MINUS), style)

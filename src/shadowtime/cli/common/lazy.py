@@ -1,0 +1,79 @@
+"""A group of commands whose code is loaded only when one of them runs (the way of pip)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+from shadowtime.cli.common.once import refuse_repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Entry(NamedTuple):
+    """How a command stands in its group's help: under which heading, in which words."""
+
+    heading: str
+    help: str
+    module: str = ""
+    """The file below the group's package; the command's own name unless given."""
+
+
+class LazyGroup(click.Group):
+    """Commands by name; NAME is the object ``command`` in the module PACKAGE.NAME."""
+
+    def __init__(
+        self, *arguments: Any, package: str, entries: Mapping[str, Entry], **options: Any
+    ) -> None:
+        super().__init__(*arguments, **options)
+        self.package, self.entries = package, entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.entries:
+            return None
+        module = self.entries[cmd_name].module or cmd_name
+        found = import_module(f"{self.package}.{module}").command
+        assert isinstance(found, click.Command)
+        return refuse_repeats(found)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.entries and not name.startswith("-"):
+            from difflib import get_close_matches  # a hundredth of a second that help can spare
+
+            near = get_close_matches(name, self.entries, n=2, cutoff=0.6)
+            guess = f", did you mean {' or '.join(near)}?" if near else "."
+            ctx.fail(f"there is no command {name}{guess}")
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names for a shell, again from the table."""
+        names = [
+            CompletionItem(name, help=entry.help)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The help of every command from the table, so that none has to be loaded."""
+        headings = list(dict.fromkeys(entry.heading for entry in self.entries.values()))
+        width = max(len(name) for name in self.entries)
+        for heading in headings:
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), entry.help)
+                        for name, entry in self.entries.items()
+                        if entry.heading == heading
+                    ]
+                )

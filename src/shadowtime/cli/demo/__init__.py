@@ -1,0 +1,132 @@
+"""shadowtime demo: the main job on a workload that comes with the package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli.common import options
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from shadowtime.report import ReportInput
+    from shadowtime.study import Comparison
+
+POLICIES = ("easy", "easy-sjbf", "conservative", "lxfw", "greedy", "fcfs")
+"""What most clusters run first: the others are measured against it."""
+
+SMALL = 3000
+"""The demo is small enough to be run without compiling anything (see comparing.prepare)."""
+
+NEXT = {
+    "shadowtime demo --step": "watch a scheduler decide",
+    "shadowtime demo --report demo.html": "see these schedules",
+    "shadowtime policies {}": "what the winner does",
+    "shadowtime trace sacct": "how to get your own cluster's log",
+    "shadowtime compare YOUR.swf.gz -p easy -p {} --shake 20": "the same for your log",
+}
+
+
+@click.command("demo")
+@click.option("--step", is_flag=True, help="Watch ten jobs being scheduled, event by event.")
+@click.option("--auto", is_flag=True, help="With --step: do not wait for Enter.")
+@click.option(
+    "--policy",
+    "-p",
+    metavar="P",
+    default="easy",
+    help="With --step: fcfs, greedy, easy, easy-sjbf or conservative. [default: easy]",
+)
+@options.folder
+@options.as_json
+@options.report
+def command(
+    step: bool,
+    auto: bool,
+    policy: str,
+    folder: str | None,
+    as_json: bool,
+    report: str | None,
+) -> None:
+    """Compare six policies on an embedded workload. No data and no network needed.
+
+    The workload is generated (Lublin and Feitelson's model, with estimates as users give
+    them) and always the same. With --step: ten jobs on eight processors, for teaching.
+
+    \b
+    shadowtime demo
+    shadowtime demo --step
+    shadowtime demo --step --policy conservative --auto | less -R
+    """
+    if step:
+        if folder or report or as_json:
+            raise UsageError("--step shows and writes nothing: leave -o, --json and --report out")
+        from shadowtime.cli.demo.step import walk
+
+        walk(policy, auto=auto)
+        return
+    if auto or policy != "easy":
+        raise UsageError("--auto and --policy belong to --step: the demo compares six policies")
+    from shadowtime.cli.common.outputs import check_outputs
+
+    check_outputs(folder=folder, report=report)
+    _compare(folder, as_json, report)
+
+
+def _compare(folder: str | None, as_json: bool, report: str | None) -> None:
+    from shadowtime.cli.common import comparing
+    from shadowtime.cli.common.progress import working
+    from shadowtime.cluster.spec import parse_cluster
+    from shadowtime.policy import parse_policy
+    from shadowtime.result.comparison import as_report
+    from shadowtime.result.pages import write_results
+    from shadowtime.result.write import as_object, write_folder
+    from shadowtime.workload.embedded import demo_workload
+
+    workload = demo_workload()
+    cluster = parse_cluster(None, machine=workload.machine).replace(name="demo")
+    policies = [parse_policy(name) for name in POLICIES]
+    found = comparing.run_comparison(workload, cluster, policies, small=SMALL)
+    [setting] = found.settings
+    result = as_report(found, setting, title="Demo", command=options.command_line())
+    content = as_object(result, found.window, **found.as_dict())
+    if folder:
+        write_folder(content, result, folder)
+    write_results(result, found.window, report=report, step=working)
+    if as_json:
+        options.print_json(content)
+    else:
+        _show(found, result)
+
+
+def _show(found: Comparison, result: ReportInput) -> None:
+    from rich.text import Text
+
+    from shadowtime.cli.common import findings, tables
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.compare import setting_parts
+
+    [setting] = found.settings
+    winner, _ = findings.winner_line(result)
+    head = Text.assemble(
+        (f"{len(result.workload):,} generated jobs", "bold"),
+        f" on {tables.machine(result.cluster)}, offered load {setting.offered_load:.2f}\n",
+    )
+    show(
+        head, *setting_parts(found, setting, result), Text("\nNext:"), _next(winner or POLICIES[0])
+    )
+
+
+def _next(winner: str) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
+    table.add_column(no_wrap=True)
+    lines: dict[str, Any] = {line.format(winner): why for line, why in NEXT.items()}
+    for line, why in lines.items():
+        table.add_row(line, Text(why, "dim"))
+    return table

@@ -1,0 +1,42 @@
+"""shadowtime hperf epilog: called by Slurm when a job has ended."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from time import time
+
+import click
+
+from shadowtime.cli.hperf import options as hperf_options
+
+
+@click.command("epilog")
+@click.option("--spool", required=True, metavar="DIR", help="Where measurements and records wait.")
+@click.option("--table", metavar="FILE", help="The submit plug-in's table, written afterwards.")
+@hperf_options.store
+def command(spool: str, table: str | None, store: str | None) -> None:
+    """Record the job that Slurm's environment tells of (EpilogSlurmctld runs this).
+
+    The measurement is what a collector left as DIR/JOB.perf or DIR/JOB.json, else bw=MB/s in the
+    job's comment; without any nothing is recorded. While the store is down records wait in DIR.
+    Always exits with 0: an epilog that fails drains nodes.
+    """
+    from shadowtime.errors import ShadowtimeError
+    from shadowtime.hperf import open_store
+    from shadowtime.hperf.epilog import after_job
+
+    job = os.environ.get("SLURM_JOB_ID", "?")
+    try:
+        said = after_job(
+            os.environ,
+            lambda: open_store(store, patience=10.0),
+            spool=Path(spool),
+            table=Path(table) if table else None,
+            now=int(time()),
+        )
+    except (ShadowtimeError, OSError) as wrong:
+        said = f"not recorded: {wrong}"
+    stamp = datetime.now().isoformat(timespec="seconds")
+    click.echo(f"{stamp} job {job}: {said}")

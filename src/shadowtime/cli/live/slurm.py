@@ -1,0 +1,145 @@
+"""shadowtime live slurm: the loop over a Slurm cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from shadowtime.cli.common.lazy import Entry, LazyGroup
+from shadowtime.cli.live import options as live
+
+COMMANDS = {
+    "setup": Entry("Commands", "Put up the gate: every change shown, undone.", "slurm_setup"),
+    "status": Entry("Commands", "Who waits, and when each will start.", "slurm_status"),
+}
+
+
+@click.group(
+    "slurm",
+    cls=LazyGroup,
+    package="shadowtime.cli.live",
+    entries=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"max_content_width": 100},
+)
+@live.policy
+@click.option(
+    "--apply", "act", is_flag=True, help="Act. Without it: decide and tell, touch nothing."
+)
+@live.partition
+@live.shape
+@live.gres
+@live.state
+@click.option("--until-idle", is_flag=True, help="Leave when nobody waits and nobody runs.")
+@click.option(
+    "--record",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Append every pass: what was seen, remembered and decided.",
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.05),
+    default=0.25,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often Slurm is asked while things happen; less often while they do not.",
+)
+@live.timeout
+@click.pass_context
+def command(context: click.Context, /, **given: Any) -> None:
+    """Drive Slurm with a policy: the same value and the same code as in a simulation.
+
+    In shadow mode, which is the default, nothing is touched. With --apply jobs at the gate
+    (see `setup`) are placed and let through, and running ones requeued where the policy preempts.
+
+    \b
+    shadowtime live slurm --policy easy
+    shadowtime live slurm --policy pv-easy --apply --record passes.jsonl
+    shadowtime live slurm --policy lessc --apply --gres membw
+    """
+    if context.invoked_subcommand is None:
+        run_loop(**given)
+
+
+def run_loop(
+    *,
+    policy: str | None,
+    act: bool,
+    partition: str,
+    shape: Any,
+    gres: tuple[str, ...],
+    state_file: str | None,
+    until_idle: bool,
+    record: str | None,
+    every: float,
+    timeout: float,
+) -> None:
+    """The command itself."""
+    import contextlib
+    import sys
+    import time
+    from pathlib import Path
+
+    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.engine.once.decide import refuse
+    from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
+    from shadowtime.live.lock import one_loop
+    from shadowtime.live.loop import Pace
+    from shadowtime.live.signals import Interrupted, Signals
+    from shadowtime.live.slurm import drive
+    from shadowtime.live.store import InMemory, StateFile
+    from shadowtime.policy import parse_policy
+    from shadowtime.printable import printable
+
+    if policy is None:
+        raise click.UsageError("name a policy: --policy easy", ctx=click.get_current_context())
+    chosen = parse_policy(policy)
+    refuse(chosen)
+
+    def tell(line: str) -> None:
+        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {printable(line)}", flush=True)
+
+    notify = notifier()
+    interrupted, loop = False, None
+    with contextlib.ExitStack() as stack:
+        signals = stack.enter_context(Signals())
+        try:
+            port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
+            beat = Heartbeat(path=None, clock=port.clock, notify=notify)
+            name = port.view.partition
+            if act:
+                what = f"partition {name} of {port.view.name}"
+                stack.enter_context(one_loop(what, identity=drive.identity_of(port.run)))
+            if act or state_file:
+                path = Path(state_file or drive.default_state_file(name))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                store: Any = StateFile(path, tell=tell)
+                beat.path = heartbeat_of(path)
+                stack.enter_context(store.locked())
+            else:
+                store = InMemory()
+            loop = drive.make_loop(
+                port,
+                chosen,
+                store,
+                shape=shape,
+                act=act,
+                pace=Pace(every=every, slowest=max(2.0, every)),
+                tell=tell,
+                record=Path(record) if record else None,
+                beat=beat,
+                attention=signals,
+            )
+            notify("READY=1")
+            how = "acting" if act else "shadow mode: touching nothing"
+            tell(f"{chosen.name} on partition {name}, {how}")
+            with compile_notice("the policy's pass", "half a minute"):
+                loop.run(until_idle=until_idle)
+        except Interrupted:
+            interrupted = True
+        notify("STOPPING=1")
+    if (until_idle or interrupted) and loop is not None:
+        counts = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
+        print(f"done: {counts or 'nothing to do'}", file=sys.stderr)

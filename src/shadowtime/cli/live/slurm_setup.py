@@ -1,0 +1,112 @@
+"""shadowtime live slurm setup: the gate, put up and taken away."""
+
+from __future__ import annotations
+
+import click
+
+from shadowtime.cli.live import options as live
+
+
+@click.command("setup")
+@click.option("--print", "show_only", is_flag=True, help="Show every change, make none.")
+@click.option("--unit", is_flag=True, help="Print a systemd unit for the loop, change nothing.")
+@click.option("--undo", "undo_it", is_flag=True, help="Put everything back as it was.")
+@click.option(
+    "--slurm-conf-dir",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="The folder of slurm.conf. [default: that of $SLURM_CONF, else /etc/slurm]",
+)
+@live.partition
+@click.option(
+    "--master",
+    metavar="UID",
+    type=int,
+    multiple=True,
+    help="A user id that may release jobs besides root and SlurmUser.",
+)
+def command(
+    show_only: bool,
+    unit: bool,
+    undo_it: bool,
+    folder: str | None,
+    partition: str,
+    master: tuple[int, ...],
+) -> None:
+    """Hold every job of a partition at a gate until the loop lets it through.
+
+    Two files in the folder of slurm.conf change: slurm.conf itself and job_submit.lua; a script of
+    the site's own is kept and called first. Slurm reads them after `systemctl restart slurmctld`.
+
+    \b
+    shadowtime live slurm setup --print
+    shadowtime live slurm setup
+    shadowtime live slurm setup --unit
+    shadowtime live slurm setup --undo
+    """
+    from shadowtime.cli.common.slurm_folder import slurm_folder
+    from shadowtime.live.slurm import setup
+    from shadowtime.live.slurm.unit import unit_text
+
+    if unit:
+        print(unit_text(), end="")
+        return
+    where = slurm_folder(folder or "", conf_lost=undo_it)
+    if undo_it:
+        changes = setup.plan_undo(where)
+    else:
+        name, default = _partition(where, partition)
+        masters = sorted({0, *_slurm_user(where), *master})
+        changes = setup.plan_setup(where, partitions=[name], default=default, masters=masters)
+    for change in changes:
+        print(change.diff(), end="")
+    if show_only:
+        return
+    if undo_it:
+        setup.undo(changes, where)
+    else:
+        setup.carry_out(changes, where)
+    print(f"{len(changes)} files changed in {where}; restart slurmctld to make it so")
+    if undo_it:
+        print("jobs still at the gate stay held: let them go with scontrol release")
+    else:
+        print(
+            "jobs that wait now are Slurm's own until the loop runs with --apply: "
+            "it brings them to the gate"
+        )
+
+
+def _partition(folder: object, wanted: str) -> tuple[str, bool]:
+    """The partition's name and whether it is the default one, from slurm.conf."""
+    from pathlib import Path
+
+    from shadowtime.cluster.slurm import parse_slurm_conf
+    from shadowtime.errors import UsageError
+
+    path = Path(str(folder)) / "slurm.conf"
+    known = parse_slurm_conf(
+        path.read_text(), path=str(path), include=lambda name: (path.parent / name).read_text()
+    ).options["partitions"]
+    default = next((name for name, said in known.items() if said["default"]), "")
+    name = wanted or default
+    if name not in known:
+        names = ", ".join(known) or "none"
+        raise UsageError(f"{path} has no partition {name or '(default)'}: it has {names}")
+    return name, name == default
+
+
+def _slurm_user(folder: object) -> set[int]:
+    """The user id of SlurmUser, if slurm.conf names one that this machine knows."""
+    import pwd
+    import re
+    from pathlib import Path
+
+    text = (Path(str(folder)) / "slurm.conf").read_text()
+    found = re.search(r"^\s*SlurmUser\s*=\s*([^\s(#]+)", text, re.IGNORECASE | re.MULTILINE)
+    if found is None:
+        return set()
+    try:
+        return {int(found[1])} if found[1].isdigit() else {pwd.getpwnam(found[1]).pw_uid}
+    except KeyError:
+        return set()

@@ -1,0 +1,117 @@
+"""shadowtime live slurm status: who waits, and when each will start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli.common import options
+from shadowtime.cli.live import options as live
+
+if TYPE_CHECKING:
+    from shadowtime.live.view import Status
+
+
+@click.command("status")
+@live.policy
+@live.partition
+@live.shape
+@live.gres
+@live.state
+@live.timeout
+@options.as_json
+def command(as_json: bool, **given: Any) -> None:
+    """The live state: nodes in use, who waits, the predicted start of each with its range.
+
+    \b
+    shadowtime live slurm status
+    shadowtime live slurm status --policy easy --json
+    """
+    found = look(**given)
+    if as_json:
+        options.print_json(found.to_json())
+    else:
+        _show(found)
+
+
+def look(
+    *,
+    policy: str | None,
+    partition: str,
+    shape: Any,
+    gres: tuple[str, ...],
+    state_file: str | None,
+    timeout: float,
+) -> Status:
+    """One look at Slurm with the loop's memory."""
+    from pathlib import Path
+
+    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.console import note
+    from shadowtime.errors import UsageError
+    from shadowtime.live.heartbeat import heartbeat_of, read_beat
+    from shadowtime.live.slurm import drive
+    from shadowtime.live.store import StateFile
+    from shadowtime.live.view import status_of
+    from shadowtime.policy import parse_policy
+
+    port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
+    path = Path(state_file or drive.default_state_file(port.view.partition))
+    kept = StateFile(path, tell=note).load()
+    if policy is None and not kept.policy:
+        raise UsageError(f"no loop has left its memory in {path}: name a policy with --policy")
+    chosen = parse_policy(policy or kept.policy)
+    drive.suit(port, chosen)
+    port.recall(kept.port)
+    notes = kept.memory.jobs
+    port.stopped = lambda job: job in notes and notes[job].kills > 0
+    state = port.snapshot()
+    assert port.sorted is not None
+    with compile_notice("the policy's pass", "half a minute"):
+        return status_of(
+            chosen,
+            state,
+            kept,
+            shape=shape or drive.shape_for(chosen),
+            left_alone=port.sorted.left_alone,
+            beat=read_beat(heartbeat_of(path)),
+        )
+
+
+def _life(found: Status) -> str:
+    """When the loop last looked and what it is waiting for."""
+    from shadowtime.report.numbers import span
+
+    if found.beat is None:
+        return "no loop has left a sign of life beside this state file"
+    ago = span(max(0, found.now - round(found.beat.looked)))
+    return f"the loop last looked {ago} ago, waiting for {found.beat.waiting_for}"
+
+
+def _show(found: Status) -> None:
+    from rich.text import Text
+
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.tables import numbers_table
+    from shadowtime.report.numbers import span
+
+    used, procs = found.used
+    head = Text(f"{found.policy}: {used} of {procs} processors on {found.hosts} nodes in use, ")
+    head.append(f"{found.running} running, {len(found.waiting)} waiting")
+    table = numbers_table("job", "user", "procs", "waits for", "starts in", "between", "and")
+    for row in found.waiting[:50]:
+        table.add_row(
+            row.job,
+            row.user,
+            str(row.procs),
+            span(found.now - row.since),
+            span(max(0, row.eta.expected - found.now)),
+            span(max(0, row.eta.earliest - found.now)),
+            span(max(0, row.eta.latest - found.now)),
+        )
+    parts: list[Any] = [head, Text(_life(found)), table]
+    if len(found.waiting) > 50:
+        parts.append(Text(f"... and {len(found.waiting) - 50} more"))
+    parts += [Text(f"{job} is left alone: {why}") for job, why in found.left_alone.items()]
+    show(*parts)

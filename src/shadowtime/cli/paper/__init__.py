@@ -1,0 +1,113 @@
+"""shadowtime paper: a published study carried out again, its numbers beside ours."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from shadowtime.cli.common import options
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from shadowtime.study.papers import Paper, Reproduction
+
+PAPERS = {
+    "pv-easy": "pv_easy",
+    "ibb": "ibb",
+    "rua": "rua",
+    "hperf": "hperf",
+    "class-partitioning": "class_partitioning",
+}
+"""The papers that can be carried out, and their folders in study/papers."""
+
+GENERATED = (
+    "no logs: this runs on a generated workload, so nothing can be compared with the paper's "
+    "numbers (give --traces a folder with {})"
+)
+
+
+@click.command("paper")
+@click.argument("name", metavar="NAME", type=click.Choice(list(PAPERS)))
+@click.option(
+    "--traces",
+    metavar="DIR",
+    envvar="SHADOWTIME_TRACES",
+    show_envvar=True,
+    help="Folder with the logs that the paper used; without it a generated workload stands in.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1, max=1000),
+    metavar="N",
+    help="Runs behind each point that chance has a hand in. [default: 10; hperf 30]",
+)
+@click.option("--quick", is_flag=True, help="Fewer points and runs, where a paper takes minutes.")
+@options.folder
+@options.as_json
+@options.report
+def command(
+    name: str,
+    traces: str | None,
+    seeds: int | None,
+    quick: bool,
+    folder: str | None,
+    as_json: bool,
+    report: str | None,
+) -> None:
+    """Reproduce the study of a paper: its tables, figures and claims with our numbers.
+
+    NAME is pv-easy, ibb, rua, hperf or class-partitioning. Every number stands beside the
+    published one, every claim gets a verdict with the evidence, and what does not reproduce is
+    said.
+
+    \b
+    shadowtime paper pv-easy --traces logs
+    shadowtime paper pv-easy --traces logs -o pv-easy --report pv-easy.html
+    """
+    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
+    from shadowtime.cli.paper.tables import show_paper
+
+    check_outputs(folder=folder, report=report)
+    paper: Paper = import_module(f"shadowtime.study.papers.{PAPERS[name]}").PAPER
+    if quick and paper.quick is None:
+        raise UsageError(f"{name} has no quick form: try --seeds 1")
+    found = _carried_out(paper, traces or None, seeds or paper.seeds, quick=quick)
+    typed = options.command_line()
+    if folder:
+        write_paper(found, folder, command=typed)
+    if report:
+        write_paper_page(found, report, command=typed)
+    if as_json:
+        options.print_json(as_object(found))
+    else:
+        show_paper(found)
+
+
+def _carried_out(paper: Paper, traces: str | None, seeds: int, *, quick: bool) -> Reproduction:
+    """Read, compile, run; with a sign of life for each."""
+    from shadowtime.cli.common.comparing import prepare
+    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.console import note
+    from shadowtime.cli.common.progress import working
+    from shadowtime.policy import parse_policy
+    from shadowtime.study.papers import carry_out, find_subjects
+
+    with working("reading the logs"), compile_notice("the log reader", "a few seconds"):
+        subjects, missing = (
+            (paper.subjects(), []) if paper.subjects else find_subjects(paper.logs, traces)
+        )
+    if subjects[0].generated and not paper.subjects:
+        note(GENERATED.format(", ".join(f"{log.file}.gz" for log in paper.logs)))
+    if missing:
+        note(f"left out, as they are not in {traces}: {', '.join(missing)}")
+    jobs = sum(len(subject.workload) for subject in subjects)
+    prepare([parse_policy(text) for text in paper.policies], subjects[0].cluster, jobs=jobs)
+    plan = ((quick and paper.quick) or paper.plan)(subjects, seeds)
+    with (
+        working(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance,
+        compile_notice("the engine", "up to half a minute"),
+    ):
+        return carry_out(plan, progress=advance)

@@ -1,0 +1,146 @@
+"""shadowtime pull slurm: a site's folder from a Slurm with accounting."""
+
+from __future__ import annotations
+
+import os
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shadowtime.cli.common.console import note
+from shadowtime.errors import UsageError
+from shadowtime.printable import printable
+
+if TYPE_CHECKING:
+    from shadowtime.live.slurm.pull import Pulled
+
+PATIENCE = 600.0
+"""Seconds until a command counts as hung; a busy slurmdbd may take minutes for a day."""
+
+
+@click.command("slurm")
+@click.option("--since", metavar="DAY", help="First day of the log, as 2026-05-01.")
+@click.option("--until", metavar="DAY", help="Last day. [default: today]")
+@click.option(
+    "-o", "--output", "folder", metavar="DIR", required=True, type=click.Path(file_okay=False),
+    help="The site's folder; what it has of an earlier pull is kept.",
+)  # fmt: skip
+@click.option(
+    "--print", "only_print", is_flag=True, help="Print the commands to run elsewhere; do nothing."
+)
+@click.option(
+    "--from", "source", metavar="DIR", type=click.Path(exists=True, file_okay=False),
+    help="Take what the printed commands wrote there, in place of running them.",
+)  # fmt: skip
+@click.option(
+    "--anonymise", is_flag=True,
+    help="Keyed hashes for users, accounts, job names and reservations; free texts are left out.",
+)  # fmt: skip
+@click.option(
+    "--key", metavar="FILE",
+    help="The key of the hashes, made where it is missing; keep it to pull again, and to yourself. "
+    "[default: ~/.config/shadowtime/anonymise.key]",
+)  # fmt: skip
+def command(
+    since: str | None,
+    until: str | None,
+    folder: str,
+    only_print: bool,
+    source: str | None,
+    anonymise: bool,
+    key: str | None,
+) -> None:
+    """Fetch from Slurm what a simulation of this site needs.
+
+    Runs sacct for one day at a time, scontrol show, sacctmgr show and sshare; nothing is changed on
+    the cluster. Interrupted or run again, it goes on: days that are there are not fetched again,
+    the present day always is.
+
+    \b
+    shadowtime pull slurm --since 2026-05-01 -o site/
+    shadowtime pull slurm --since 2026-05-01 -o site/ --print > pull.sh
+    shadowtime pull slurm --from raw/ -o shared/ --anonymise
+    shadowtime doctor site/
+    """
+    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.trace.site_commands import DAYS, day_command, days_between, site_commands
+
+    today = datetime.now().date()
+    if key and not anonymise:
+        raise UsageError("--key is the key of --anonymise: give both")
+    if source and not since:
+        found = sorted(path.stem for path in (Path(source) / DAYS).glob("*.psv"))
+        if not found:
+            raise UsageError(f"{source} has no days in {DAYS}/: run what --print shows, there")
+        since, until = found[0], until or found[-1]
+    if not since:
+        raise UsageError("say where the log begins, as --since 2026-05-01")
+    first = _day("--since", since)
+    last = _day("--until", until) if until else today
+    last = min(last, today)
+    if first > last:
+        raise UsageError(f"--since {first} lies after {last}")
+    if only_print:
+        if source or anonymise:
+            raise UsageError("--print only prints: use --from and --anonymise when its files exist")
+        click.echo(f"mkdir -p {DAYS}")
+        for one in site_commands(first):
+            click.echo(one.line)
+        for day in days_between(first, last):
+            click.echo(day_command(day, today=today).line)
+        note(
+            "run it in an empty folder there, then here: "
+            f"shadowtime pull slurm --from THAT -o {folder}"
+        )
+        return
+    check_outputs(folder=folder)
+    _pull(Path(folder), first, last, today, source=source, anonymise=anonymise, key=key)
+
+
+def _pull(
+    folder: Path,
+    since: date,
+    until: date,
+    today: date,
+    *,
+    source: str | None,
+    anonymise: bool,
+    key: str | None,
+) -> None:
+    from shadowtime.live.runner import Commands
+    from shadowtime.live.slurm.pull import PullError, ask_folder, ask_slurm, pull
+    from shadowtime.trace.anonymise import Names, key_path, load_key
+    from shadowtime.trace.site_commands import ENVIRONMENT
+
+    names = Names(load_key(key_path(key), beside=folder)) if anonymise else None
+    if source and Path(source).resolve() == folder.resolve():
+        raise UsageError("--from and --output name one folder: give another to write to")
+    env = {**os.environ, **ENVIRONMENT}
+    ask = (
+        ask_folder(Path(source))
+        if source
+        else ask_slurm(Commands(timeout=PATIENCE, env=env), datetime.now)
+    )
+    done = pull(folder, since=since, until=until, today=today, ask=ask, names=names, tell=note)
+    if done.left_out:
+        note(f"{done.left_out} lines were left out: it is not known where their names stand")
+    if anonymise:
+        note(f"the key is in {key_path(key)}: whoever has it can try names out")
+    if done.failed:
+        kept = f"{len(done.files)} files were fetched and are kept in {folder}"
+        raise PullError(f"{'; '.join(done.failed)}; {kept}: run it again to go on")
+    click.echo(printable(_summary(folder, done)))
+
+
+def _summary(folder: Path, done: Pulled) -> str:
+    days = f"{done.days_fetched} days fetched, {done.days_kept} were there"
+    return f"{folder}: {done.rows:,} jobs; {days}. Look at it: shadowtime doctor {folder}"
+
+
+def _day(option: str, text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is not a day: write it as 2026-05-01") from None

@@ -1,0 +1,26 @@
+"""shadowtime trace: job logs, from the archive, from a cluster or from a model."""
+
+from __future__ import annotations
+
+import click
+
+from shadowtime.cli.common.lazy import Entry, LazyGroup
+
+COMMANDS = {
+    "info": Entry("Commands", "What a log holds, and what to beware of."),
+    "generate": Entry("Commands", "Make a log from a model."),
+    "convert": Entry("Commands", "Any log as SWF; slices, mixes, other loads."),
+    "fetch": Entry("Commands", "Get a log of the Parallel Workloads Archive."),
+    "sacct": Entry("Commands", "How to export a Slurm cluster's own log."),
+}
+
+
+@click.group(
+    "trace",
+    cls=LazyGroup,
+    package="shadowtime.cli.trace",
+    entries=COMMANDS,
+    context_settings={"max_content_width": 100},
+)
+def command() -> None:
+    """Job logs: look into them, make them, convert them, get them."""

@@ -1,0 +1,132 @@
+"""shadowtime trace convert: any log as SWF, whole or changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli.common import options
+from shadowtime.cli.common.amounts import Range
+from shadowtime.cli.trace import options as shared
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from shadowtime.workload import Workload
+
+DAY = 86400
+
+
+@click.command("convert")
+@options.log
+@click.argument("out", type=click.Path(dir_okay=False))
+@click.option("--clean", is_flag=True, help="Write the jobs as a simulation would take them.")
+@click.option("--jobs", type=Range(), metavar="A:B", help="Only jobs A to B, from 0.")
+@click.option("--days", type=Range(), metavar="A:B", help="Only days A to B, from 0.")
+@click.option("--load", metavar="L", help="Jobs arriving 1.2 times as fast (1.2), or offered=0.9.")
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    metavar="LOG",
+    help="Mix with another log, both from day 0; repeatable.",
+)
+@options.demand
+@click.option("--drop-flurries", is_flag=True, help="Leave one-user bursts out.")
+@options.cluster
+@options.reading
+@options.as_json
+def command(
+    log: str,
+    out: str,
+    clean: bool,
+    jobs: tuple[int, int | None] | None,
+    days: tuple[int, int | None] | None,
+    load: str | None,
+    others: tuple[str, ...],
+    drop_flurries: bool,
+    demand: str | None,
+    cluster: str | None,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Write LOG as SWF to OUT, gzip if it ends in .gz.
+
+    LOG is SWF, an sacct export, a Slurm site's CSV, the output of condor_history (-json, -jsonl,
+    -long) or an HTCondor job event log, told apart by its content.
+
+    Without any of the options every line is kept as it stands. With one of them the jobs are
+    cleaned first. The order: mix, flurries, jobs, days, load.
+
+    \b
+    shadowtime trace convert jobs.psv jobs.swf.gz --tz Europe/Zurich
+    shadowtime trace convert history.json history.swf
+    shadowtime trace convert log.swf.gz month.swf.gz --days 30:60
+    shadowtime trace convert log.swf.gz busy.swf.gz --load 1.2
+    shadowtime trace convert log.swf.gz high.swf.gz --jobs 0:20000 --demand HIGH
+    """
+    from shadowtime.cli.common.console import note
+    from shadowtime.cli.common.progress import working
+    from shadowtime.trace import read, read_raw, write_swf
+    from shadowtime.workload.demand import Demands
+
+    if not out.lower().removesuffix(".gz").endswith(".swf"):
+        raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
+    how = options.how_to_read(**reading)
+    draws = None if demand is None else Demands.parse(demand)
+    changed = any((clean, jobs, days, load, others, drop_flurries, draws))
+    with working(f"reading {log}"):
+        if not changed:
+            raw = read_raw(log, **how)
+            write_swf(raw, out)
+            content: dict[str, Any] = {"out": out, "lines": len(raw), "cleaning": {}}
+            line = f"{out}: {len(raw):,} lines"
+        else:
+            workload = read(log, **how)
+            mixed = [read(other, **how) for other in others]
+            workload = _changed(workload, mixed, drop_flurries, jobs, days, load, cluster)
+            if draws is not None:
+                workload = draws.draw(workload)
+            write_swf(workload, out)
+            cleaning = {rule: n for rule, n in workload.cleaning.items() if n}
+            content = {"out": out, "jobs": len(workload), "cleaning": cleaning}
+            line = f"{out}: {shared.summary(workload)}"
+            if warning := shared.load_warning(workload):
+                note(warning)
+    if as_json:
+        options.print_json(content)
+    else:
+        click.echo(line)
+
+
+def _changed(
+    workload: Workload,
+    mixed: list[Workload],
+    drop_flurries: bool,
+    jobs: tuple[int, int | None] | None,
+    days: tuple[int, int | None] | None,
+    load: str | None,
+    cluster: str | None,
+) -> Workload:
+    """The jobs after all that was asked for, in the documented order."""
+    from shadowtime.cluster.spec import parse_cluster
+    from shadowtime.study.loads import Load
+    from shadowtime.trace.flurries import flurry_mask
+    from shadowtime.workload import job_range, merge, time_window
+
+    if mixed:
+        workload = merge(workload, *mixed)
+    if drop_flurries:
+        workload = workload.take(~flurry_mask(workload))
+    if jobs:
+        workload = job_range(workload, jobs[0], len(workload) if jobs[1] is None else jobs[1])
+    if days and len(workload):
+        first = int(workload.submit[0])
+        end = int(workload.submit[-1]) + 1 if days[1] is None else first + days[1] * DAY
+        workload = time_window(workload, first + days[0] * DAY, max(end, first + days[0] * DAY))
+    if len(workload) == 0:
+        raise UsageError("no job is left: widen the range")
+    if load:
+        machine = parse_cluster(cluster, machine=workload.machine)
+        workload = Load.parse(load).apply(workload, machine)
+    return workload

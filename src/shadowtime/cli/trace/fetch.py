@@ -1,0 +1,76 @@
+"""shadowtime trace fetch: logs of the Parallel Workloads Archive."""
+
+from __future__ import annotations
+
+import click
+
+from shadowtime.cli.common import options
+from shadowtime.errors import UsageError
+
+
+@click.command("fetch")
+@click.argument("name", required=False)
+@click.option("--into", default=".", show_default=True, metavar="DIR", help="Folder to put it in.")
+@click.option("--base-url", metavar="URL", help="Another address of the archive, as a mirror's.")
+@click.option("--accept", is_flag=True, help="Take the file though its content is not as known.")
+@click.option("--sha256", metavar="HEX", help="The checksum that the file must have.")
+@click.option("--list", "list_them", is_flag=True, help="List the logs by name.")
+@options.as_json
+def command(
+    name: str | None,
+    into: str,
+    base_url: str | None,
+    accept: bool,
+    sha256: str | None,
+    list_them: bool,
+    as_json: bool,
+) -> None:
+    """Get the log NAME of the Parallel Workloads Archive, checked.
+
+    NAME may be the beginning of a name; any other file of the archive is folder/file.swf.gz. The
+    content is compared with what is known of the log, or with what arrived the first time, and the
+    command says which. The archive publishes no checksums: only logs marked in --list, and files
+    whose checksum you give with --sha256, can be verified.
+
+    \b
+    shadowtime trace fetch --list
+    shadowtime trace fetch KTH-SP2
+    """
+    from shadowtime.cli.common.progress import working
+    from shadowtime.trace.catalogue import ARCHIVE, FOLDERS, JOBS
+    from shadowtime.trace.fetch import fetch
+
+    if list_them:
+        if as_json:
+            options.print_json({"logs": [{"name": n, "known": n in JOBS} for n in FOLDERS]})
+        else:
+            for log in FOLDERS:
+                click.echo(f"{log}{'  (can be verified)' if log in JOBS else ''}")
+        return
+    if name is None:
+        raise UsageError("which log? `shadowtime trace fetch --list` names them")
+    with working(f"fetching {name}"):
+        got = fetch(name, into=into, base_url=base_url or ARCHIVE, accept=accept, sha256=sha256)
+    if as_json:
+        options.print_json(
+            {
+                "path": str(got.path),
+                "url": got.url,
+                "downloaded": got.downloaded,
+                "verified": got.genuine,
+                "checked_against": got.verified,
+                "sha256": got.sha256,
+            }
+        )
+        return
+    how = "fetched" if got.downloaded else "already there"
+    checked = {
+        "given checksum": "verified: it has the checksum that was given",
+        "catalogue": "verified: its jobs are those that this version of Shadowtime knows",
+        "first download": "unverified: unchanged since it was first fetched, but its content is "
+        "not known here",
+        "nothing yet": "unverified: its content is not known here; its checksum is recorded in "
+        "SHA256SUMS and compared from now on",
+        "accepted as it is": "unverified: it is not what is known of it, and accepted as it is",
+    }[got.verified]
+    click.echo(f"{got.path}: {how}; {checked}\nsha256 {got.sha256}")

@@ -1,0 +1,41 @@
+"""shadowtime trace sacct: the command that exports a Slurm cluster's log."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from shadowtime.cli.common.console import note
+from shadowtime.errors import UsageError
+
+DAY = re.compile(r"[0-9A-Za-z:+-]{1,40}")
+
+
+@click.command("sacct")
+@click.option("--print-command", is_flag=True, help="Print the sacct command to run.")
+@click.option("--since", metavar="DAY", help="First day, as 2026-05-01. [default: now-30days]")
+@click.option("--until", metavar="DAY", help="Last day. [default: now]")
+def command(print_command: bool, since: str | None, until: str | None) -> None:
+    """How to get a job log out of Slurm.
+
+    Run the printed command once on the cluster, where slurmdbd answers; then:
+
+    \b
+    shadowtime trace info jobs.psv --cluster nodes.txt
+    shadowtime simulate jobs.psv --cluster nodes.txt --policy easy
+    """
+    from shadowtime.trace import RECOMMENDED_COMMAND
+
+    for day in (since, until):
+        if day is not None and not DAY.fullmatch(day):
+            raise UsageError(f"{day!r} is not a day that sacct takes: write it as 2026-05-01")
+    text = RECOMMENDED_COMMAND
+    if since:
+        text = text.replace("-S now-30days", f"-S {since}")
+    if until:
+        text = text.replace("-E now ", f"-E {until} ")
+    click.echo(text.rstrip())
+    if not print_command:
+        note("run it once, not in a loop: slurmdbd serves the whole cluster")
+        note("the machine: scontrol show node --oneliner > nodes.txt")
