@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 from shadowtime.errors import UsageError
-from shadowtime.workload.gamma_cdf import gamma_cdf
-from shadowtime.workload.lublin import BATCH, INTERACTIVE, KINDS, TYPELESS, lublin_workload
-from shadowtime.workload.lublin_arrivals import BUCKET, clocks, day_weights
+from shadowtime.workload.lublin import (
+    BATCH,
+    BUCKET,
+    INTERACTIVE,
+    KINDS,
+    TYPELESS,
+    clocks,
+    day_weights,
+    gamma_cdf,
+    lublin_workload,
+)
 
 ACCEPTED = {
     # kind: figure: (mean of the public model at 20,000 jobs, four standard deviations)

@@ -10,14 +10,18 @@ from hypothesis import strategies as st
 from shadowtime.errors import UsageError
 from shadowtime.workload import Workload
 from shadowtime.workload.lublin import lublin_workload
-from shadowtime.workload.tsafrir import assign, tsafrir_estimates
-from shadowtime.workload.tsafrir_head import RANKS, draw_ranks, head_sizes, head_times
-from shadowtime.workload.tsafrir_histogram import (
+from shadowtime.workload.tsafrir import (
+    RANKS,
+    assign,
     draw_histogram,
+    draw_ranks,
     equalised,
+    head_sizes,
+    head_times,
     number_of_bins,
     tail_sizes,
     tail_times,
+    tsafrir_estimates,
 )
 
 HOUR = 3600

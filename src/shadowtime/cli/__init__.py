@@ -42,7 +42,7 @@ COMMANDS = {
     "hperf": Entry("Live", "Measured demand by tag: the store of finished jobs' records."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
 }
-"""Name of a command, where help shows it, and its one line; the code is in cli/NAME.py or cli/NAME/."""
+"""Name of a command, where help shows it, and its one line; cli/NAME holds the code."""
 
 EPILOG = "Start with `shadowtime demo`. Each command has its own --help with examples."
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -10,18 +11,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
-from shadowtime.workload.applications import application_names
-from shadowtime.workload.lublin import draw_runs, draw_sizes
-from shadowtime.workload.lublin_arrivals import arrivals
-from shadowtime.workload.lublin_model import TYPELESS
+from shadowtime.workload.lublin import TYPELESS, arrivals, draw_runs, draw_sizes
 from shadowtime.workload.seeds import generator
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.types import Ints
     from shadowtime.workload.seeds import Seed
+
+
+_LINE = re.compile(r"^[;\s]*Executable\s*:\s*(\d+)\s+(\S+)\s*$", re.I)
+
+
+def application_names(header: Sequence[str]) -> dict[int, str]:
+    """The applications that a header names, by number.
+
+    Examples
+    --------
+    >>> application_names(["; Executable: 3 cg.D.16", "; MaxJobs: 4"])
+    {3: 'cg.D.16'}
+    """
+    found = (match for line in header if (match := _LINE.match(line)))
+    return {int(match[1]): match[2] for match in found}
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,13 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.workload.moved import resubmitted
 from shadowtime.workload.o2k_check import O2kCheck, check_month
-from shadowtime.workload.o2k_draw import draw_arrivals, draw_memory, draw_requests, draw_sizes
-from shadowtime.workload.o2k_fit import draw_runs
+from shadowtime.workload.o2k_draw import (
+    draw_arrivals,
+    draw_memory,
+    draw_requests,
+    draw_runs,
+    draw_sizes,
+)
 from shadowtime.workload.o2k_tables import (
     DAY,
     KB_PER_GB,
