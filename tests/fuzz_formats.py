@@ -22,7 +22,7 @@ from shadowtime.report import PolicyRun, ReportInput
 from shadowtime.result.read import read_folder
 from shadowtime.result.write import as_object, write_folder
 from shadowtime.schedule import Schedule
-from shadowtime.schedule.csv_read import parse_attempts, parse_schedule
+from shadowtime.schedule.csv import parse_attempts, parse_schedule
 from shadowtime.trace import parse_sacct, parse_swf, read
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_history import parse_condor_history

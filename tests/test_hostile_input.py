@@ -14,7 +14,7 @@ from shadowtime.cluster.toml import parse_cluster_toml
 from shadowtime.errors import ClusterError, InputError, PolicyError, UsageError
 from shadowtime.metrics import Window
 from shadowtime.policy import parse_policy
-from shadowtime.schedule.csv_read import parse_attempts
+from shadowtime.schedule.csv import parse_attempts
 from shadowtime.trace import parse_swf
 from shadowtime.trace.condor_event_log import parse_event_log
 from shadowtime.trace.condor_history import parse_condor_history

@@ -11,7 +11,7 @@ from metrics import slow_twins
 from schedule.tiny_worlds import World, greedy, worlds
 from shadowtime.errors import UsageError
 from shadowtime.metrics import KINDS, Window, by_class, by_classes, classify, times_up_to
-from shadowtime.metrics.clock import midnight_offset
+from shadowtime.metrics.classes import midnight_offset
 from shadowtime.schedule import Schedule
 from shadowtime.workload import Workload
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shadowtime.errors import InputError, MissingExtra, ShadowtimeError, UsageError
 from shadowtime.schedule import Attempts, Schedule, attempts_path, read, write
-from shadowtime.schedule.csv_read import parse_attempts, parse_schedule
+from shadowtime.schedule.csv import parse_attempts, parse_schedule
 from shadowtime.types import NO_LIMIT, Reason
 
 

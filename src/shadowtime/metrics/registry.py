@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.metrics import contention
 from shadowtime.metrics.metric import Better, Metric
-from shadowtime.metrics.per_resource import described, usual
+from shadowtime.metrics.resources import described, usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.errors import InputError, UsageError
 from shadowtime.private import result_file
 from shadowtime.schedule import parquet
-from shadowtime.schedule.csv_read import parse_attempts, parse_schedule
-from shadowtime.schedule.csv_write import attempts_lines, schedule_lines
+from shadowtime.schedule.csv import attempts_lines, parse_attempts, parse_schedule, schedule_lines
 from shadowtime.schedule.schedule import Attempts
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def write(schedule: Schedule, path: Path | str, *, more: Mapping[str, Any] | Non
 def read(path: Path | str, *, names: Mapping[str, str] | None = None) -> Schedule:
     """Read a schedule, from Shadowtime or from anywhere, and the attempts beside it.
 
-    See :func:`shadowtime.schedule.csv_read.parse_schedule` for what a file may look like;
+    See :func:`shadowtime.schedule.csv.parse_schedule` for what a file may look like;
     ``names`` translates the columns of other tools' CSV files.
     """
     source = Path(path)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.workload.lublin_arrivals import BUCKET, BUCKETS, day_weights
-from shadowtime.workload.lublin_model import BATCH
+from shadowtime.workload.lublin import BATCH, BUCKET, BUCKETS, day_weights
 from shadowtime.workload.o2k_tables import (
     BIN_EDGES,
     CLASSES,

@@ -7,15 +7,89 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.contention import contention_of
+from shadowtime.errors import ClusterError
 from shadowtime.metrics.drawn import drawn_over_time
 from shadowtime.report.levels import Level
-from shadowtime.report.page.markup import section
-from shadowtime.report.page.node_demand import node_demand
+from shadowtime.report.node_demand import demand_over_time
+from shadowtime.report.page.chart import Frame, svg
+from shadowtime.report.page.markup import section, text
 from shadowtime.report.page.over_time import BINS, DAY, over_time, quarters, stretches
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import ReportInput
+    from shadowtime.report.inputs import PolicyRun, ReportInput
     from shadowtime.types import Floats
+
+
+ACROSS, DOWN = 120, 36
+"""At most so many stretches of time and bands of nodes."""
+LEVELS = ((0.02, ""), (0.5, "#cfe3f1"), (0.75, "#8fbfdf"), (1.0, "#3f8fc4"), (1e9, "#d55e00"))
+"""Up to which share of a node's capacity a colour goes; nothing is drawn for an idle one."""
+LEAD = (
+    "What the processes of each band of nodes ask for, over its capacity, averaged over stretches "
+    "of time; pale to dark blue up to all of it, orange where it is more than there is and jobs "
+    "slow each other down."
+)
+
+
+def node_demand(report: ReportInput) -> str:
+    """The drawings, empty where nodes share nothing or a schedule has no places."""
+    if report.cluster.shape != "nodes" or len(report.workload) == 0:
+        return ""
+    try:
+        shared = contention_of(report.cluster)
+    except ClusterError:
+        return ""
+    names = [name for name in (shared.capacity if shared else ()) if name in report.workload.extra]
+    if shared is None or not names:
+        return ""
+    drawings = "".join(
+        _drawing(report, run, names[0], shared.capacity[names[0]])
+        for run in report.runs
+        if run.schedule.place is not None
+    )
+    return f'<p>{text(LEAD)}</p><div class="pair">{drawings}</div>' if drawings else ""
+
+
+def _drawing(report: ReportInput, run: PolicyRun, name: str, capacity: int) -> str:
+    begin = int(report.workload.submit[0])
+    end = max(int(run.schedule.end.max()), begin + 1)
+    nodes = [host.name for host in report.cluster.hosts]
+    each = np.maximum(np.asarray(report.workload.extra[name], np.int64), 0)
+    edges = np.linspace(begin, end, ACROSS + 1)
+    share = demand_over_time(run.schedule, nodes, each, edges) / capacity
+    bands = np.array_split(share, min(DOWN, len(nodes)))
+    frame = Frame(low=0.0, high=1.0, height=240)
+    body = _cells(frame, np.array([band.mean(axis=0) for band in bands]))
+    label = f"{len(nodes):,} nodes down, {(end - begin) / 86_400:,.0f} days across"
+    body += (
+        f'<text class="axis-label" x="{frame.width - frame.right}" y="{frame.height - 12}" '
+        f'text-anchor="end">{text(label)}</text>'
+    )
+    drawing = svg(frame, body, title=f"{name} asked for under {run.name}", name="node-demand")
+    return (
+        f'<figure class="shares"><figcaption title="{text(run.name)}">{text(run.name)}'
+        f"</figcaption>{drawing}</figure>"
+    )
+
+
+def _cells(frame: Frame, share: Floats) -> str:
+    """One path per colour: thousands of cells in few bytes."""
+    rows, columns = share.shape
+    wide = (frame.width - frame.left - frame.right) / columns
+    high = (frame.height - frame.top - frame.bottom) / rows
+    parts, floor = [], -1.0
+    for top, colour in LEVELS:
+        cells = np.argwhere((share > floor) & (share <= top)) if colour else ()
+        floor = top
+        path = "".join(
+            f"M{frame.left + x * wide:.1f} {frame.top + y * high:.1f}h{wide:.2f}v{high:.2f}"
+            f"h-{wide:.2f}z"
+            for y, x in cells
+        )
+        if path:
+            parts.append(f'<path fill="{colour}" d="{path}"/>')
+    return "".join(parts)
+
 
 RESOURCE = "bandwidth"
 

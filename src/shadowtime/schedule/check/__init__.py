@@ -14,26 +14,29 @@ import numpy as np
 from shadowtime.cluster.site import Site
 from shadowtime.schedule.check import claims as known
 from shadowtime.schedule.check.attempts import attempts_consistent
-from shadowtime.schedule.check.capacity import whole_machine
+from shadowtime.schedule.check.capacity import (
+    dedicated_alone,
+    each_host,
+    whole_machine,
+    within_shared,
+)
 from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.claims import CLAIMS, known_claims
 from shadowtime.schedule.check.contention import contention_recomputed
 from shadowtime.schedule.check.eligible import class_eligible
-from shadowtime.schedule.check.exclusive import dedicated_alone
-from shadowtime.schedule.check.fairness import strictly_fair
-from shadowtime.schedule.check.hosts import each_host
+from shadowtime.schedule.check.fairness import strictly_fair, sunny_absorbing
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
-from shadowtime.schedule.check.limit_columns import limits_recomputed
-from shadowtime.schedule.check.limits import limits_kept
-from shadowtime.schedule.check.moments import starts_at_events
-from shadowtime.schedule.check.order import arrival_order, head_never_idle, promises_kept
+from shadowtime.schedule.check.limits import limits_kept, limits_recomputed
+from shadowtime.schedule.check.order import (
+    arrival_order,
+    head_never_idle,
+    promises_kept,
+    starts_at_events,
+)
 from shadowtime.schedule.check.reasons import reasons_consistent
 from shadowtime.schedule.check.recomputed import same_again
 from shadowtime.schedule.check.report import NOT_CLAIMED, Proof, Report, Verdict, not_made
-from shadowtime.schedule.check.reservation import reservation_respected
-from shadowtime.schedule.check.reservations import no_reservation_violation
-from shadowtime.schedule.check.shared import within_shared
-from shadowtime.schedule.check.sunny import sunny_absorbing
+from shadowtime.schedule.check.reservation import no_reservation_violation, reservation_respected
 from shadowtime.schedule.match import match
 
 if TYPE_CHECKING:

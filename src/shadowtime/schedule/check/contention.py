@@ -9,7 +9,7 @@ import numpy as np
 
 from shadowtime.cluster.contention import contention_of
 from shadowtime.errors import ClusterError, UsageError
-from shadowtime.schedule.check.hosts import entries_of
+from shadowtime.schedule.check.capacity import entries_of
 from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals
@@ -18,8 +18,8 @@ from shadowtime.workload.draws import demand_of, work_unit
 
 if TYPE_CHECKING:
     from shadowtime.cluster.contention import Contention, Terms
+    from shadowtime.schedule.check.capacity import Entries
     from shadowtime.schedule.check.case import Case
-    from shadowtime.schedule.check.hosts import Entries
     from shadowtime.types import AnyArray, Ints
 
 NAME = "contention"

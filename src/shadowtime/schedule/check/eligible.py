@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.check.hosts import entries_of
+from shadowtime.schedule.check.capacity import entries_of
 from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
 from shadowtime.types import UNKNOWN
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.check.report import Proof, not_made, proved, violated
+from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import UNKNOWN
 
@@ -67,3 +67,29 @@ def head_never_idle(case: Case) -> Proof:
             f"{case.demand[row, 0]} processors while {free[k, 0]} are free",
         )
     return proved(name, f"{len(at)} instants with a queue, its first job never fits")
+
+
+NAME = "starts-at-events"
+
+
+def starts_at_events(case: Case) -> Proof | None:
+    """Every start is at a moment at which a job is submitted or a run ends.
+
+    Policies decide only then, unless they keep promises for good or correct predictions as time
+    goes by: of those there is nothing to say.
+    """
+    if case.rules is None or not case.rules.starts_at_events:
+        return None
+    if case.lost_are_missing:
+        return not_made(NAME, "jobs were preempted, and the file of their attempts is missing")
+    runs = case.runs
+    known = np.isin(runs.since, np.concatenate([case.workload.submit, runs.until]))
+    wrong = np.flatnonzero(~known)
+    if len(wrong):
+        first = wrong[np.argmin(runs.since[wrong])]
+        return violated(
+            NAME,
+            f"{case.name(int(runs.row[first]))} starts at {runs.since[first]} s, when no job was "
+            f"submitted and none ended{such(len(wrong), 'starts')}",
+        )
+    return proved(NAME, f"{len(runs)} starts, each at a submission or an end")

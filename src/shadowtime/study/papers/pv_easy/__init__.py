@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.study.papers.pv_easy.claims import paper_claims
 from shadowtime.study.papers.pv_easy.figures import paper_figures
-from shadowtime.study.papers.pv_easy.more_tables import more_tables
 from shadowtime.study.papers.pv_easy.notes import choices, paper_notes
 from shadowtime.study.papers.pv_easy.policies import ACCURACY
 from shadowtime.study.papers.pv_easy.runs import KEPT, Findings, Runs
-from shadowtime.study.papers.pv_easy.tables import paper_tables
+from shadowtime.study.papers.pv_easy.tables import more_tables, paper_tables
 from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction, SubjectRun
 from shadowtime.study.papers.subjects import Log
 
