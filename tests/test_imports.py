@@ -15,7 +15,7 @@ from conftest import ROOT
 PACKAGE = ROOT / "src" / "shadowtime"
 
 FLOORS = [
-    ("types", "errors", "plain", "printable", "private"),
+    ("types", "errors", "plain", "printable", "private", "plugins"),
     ("schedule", "workload", "cluster"),
     ("kernel",),
     ("policy",),

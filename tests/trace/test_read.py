@@ -11,7 +11,7 @@ import pytest
 
 from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.trace import read
-from shadowtime.trace.read import sniff
+from shadowtime.trace.formats import recognise
 from shadowtime.trace.slurm_csv import parse_slurm_csv
 from shadowtime.workload.clean import clean
 
@@ -38,7 +38,7 @@ CSV = "JobName,ReqMem,ReqCPUs,ReqGPUs,ReqDuration,ActualDuration,Submit\n"
     ],
 )
 def test_the_format_is_told_by_name_and_content(name: str, data: bytes, kind: str) -> None:
-    assert sniff(name, data) == kind
+    assert recognise(name, data).name == kind
 
 
 def test_all_formats_through_one_door(tmp_path: Path) -> None:
@@ -111,3 +111,52 @@ def test_the_compiler_is_loaded_only_when_parsing_starts() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """A package that adds a format, as pip would leave it."""
+    (folder / "toy_logs.py").write_text(code)
+    about = folder / "toy_logs-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-logs\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[shadowtime.formats]\ntoy = toy_logs:FORMAT\n")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "toy_logs", raising=False)
+
+
+TOY = """
+from shadowtime.trace.formats import Format
+from shadowtime.trace import parse_swf
+
+def parse(data, how):
+    lines = [f"{n} {line} 0 60 4 -1 -1 4 60 -1 1 -1 -1 -1 -1 -1 -1 -1"
+             for n, line in enumerate(data.decode().splitlines()[1:], 1)]
+    return parse_swf("\\n".join(lines).encode(), name=how.name, path=how.path)
+
+FORMAT = Format(name="toy", summary="submissions alone", parse=parse,
+                recognises=lambda file: file.line == "TOY")
+"""
+
+
+def test_a_package_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry point is enough: the file is recognised and read like any other."""
+    log = tmp_path / "a.toy"
+    log.write_text("TOY\n10\n20\n")
+    with pytest.raises(ShadowtimeError):
+        read(log)
+    install(tmp_path, monkeypatch, TOY)
+    assert read(log).submit.tolist() == [10, 20]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("FORMAT = 3", "is not a"), ("1 / 0", "fix or uninstall toy-logs")]
+)
+def test_a_broken_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, said: str
+) -> None:
+    """What a user installed is never skipped silently."""
+    log = tmp_path / "a.toy"
+    log.write_text("TOY\n10\n")
+    install(tmp_path, monkeypatch, code)
+    with pytest.raises(ShadowtimeError, match=said):
+        read(log)

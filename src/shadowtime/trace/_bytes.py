@@ -7,9 +7,13 @@ import io
 import os
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.private import write_result
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _GZIP = b"\x1f\x8b"
 _OTHERS = {
@@ -32,11 +36,14 @@ times as much memory."""
 _CHUNK = 1 << 22
 
 
-def load(path: str | os.PathLike[str], *, max_size: int = MAX_SIZE) -> bytes:
+def load(
+    path: str | os.PathLike[str], *, max_size: int = MAX_SIZE, binary: Collection[str] = ()
+) -> bytes:
     """The bytes of a text file, plain or gzip (told by its content, not its name).
 
     A UTF-8 mark at the start and the line ends of old Macs are taken out of the way. A file of
     more than ``max_size`` bytes, as it lies or unpacked, is refused before it fills the memory.
+    ``binary`` names what need not be text: such a file is returned as it is.
     """
     name = os.fspath(path)
     try:
@@ -54,6 +61,8 @@ def load(path: str | os.PathLike[str], *, max_size: int = MAX_SIZE) -> bytes:
         data = _unpack(data, name, max_size)
     for magic, what in _OTHERS.items():
         if data.startswith(magic):
+            if what in binary:
+                return data
             raise InputError(
                 f"this is {what}, not text", path=name, hint="Unpack or convert it first."
             )

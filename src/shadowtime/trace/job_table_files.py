@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from shadowtime.errors import InputError, MissingExtra, UsageError
 from shadowtime.trace.job_table import NEEDED, raw_of, table_of
 
 if TYPE_CHECKING:
+    import os
+
     from shadowtime.workload import Workload
     from shadowtime.workload.raw import RawTrace
 
@@ -44,19 +45,19 @@ def parse_job_csv(text: str, *, name: str, path: str | None = None) -> RawTrace:
     return raw_of(columns, name=name, path=path)
 
 
-def read_job_parquet(path: str | os.PathLike[str], *, name: str) -> RawTrace:
-    """The jobs of a Parquet file."""
+def parse_job_parquet(data: bytes, *, name: str, path: str) -> RawTrace:
+    """The jobs of a Parquet file's bytes."""
     try:
         import pyarrow
         import pyarrow.parquet as parquet
     except ImportError:
         raise MissingExtra("pyarrow", extra="parquet", purpose="read Parquet") from None
     try:
-        columns = parquet.read_table(os.fspath(path)).to_pydict()
+        columns = parquet.read_table(pyarrow.BufferReader(data)).to_pydict()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         what = str(error).splitlines()[0]
-        raise InputError(f"cannot be read ({what})", path=os.fspath(path)) from None
-    return raw_of(columns, name=name, path=os.fspath(path), first=1)
+        raise InputError(f"cannot be read ({what})", path=path) from None
+    return raw_of(columns, name=name, path=path, first=1)
 
 
 def write_jobs(workload: Workload, path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,186 @@
+"""The formats of job logs: how each is recognised and what parses it.
+
+A new format is one file with a parser and one line in :data:`FORMATS`; another package adds one
+through the entry point group ``shadowtime.formats`` (see :mod:`shadowtime.plugins`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import ShadowtimeError
+from shadowtime.plugins import FORMATS as GROUP
+from shadowtime.plugins import plugins
+from shadowtime.trace.condor_event_log import parse_event_log
+from shadowtime.trace.condor_events import is_event_log
+from shadowtime.trace.condor_history import is_history, parse_condor_history
+from shadowtime.trace.job_table_files import is_job_table, parse_job_csv, parse_job_parquet
+from shadowtime.trace.sacct import parse_sacct
+from shadowtime.trace.slurm_csv import is_slurm_csv, parse_slurm_csv
+from shadowtime.trace.swf import parse_swf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.trace.swf import BadLines
+    from shadowtime.workload.raw import RawTrace
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What a user said about reading a log; a format takes what has a meaning for it."""
+
+    name: str
+    path: str
+    bad_lines: BadLines = "refuse"
+    tz: str | None = None
+    cluster: str | None = None
+    unlimited: int | None = None
+
+    def only(self, *names: str) -> dict[str, Any]:
+        """Name, path and the named options, as keywords of a parser."""
+        return {key: getattr(self, key) for key in ("name", "path", *names)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beginning:
+    """What a format is recognised by: the file's name, its first line, its first bytes."""
+
+    name: str
+    """In lower case, without ``.gz``."""
+    line: str
+    head: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Format:
+    """One format: its name, what holds it, how it is recognised, what parses it."""
+
+    name: str
+    summary: str
+    recognises: Callable[[Beginning], bool]
+    parse: Callable[[bytes, Reading], RawTrace]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _is_swf_by_name(file: Beginning) -> bool:
+    return file.name.endswith(".swf") or file.line.startswith(";")
+
+
+def _is_events(file: Beginning) -> bool:
+    as_json = file.line[:1] in "[{" and b'"EventTypeNumber"' in file.head
+    return is_event_log(file.line) or as_json
+
+
+def _is_numbers(file: Beginning) -> bool:
+    numbers = re.match(r"\s*[-+0-9.][^|,]*\Z", file.line) is not None
+    return numbers and len(file.line.split()) > 1
+
+
+def _swf(data: bytes, how: Reading) -> RawTrace:
+    return parse_swf(data, **how.only("bad_lines"))
+
+
+SACCT = Format(
+    name="sacct",
+    summary="Slurm accounting records: sacct --parsable2, with or without a header",
+    recognises=lambda file: "|" in file.line,
+    parse=lambda data, how: parse_sacct(
+        _text(data), **how.only("bad_lines", "tz", "cluster", "unlimited")
+    ),
+)
+
+FORMATS = (
+    Format(
+        name="parquet",
+        summary="a table of jobs in a Parquet file",
+        recognises=lambda file: file.name.endswith(".parquet") or file.head.startswith(b"PAR1"),
+        parse=lambda data, how: parse_job_parquet(data, **how.only()),
+    ),
+    Format(
+        name="swf",
+        summary="Standard Workload Format, 18 columns and named extras",
+        recognises=_is_swf_by_name,
+        parse=_swf,
+    ),
+    Format(
+        name="condor-events",
+        summary="HTCondor's job event log, plain or JSON",
+        recognises=_is_events,
+        parse=lambda data, how: parse_event_log(
+            _text(data), **how.only("bad_lines", "tz", "unlimited")
+        ),
+    ),
+    Format(
+        name="condor-history",
+        summary="condor_history -long or -json",
+        recognises=lambda file: is_history(file.line),
+        parse=lambda data, how: parse_condor_history(
+            _text(data), **how.only("bad_lines", "unlimited")
+        ),
+    ),
+    Format(
+        name="jobs-csv",
+        summary="a table of jobs as CSV with our column names",
+        recognises=lambda file: is_job_table(file.line),
+        parse=lambda data, how: parse_job_csv(_text(data), **how.only()),
+    ),
+    Format(
+        name="slurm-csv",
+        summary="the CSV of a Slurm site: JobName, ReqMem, ReqCPUs, ReqGPUs, ReqDuration, ...",
+        recognises=lambda file: is_slurm_csv(file.line),
+        parse=lambda data, how: parse_slurm_csv(_text(data), **how.only("bad_lines")),
+    ),
+    Format(
+        name="swf",
+        summary="lines of numbers between blanks, whatever the file is called",
+        recognises=_is_numbers,
+        parse=_swf,
+    ),
+)
+"""In the order in which they are tried."""
+
+
+def recognise(path: str, data: bytes) -> Format:
+    """The format of a file: the first that recognises its beginning.
+
+    Rules
+    -----
+    Ours come first, then those of other packages by name. What nothing recognises is read as
+    Slurm's accounting records, whose parser says what it misses.
+
+    Examples
+    --------
+    >>> recognise("log.txt", b"; Version: 2.2\\n").name
+    'swf'
+    >>> recognise("jobs.psv", b"JobID|User|State\\n").name
+    'sacct'
+    """
+    first = data[: 1 << 20].lstrip().split(b"\n", 1)[0].rstrip()
+    file = Beginning(
+        name=path.lower().removesuffix(".gz"),
+        line=first.decode("utf-8", "replace"),
+        head=data[:4096],
+    )
+    for ours in FORMATS:
+        if ours.recognises(file):
+            return ours
+    for added in added_formats():
+        if added.recognises(file):
+            return added
+    return SACCT
+
+
+def added_formats() -> list[Format]:
+    """The formats that installed packages add."""
+    found = []
+    for name, added in plugins(GROUP).items():
+        if not isinstance(added, Format):
+            raise ShadowtimeError(f"{name} in {GROUP} is not a shadowtime.trace.formats.Format")
+        found.append(added)
+    return found
