@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.machine import UNBOUNDED
@@ -46,6 +46,16 @@ class Ask:
     """True where the user said -N 1."""
     fixed_nodes: int = 0
     """The upper bound of -N where given."""
+    floor: tuple[int, int | None, int] = field(init=False, compare=False, repr=False)
+    """What a node must have free to be of any use: cpus, MB (0: all of it), GPUs."""
+
+    def __post_init__(self) -> None:
+        fewest = self.tasks_per_node or (self.tasks if self.one_node else 1)
+        memory = self.memory
+        if memory is not None and self.memory_per_cpu:
+            memory *= max(self.tasks_per_node, self.least_cpus, self.cpus_per_task, 1)
+        cpus = max(1, self.least_cpus, fewest * self.cpus_per_task)
+        object.__setattr__(self, "floor", (cpus, memory, self.node_gpus))
 
     @property
     def job_gpus(self) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from shadowtime.slurm.ends import Ends, could_fit
 from shadowtime.slurm.outcome import Outcome, Plan, Start
 from shadowtime.slurm.planmap import PlanMap
 from shadowtime.slurm.preempt import candidates_for
 from shadowtime.slurm.queue import build_queue
 from shadowtime.slurm.starting import begin, select_now, tally_of
-from shadowtime.slurm.willrun import in_end_order, will_run
+from shadowtime.slurm.willrun import will_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,18 +22,28 @@ if TYPE_CHECKING:
     from shadowtime.slurm.state import State
 
 
-def backfill_pass(state: State, now: int, *, clock: Callable[[int], int] | None = None) -> Outcome:
+def backfill_pass(
+    state: State,
+    now: int,
+    *,
+    clock: Callable[[int], int] | None = None,
+    plans: bool = True,
+) -> Outcome:
     """One pass at ``now``; ``state`` is changed by the starts.
 
     ``clock`` gives the time at which a job is looked at, where a pass takes long (1.5d).
+    ``plans`` False: only the starts are wanted. Plans die with their pass, so that it ends once no
+    job further down could start now, whatever is planned for those before it.
     """
-    return _Pass(state, now, clock).run()
+    return _Pass(state, now, clock, plans).run()
 
 
 class _Pass:
     """One backfill pass while it runs."""
 
-    def __init__(self, state: State, now: int, clock: Callable[[int], int] | None) -> None:
+    def __init__(
+        self, state: State, now: int, clock: Callable[[int], int] | None, plans: bool
+    ) -> None:
         self.state = state
         self.now = now
         self.began = now
@@ -42,7 +53,16 @@ class _Pass:
         self.window_end = (now + self.parameters.bf_window) // step * step
         self.map = PlanMap(now // step * step, self.window_end, state.up, resolution=step)
         self.out = Outcome()
-        self.ordered = in_end_order(state.running)
+        self.ends = Ends(state.running, state.usage)
+        self.shortcuts = state.chooser.shortcuts
+        self.starts_only = not plans and self.shortcuts
+        if self.starts_only:
+            # Tests of GPU jobs leave weights behind for later passes, and preemption frees nodes.
+            self.starts_only = not state.preemption.on and not any(
+                job.ask.gpus for job in state.waiting if state.machine.has_gpus
+            )
+        self.may_run_out = True
+        """The bound on tested jobs may be reached: tests must be counted one by one."""
         self.tested = 0
         self.per_user: Counter[str] = Counter()
         self.per_part: Counter[str] = Counter()
@@ -63,13 +83,48 @@ class _Pass:
         if self.parameters.bf_running_job_reserve:
             for job in state.running:
                 self.keep(job)
-        for record in build_queue(state):
+        records = build_queue(state)
+        last = len(records) - 1
+        for at, record in enumerate(records):
             if self.tested >= self.parameters.bf_max_job_test or self.over:
                 break
             if record.job.id in self.gone:
                 continue
+            if self.starts_only:
+                while last >= at and not self.could_start(records[last]):
+                    last -= 1
+                if last < at:
+                    self.out.nobody = at == 0 and not self.parameters.bf_running_job_reserve
+                    break
+            if at == 0:
+                bound = self.parameters.bf_max_job_test
+                self.may_run_out = last >= bound or bound < sum(
+                    len(records[place].job.tasks) or 1 for place in range(last + 1)
+                )
             self.consider(record)
         return self.out
+
+    def could_start(self, record: Record) -> bool:
+        """False where nothing that this pass may still do lets the job start now.
+
+        What is free and what is not planned away only shrink during a pass.
+        """
+        state, job, section = self.state, record.job, record.section
+        if job.id in self.gone:
+            return False
+        nodes = section.nodes & state.up & ~state.completing & job.ask.suits
+        if not could_fit(state.usage, job.ask, nodes):
+            return False
+        nodes &= self.map.free(self.now, self.now + self.limit(job, section))
+        if not could_fit(state.usage, job.ask, nodes):
+            return False
+        return not state.accounts.enforced or not state.accounts.before(job, state.running, section)
+
+    @staticmethod
+    def limit(job: Job, section: Section) -> int:
+        """Seconds that a job is planned with."""
+        limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
+        return job.least_time if job.least_time and job.least_time < limit else limit
 
     def keep(self, job: Job) -> None:
         """A running exclusive job that nobody can preempt holds its nodes in the map (3.8c)."""
@@ -155,20 +210,32 @@ class _Pass:
         if self.clock is not None:
             self.now = max(self.now, self.clock(job.id))
         now = self.now
-        limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
-        if job.least_time and job.least_time < limit:
-            limit = job.least_time
+        limit = self.limit(job, section)
         step = wish.bf_resolution
         candidates = candidates_for(state, job, section) if state.preemption.on else None
         if candidates is not None and not candidates:
             candidates = None
         later = now
         counted = False
+        first = earliest = 0
+        if self.shortcuts and candidates is None and not ask.gpus:
+            first = self.ends.first(ask, section.nodes & state.up & ask.suits)
+            if first > len(self.ends.times):
+                if not self.may_run_out:
+                    return "given up"
+            elif first:
+                earliest = self.ends.times[first - 1]
+        hops = not state.windows and not now_only
         for _ in range(10_000):
             try_at, later = later, 0
             if try_at > self.window_end:
                 return "given up"
             end = max(try_at, now) + limit
+            if hops and try_at < earliest and (counted or not self.may_run_out):
+                # Any plan would lie after the next try: go there at once.
+                later = self.map.next_try(section.nodes & state.up, try_at, end)
+                if later and later < earliest:
+                    continue
             barred, barred_to = state.barred(job, try_at, end)
             base = section.nodes & state.up & ~barred
             nodes, later = self.map.search(base, try_at, end)
@@ -188,16 +255,19 @@ class _Pass:
             if not counted:
                 counted = True
                 self.tested += 1
+            if later and later < earliest and not now_only:
+                continue
             found = will_run(
                 state.chooser,
                 state.usage,
                 ask,
                 nodes,
-                self.ordered,
+                self.ends,
                 state.weights,
                 now=now,
                 now_only=now_only,
                 candidates=candidates,
+                first=first,
             )
             if found is None:
                 if later and not now_only:
@@ -227,9 +297,10 @@ class _Pass:
             if self.map.conflicts(begin_at, end_at, chosen.nodes):
                 later = start
                 continue
-            tally = tally_of(state, job, section, chosen)
-            if state.accounts.after(job, tally, state.running, section):
-                return "given up"
+            if state.accounts.enforced:
+                tally = tally_of(state, job, section, chosen)
+                if state.accounts.after(job, tally, state.running, section):
+                    return "given up"
             self.out.plans.append(Plan(job.id, section.name, start, end_at, chosen.nodes))
             if wish.bf_job_part_count_reserve:
                 if self.plans_in[section.name] >= wish.bf_job_part_count_reserve:
@@ -248,7 +319,7 @@ class _Pass:
         """Try to start now: "started", "limit", or "busy" (then the plan is kept)."""
         state = self.state
         found, victims = select_now(state, job, section, nodes, excluded=True)
-        if found is not None:
+        if found is not None and state.accounts.enforced:
             tally = tally_of(state, job, section, found)
             if state.accounts.after(job, tally, state.running, section):
                 return "limit"
@@ -261,13 +332,13 @@ class _Pass:
                 state.completing |= victim.nodes
             names = {victim.id for victim in victims}
             state.running = [one for one in state.running if one.id not in names]
-            self.ordered = in_end_order(state.running)
+            self.ends = Ends(state.running, state.usage)
             self.gone.add(job.id)
             return "busy"
         task = job.tasks[0] if job.is_array else None
         started = begin(state, job, section, found, self.now)
         started.limit = limit
-        self.ordered = in_end_order(state.running)
+        self.ends = Ends(state.running, state.usage)
         self.out.starts.append(Start(job.id, section.name, found.nodes, task, started.id))
         self.keep(started)
         wish = self.parameters

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.distribute import cores_for, deal, gpus_for, gpus_on_nodes
+from shadowtime.slurm.ends import could_fit
 from shadowtime.slurm.fill import fill
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.need import Table
@@ -16,34 +17,48 @@ from shadowtime.slurm.offers import (
     tasks_here,
     usable,
 )
-from shadowtime.slurm.usage import Share
+from shadowtime.slurm.usage import Share, Usage
+from shadowtime.slurm.whole import whole_nodes
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.ends import Ends
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
-    from shadowtime.slurm.usage import Holding, Usage
+    from shadowtime.slurm.usage import Holding
+
+
+MOST_KEPT = 10_000
+"""Answers of :meth:`Chooser.ever` that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Chosen nodes with the cpus on each."""
+    """Chosen nodes with the cpus on each: by node, or the same on all."""
 
     nodes: int
-    cpus: dict[int, int]
+    given: dict[int, int] | int
 
     @property
-    def total(self) -> int:
-        """Cpus in all."""
-        return sum(self.cpus.values())
+    def cpus(self) -> dict[int, int]:
+        """Cpus by node."""
+        if isinstance(self.given, int):
+            return dict.fromkeys(bits(self.nodes), self.given)
+        return self.given
 
 
 class Chooser:
-    """Tests jobs against a state of use. Scheduling weights stay behind between tests (16.4)."""
+    """Tests jobs against a state of use. Scheduling weights stay behind between tests (16.4).
 
-    def __init__(self, machine: Machine, parameters: Parameters) -> None:
+    ``shortcuts`` False leaves out every shortcut, here and in the passes: for tests of them.
+    """
+
+    def __init__(self, machine: Machine, parameters: Parameters, *, shortcuts: bool = True) -> None:
         self.machine = machine
         self.parameters = parameters
+        self.shortcuts = shortcuts
+        self.empty = Usage(machine)
+        self._ever: dict[tuple[Ask, int], Choice | None] = {}
 
     def test(
         self,
@@ -58,6 +73,11 @@ class Chooser:
 
         ``busy_first`` holds the nodes that are idle now where bf_busy_nodes steers the choice.
         """
+        if self.shortcuts and not ask.gpus:
+            if not could_fit(usage, ask, nodes):
+                return None
+            if busy_first is None and self._whole(ask):
+                return self._of_equals(ask, nodes & usage.idle)
         left = usable(self.machine, usage, ask, nodes)
         if left is None or left.bit_count() < ask.min_nodes:
             return None
@@ -68,11 +88,52 @@ class Chooser:
             return self._once(usage, usage, ask, left, weights, busy_first)
         return self._once(usage, usage, ask, left, weights, busy_first)
 
-    def ever(self, usage: Usage, ask: Ask, nodes: int, weights: list[int]) -> Choice | None:
+    def test_after(
+        self,
+        ends: Ends,
+        count: int,
+        ask: Ask,
+        nodes: int,
+        weights: list[int],
+        *,
+        busy_first: int | None = None,
+    ) -> Choice | None:
+        """As :meth:`test`, after so many running jobs have ended."""
+        if self.shortcuts and ask.exclusive and busy_first is None and self._whole(ask):
+            idle = ends.idle(count)
+            if not could_fit(ends.usage, ask, nodes, idle=idle):
+                return None
+            return self._of_equals(ask, nodes & idle)
+        return self.test(ends.after(count), ask, nodes, weights, busy_first=busy_first)
+
+    def _whole(self, ask: Ask) -> bool:
+        """Whole nodes that are interchangeable: the choice depends on their places alone."""
+        if not ask.exclusive or ask.required or ask.gpus or ask.memory_per_cpu:
+            return False
+        if not self.machine.alike:
+            return False
+        if self.parameters.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1:
+            return False
+        node = self.machine.nodes[0]
+        return ask.floor[0] <= node.cores * node.threads and (ask.memory or 0) <= node.memory
+
+    def _of_equals(self, ask: Ask, idle: int) -> Choice | None:
+        each = self.empty.cpus[0]
+        found = whole_nodes(ask, idle, each)
+        return None if found is None else Choice(found, each)
+
+    def ever(self, ask: Ask, nodes: int, weights: list[int]) -> Choice | None:
         """The choice if all these nodes were empty."""
         if ask.required & ~nodes or nodes.bit_count() < ask.min_nodes:
             return None
-        return self._once(usage, usage, ask, nodes, weights, None)
+        if self.machine.has_gpus or not self.shortcuts:
+            return self._once(self.empty, self.empty, ask, nodes, weights, None)
+        # Without GPUs weights never move, so that the answer is the same at all times.
+        if (ask, nodes) not in self._ever:
+            if len(self._ever) > MOST_KEPT:
+                self._ever.clear()
+            self._ever[ask, nodes] = self._once(self.empty, self.empty, ask, nodes, weights, None)
+        return self._ever[ask, nodes]
 
     def _once(
         self,
@@ -184,8 +245,9 @@ class Chooser:
         if ask.exclusive:
             given = [node.cpus for node in nodes]
         else:
+            offered = choice.cpus
             given = deal(
-                ask, [choice.cpus[at] for at in places], [node.threads for node in nodes], free_gpus
+                ask, [offered[at] for at in places], [node.threads for node in nodes], free_gpus
             )
         counts = gpus_on_nodes(ask, free_gpus)
         for at, node, cpus, count in zip(places, nodes, given, counts, strict=True):

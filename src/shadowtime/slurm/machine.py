@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,10 +81,26 @@ class Machine:
     memory_counts: bool = False
     """True where memory is consumable (CR_*_Memory)."""
 
-    @property
+    @cached_property
     def everything(self) -> int:
         """All nodes."""
         return (1 << len(self.nodes)) - 1
+
+    @cached_property
+    def most_cpus(self) -> int:
+        """Cpus of the largest node."""
+        return max((node.cpus for node in self.nodes), default=0)
+
+    @cached_property
+    def has_gpus(self) -> bool:
+        """True where scheduling weights can move: they do with the GPUs of a test (16.3)."""
+        return any(node.gpus for node in self.nodes)
+
+    @cached_property
+    def alike(self) -> bool:
+        """True where whole nodes are interchangeable but for their places."""
+        kinds = {(one.cpus, one.threads, one.memory, one.weight) for one in self.nodes}
+        return len(kinds) == 1 and not self.has_gpus and not self.leaves
 
     def mask(self, names: Iterable[str]) -> int:
         """The nodes of these names; unknown names are left aside."""

@@ -9,7 +9,6 @@ from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.outcome import Outcome, Start
 from shadowtime.slurm.queue import build_queue
 from shadowtime.slurm.starting import begin, select_now, tally_of
-from shadowtime.slurm.usage import Usage
 
 if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
@@ -41,6 +40,8 @@ def main_pass(state: State, now: int, *, full: bool = False) -> Outcome:
                 continue
             in_part[section.name] += 1
         if section.name in failed:
+            if len(failed) == len(state.machine.sections):
+                break
             continue
         while True:
             answer = _try(state, job, section, left, now, out)
@@ -98,7 +99,7 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
         tally = busy
         if victims and found is not None:
             tally = tally_of(state, job, section, found)
-        if accounts.after(job, tally, state.running, section):
+        if accounts.enforced and accounts.after(job, tally, state.running, section):
             return "passed over"
         for victim in victims:
             out.victims.append((victim.id, job.id))
@@ -108,7 +109,9 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
             names = {victim.id for victim in victims}
             state.running = [one for one in state.running if one.id not in names]
         return "busy"
-    if accounts.after(job, tally_of(state, job, section, found), state.running, section):
+    if accounts.enforced and accounts.after(
+        job, tally_of(state, job, section, found), state.running, section
+    ):
         return "passed over"
     task = job.tasks[0] if job.is_array else None
     started = begin(state, job, section, found, now)
@@ -124,9 +127,8 @@ def _blocked(state: State, job: Job, section: Section, allowed: int) -> Tally | 
     """
     ask = job.ask
     nodes = section.nodes & ask.suits & allowed & state.up
-    empty = Usage(state.machine)
-    weights = state.weights[:]
-    could = state.chooser.ever(empty, ask, nodes, weights)
+    weights = state.weights[:] if state.machine.has_gpus else state.weights
+    could = state.chooser.ever(ask, nodes, weights)
     if could is not None:
         return tally_of(state, job, section, could)
     held = 0

@@ -38,3 +38,5 @@ class Outcome:
     """(preempted job, for job)."""
     skipped: dict[int, str] = field(default_factory=dict)
     """Why jobs were passed over."""
+    nobody: bool = False
+    """True where no waiting job could have started, so that nothing was looked at."""

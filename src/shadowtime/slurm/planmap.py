@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import attrgetter
+
+_end = attrgetter("end")
 
 
 @dataclass(slots=True)
@@ -38,9 +42,8 @@ class PlanMap:
         later = 0
         spans = self.spans
         last = len(spans) - 1
-        for at, span in enumerate(spans):
-            if span.end <= start:
-                continue
+        for at in range(self._from(start), last + 1):
+            span = spans[at]
             if later == 0 and at < last and base & spans[at + 1].nodes & ~(free & span.nodes):
                 later = span.end
             if span.begin > end:
@@ -48,11 +51,45 @@ class PlanMap:
             free &= span.nodes
         return free, later
 
+    def _from(self, time: int) -> int:
+        """The first span that ends after a time."""
+        return bisect_right(self.spans, time, key=_end)
+
+    def next_try(self, base: int, start: int, end: int) -> int:
+        """The second answer of :meth:`search` alone."""
+        free = base
+        spans = self.spans
+        last = len(spans) - 1
+        for at in range(self._from(start), last + 1):
+            span = spans[at]
+            free &= span.nodes
+            if at < last and base & spans[at + 1].nodes & ~free:
+                return span.end
+            if span.begin > end:
+                break
+        return 0
+
+    def free(self, start: int, end: int) -> int:
+        """Nodes free in every span of [start, end]: the first answer of :meth:`search` alone."""
+        found = -1
+        spans = self.spans
+        for at in range(self._from(start), len(spans)):
+            span = spans[at]
+            if span.begin > end:
+                break
+            found &= span.nodes
+        return found
+
     def conflicts(self, begin: int, end: int, nodes: int) -> bool:
         """True where one of these nodes is planned away somewhere in [begin, end)."""
-        return any(
-            span.end > begin and span.begin < end and nodes & ~span.nodes for span in self.spans
-        )
+        spans = self.spans
+        for at in range(self._from(begin), len(spans)):
+            span = spans[at]
+            if span.begin >= end:
+                break
+            if nodes & ~span.nodes:
+                return True
+        return False
 
     def add(self, begin: int, end: int, nodes: int) -> None:
         """Plan these nodes away during [begin, end), then merge at most one pair of spans."""

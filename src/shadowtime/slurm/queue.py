@@ -20,6 +20,30 @@ class Record:
     section: Section
 
 
+def rank(record: Record) -> tuple[bool, int, int, int, int]:
+    """What the queue is sorted by, preemption aside."""
+    job = record.job
+    return not job.reservation, -record.section.tier, -job.priority, job.submit, job.id
+
+
+def records_of(state: State, job: Job) -> list[Record]:
+    """A job in each of its partitions that could take it."""
+    found = []
+    for name in job.partitions:
+        section = state.machine.sections.get(name)
+        if section is None or not section.up:
+            continue
+        limit = job.least_time or job.limit
+        if section.max_time is not None and limit > section.max_time:
+            continue
+        if max(job.ask.min_nodes, section.min_nodes) > section.max_nodes:
+            continue
+        if job.ask.min_nodes > section.nodes.bit_count():
+            continue
+        found.append(Record(job, section))
+    return found
+
+
 def build_queue(state: State) -> list[Record]:
     """One record per job and partition, sorted as Slurm sorts them.
 
@@ -29,25 +53,11 @@ def build_queue(state: State) -> list[Record]:
     job keep the user's order of partitions. A partition that is down, or whose limits the job
     breaks, gives no record.
     """
+    if state.queue is not None:
+        return state.queue
     found = []
     for job in state.waiting:
-        for name in job.partitions:
-            section = state.machine.sections.get(name)
-            if section is None or not section.up:
-                continue
-            limit = job.least_time or job.limit
-            if section.max_time is not None and limit > section.max_time:
-                continue
-            if max(job.ask.min_nodes, section.min_nodes) > section.max_nodes:
-                continue
-            if job.ask.min_nodes > section.nodes.bit_count():
-                continue
-            found.append(Record(job, section))
-
-    def rank(record: Record) -> tuple[bool, int, int, int, int]:
-        job = record.job
-        return not job.reservation, -record.section.tier, -job.priority, job.submit, job.id
-
+        found.extend(records_of(state, job))
     found.sort(key=rank)
     if state.preemption.kind == "qos":
         policy = state.preemption

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import re
+from bisect import insort
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,16 @@ from shadowtime.slurm.from_site import default_memory, setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.priority import Multifactor
+from shadowtime.slurm.queue import rank, records_of
 from shadowtime.slurm.state import State, Window
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.outcome import Outcome, Start
     from shadowtime.slurm.parameters import Parameters
     from shadowtime.workload import Workload
-    from shadowtime.workload.request import Requests
+    from shadowtime.workload.request import Request, Requests
 
 FIRST_PRIORITY = 4_294_901_759
 """What priority/basic gives the first job; every further one gets one less."""
@@ -70,6 +73,7 @@ def run_slurm(
     *,
     phase: Phase | None = None,
     parameters: Parameters | None = None,
+    shortcuts: bool = True,
 ) -> SlurmRun:
     """One run of a workload under Slurm's own scheduler on a site.
 
@@ -78,8 +82,9 @@ def run_slurm(
     Starts are whole seconds as sacct has them. Passes fall as ``phase`` says; parts of seconds
     that the log cut off are spread evenly. Priorities are those of PriorityType: basic (in the
     order of submission) or multifactor, with the site's own weights and ticks.
+    ``shortcuts`` False makes every pass whole, for tests of the shortcuts.
     """
-    return _Loop(workload, site, requests, phase or Phase(), parameters).run()
+    return _Loop(workload, site, requests, phase or Phase(), parameters, shortcuts).run()
 
 
 @dataclass(order=True, slots=True)
@@ -104,17 +109,20 @@ class _Loop:
         requests: Requests,
         phase: Phase,
         parameters: Parameters | None,
+        shortcuts: bool,
     ) -> None:
         self.workload, self.site, self.requests, self.phase = workload, site, requests, phase
-        self.state: State = state_of(site)
-        if parameters is not None:
-            self.state = State.of(
-                self.state.machine,
-                parameters,
-                accounts=self.state.accounts,
-                preemption=self.state.preemption,
-                licences=self.state.licences,
-            )
+        plain = state_of(site)
+        self.state = State.of(
+            plain.machine,
+            parameters or plain.parameters,
+            accounts=plain.accounts,
+            preemption=plain.preemption,
+            licences=plain.licences,
+            shortcuts=shortcuts,
+        )
+        if shortcuts and self.state.preemption.kind != "qos":
+            self.state.queue = []
         count = len(workload)
         self.out = SlurmRun([-1] * count, [-1] * count, [0] * count, [""] * count)
         self.heap: list[_Event] = []
@@ -129,7 +137,8 @@ class _Loop:
         self.main_due = NEVER
         self.last_main = -NEVER
         self.next_backfill = phase.backfill
-        self.changed = False
+        self.changed = True
+        """Something happened since a backfill pass found that no waiting job could start."""
         self.idle_passes = 0
         self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
         self.multifactor: Multifactor | None = None
@@ -178,6 +187,9 @@ class _Loop:
     def _submissions(self) -> None:
         requests, workload = self.requests, self.workload
         arrays: dict[int, Job] = {}
+        ready_at: dict[int, float] = {}
+        asks: dict[int, tuple[tuple[str, ...], Ask]] = {}
+        """By the place of the request: logs hold many jobs and few requests."""
         priority = FIRST_PRIORITY
         names = workload.names.get("user", ()) if workload.names else ()
         for row in range(len(workload)):
@@ -190,27 +202,22 @@ class _Loop:
                 job.tasks.append(task)
                 job.tasks.sort()
                 self.rows[job.id, task] = row
+                ready_at[array] = min(ready_at[array], max(submit, float(requests.begin[row])))
                 continue
-            partitions = request.partitions
-            if not partitions:
-                default = next((one for one in self.site.partitions if one.default), None)
-                partitions = (default.name,) if default else tuple(self.state.machine.sections)[:1]
-            memory, per_cpu = default_memory(self.site, partitions[0])
+            kind = int(requests.index[row])
+            if kind not in asks:
+                asks[kind] = self._ask(request)
+            partitions, ask = asks[kind]
             user = int(workload.user[row])
             job = Job(
                 id=row + 1,
-                ask=ask_of(
-                    request,
-                    self.state.machine,
-                    default_memory=memory,
-                    default_memory_per_cpu=per_cpu,
-                ),
+                ask=ask,
                 limit=int(workload.limit[row]),
                 record=row,
                 user=names[user] if 0 <= user < len(names) else str(user),
                 account=request.account,
                 qos=request.qos,
-                partitions=tuple(partitions),
+                partitions=partitions,
                 priority=priority,
                 submit=int(submit),
                 eligible=int(submit),
@@ -227,20 +234,30 @@ class _Loop:
                 job.array = job.id
                 job.tasks = [int(requests.task[row])]
                 self.rows[job.id, job.tasks[0]] = row
+                ready_at[array] = max(submit, float(requests.begin[row]))
             else:
                 self.rows[job.id, None] = row
             begin = float(requests.begin[row])
             if array < 0:
                 self.at(max(submit + self._part(row, 0.4142), begin), "submit", job)
-        for row in range(len(workload)):
-            if requests.cancel_at[row] >= 0:
-                self.at(float(requests.cancel_at[row]), "cancel", row)
+        for row, when in enumerate(requests.cancel_at.tolist()):
+            if when >= 0:
+                self.at(float(when), "cancel", row)
         for array, job in arrays.items():
             # Each task's eligible time is that of its own start; the first one's is the array's.
-            own = [row for row in range(len(workload)) if requests.array[row] == array]
-            ready = min(max(workload.submit[row], requests.begin[row]) for row in own)
-            self.at(float(ready) + self._part(job.record, 0.4142), "submit", job)
+            self.at(ready_at[array] + self._part(job.record, 0.4142), "submit", job)
         self.state.records = len(workload)
+
+    def _ask(self, request: Request) -> tuple[tuple[str, ...], Ask]:
+        """Where a request goes and what it asks for there."""
+        partitions = tuple(request.partitions)
+        if not partitions:
+            default = next((one for one in self.site.partitions if one.default), None)
+            partitions = (default.name,) if default else tuple(self.state.machine.sections)[:1]
+        memory, per_cpu = default_memory(self.site, partitions[0])
+        machine = self.state.machine
+        ask = ask_of(request, machine, default_memory=memory, default_memory_per_cpu=per_cpu)
+        return partitions, ask
 
     def _part(self, row: int, step: float) -> float:
         """The part of a second that the log cut off, spread evenly over jobs and phases."""
@@ -281,6 +298,8 @@ class _Loop:
         for job in self.waiting.values():
             tested = job.id in self.tested
             job.priority = factors.of(job, math.floor(time), tested=tested)
+        if self.state.queue is not None:
+            self.state.queue.sort(key=rank)
         self.at(time + factors.weights.period, "tick")
 
     def _on_submit(self, time: float, job: Job) -> None:
@@ -288,6 +307,9 @@ class _Loop:
         if self.multifactor is not None:
             job.eligible = math.floor(time)
             job.priority = self.multifactor.of(job, math.floor(time), tested=False)
+        if self.state.queue is not None:
+            for record in records_of(self.state, job):
+                insort(self.state.queue, record, key=rank)
         self._work(time)
 
     _on_ready = _on_submit
@@ -298,9 +320,16 @@ class _Loop:
             if task is not None:
                 job.tasks.remove(task)
                 if not job.tasks:
-                    del self.waiting[job.id]
+                    self._drop({job.id})
             elif not job.tasks and self.rows.get((job.id, None)) == row:
-                del self.waiting[job.id]
+                self._drop({job.id})
+
+    def _drop(self, ids: set[int]) -> None:
+        """These wait no longer."""
+        for number in ids:
+            del self.waiting[number]
+        if self.state.queue is not None:
+            self.state.queue = [one for one in self.state.queue if one.job.id not in ids]
 
     def _work(self, time: float) -> None:
         """There is work for the main pass: at the next tick that batch_sched_delay allows."""
@@ -323,40 +352,41 @@ class _Loop:
             self.idle_passes = 0
         if self.builtin or not self.waiting:
             return
-        if not self.state.preemption.on and not self._somebody_fits():
-            return
-        self._pass(time, "backfill")
-
-    def _somebody_fits(self) -> bool:
-        """A pass in which no waiting job fits right now changes nothing: plans die with it."""
-        state = self.state
-        nodes = state.up & ~state.completing
-        weights = state.weights[:]
-        seen: set[Any] = set()
-        for job in self.waiting.values():
-            for name in job.partitions:
-                key = (job.ask, name)
-                if key in seen:
-                    continue
-                seen.add(key)
-                usable = nodes & state.machine.sections[name].nodes & job.ask.suits
-                if state.chooser.test(state.usage, job.ask, usable, weights) is not None:
-                    return True
-        return False
+        if self.changed or not self.state.chooser.shortcuts:
+            self._pass(time, "backfill")
 
     def _pass(self, time: float, kind: str) -> None:
         state = self.state
         state.waiting = list(self.waiting.values())
-        before = {job.id: job for job in state.running}
+        before = {job.id: job for job in state.running} if state.preemption.on else {}
         now = math.floor(time)
         self.out.passes += 1
-        self.tested.update(self.waiting)
-        made: Outcome = main_pass(state, now) if kind == "main" else backfill_pass(state, now)
-        self.waiting = {job.id: job for job in state.waiting}
+        if self.multifactor is not None:
+            self.tested.update(self.waiting)
+        made: Outcome
+        if kind == "main":
+            made = main_pass(state, now)
+        else:
+            made = backfill_pass(state, now, plans=False)
+            self.changed = not made.nobody
+        if made.starts:
+            self.waiting = {job.id: job for job in state.waiting}
+            if state.queue is not None:
+                self._requeue({one.job for one in made.starts})
         for victim, _ in made.victims:
             self._evicted(time, before[victim])
         for one in made.starts:
             self._started(time, one, kind)
+
+    def _requeue(self, ids: set[int]) -> None:
+        """Take the records of started jobs out of the queue; what is left of an array stays."""
+        state = self.state
+        assert state.queue is not None
+        state.queue = [one for one in state.queue if one.job.id not in ids]
+        for number in ids:
+            if number in self.waiting:
+                for record in records_of(state, self.waiting[number]):
+                    insort(state.queue, record, key=rank)
 
     def _started(self, time: float, one: Start, kind: str) -> None:
         row = self.rows[one.job, one.task]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from shadowtime.slurm.distribute import deal
 from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.preempt import candidates_for, run_now
-from shadowtime.slurm.usage import Usage
 
 if TYPE_CHECKING:
     from shadowtime.slurm.choose import Choice
@@ -23,20 +22,27 @@ def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
     """What limits count a job with on these nodes: whole nodes where it is exclusive."""
     ask = job.ask
     cpus = mem = 0
-    places = sorted(choice.cpus)
+    if ask.exclusive and state.machine.alike and ask.memory is None:
+        node = state.machine.nodes[0]
+        count = choice.nodes.bit_count()
+        cpus = -(-node.cpus // node.threads) * node.threads * count
+        billing = cpus * section.billing.get("cpu", 1.0) if section.billing else float(cpus)
+        return Tally(cpu=cpus, node=count, billing=billing)
+    offered = choice.cpus
+    places = sorted(offered)
     nodes = [state.machine.nodes[at] for at in places]
     if ask.exclusive:
         given = [node.cpus for node in nodes]
     else:
-        given = deal(ask, [choice.cpus[at] for at in places], [node.threads for node in nodes])
+        given = deal(ask, [offered[at] for at in places], [node.threads for node in nodes])
     for node, count in zip(nodes, given, strict=True):
         got = -(-count // node.threads) * node.threads
         cpus += got
         if ask.memory is not None:
             mem += ask.memory * got if ask.memory_per_cpu else (ask.memory or node.memory)
-    gpus = ask.job_gpus or ask.gpus * len(choice.cpus)
+    gpus = ask.job_gpus or ask.gpus * len(places)
     billing = cpus * section.billing.get("cpu", 1.0) if section.billing else float(cpus)
-    return Tally(cpu=cpus, node=len(choice.cpus), gpu=gpus, mem=mem, billing=billing)
+    return Tally(cpu=cpus, node=len(places), gpu=gpus, mem=mem, billing=billing)
 
 
 def select_now(
@@ -63,7 +69,7 @@ def select_now(
     else:
         found, victims = chooser.test(state.usage, ask, nodes, state.weights), []
     if found is None and ask.gpus:
-        chooser.ever(Usage(state.machine), ask, may_use, state.weights)
+        chooser.ever(ask, may_use, state.weights)
     return found, victims
 
 
@@ -76,7 +82,7 @@ def leave_weights(state: State, job: Job) -> None:
         may_use = section.nodes & job.ask.suits
         state.reset_weights(may_use)
         if job.ask.gpus:
-            state.chooser.ever(Usage(state.machine), job.ask, may_use, state.weights)
+            state.chooser.ever(job.ask, may_use, state.weights)
 
 
 def begin(state: State, job: Job, section: Section, choice: Choice, now: int) -> Job:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
+    from shadowtime.slurm.queue import Record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,8 @@ class State:
     """Licences in all, by name."""
     records: int = 0
     """The next place in the job list."""
+    queue: list[Record] | None = None
+    """The records of ``waiting`` in order, where whoever holds this state keeps them."""
 
     @staticmethod
     def of(
@@ -61,13 +64,14 @@ class State:
         accounts: Accounts | None = None,
         preemption: Preemption | None = None,
         licences: Mapping[str, int] | None = None,
+        shortcuts: bool = True,
     ) -> State:
-        """An empty machine."""
+        """An empty machine; ``shortcuts`` False makes every pass the long way."""
         return State(
             machine,
             parameters,
             Usage(machine),
-            Chooser(machine, parameters),
+            Chooser(machine, parameters, shortcuts=shortcuts),
             base_weights(machine),
             machine.everything,
             accounts or Accounts(),
@@ -96,6 +100,8 @@ class State:
 
     def reset_weights(self, nodes: int) -> None:
         """What select_nodes() does to the nodes a job may use (16.4)."""
+        if not self.machine.has_gpus:
+            return  # weights move with GPUs alone
         for at, node in enumerate(self.machine.nodes):
             if nodes >> at & 1:
                 self.weights[at] = node.weight * 256 + 255

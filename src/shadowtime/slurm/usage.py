@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime.slurm.machine import bits
+
 if TYPE_CHECKING:
     from shadowtime.slurm.machine import Machine
 
@@ -21,15 +23,17 @@ class Share:
 
 Holding = tuple[Share, ...]
 """What a job holds, one share per node in node order."""
+Floor = tuple[int, int | None, int]
+"""Cpus, MB and GPUs that a node must have free."""
 
 
 class Usage:
     """Free cores and GPUs per node as masks, memory in use, and which nodes are idle.
 
-    Jobs never share a core, so giving back is exact.
+    Jobs never share a core, so giving back is exact. ``total`` is the number of free cpus.
     """
 
-    __slots__ = ("cores", "cpus", "gpus", "idle", "machine", "memory")
+    __slots__ = ("classes", "cores", "cpus", "gpus", "idle", "machine", "memory", "total")
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -38,6 +42,9 @@ class Usage:
         self.memory = [0] * len(machine.nodes)
         self.gpus = [(1 << node.gpus) - 1 for node in machine.nodes]
         self.idle = machine.everything
+        self.total = sum(self.cpus)
+        self.classes: dict[Floor, tuple[int, int]] = {}
+        """Nodes that have at least that free, and those to be looked at again."""
 
     def copy(self) -> Usage:
         """A copy that can be changed apart."""
@@ -48,29 +55,68 @@ class Usage:
         other.memory = self.memory[:]
         other.gpus = self.gpus[:]
         other.idle = self.idle
+        other.total = self.total
+        other.classes = self.classes.copy()
         return other
+
+    def able(self, floor: Floor) -> int:
+        """The nodes that have at least so many cpus, so much memory and so many GPUs free.
+
+        Memory 0 asks for nodes with none in use. Only nodes that changed since the last question
+        are looked at.
+        """
+        found, stale = self.classes.get(floor, (0, self.machine.everything))
+        if stale:
+            cpus, memory, gpus = floor
+            found &= ~stale
+            for at in bits(stale):
+                if self.cpus[at] < cpus:
+                    continue
+                if memory is not None:
+                    used = self.memory[at]
+                    if used if not memory else self.machine.nodes[at].memory - used < memory:
+                        continue
+                if gpus and self.gpus[at].bit_count() < gpus:
+                    continue
+                found |= 1 << at
+            self.classes[floor] = (found, 0)
+        return found
+
+    def _changed(self, nodes: int) -> None:
+        for floor, (found, stale) in list(self.classes.items()):
+            self.classes[floor] = (found, stale | nodes)
 
     def take(self, holding: Holding) -> None:
         """A job begins to hold this."""
+        nodes = 0
         for share in holding:
             at = share.node
+            nodes |= 1 << at
+            self.total -= self.cpus[at]
             self.cores[at] &= ~share.cores
             self.cpus[at] = self.cores[at].bit_count() * self.machine.nodes[at].threads
+            self.total += self.cpus[at]
             self.memory[at] += share.memory
             self.gpus[at] &= ~share.gpus
-            self.idle &= ~(1 << at)
+        self.idle &= ~nodes
+        self._changed(nodes)
 
     def give(self, holding: Holding) -> None:
         """A job gives this back."""
+        nodes = 0
         for share in holding:
             at = share.node
+            nodes |= 1 << at
+            self.total -= self.cpus[at]
             self.cores[at] |= share.cores
             node = self.machine.nodes[at]
             self.cpus[at] = self.cores[at].bit_count() * node.threads
+            self.total += self.cpus[at]
             self.memory[at] -= share.memory
             self.gpus[at] |= share.gpus
             if self.cpus[at] == node.cores * node.threads:
                 self.idle |= 1 << at
+        self._changed(nodes)
 
 
 def lowest(mask: int, count: int) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime.slurm.ends import Ends
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,72 +31,67 @@ class WillRun:
     preempts: bool = False
 
 
-def in_end_order(running: Sequence[Job]) -> list[Job]:
-    """Running jobs by their limit's end; equal ends in record order."""
-    return sorted(running, key=lambda job: (job.ends_by, job.record))
-
-
 def will_run(
     chooser: Chooser,
     usage: Usage,
     ask: Ask,
     nodes: int,
-    ordered: Sequence[Job],
+    ends: Ends,
     weights: list[int],
     *,
     now: int,
     now_only: bool = False,
     candidates: Sequence[Job] | None = None,
     kill_wait: int = KILL_WAIT,
+    first: int = 0,
 ) -> WillRun | None:
-    """When the job could start on ``nodes``, by the ends of ``ordered`` (in_end_order)."""
-    found = chooser.test(usage, ask, nodes, weights)
-    if found is not None:
-        return WillRun(now, found)
-    later: Usage | None = None
+    """When the job could start on ``nodes``, by the ends of running jobs.
+
+    ``first``: the job is known not to fit before so many ends (:meth:`Ends.first`).
+    """
+    if not first:
+        found = chooser.test(usage, ask, nodes, weights)
+        if found is not None:
+            return WillRun(now, found)
     if candidates is not None:
         later = usage.copy()
         gone = {job.id for job in candidates}
         for job in candidates:
             if job.nodes & nodes:
                 later.give(job.holding)
-        ordered = [job for job in ordered if job.id not in gone]
+        ends = Ends([job for job in ends.jobs if job.id not in gone], later)
         found = chooser.test(later, ask, nodes, weights)
         if found is not None:
             return WillRun(now, found, preempts=True)
     if now_only:
         return None
-    if later is None:
-        later = usage.copy()
     idle_now = usage.idle if chooser.parameters.bf_busy_nodes else None
     linear = chooser.parameters.bf_window_linear
+    times, masks = ends.times, ends.masks
     width = FIRST_WIDTH
     group_end = 0
     at = 0
-    count = len(ordered)
+    count = len(times)
     more = True
     while more:
-        last: Job | None = None
-        following: Job | None = None
+        last = -1
         removed = 0
         overfull = False
         while True:
             if at >= count:
                 more = False
                 break
-            job = ordered[at]
+            this = at
             at += 1
-            if not job.nodes & nodes:
+            if not masks[this] & nodes:
                 continue
             if not group_end:
-                group_end = job.ends_by + width - job.ends_by % width
-            last = job
-            later.give(job.holding)
-            following = ordered[at] if at < count else None
-            if following is None:
+                group_end = times[this] + width - times[this] % width
+            last = this
+            if at >= count:
                 more = False
                 break
-            if following.ends_by > group_end + width:
+            if times[at] > group_end + width:
                 break
             removed += 1
             if removed > GROUP_MOST + 1:
@@ -102,15 +99,17 @@ def will_run(
                 break
         if overfull:
             continue
-        if last is None:
+        if last < 0:
             break
         while True:
             width = width + linear if linear else width * 2
-            if following is None or following.ends_by <= group_end + width:
+            if at >= count or times[at] <= group_end + width:
                 break
-        found = chooser.test(later, ask, nodes, weights, busy_first=idle_now)
+        if last + 1 < first:
+            continue
+        found = chooser.test_after(ends, last + 1, ask, nodes, weights, busy_first=idle_now)
         if found is not None:
-            start = last.ends_by
+            start = times[last]
             if start <= now:
                 start = max(start + kill_wait, now + 1)
             return WillRun(start, found)

@@ -1,0 +1,185 @@
+"""The shortcuts of the passes change nothing: whole runs on random sites, with and without them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shadowtime.cluster.site import (
+    Association,
+    Limits,
+    Node,
+    Partition,
+    Qos,
+    Reservation,
+    Site,
+)
+from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.ends import could_fit
+from shadowtime.slurm.machine import Hardware, Machine
+from shadowtime.slurm.run import Phase, run_slurm
+from shadowtime.slurm.usage import Share, Usage
+from shadowtime.slurm.whole import runs_of
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Gres, Request, Requests
+
+MB = 1024
+"""In KB."""
+
+
+@st.composite
+def sites(draw: st.DrawFn) -> Site:
+    """Up to nine nodes, alike or not, in two partitions that overlap; limits, a reservation."""
+    count = draw(st.integers(2, 9))
+    alike = draw(st.booleans())
+    gpus = 0 if alike else draw(st.sampled_from([0, 2]))
+    nodes = tuple(
+        Node(
+            name=f"n{k}",
+            amounts=(4 if alike else draw(st.sampled_from([2, 4])), 1000 * MB, gpus),
+            weight=1 if alike else draw(st.integers(1, 2)),
+        )
+        for k in range(count)
+    )
+    names = [node.name for node in nodes]
+    words = ["batch_sched_delay=1", "bf_interval=5"]
+    words += draw(
+        st.lists(
+            st.sampled_from(
+                [
+                    "bf_resolution=1",
+                    "bf_max_job_test=5",
+                    "bf_busy_nodes",
+                    "bf_window_linear=45",
+                    "bf_one_resv_per_job",
+                    "bf_running_job_reserve",
+                    "pack_serial_at_end",
+                    "bf_max_job_user=2",
+                    "bf_min_age_reserve=40",
+                    "bf_window=10",
+                ]
+            ),
+            max_size=3,
+            unique=True,
+        )
+    )
+    reserved = draw(st.booleans())
+    return Site(
+        resources=("cpus", "memory", "gpu"),
+        nodes=nodes,
+        partitions=(
+            Partition(name="batch", nodes=tuple(names), default=True),
+            Partition(name="left", nodes=tuple(names[: count // 2 + 1]), max_time=1200, tier=2),
+        ),
+        qos=(Qos(name="few", limits=Limits(user_jobs=2, group_resources={"cpus": 8})),),
+        associations=(
+            Association(account="root"),
+            Association(account="a", parent="root"),
+            Association(account="a", user="0"),
+            Association(account="a", user="1"),
+        ),
+        reservations=(
+            (Reservation(name="r", nodes=(names[0],), begin=300, end=500),) if reserved else ()
+        ),
+        enforce=frozenset(["limits"]) if draw(st.booleans()) else frozenset(),
+        config={
+            "SchedulerParameters": ",".join(words),
+            "PriorityType": draw(st.sampled_from(["priority/basic", "priority/multifactor"])),
+            "PriorityWeightAge": "1000",
+            "PriorityWeightJobSize": "500",
+            "PriorityCalcPeriod": "1",
+        },
+    )
+
+
+@st.composite
+def asks(draw: st.DrawFn, count: int, gpus: bool) -> Request:
+    """Whole nodes, tasks that spread, one node with memory, or GPUs."""
+    kind = draw(st.integers(0, 4 if gpus else 3))
+    where = draw(st.sampled_from([(), ("left",), ("left", "batch")]))
+    qos = draw(st.sampled_from(["", "few"]))
+    if kind == 0:
+        wide = draw(st.integers(1, count))
+        return Request(
+            nodes=wide, max_nodes=wide, tasks=wide, exclusive=True, memory=MB,
+            partitions=where, qos=qos, account="a",
+        )  # fmt: skip
+    if kind == 1:
+        return Request(tasks=draw(st.integers(1, 9)), memory=MB, partitions=where, account="a")
+    if kind == 2:
+        cpus = draw(st.integers(1, 4))
+        return Request(
+            nodes=1, max_nodes=1, tasks=cpus, memory=draw(st.sampled_from([0, 100, 300])) * MB,
+            memory_per=draw(st.sampled_from(["cpu", "node"])), partitions=where, qos=qos,
+            account="a",
+        )  # fmt: skip
+    if kind == 3:
+        return Request(nodes=1, max_nodes=3, tasks=6, memory=100 * MB, account="a")
+    return Request(tasks=1, gres=(Gres(name="gpu", count=draw(st.integers(1, 2))),), memory=MB)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Site, Workload, Requests]:
+    """A site and some jobs, a few of them in an array."""
+    site = draw(sites())
+    gpus = bool(site.nodes[0].amounts[2])
+    jobs = draw(st.integers(1, 25))
+    each = [draw(asks(len(site.nodes), gpus)) for _ in range(jobs)]
+    array = [-1] * jobs
+    task = [-1] * jobs
+    for row in range(draw(st.integers(0, min(jobs, 4)))):
+        each[row], array[row], task[row] = each[0], 77, row
+    submit = sorted(draw(st.integers(0, 400)) for _ in range(jobs))
+    if array[0] == 77:
+        submit = [submit[0] if array[row] == 77 else when for row, when in enumerate(submit)]
+    run = [draw(st.integers(1, 600)) for _ in range(jobs)]
+    asked = [-(-one * draw(st.integers(1, 3)) // 60) * 60 for one in run]
+    workload = Workload.build(
+        submit=submit,
+        run=run,
+        request=asked,
+        procs=[one.cpus for one in each],
+        user=[draw(st.integers(0, 1)) for _ in range(jobs)],
+    )
+    return site, workload, Requests.of_jobs(each, array=array, task=task)
+
+
+@settings(max_examples=80, deadline=None)
+@given(runs(), st.sampled_from([0.1, 0.7]))
+def test_whole_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -> None:
+    """Starts, ends, nodes and which pass started each job."""
+    site, workload, requests = case
+    phase = Phase(tick=tick)
+    short = run_slurm(workload, site, requests, phase=phase)
+    long = run_slurm(workload, site, requests, phase=phase, shortcuts=False)
+    assert short.start == long.start
+    assert (short.end, short.nodes, short.scheduler) == (long.end, long.nodes, long.scheduler)
+
+
+@given(st.integers(0, 2**70))
+def test_runs_of_bits_make_up_the_mask(mask: int) -> None:
+    """Runs are apart, in order, and together the mask."""
+    found = runs_of(mask)
+    assert sum(((1 << length) - 1) << at for at, length in found) == mask
+    assert all(at + length < after for (at, length), (after, _) in pairwise(found))
+
+
+def test_what_is_free_is_known_at_all_times() -> None:
+    """The nodes able to take a job follow what begins and ends, looked at or not in between."""
+    machine = Machine(
+        nodes=tuple(Hardware(name=f"n{k}", cpus=4, memory=100) for k in range(3)), sections={}
+    )
+    usage = Usage(machine)
+    assert usage.able((2, 50, 0)) == 0b111 and usage.total == 12
+    held = (Share(0, 0b0111, memory=10), Share(1, 0b0001, memory=60))
+    usage.take(held)
+    assert usage.able((2, 50, 0)) == 0b100 and usage.total == 8
+    assert usage.able((2, None, 0)) == 0b110 and usage.able((1, 0, 0)) == 0b100
+    other = usage.copy()
+    other.give(held)
+    assert other.able((2, 50, 0)) == 0b111 and usage.able((2, 50, 0)) == 0b100
+    ask = ask_of(Request(tasks=9), machine)
+    assert not could_fit(usage, ask, 0b111) and could_fit(other, ask, 0b111)
+    assert not could_fit(other, ask, 0b011)
