@@ -41,7 +41,8 @@ def command(
 ) -> None:
     """Replay the job log TRACE under one policy and measure what becomes of it.
 
-    TRACE is a file in the Standard Workload Format, plain or .gz.
+    TRACE is a job log: the Standard Workload Format, sacct, HTCondor history or event log, a table
+    of jobs (CSV or Parquet), or a site's folder; plain or .gz.
 
     \b
     shadowtime simulate log.swf.gz --policy easy
