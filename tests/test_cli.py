@@ -38,7 +38,7 @@ def boom(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], Non
     [
         (0, 0, ""),
         (1, 1, ""),
-        (InputError("too short", path="a.swf", line=3, hint="Mend it."), 2, "a.swf, line 3: too s"),
+        (InputError("too short", path="a.swf", line=3, hint="Fix it."), 2, "a.swf, line 3: too s"),
         (FileNotFoundError(2, "No such file or directory", "x"), 2, "x: No such file or directory"),
         (click.UsageError("no such thing"), 2, "no such thing"),
         (KeyboardInterrupt(), 130, "interrupted"),

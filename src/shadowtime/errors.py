@@ -24,8 +24,8 @@ class InputError(ShadowtimeError, ValueError):
 
     Examples
     --------
-    >>> print(InputError("expected 18 columns, found 3", path="a.swf", line=7, hint="Mend it."))
-    a.swf, line 7: expected 18 columns, found 3. Mend it.
+    >>> print(InputError("expected 18 columns, found 3", path="a.swf", line=7, hint="Fix it."))
+    a.swf, line 7: expected 18 columns, found 3. Fix it.
     """
 
     def __init__(

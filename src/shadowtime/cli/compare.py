@@ -54,7 +54,7 @@ PAIRED = (
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Also run N logs made of the same users drawn anew: what another year might bring.",
+    help="Also run N logs made of the same users drawn again: what another year might bring.",
 )
 @click.option(
     "--seed",

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from shadowtime.policy.part import Part
 
 QUESTIONS = {
-    "order": "who is next?",
-    "reserve": "who is promised a start?",
-    "backfill": "who may overtake?",
+    "order": "which job is next?",
+    "reserve": "which jobs are promised a start?",
+    "backfill": "which jobs may overtake?",
     "place": "where?",
     "estimate": "how long will it run?",
-    "preempt": "who may be stopped?",
+    "preempt": "which jobs may be stopped?",
     "partition": "where may it run?",
 }
 

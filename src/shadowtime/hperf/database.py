@@ -198,8 +198,8 @@ def sentence(wrong: exc.SQLAlchemyError, where: str) -> str:
         (LOCKED, "is locked by another program: try again when it is done"),
         (READ_ONLY, "is read-only for this user: nothing was written; use an account that may"),
         (FOREIGN, "is not a performance store (or damaged): name another, or restore a backup"),
-        (REFUSED, "does not accept this user and password: mend the URL"),
-        (ABSENT, "does not exist on that server: create the database, or mend the URL"),
+        (REFUSED, "does not accept this user and password: correct the URL"),
+        (ABSENT, "does not exist on that server: create the database, or correct the URL"),
         (DOWN, "does not answer: is the server up, the path right?"),
     ):
         if any(sign in text for sign in signs):

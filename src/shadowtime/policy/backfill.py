@@ -16,10 +16,10 @@ class Backfill(Part):
 
 @dataclass(frozen=True)
 class Never(Backfill):
-    """Nobody overtakes the blocked head."""
+    """No job overtakes the blocked head."""
 
     name: ClassVar[str] = "never"
-    summary: ClassVar[str] = "nobody overtakes a blocked job"
+    summary: ClassVar[str] = "no job overtakes a blocked one"
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class InOrder(Backfill):
     """In the queue's order, whoever delays no reservation (spec 1.2 step 3)."""
 
     name: ClassVar[str] = "in-order"
-    summary: ClassVar[str] = "in queue order, whoever delays no reservation"
+    summary: ClassVar[str] = "in queue order, any job that delays no reservation"
     extra_update: bool = parameter(
         True, "a job let in by the extra processors uses them up (no: a looser EASY)"
     )

@@ -1,4 +1,4 @@
-"""Slot ``order``: who is next? Every order ends in (submit, id)."""
+"""Slot ``order``: which job is next? Every order ends in (submit, id)."""
 
 from __future__ import annotations
 

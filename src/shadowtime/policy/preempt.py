@@ -24,10 +24,10 @@ class Preempt(Part):
 
 @dataclass(frozen=True)
 class NoPreemption(Preempt):
-    """Nobody is ever stopped."""
+    """No job is ever stopped."""
 
     name: ClassVar[str] = "never"
-    summary: ClassVar[str] = "nobody is ever stopped"
+    summary: ClassVar[str] = "no job is ever stopped"
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ class Nobody(Reserve):
 
 @dataclass(frozen=True)
 class Depth(Reserve):
-    """The first K blocked jobs in order, planned anew at every pass (EASY is K = 1)."""
+    """The first K blocked jobs in order, planned again at every pass (EASY is K = 1)."""
 
     name: ClassVar[str] = "depth"
-    summary: ClassVar[str] = "the first K blocked jobs, planned anew at every pass"
+    summary: ClassVar[str] = "the first K blocked jobs, planned again at every pass"
     jobs: int = parameter(1, "how many blocked jobs hold a reservation", low=1, high=ALL)
     fixed_reservation: str | bool = parameter(
         "no",

@@ -26,7 +26,7 @@ class Replicas:
     """How many copies, of which kind, from which seed.
 
     shaken: every submission and run time moved a little (``workload.shake``). resampled: the
-    users drawn anew, each with all that she did (``workload.resample``). Copy k of a seed is
+    users drawn again, each with all that she did (``workload.resample``). Copy k of a seed is
     always the same, whatever the policy and however many copies there are: policies are compared
     on common random numbers.
     """

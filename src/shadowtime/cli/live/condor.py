@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command("condor")
 @live.policy
 @click.option(
-    "--apply", "act", is_flag=True, help="Act. Without it: decide and tell, touch nothing."
+    "--apply", "act", is_flag=True, help="Act. Without it: decide and print, change nothing."
 )
 @click.option(
     "--shape",
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     help="How the policy sees the slots: one sum, or each on its own.",
 )
 @live.state
-@click.option("--until-idle", is_flag=True, help="Leave when nobody waits and nobody runs.")
+@click.option("--until-idle", is_flag=True, help="Leave when no job waits and none runs.")
 @click.option("--once", is_flag=True, help="Leave after one look.")
 @click.option(
     "--record",

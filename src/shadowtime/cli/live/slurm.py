@@ -11,7 +11,7 @@ from shadowtime.cli.live import options as live
 
 COMMANDS = {
     "setup": Entry("Commands", "Put up the gate: every change shown, undone.", "slurm_setup"),
-    "status": Entry("Commands", "Who waits, and when each will start.", "slurm_status"),
+    "status": Entry("Commands", "Waiting jobs, and when each will start.", "slurm_status"),
 }
 
 
@@ -25,13 +25,13 @@ COMMANDS = {
 )
 @live.policy
 @click.option(
-    "--apply", "act", is_flag=True, help="Act. Without it: decide and tell, touch nothing."
+    "--apply", "act", is_flag=True, help="Act. Without it: decide and print, change nothing."
 )
 @live.partition
 @live.shape
 @live.gres
 @live.state
-@click.option("--until-idle", is_flag=True, help="Leave when nobody waits and nobody runs.")
+@click.option("--until-idle", is_flag=True, help="Leave when no job waits and none runs.")
 @click.option(
     "--record",
     metavar="FILE",

@@ -65,7 +65,7 @@ function M.look_up(tag)
     local begin, name, value = line_at(f, middle)
     if not begin or begin >= high then
       high = middle
-    elseif not name then -- a broken line: not ours to mend
+    elseif not name then -- a broken line: not ours to fix
       break
     elseif name == tag then
       found = value

@@ -12,7 +12,7 @@ POLICIES = (
         name="fcfs",
         reserve=Nobody(),
         backfill=Never(),
-        summary="strict submission order; nobody overtakes",
+        summary="strict submission order; no job overtakes",
     ),
     Policy(
         name="greedy",
