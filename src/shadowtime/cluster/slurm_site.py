@@ -138,7 +138,7 @@ class _Reader:
             config=settings,
             switches=self._switches(known),
             requeue=low.get("jobrequeue", "1").strip().lower() not in ("0", "no"),
-            enforce=_enforced(low.get("accountingstorageenforce", "")),
+            enforce=enforced(low.get("accountingstorageenforce", "")),
             ignored=dict(self.ignored),
             unusable=broken,
             notes=tuple(self.notes),
@@ -273,7 +273,7 @@ class _Reader:
         return tuple(found)
 
 
-def _enforced(text: str) -> frozenset[str]:
+def enforced(text: str) -> frozenset[str]:
     """AccountingStorageEnforce; each of its words implies those that it rests on."""
     words = {word.strip() for word in text.lower().split(",")} - {"", "none", "(null)"}
     if words & {"limits", "qos", "safe", "wckeys", "all"}:

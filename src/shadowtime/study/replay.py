@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
+    from shadowtime.metrics import Classes
     from shadowtime.study.compare import Engine
     from shadowtime.study.trust import Trust
     from shadowtime.workload import Workload
@@ -105,9 +106,7 @@ def replay(
         )
     name = str(getattr(policy, "name", type(policy).__name__))
     run = jobs.effective_run
-    named = {kind: found for kind, found in judged_groups(jobs).items() if kind in NAMED}
-    groups = {kind: classify(jobs, kind) for kind in KINDS} | named
-    rows = wait_rows(groups, recorded.wait, simulated.wait, run, which=which)
+    rows = wait_rows(shown_groups(jobs), recorded.wait, simulated.wait, run, which=which)
     return Replay(
         workload=jobs,
         cluster=cluster,
@@ -124,6 +123,12 @@ def replay(
         rows=rows,
         trust=trust_of(jobs, cluster, recorded, simulated, policy=name, window=scored),
     )
+
+
+def shown_groups(workload: Workload) -> dict[str, Classes]:
+    """The groups of a replay: by size, run time and hour, and by whoever the log names."""
+    named = {kind: found for kind, found in judged_groups(workload).items() if kind in NAMED}
+    return {kind: classify(workload, kind) for kind in KINDS} | named
 
 
 def released(workload: Workload) -> Workload:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.schedule import Schedule
-    from shadowtime.types import Ints
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
 
 PARTS = 12
@@ -43,10 +43,35 @@ def trust_of(
     Only scored jobs with a start, recorded and simulated, are compared.
     """
     which = (workload.recorded_start != UNKNOWN) & window.mask(workload.submit)
-    which &= started(simulated)
-    run = workload.effective_run
+    return trust_of_waits(
+        workload,
+        cluster,
+        recorded,
+        simulated,
+        simulated.wait,
+        which=which & started(simulated),
+        policy=policy,
+        window=window,
+    )
+
+
+def trust_of_waits(
+    workload: Workload,
+    cluster: Cluster,
+    recorded: Schedule,
+    simulated: Schedule,
+    waits: AnyArray,
+    *,
+    which: AnyArray,
+    policy: str,
+    window: Window,
+) -> Trust:
+    """The verdict over simulated waits, which may be means over several runs.
+
+    ``which`` are the jobs that are compared; ``simulated`` is one of the runs.
+    """
     measured = agreement(
-        recorded.wait, simulated.wait, run, judged_groups(workload), which=which
+        recorded.wait, waits, workload.effective_run, judged_groups(workload), which=which
     ) | causes(workload, cluster, recorded, simulated, window=window)
     return judge(measured, policy=policy)
 
@@ -71,8 +96,8 @@ def causes(
         "no_request": cleaning.get("request_from_run", 0) / n,
         "overrun": overrun / n,
         "dropped": (lines - n) / lines,
-        **_held(workload),
-        **_elsewhere(workload),
+        # On a site partitions are modelled, and jobs wait until they were eligible.
+        **({} if cluster.shape == "site" else {**_held(workload), **_elsewhere(workload)}),
         **_machine(workload, cluster, recorded),
     }
     if cluster.shape == "pool":

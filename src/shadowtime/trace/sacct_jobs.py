@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from zoneinfo import ZoneInfo
 
+    from shadowtime.types import AnyArray
+
     Getter = Callable[[str], str]
 
 _STATUS = {"COMPLETED": STATUS_COMPLETED, "CANCELLED": STATUS_CANCELLED}
@@ -107,6 +109,10 @@ class SacctJobs:
         self.clusters: dict[str, int] = {}
         self.names = {kind: _Numbers() for kind in ("user", "group", "queue", "partition")}
         self.job_names = _Numbers()
+        self.started_by: list[int] = []
+        self.reasons = _Numbers()
+        """Why jobs waited, as far as accounting says."""
+        self.waited_for: list[int] = []
         self.counts = dict.fromkeys(
             ("bad_lines_dropped", "steps_dropped", "unfinished_dropped", "array_blocks_dropped",
              "array_blocks_split",
@@ -168,6 +174,8 @@ class SacctJobs:
         self.rows.append(found)
         tres = fields.parse_tres(get("alloctres")) or fields.parse_tres(get("reqtres"))
         self.tres.append(tres)
+        self.started_by.append(_started_by(get("flags")))
+        self.waited_for.append(self.reasons(_reason(get("reason"))))
         self.lines.append(line)
         self.raw_ids.append(label)
         self.clusters.setdefault(site, line)
@@ -308,15 +316,33 @@ class SacctJobs:
                 "eligible": np.where(eligible >= origin, eligible - origin, UNKNOWN),
                 "nodes": beside["nodes"],
                 "node_list": places[last],
+                **self._scheduling(last),
             },
             requests=replace(asked.take(first), cancel_at=left),
             lost_runs={row: job.lost for row, job in enumerate(jobs) if job.lost},
             names={
                 **{kind: ("", *names.numbers) for kind, names in self.names.items()},
                 "node_list": node_lists,
+                **(
+                    {"pending_reason": ("", *self.reasons.numbers)}
+                    if "reason" in self.place
+                    else {}
+                ),
             },
             epoch=origin,
         )
+
+    def _scheduling(self, rows: AnyArray) -> dict[str, AnyArray]:
+        """Which pass started each job and what it waited for, where these were exported."""
+        found = {
+            "flags": ("started_by", self.started_by),
+            "reason": ("pending_reason", self.waited_for),
+        }
+        return {
+            name: np.array(column, np.int64)[rows]
+            for source, (name, column) in found.items()
+            if source in self.place
+        }
 
     def _header(self, origin: int) -> tuple[str, ...]:
         lines = ["; Version: 2.2", "; Conversion: from sacct by shadowtime"]
@@ -328,3 +354,21 @@ class SacctJobs:
                 for label, number in names.numbers.items()
             ]
         return tuple(lines)
+
+
+def _started_by(flags: str) -> int:
+    """1 for the main pass, 2 for backfill, -1 where sacct's Flags do not say.
+
+    Examples
+    --------
+    >>> _started_by("SchedBackfill,StartRecieved"), _started_by("SchedMain"), _started_by("")
+    (2, 1, -1)
+    """
+    words = flags.split(",")
+    return 2 if "SchedBackfill" in words else 1 if "SchedMain" in words else UNKNOWN
+
+
+def _reason(text: str) -> str:
+    """A reason of Slurm; ``None`` is none."""
+    word = text.strip()
+    return "" if word in ("None", "(null)", "Unknown") else word

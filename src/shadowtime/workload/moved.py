@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 def resubmitted(workload: Workload, submit: Ints, *, recorded: bool = False) -> Workload:
     """The jobs submitted at these times, in (submit, id) order.
 
-    What hangs on the submission moves with it: the moment at which a queued job is cancelled
-    (``extra["cancel_at"]``) keeps its distance. Recorded starts move along with ``recorded``
-    (all jobs shifted alike); else they are forgotten, for they belong to the old load.
+    What hangs on the submission moves with it: the moments at which a job may begin, became
+    eligible or is cancelled in the queue keep their distance. Recorded starts move along with
+    ``recorded`` (all jobs shifted alike); else they are forgotten, for they belong to the old load.
 
     Examples
     --------
@@ -37,7 +38,23 @@ def resubmitted(workload: Workload, submit: Ints, *, recorded: bool = False) -> 
     if "cancel_at" in extra:
         at = extra["cancel_at"]
         extra["cancel_at"] = np.where(at == UNKNOWN, UNKNOWN, at + (submit - workload.submit))
-    return workload.replace(submit=submit, recorded_start=start, extra=extra).sorted()
+    if "eligible" in extra:
+        at = extra["eligible"]
+        extra["eligible"] = np.where(at == UNKNOWN, UNKNOWN, at + (submit - workload.submit))
+    requests = workload.requests
+    if requests is not None:
+        by = submit - workload.submit
+        requests = replace(
+            requests,
+            begin=np.where(requests.begin < 0, requests.begin, np.maximum(requests.begin + by, 0)),
+            cancel_at=np.where(
+                requests.cancel_at < 0,
+                requests.cancel_at,
+                np.maximum(requests.cancel_at + by, 0),
+            ),
+        )
+    changed = {"submit": submit, "recorded_start": start, "extra": extra, "requests": requests}
+    return workload.replace(**changed).sorted()
 
 
 def from_zero(workload: Workload) -> Workload:

@@ -12,6 +12,7 @@ from shadowtime.workload.request import Gres, Request, Requests
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.types import AnyArray
     from shadowtime.workload.workload import Workload
 
 
@@ -64,3 +65,23 @@ def plain_request(procs: int, memory: int | None, gres: tuple[tuple[str, int], .
     """Processors as tasks, memory per cpu."""
     asked = tuple(Gres(name=name, count=count, per="job") for name, count in gres)
     return Request(tasks=procs, memory=memory, memory_per="cpu", gres=asked)
+
+
+def counted_jobs(workload: Workload) -> AnyArray:
+    """True for the jobs whose waits count: all but those cancelled while they waited.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(
+    ...     submit=[0, 1], run=[9, 9], procs=[1, 1], extra={"cancel_at": np.array([-1, 5])}
+    ... )
+    >>> counted_jobs(jobs).tolist()
+    [True, False]
+    """
+    cancel = workload.extra.get("cancel_at")
+    if workload.requests is not None and bool((workload.requests.cancel_at >= 0).any()):
+        cancel = workload.requests.cancel_at
+    if cancel is None:
+        return np.ones(len(workload), bool)
+    return np.asarray(cancel) < 0

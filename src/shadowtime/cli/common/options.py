@@ -59,6 +59,23 @@ policy = click.option(
     "or my.py:name, which runs that file with your rights.",
 )
 
+own_policy = click.option(
+    "--policy",
+    "-p",
+    metavar="P",
+    shell_complete=policy_names,
+    help="The policy the machine ran, as for simulate. [default on a site: slurm, with the "
+    "site's own settings]",
+)
+
+phases = click.option(
+    "--phases",
+    type=click.IntRange(2, 100),
+    metavar="N",
+    help="Sites: simulate N runs, Slurm's passes at other offsets, or other policies on shaken "
+    "copies of the log. [default: 6; other policies than slurm: 1]",
+)
+
 policies = click.option(
     "--policy",
     "-p",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shadowtime.report import ReportInput
     from shadowtime.study.agreement import WaitRow
     from shadowtime.study.replay import Replay
+    from shadowtime.study.trust import Trust
 
 STYLE = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}
 MARK = {"good": ("✓", "green"), "fair": ("~", "yellow"), "poor": ("✗", "red")}
@@ -32,7 +33,8 @@ HEADINGS = {
 @click.command("replay")
 @options.log
 @options.cluster
-@options.policy
+@options.own_policy
+@options.phases
 @click.option(
     "--release",
     type=click.Choice(["submit", "eligible"]),
@@ -49,7 +51,8 @@ HEADINGS = {
 def command(
     log: str,
     cluster: str | None,
-    policy: str,
+    policy: str | None,
+    phases: int | None,
     release: Any,
     window: str | None,
     folder: str | None,
@@ -60,25 +63,38 @@ def command(
 ) -> None:
     """Simulate LOG under the policy its machine ran, beside the starts it records.
 
-    Says how far a what-if on this log can be trusted, and where not, why not.
+    Says how far a what-if on this log can be trusted, and where not, why not. A site's folder is
+    replayed under Slurm's own scheduler with the site's settings, several times, as no log tells
+    when passes fell: mean waits by partition, account, QOS and size, with the range of one run.
 
     \b
+    shadowtime replay site/
     shadowtime replay log.swf.gz --policy easy
     shadowtime replay jobs.psv --cluster pool:4096 --policy easy --release eligible
     """
     from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
     from shadowtime.cli.common.outputs import check_outputs
     from shadowtime.cli.common.progress import working
+    from shadowtime.errors import UsageError
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
     from shadowtime.result.pages import write_results
     from shadowtime.result.write import as_object, write_folder
 
     scored = Window.parse(window or "all")
-    chosen = parse_policy(policy)
+    given = parse_policy(policy) if policy else None
     check_outputs(folder=folder, report=report, figures=figures)
     workload, machine = load(log, cluster, Cleaning(**cleaning))
     must_score_some(scored, workload)
+    chosen = given or policy_of(machine)
+    if machine.shape == "site":
+        from shadowtime.cli.replay.site import replay_a_site
+
+        outputs = {"folder": folder, "report": report, "figures": figures}
+        replay_a_site(workload, machine, chosen, scored, phases=phases, as_json=as_json, **outputs)
+        return
+    if phases is not None:
+        raise UsageError("--phases is for sites: on a pool nothing differs from run to run")
     found = _run(workload, machine, chosen, window=scored, release=release)
     result = _as_report(found)
     content = as_object(result, scored, replay=found.as_dict())
@@ -89,6 +105,16 @@ def command(
         options.print_json(content)
     else:
         _show(found)
+
+
+def policy_of(machine: Any) -> Any:
+    """The scheduler that a machine has of its own: Slurm's on a site."""
+    from shadowtime.errors import UsageError
+    from shadowtime.policy import parse_policy
+
+    if machine.shape != "site":
+        raise UsageError("the log does not say which policy its machine ran: give --policy")
+    return parse_policy("slurm")
 
 
 def _run(workload: Any, machine: Any, policy: Any, **how: Any) -> Replay:
@@ -150,7 +176,7 @@ def _show(found: Replay) -> None:
         *_hours(found),
         Text(),
         verdict.append(f" {found.trust.meaning}\n"),
-        _findings(found),
+        findings(found.trust),
     )
 
 
@@ -224,7 +250,7 @@ def _hours(found: Replay) -> list[RenderableType]:
     return lines
 
 
-def _findings(found: Replay) -> Table:
+def findings(trust: Trust) -> Table:
     """Every rule that is not good, the worst first, then the good ones in a line."""
     from rich.table import Table
     from rich.text import Text
@@ -233,11 +259,11 @@ def _findings(found: Replay) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     table.add_column()
-    for finding in found.trust.reasons:
+    for finding in trust.reasons:
         mark, style = MARK[finding.grade]
         text = Text.assemble((finding.rule.measures, "bold"), f": {finding.rule.reason}.")
         table.add_row(Text(mark, style), Text(finding.shown, style), text)
-    if found.trust.nothing_wrong:
+    if trust.nothing_wrong:
         mark, style = MARK["good"]
-        table.add_row(Text(mark, style), "", Text(found.trust.nothing_wrong, "dim"))
+        table.add_row(Text(mark, style), "", Text(trust.nothing_wrong, "dim"))
     return table

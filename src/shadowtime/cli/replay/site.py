@@ -1,0 +1,198 @@
+"""shadowtime replay on a site: mean waits by group, recorded beside simulated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from shadowtime.cli.common import options
+from shadowtime.cli.replay import MARK, STYLE, findings
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
+    from shadowtime.metrics import Window
+    from shadowtime.report import ReportInput
+    from shadowtime.study.site.replay import SiteReplay
+    from shadowtime.workload import Workload
+
+HEADINGS = {"partition": "partition", "account": "account", "qos": "QOS", "size": "processors"}
+"""What people call each kind of group."""
+SHOWN = 12
+"""Groups of a kind in the table; all are in the JSON object."""
+
+
+def replay_a_site(
+    workload: Workload,
+    machine: Cluster,
+    policy: Any,
+    window: Window,
+    *,
+    phases: int | None,
+    as_json: bool,
+    folder: str | None,
+    report: str | None,
+    figures: str | None,
+) -> None:
+    """Run, write and print."""
+    from shadowtime.cli.common.comparing import prepare
+    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.inputs import print_policy_notes
+    from shadowtime.cli.common.progress import working
+    from shadowtime.result.pages import write_results
+    from shadowtime.result.write import as_object, write_folder
+    from shadowtime.study.site.replay import replay_site
+    from shadowtime.study.site.trials import PHASES, Repeats
+
+    # Nothing differs between two runs of a policy without phases; copies only if asked for.
+    usual = PHASES if hasattr(policy, "phase") else 1
+    repeats = Repeats(phases=phases or usual)
+    print_policy_notes([policy], machine)
+    engine = prepare([policy], machine, jobs=len(workload) * repeats.count)
+    with (
+        working("simulating", steps=repeats.count) as advance,
+        compile_notice("the engine", "up to half a minute"),
+    ):
+        found = replay_site(
+            workload,
+            cast("Site", machine), policy, repeats=repeats, window=window, engine=engine,
+            advance=lambda: advance("simulating"),
+        )  # fmt: skip
+    result = _as_report(found)
+    rows = [one.as_dict() for one in found.groups]
+    content = as_object(result, window, replay=found.as_dict(), groups=rows)
+    if folder:
+        write_folder(content, result, folder)
+    write_results(result, window, report=report, figures=figures, step=working)
+    if as_json:
+        options.print_json(content)
+    else:
+        _show(found)
+
+
+def _as_report(found: SiteReplay) -> ReportInput:
+    from shadowtime.report import PolicyRun, ReportInput
+    from shadowtime.result.write import versions
+
+    name = found.policy if found.policy != "recorded" else "simulated"
+    recorded = PolicyRun(name="recorded", schedule=found.recorded, metrics=found.recorded_metrics)
+    simulated = PolicyRun(
+        name=name,
+        schedule=found.simulated,
+        parameters=found.parameters,
+        metrics=found.simulated_metrics,
+    )
+    return ReportInput(
+        title=f"{found.workload.name}: recorded and {name}",
+        workload=found.workload,
+        cluster=found.site,  # type: ignore[arg-type]  # a site is taken wherever a cluster is
+        runs=(recorded, simulated),
+        window=str(found.window),
+        versions=versions(),
+        command=options.command_line(),
+        trust=found.trust,
+        replay=True,
+    )
+
+
+def _show(found: SiteReplay) -> None:
+    from rich.text import Text
+
+    from shadowtime.cli.common import tables
+    from shadowtime.cli.common.console import show
+
+    jobs = tables.count(len(found.workload), "job")
+    head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
+    head.append(f"{tables.machine(found.site)}\n")  # type: ignore[arg-type]
+    head.append(f"recorded waits beside those of {found.policy}: {found.repeats}")
+    head.append(f"; scored: {found.window}")
+    if found.never_started:
+        never = tables.count(found.never_started, "job")
+        head.append(f"\nleft out: {never} with a recorded start that the simulation never starts")
+    verdict = Text(found.trust.headline, STYLE[found.trust.grade])
+    show(
+        verdict.append(f" {found.trust.meaning}\n"),
+        head,
+        Text(),
+        _groups(found),
+        Text(),
+        *_scheduling(found),
+        findings(found.trust),
+    )
+
+
+def _groups(found: SiteReplay) -> Table:
+    from rich.text import Text
+
+    from shadowtime.cli.common.tables import numbers_table
+    from shadowtime.report.numbers import number, percent, span
+    from shadowtime.study.trust import group_grade
+
+    table = numbers_table(
+        "mean waits", "jobs", "recorded", "simulated", "range of one run", "difference"
+    )
+    table.columns[0].no_wrap = True
+    heading, listed = "", 0
+    for row in found.groups:
+        if row.by != heading and row.by in HEADINGS:
+            table.add_row(Text(f"by {HEADINGS[row.by]}", "dim"))
+            listed = 0
+        heading, listed = row.by, listed + 1
+        if listed > SHOWN:
+            continue
+        mark, style = MARK[group_grade(row.difference)]
+        label = group_label(row.by, row.name)
+        low, high = span(row.simulated.low), span(row.simulated.high)
+        outside = Text(f"{low} to {high}", "" if row.within else "yellow")
+        table.add_row(
+            label,
+            number(row.jobs),
+            span(row.recorded_s),
+            span(row.simulated.mean),
+            outside,
+            Text(f"{percent(row.difference, signed=True)} ").append(mark, style),
+        )
+    return table
+
+
+def group_label(by: str, name: str) -> str:
+    """A group in a table.
+
+    Examples
+    --------
+    >>> group_label("qos", "high"), group_label("account", ""), group_label("size", "5-16")
+    ('  QOS high', '  no account', '  5-16')
+    """
+    if by == "all":
+        return "all jobs"
+    if by == "size":
+        return f"  {name}"
+    return f"  {HEADINGS[by]} {name}" if name else f"  no {HEADINGS[by]}"
+
+
+def _scheduling(found: SiteReplay) -> list[RenderableType]:
+    """Which pass started jobs, and what they waited for."""
+    from rich.text import Text
+
+    from shadowtime.cli.common.tables import numbers_table
+    from shadowtime.report.numbers import number, percent
+
+    shown: list[RenderableType] = []
+    if found.backfilled is not None:
+        told, low, high = found.backfilled
+        shown.append(
+            Text(
+                f"started by backfill: {percent(told)} recorded, "
+                f"{percent(low)} to {percent(high)} simulated"
+            )
+        )
+    if found.reasons:
+        table = numbers_table("waited for", "jobs recorded", "simulated")
+        for name, count, simulated in found.reasons:
+            table.add_row(
+                name, number(count), "not told" if simulated is None else number(simulated)
+            )
+        shown += [Text(), table]
+    return [*shown, Text()] if shown else []

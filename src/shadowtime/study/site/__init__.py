@@ -1,0 +1,1 @@
+"""Experiments on a site: its own scheduler replayed, and what changes would do."""

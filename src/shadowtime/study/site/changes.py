@@ -1,0 +1,149 @@
+"""The changes of a what-if: each a value that turns one world into another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+from shadowtime.policy import make_policy
+from shadowtime.study.loads import Load
+from shadowtime.study.site import keys
+from shadowtime.study.site.hardware import add_nodes, remove_nodes
+from shadowtime.study.site.settings import canonical, with_setting
+from shadowtime.types import NO_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shadowtime.study.site.world import SiteWorld
+
+Kind = Literal["set", "add-nodes", "remove-nodes", "max-limit", "policy", "load"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change by its option and the text given to it.
+
+    Examples
+    --------
+    >>> Change("set", "BF_INTERVAL=60").label, Change("add-nodes", "gpu=8").label
+    ('bf_interval=60', '8 more nodes like gpu')
+    """
+
+    kind: Kind
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.kind == "set":
+            key, equals, _ = self.text.partition("=")
+            if not equals or not key.strip():
+                raise UsageError(f"--set {self.text}: write KEY=VALUE, as in bf_max_job_test=2000")
+            canonical(key.strip())
+
+    @property
+    def key(self) -> str:
+        """What a --set changes, as Slurm spells it; the option for the others."""
+        return canonical(self.text.partition("=")[0].strip()) if self.kind == "set" else self.kind
+
+    @property
+    def value(self) -> str:
+        """What it is set to."""
+        return self.text.partition("=")[2].strip() if self.kind == "set" else self.text.strip()
+
+    @property
+    def label(self) -> str:
+        """In a table."""
+        if self.kind == "set":
+            return f"{self.key}={self.value}"
+        if self.kind == "add-nodes":
+            kind, _, count = self.text.rpartition("=")
+            return f"{count} more nodes like {kind}"
+        words = {"remove-nodes": "without", "max-limit": "time limits up to", "load": "load"}
+        return f"{words.get(self.kind, self.kind)} {self.value}"
+
+    def apply(self, world: SiteWorld) -> SiteWorld:
+        """The world with this change."""
+        site = world.site
+        if self.kind == "set":
+            return with_setting(world, self.text.partition("=")[0].strip(), self.value)
+        if self.kind == "add-nodes":
+            return world.replace(site=add_nodes(site, self.text))
+        if self.kind == "remove-nodes":
+            return world.replace(site=remove_nodes(site, self.text))
+        if self.kind == "max-limit":
+            return _limited(world, seconds_of(self.value))
+        if self.kind == "load":
+            return world.replace(jobs=Load.parse(self.value).apply(world.jobs, site))  # type: ignore[arg-type]
+        return world.replace(policy=make_policy(self.value))
+
+
+def seconds_of(text: str) -> int:
+    """A length of time: 90s, 5m, 36h, 2d, 1w.
+
+    Examples
+    --------
+    >>> seconds_of("2d"), seconds_of("90")
+    (172800, 90)
+    """
+    match = re.fullmatch(r"(\d{1,10})\s*([smhdw]?)", text.strip().lower())
+    if match is None or int(match[1]) == 0:
+        raise UsageError(f"--max-limit {text}: write a length of time, as 90m, 36h or 2d")
+    return int(match[1]) * UNITS[match[2] or "s"]
+
+
+def _limited(world: SiteWorld, most: int) -> SiteWorld:
+    """Nobody may ask for more: higher requests are lowered, and jobs end there."""
+    jobs = world.jobs
+    limit = np.where(jobs.limit == NO_LIMIT, jobs.limit, np.minimum(jobs.limit, most))
+    return world.replace(jobs=jobs.replace(request=np.minimum(jobs.request, most), limit=limit))
+
+
+def apply_all(world: SiteWorld, changes: Iterable[Change]) -> SiteWorld:
+    """All of them, in their order."""
+    for change in changes:
+        world = change.apply(world)
+    return world
+
+
+def changes_of(given: Any) -> tuple[Change, ...]:
+    """Changes from pairs (kind, text), a mapping of settings, or changes themselves."""
+    if isinstance(given, dict):
+        return tuple(Change("set", f"{key}={value}") for key, value in given.items())
+    return tuple(one if isinstance(one, Change) else Change(*one) for one in given)
+
+
+def without_effect(world: SiteWorld, changes: Sequence[Change]) -> list[str]:
+    """Sentences about changes that cannot matter in the changed world, each with what to do."""
+    found = []
+    site = world.site
+    slurm = hasattr(world.policy, "phase")
+    multifactor = "multifactor" in site.setting("PriorityType")
+    for change in changes:
+        key = change.key
+        name = key.rpartition(".")[2]
+        own = key in keys.GLOBAL and key not in (
+            "AccountingStorageEnforce",
+            "Licenses",
+            "JobRequeue",
+        )
+        if own and not slurm:
+            found.append(f"{key} has no effect under {world.policy.name}: only slurm knows it")
+        elif own and key.startswith(("Priority", "FairShare")) and not multifactor:
+            if key != "PriorityType":
+                found.append(f"{key} has no effect: add --set PriorityType=priority/multifactor")
+        elif key.startswith("bf_") and site.setting("SchedulerType").endswith("builtin"):
+            found.append(f"{key} has no effect: SchedulerType is sched/builtin")
+        limits = keys.QOS_LIMITS | keys.ASSOCIATION_LIMITS
+        scoped = key.startswith(("qos.", "account.", "user."))
+        if scoped and name in limits and "limits" not in site.enforce:
+            found.append(
+                f"{key} has no effect: limits are not enforced; add "
+                "--set AccountingStorageEnforce=limits"
+            )
+    return found

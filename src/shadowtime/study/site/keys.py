@@ -1,0 +1,150 @@
+"""The names that ``--set`` takes, as Slurm spells them, and what each stands for in the model."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+from shadowtime.slurm.parameters import NO_EFFECT, Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PARAMETERS = tuple(one.name for one in fields(Parameters) if one.name not in NO_EFFECT)
+"""SchedulerParameters that the model knows."""
+
+NUMBERS = (
+    "PriorityWeightAge", "PriorityWeightAssoc", "PriorityWeightFairShare", "PriorityWeightJobSize",
+    "PriorityWeightPartition", "PriorityWeightQOS", "FairShareDampeningFactor",
+)  # fmt: skip
+TIMES = ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod")
+CHOICES = {
+    "SchedulerType": ("sched/backfill", "sched/builtin"),
+    "PriorityType": ("priority/basic", "priority/multifactor"),
+    "PriorityFavorSmall": ("YES", "NO"),
+    "PreemptType": ("preempt/none", "preempt/partition_prio", "preempt/qos"),
+    "TopologyPlugin": ("topology/none", "topology/default", "topology/tree"),
+    "JobRequeue": ("0", "1"),
+}
+TEXTS = (
+    "SchedulerParameters", "PriorityWeightTRES", "PriorityFlags", "PreemptMode",
+    "AccountingStorageEnforce", "Licenses",
+)  # fmt: skip
+SETTINGS = (*NUMBERS, *TIMES, *CHOICES, *TEXTS)
+"""Lines of slurm.conf that the model knows."""
+
+PARTITION = {
+    "MaxTime": ("max_time",),
+    "DefaultTime": ("default_time",),
+    "MinNodes": ("min_nodes",),
+    "MaxNodes": ("max_nodes",),
+    "MaxCPUsPerNode": ("max_cpus_per_node",),
+    "PriorityTier": ("tier",),
+    "PriorityJobFactor": ("priority_factor",),
+    "OverSubscribe": ("exclusive",),
+    "DefMemPerCPU": ("default_memory", "default_memory_per"),
+    "DefMemPerNode": ("default_memory", "default_memory_per"),
+    "QOS": ("qos",),
+    "PreemptMode": ("preempt",),
+    "State": ("up",),
+    "Default": ("default",),
+    "Nodes": ("nodes",),
+    "TRESBillingWeights": ("billing",),
+}
+"""Keys of a partition, and the fields of :class:`shadowtime.cluster.site.Partition`."""
+
+LIMITS = {
+    "GrpJobs": "group_jobs",
+    "GrpSubmit": "group_submitted",
+    "GrpSubmitJobs": "group_submitted",
+    "GrpWall": "group_wall",
+    "GrpTRES": "group_resources",
+    "GrpTRESMins": "group_minutes",
+    "GrpTRESRunMins": "group_run_minutes",
+    "GrpJobsAccrue": "group_accruing",
+    "MaxTRES": "job_resources",
+    "MaxTRESPerJob": "job_resources",
+    "MaxTRESPerNode": "job_node_resources",
+    "MaxTRESMins": "job_minutes",
+    "MaxTRESMinsPerJob": "job_minutes",
+    "MaxWall": "job_wall",
+    "MaxWallDurationPerJob": "job_wall",
+}
+QOS_LIMITS = LIMITS | {
+    "MaxJobsPU": "user_jobs",
+    "MaxJobsPerUser": "user_jobs",
+    "MaxSubmitPU": "user_submitted",
+    "MaxSubmitJobsPerUser": "user_submitted",
+    "MaxTRESPU": "user_resources",
+    "MaxTRESPerUser": "user_resources",
+    "MaxJobsAccruePU": "user_accruing",
+    "MaxJobsAccruePerUser": "user_accruing",
+    "MaxJobsPA": "account_jobs",
+    "MaxJobsPerAccount": "account_jobs",
+    "MaxSubmitPA": "account_submitted",
+    "MaxTRESPA": "account_resources",
+    "MaxTRESPerAccount": "account_resources",
+}
+"""Limits of a QOS by sacctmgr's names."""
+ASSOCIATION_LIMITS = LIMITS | {
+    "MaxJobs": "user_jobs",
+    "MaxSubmit": "user_submitted",
+    "MaxSubmitJobs": "user_submitted",
+    "MaxJobsAccrue": "user_accruing",
+}
+QOS = {"Priority": "priority", "Preempt": "preempts", "PreemptMode": "preempt",
+       "UsageFactor": "usage_factor", "GraceTime": "grace"}  # fmt: skip
+USER = ("DefaultQOS", "DefaultAccount")
+SHARES = ("Fairshare",)
+NODE = ("Weight", "Features", "Drain", "Down")
+
+SCOPES: dict[str, tuple[str, ...]] = {
+    "partition": tuple(PARTITION),
+    "qos": (*QOS, *QOS_LIMITS),
+    "account": (*SHARES, *ASSOCIATION_LIMITS),
+    "user": (*USER, *SHARES, *ASSOCIATION_LIMITS),
+    "node": NODE,
+}
+"""Keys of the form SCOPE.NAME.KEY."""
+
+GLOBAL = (*PARAMETERS, *SETTINGS)
+"""Keys that stand alone."""
+
+
+def spelt(key: str, known: Iterable[str], what: str) -> str:
+    """The key as Slurm spells it; one that is unknown is rejected with the nearest names.
+
+    Examples
+    --------
+    >>> spelt("maxtime", PARTITION, "a partition")
+    'MaxTime'
+    >>> spelt("bf_max_job_tests", GLOBAL, "Slurm")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: --set: Slurm has no key 'bf_max_job_tests' that is modelled: did \
+you mean bf_max_job_test or bf_max_job_start?
+    """
+    names = {name.lower(): name for name in known}
+    found = names.get(key.strip().lower())
+    if found is not None:
+        return found
+    if key.strip().lower() in NO_EFFECT:
+        raise UsageError(f"--set {key}: it is not modelled and would change nothing")
+    raise UsageError(
+        f"--set: {what} has no key {key!r} that is modelled{near(key, names.values())}"
+    )
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: what was meant, or what there is."""
+    names = list(known)
+    low = {name.lower(): name for name in names}
+    found = [low[one] for one in get_close_matches(word.lower(), low, n=2, cutoff=0.6)]
+    if found:
+        return f": did you mean {' or '.join(found)}?"
+    if not names:
+        return ": there is none"
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return f": there are {shown}"

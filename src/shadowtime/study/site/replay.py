@@ -1,0 +1,265 @@
+"""A site's own scheduler simulated beside what happened: waits by group, passes, reasons, trust."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from shadowtime.engine import simulate
+from shadowtime.errors import UsageError
+from shadowtime.metrics import Window, measure
+from shadowtime.schedule import Schedule
+from shadowtime.study.agreement import WaitRow, wait_row, wait_rows
+from shadowtime.study.replay import shown_groups
+from shadowtime.study.site.groups import BY, groups_of
+from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
+from shadowtime.study.trust_measures import trust_of_waits
+from shadowtime.types import UNKNOWN
+from shadowtime.workload.site_requests import counted_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
+    from shadowtime.study.compare import Engine
+    from shadowtime.study.intervals import Interval
+    from shadowtime.study.trust import Trust
+    from shadowtime.types import AnyArray
+    from shadowtime.workload import Workload
+
+BY_LOG = ("Dependency", "BeginTime", "JobHeldUser", "JobHeldAdmin", "DependencyNeverSatisfied")
+"""Reasons that the simulation takes from the log: jobs are considered once they were eligible."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupWait:
+    """Mean waits of a group: recorded, simulated, and the range for one run."""
+
+    by: str
+    name: str
+    jobs: int
+    run_mean_s: float
+    recorded_s: float
+    simulated: Interval
+
+    @property
+    def within(self) -> bool:
+        """True if what was recorded lies in the range."""
+        return self.simulated.low <= self.recorded_s <= self.simulated.high
+
+    @property
+    def difference(self) -> float:
+        """Simulated less recorded mean wait, over the smaller mean response time."""
+        response = min(self.recorded_s, self.simulated.mean) + self.run_mean_s
+        return (self.simulated.mean - self.recorded_s) / response if response else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """A row of ``groups``."""
+        return {
+            "by": self.by,
+            "name": self.name,
+            "jobs": self.jobs,
+            "recorded_wait_mean_s": self.recorded_s,
+            "simulated_wait_mean_s": self.simulated.mean,
+            "low_s": self.simulated.low,
+            "high_s": self.simulated.high,
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SiteReplay:
+    """What a site did beside what its scheduler does in simulation."""
+
+    workload: Workload
+    site: Site
+    window: Window
+    policy: str
+    parameters: Mapping[str, Any]
+    repeats: Repeats
+    groups: tuple[GroupWait, ...]
+    whole: WaitRow
+    rows: tuple[WaitRow, ...]
+    """The same waits by every kind of group that a replay knows, means over the runs."""
+    trust: Trust
+    recorded: Schedule
+    trials: tuple[Trial, ...]
+    recorded_metrics: Mapping[str, float]
+    simulated_metrics: Mapping[str, float]
+    backfilled: tuple[float, float, float] | None
+    """Share of starts by backfill: recorded (sacct's Flags), and the lowest and highest run's."""
+    reasons: tuple[tuple[str, int, float | None], ...]
+    """What jobs waited for (sacct's Reason), how many, and how many in a simulated run."""
+    never_started: int
+    """Jobs with a recorded start that no simulated run starts."""
+
+    @property
+    def simulated(self) -> Schedule:
+        """The first run's schedule: one of several, no start of it should be read alone."""
+        return self.trials[0].schedule
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``--json`` adds to the common object beside ``groups``."""
+        shares = self.backfilled
+        return {
+            **self.trust.as_dict(),
+            "runs": self.repeats.count,
+            "all": self.whole.as_dict(),
+            "never_started": self.never_started,
+            "classes": [row.as_dict() for row in self.rows],
+            "backfilled": None
+            if shares is None
+            else {"recorded": shares[0], "simulated_low": shares[1], "simulated_high": shares[2]},
+            "reasons": [
+                {"reason": name, "recorded": count, "simulated": simulated}
+                for name, count, simulated in self.reasons
+            ],
+        }
+
+
+def replay_site(
+    workload: Workload,
+    site: Site,
+    policy: Any,
+    *,
+    repeats: Repeats | None = None,
+    window: Window | None = None,
+    by: Sequence[str] = BY,
+    engine: Engine = simulate,
+    advance: Callable[[], None] = lambda: None,
+) -> SiteReplay:
+    """Simulate a site's log several times and compare mean waits by group.
+
+    Rules
+    -----
+    A wait lasts from submission to the (last) start. Jobs cancelled while they waited are in the
+    queue until then and are not counted; neither are jobs without a recorded start or, in a run,
+    without a simulated one. Ranges: :func:`shadowtime.study.site.trials.predicted`. Single starts
+    are never compared. The verdict is that of the mean waits per job over the runs.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.slurm.policy import SlurmPolicy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(
+    ...     submit=[0, 10, 20], run=[900, 900, 900], procs=[1, 1, 1], recorded_start=[0, 900, 1800]
+    ... )
+    >>> site = Site(nodes=(Node(name="n1", amounts=(1,)),))
+    >>> found = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=2))
+    >>> found.groups[0].recorded_s, found.groups[0].within
+    (890.0, True)
+    """
+    scored = window or Window.all()
+    repeats = repeats or Repeats()
+    if repeats.shake or repeats.resample:
+        raise UsageError("a replay is of the log as it is: no copies of it are shaken or resampled")
+    which = (workload.recorded_start != UNKNOWN) & counted_jobs(workload)
+    which &= scored.mask(workload.submit)
+    if not bool(which.any()):
+        raise UsageError(
+            f"{workload.name}: no job with a recorded start is scored ({scored}), so there is "
+            "nothing to compare with: use simulate or compare, or widen the window"
+        )
+    trials = run_trials(workload, site, policy, repeats, engine=engine, advance=advance)
+    waits = np.stack([_in_order(one, workload) for one in trials])
+    waits[:, ~which] = np.nan
+    ran = ~np.isnan(waits)
+    if not bool(ran.any()):
+        raise UsageError(f"{workload.name}: the simulation starts none of its jobs: see doctor")
+    recorded = Schedule.recorded(workload)
+    run = workload.effective_run
+    rows = []
+    for group in groups_of(workload, by):
+        members = group.members & which & ran.any(axis=0)
+        if not bool(members.any()):
+            continue
+        length = float(run[members].mean())
+        found = predicted([mean_of(one[members]) for one in waits], length)
+        assert found is not None
+        rows.append(
+            GroupWait(
+                by=group.by,
+                name=group.name,
+                jobs=int(members.sum()),
+                run_mean_s=length,
+                recorded_s=float(recorded.wait[members].mean()),
+                simulated=found,
+            )
+        )
+    first, machine = trials[0].schedule, cast("Cluster", site)
+    mean = np.nan_to_num(np.array([mean_of(column) for column in waits.T]))
+    compared = which & ran.any(axis=0)
+    of_all = recorded.wait[compared], mean[compared], run[compared]
+    return SiteReplay(
+        workload=workload,
+        site=site,
+        window=scored,
+        policy=str(getattr(policy, "name", type(policy).__name__)),
+        parameters=dict(getattr(policy, "parameters", {})),
+        repeats=repeats,
+        groups=tuple(rows),
+        whole=wait_row("all", "all jobs", *of_all),
+        rows=wait_rows(shown_groups(workload), recorded.wait, mean, run, which=compared),
+        trust=trust_of_waits(
+            workload, machine, recorded, first, mean,
+            which=compared, policy=str(getattr(policy, "name", "")), window=scored,
+        ),
+        recorded=recorded,
+        trials=tuple(trials),
+        recorded_metrics=measure(recorded, workload, machine, window=scored, only=which),
+        simulated_metrics=measure(first, workload, machine, window=scored, only=which),
+        backfilled=_backfilled(workload, trials, which),
+        reasons=_reasons(workload, trials, which),
+        never_started=int((which & ~compared).sum()),
+    )  # fmt: skip
+
+
+def _in_order(trial: Trial, workload: Workload) -> AnyArray:
+    """The waits of a run in the order of the log: a shaken copy has an order of its own."""
+    if trial.workload is workload:
+        return trial.waits.copy()
+    place = np.argsort(trial.workload.job_id)
+    found = place[np.searchsorted(trial.workload.job_id[place], workload.job_id)]
+    return trial.waits[found]
+
+
+def _backfilled(
+    workload: Workload, trials: Sequence[Trial], which: AnyArray
+) -> tuple[float, float, float] | None:
+    by = workload.extra.get("started_by")
+    if by is None or not bool((by[which] > 0).any()):
+        return None
+    known = by[which & (by > 0)]
+    shares = [one.backfilled for one in trials]
+    return float((known == 2).mean()), min(shares), max(shares)
+
+
+def _reasons(
+    workload: Workload, trials: Sequence[Trial], which: AnyArray
+) -> tuple[tuple[str, int, float | None], ...]:
+    """Recorded reasons with counts, and the mean count over the runs where the model has them."""
+    column = workload.extra.get("pending_reason")
+    if column is None:
+        return ()
+    numbers = column[which & (column != UNKNOWN)].tolist()
+    recorded = Counter(workload.name_of("pending_reason", number) for number in numbers)
+    met: Counter[str] = Counter()
+    for one in trials:
+        met.update(
+            {
+                name.removeprefix("waited_for:"): count
+                for name, count in one.schedule.counters.items()
+                if name.startswith("waited_for:")
+            }
+        )
+    told = bool(met) or any("waited_for:" in one.schedule.counters for one in trials)
+    rows: list[tuple[str, int, float | None]] = []
+    for name in sorted({*recorded, *met}, key=lambda each: (-recorded[each], each)):
+        from_log = name in BY_LOG
+        simulated = float(recorded[name]) if from_log else met[name] / len(trials)
+        rows.append((name, recorded[name], simulated if told or from_log else None))
+    return tuple(rows)

@@ -1,0 +1,299 @@
+"""What changes would do to a site: alone and together, against its replayed baseline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from shadowtime.engine import simulate
+from shadowtime.errors import UsageError
+from shadowtime.study.intervals import Interval, interval
+from shadowtime.study.site.changes import Change, apply_all, without_effect
+from shadowtime.study.site.groups import BY, Key, groups_of
+from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
+from shadowtime.types import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.study.compare import Engine
+    from shadowtime.study.site.world import SiteWorld
+    from shadowtime.types import Floats
+    from shadowtime.workload import Workload
+
+SMALL = 0.01
+"""Share of the response time below which a difference is none that anybody would notice."""
+NO_EFFECT = "no clear effect"
+Effect = Literal["shorter", "longer", "no clear effect"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupEffect:
+    """Mean waits of a group without and with a change."""
+
+    by: str
+    name: str
+    jobs: int
+    run_mean_s: float
+    recorded_s: float
+    """nan where the log has no start of these jobs."""
+    baseline_s: float
+    changed: Interval
+    """The mean, and the range in which one real run is expected."""
+    difference: Interval
+    """Changed less baseline, run by run, with the interval of its mean."""
+
+    @property
+    def effect(self) -> Effect:
+        """Whether waits become shorter or longer, if that is clear."""
+        small = SMALL * (self.baseline_s + self.run_mean_s)
+        if not self.difference.excludes_zero or abs(self.difference.mean) < small:
+            return "no clear effect"
+        return "shorter" if self.difference.mean < 0 else "longer"
+
+    def as_dict(self) -> dict[str, Any]:
+        """A row of ``groups``."""
+        return {
+            "by": self.by,
+            "name": self.name,
+            "jobs": self.jobs,
+            "recorded_wait_mean_s": self.recorded_s,
+            "baseline_wait_mean_s": self.baseline_s,
+            "changed_wait_mean_s": self.changed.mean,
+            "low_s": self.changed.low,
+            "high_s": self.changed.high,
+            "difference_s": self.difference.mean,
+            "difference_interval_s": [self.difference.low, self.difference.high],
+            "effect": self.effect,
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Arm:
+    """Some of the changes together, and what they do."""
+
+    changes: tuple[Change, ...]
+    groups: tuple[GroupEffect, ...]
+    never_started: int
+    """Jobs that start without the changes and never with them (mean over the runs, rounded)."""
+    killed: int
+    """Jobs that end at a lowered limit before their work is done."""
+    trials: tuple[Trial, ...]
+
+    @property
+    def label(self) -> str:
+        """The changes in a line."""
+        return ", ".join(change.label for change in self.changes)
+
+    @property
+    def whole(self) -> GroupEffect:
+        """All jobs."""
+        return self.groups[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For results."""
+        return {
+            "changes": [change.label for change in self.changes],
+            "never_started": self.never_started,
+            "killed": self.killed,
+            "groups": [group.as_dict() for group in self.groups],
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WhatIf:
+    """A what-if: each change alone, and all of them together."""
+
+    world: SiteWorld
+    changed: SiteWorld
+    repeats: Repeats
+    alone: tuple[Arm, ...]
+    """One for each change where there are several."""
+    together: Arm
+    baseline: tuple[Trial, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``--json`` prints besides the names of inputs."""
+        return {
+            "changes": [
+                {"option": change.kind, "text": change.text, "label": change.label}
+                for change in self.together.changes
+            ],
+            "runs": self.repeats.count,
+            "inputs": str(self.repeats),
+            "seed": self.repeats.seed,
+            "groups": [group.as_dict() for group in self.together.groups],
+            "never_started": self.together.never_started,
+            "killed": self.together.killed,
+            "alone": [arm.as_dict() for arm in self.alone],
+            "notes": list(self.notes),
+        }
+
+
+def what_if(
+    world: SiteWorld,
+    changes: Sequence[Change],
+    *,
+    repeats: Repeats | None = None,
+    by: Sequence[str] = BY,
+    engine: Engine = simulate,
+    advance: Callable[[], None] = lambda: None,
+) -> WhatIf:
+    """Simulate a site with and without changes.
+
+    Rules
+    -----
+    Every run of a change sees the same copy of the log and the same offsets of passes as the
+    baseline's run of that number; the difference of a group is that of its jobs which start in
+    both, run by run, with Student's 95 % interval of the mean. An effect is clear if the interval
+    is on one side of 0 and the difference is at least a hundredth of the mean response time.
+    Groups are those of the changed site: a user who works in another QOS is counted there.
+
+    Examples
+    --------
+    >>> from zoneinfo import ZoneInfo
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.slurm.policy import SlurmPolicy
+    >>> from shadowtime.study.site.world import SiteWorld
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1, 2, 3], run=[600] * 4, procs=[4] * 4)
+    >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),))
+    >>> world = SiteWorld(site=site, jobs=jobs, policy=SlurmPolicy(), zone=ZoneInfo("UTC"))
+    >>> found = what_if(world, [Change("add-nodes", "n1=3")], repeats=Repeats(phases=2))
+    >>> found.together.whole.effect, round(found.together.whole.difference.mean, -2)
+    ('shorter', -900.0)
+    """
+    repeats = repeats or Repeats()
+    if not changes:
+        raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
+    changed = apply_all(world, changes)
+    if not (hasattr(world.policy, "phase") and hasattr(changed.policy, "phase")):
+        # A policy without phases is the same in every run: shaken copies stand in for them.
+        repeats = replace(repeats, shake=not repeats.resample)
+    if repeats.count < 2:
+        raise UsageError("one run has no interval: give --phases 2 or more")
+    run = _Runner(world, repeats, engine, advance)
+    baseline = run.trials(())
+    arms = []
+    sets = [(change,) for change in changes] if len(changes) > 1 else []
+    for chosen in (*sets, tuple(changes)):
+        trials = run.trials(chosen)
+        arms.append(_arm(world.jobs, chosen, baseline, trials, by))
+    return WhatIf(
+        world=world,
+        changed=changed,
+        repeats=repeats,
+        alone=tuple(arms[:-1]),
+        together=arms[-1],
+        baseline=tuple(baseline),
+        notes=tuple(without_effect(changed, changes)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Runner:
+    """Simulates every repeat of some changes."""
+
+    world: SiteWorld
+    repeats: Repeats
+    engine: Engine
+    advance: Callable[[], None]
+
+    def trials(self, changes: Sequence[Change]) -> list[Trial]:
+        found = []
+        for number in range(self.repeats.count):
+            copy = self.repeats.copy(self.world.jobs, number)
+            made = apply_all(self.world.replace(jobs=copy), changes)
+            policy = self.repeats.phased(made.policy, number)
+            found.append(
+                Trial(made.jobs, self.engine(made.jobs, cast("Cluster", made.site), policy))
+            )
+            self.advance()
+        return found
+
+
+def _arm(
+    log: Workload,
+    changes: tuple[Change, ...],
+    baseline: Sequence[Trial],
+    trials: Sequence[Trial],
+    by: Sequence[str],
+) -> Arm:
+    rows: dict[Key, list[tuple[int, float, float, float]]] = {}
+    lost = 0
+    for before, after in zip(baseline, trials, strict=True):
+        old = _aligned(before, after.workload, before.waits)
+        both = ~np.isnan(old) & ~np.isnan(after.waits)
+        lost += int((~np.isnan(old) & np.isnan(after.waits)).sum())
+        run = after.workload.effective_run
+        for group in groups_of(after.workload, by):
+            members = group.members & both
+            if bool(members.any()):
+                means = mean_of(old[members]), mean_of(after.waits[members])
+                rows.setdefault(group.key, []).append(
+                    (int(members.sum()), *means, float(run[members].mean()))
+                )
+    if not rows:
+        label = ", ".join(change.label for change in changes)
+        raise UsageError(f"no job starts with and without {label}: there is nothing to compare")
+    recorded = _recorded(log, trials[0], by)
+    groups = []
+    for key, found in rows.items():
+        jobs, olds, news, runs = zip(*found, strict=True)
+        length = float(np.mean(runs))
+        changed = predicted(news, length)
+        difference = interval(np.subtract(news, olds))
+        mean = float(np.subtract(news, olds).mean())
+        assert changed is not None
+        groups.append(
+            GroupEffect(
+                by=key[0],
+                name=key[1],
+                jobs=round(float(np.mean(jobs))),
+                run_mean_s=length,
+                recorded_s=recorded.get(key, math.nan),
+                baseline_s=float(np.mean(olds)),
+                changed=changed,
+                difference=difference or Interval(mean, -math.inf, math.inf, len(found)),
+            )
+        )
+    order = {kind: place for place, kind in enumerate(by)}
+    groups.sort(key=lambda group: order[group.by])
+    last = trials[0].workload
+    stopped = (last.run > last.limit) & trials[0].counted
+    was = (baseline[0].workload.run > baseline[0].workload.limit) & baseline[0].counted
+    return Arm(
+        changes=changes,
+        groups=tuple(groups),
+        never_started=round(lost / len(trials)),
+        killed=max(0, int(stopped.sum()) - int(was.sum())),
+        trials=tuple(trials),
+    )
+
+
+def _aligned(trial: Trial, other: Workload, values: Floats) -> Floats:
+    """Values of a run's jobs in the order of another workload with the same jobs."""
+    if np.array_equal(trial.workload.job_id, other.job_id):
+        return values
+    place = np.argsort(trial.workload.job_id)
+    found: Floats = values[place[np.searchsorted(trial.workload.job_id[place], other.job_id)]]
+    return found
+
+
+def _recorded(log: Workload, first: Trial, by: Sequence[str]) -> dict[Key, float]:
+    """Recorded mean waits of the groups as they are after the change."""
+    place = {job: row for row, job in enumerate(log.job_id.tolist())}
+    rows = np.array([place.get(job, -1) for job in first.workload.job_id.tolist()])
+    known = (rows >= 0) & (log.recorded_start[rows] != UNKNOWN)
+    wait = (log.recorded_start - log.submit)[rows]
+    found = {}
+    for group in groups_of(first.workload, by):
+        members = group.members & known
+        if bool(members.any()):
+            found[group.key] = float(wait[members].mean())
+    return found

@@ -1,0 +1,126 @@
+"""A site's own scheduler beside what happened: groups, ranges, passes, reasons."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.errors import UsageError
+from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.study.site.groups import groups_of
+from shadowtime.study.site.replay import SiteReplay, replay_site
+from shadowtime.study.site.trials import Repeats, predicted
+from shadowtime.trace.site_folder import read_site
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request, Requests
+
+FOLDER = Path(os.environ.get("SHADOWTIME_RECORDINGS", ROOT.parent / "shared" / "slurm-runs"))
+recorded = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
+
+
+def replayed(name: str, phases: int = 2) -> SiteReplay:
+    """A recording under Slurm's own scheduler."""
+    site, jobs = read_site(FOLDER / name)
+    return replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=phases))
+
+
+def small() -> tuple[Site, Workload]:
+    """Two partitions on two nodes; job 3 was cancelled in the queue, job 4 asks for too much."""
+    site = Site(
+        nodes=(Node(name="a", amounts=(2,)), Node(name="b", amounts=(2,))),
+        partitions=(
+            Partition(name="left", nodes=("a",), default=True),
+            Partition(name="right", nodes=("b",)),
+        ),
+    )
+    asks = [("left", 2), ("right", 2), ("left", 2), ("right", 9)]
+    requests = Requests.of_jobs(
+        [Request(tasks=procs, partitions=(name,)) for name, procs in asks],
+        cancel_at=[-1, -1, 40, -1],
+    )
+    jobs = Workload.build(
+        submit=[0, 0, 10, 20],
+        run=[100, 100, 100, 100],
+        procs=[procs for _, procs in asks],
+        recorded_start=[1, 11, 40, 90],
+        partition=[1, 2, 1, 2],
+        names={"partition": ("", "left", "right")},
+        requests=requests,
+        extra={"started_by": np.array([1, 2, -1, -1])},
+    )
+    return site, jobs
+
+
+def test_groups_leave_out_what_left_the_queue_and_what_never_starts() -> None:
+    """Waits of cancelled jobs are no waits; a job without a simulated start is counted apart."""
+    site, jobs = small()
+    found = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=2))
+    rows = {(row.by, row.name): row for row in found.groups}
+    assert rows["all", "all"].jobs == 2 and found.never_started == 1
+    assert rows["partition", "left"].recorded_s == 1 and rows["partition", "right"].recorded_s == 11
+    assert found.backfilled is not None and found.backfilled[0] == 0.5
+    assert set(rows["all", "all"].as_dict()) == {
+        "by", "name", "jobs", "recorded_wait_mean_s", "simulated_wait_mean_s", "low_s", "high_s",
+    }  # fmt: skip
+
+
+def test_jobs_without_an_account_are_a_group_without_a_name() -> None:
+    """Every kind of group covers all jobs that count."""
+    _, jobs = small()
+    sizes: dict[str, int] = {}
+    for group in groups_of(jobs):
+        sizes[group.by] = sizes.get(group.by, 0) + int(group.members.sum())
+    assert sizes == dict.fromkeys(("all", "partition", "account", "qos", "size"), 3)
+    assert [group.name for group in groups_of(jobs, ("account",))] == [""]
+
+
+def test_a_log_without_starts_has_nothing_to_compare() -> None:
+    site, jobs = small()
+    blank = jobs.replace(recorded_start=np.full(4, -1))
+    with pytest.raises(UsageError, match="nothing to compare"):
+        replay_site(blank, site, SlurmPolicy())
+
+
+def test_the_range_holds_every_run_and_no_negative_wait() -> None:
+    """Runs far apart: the lower bound is cut at 0; equal runs: the model's own error remains."""
+    wide = predicted([0.0, 100.0], run=10.0)
+    assert wide is not None and wide.low == 0 and wide.high > 100
+    equal = predicted([50.0, 50.0, 50.0], run=50.0)
+    assert equal is not None and equal.low < 50 < equal.high
+    assert predicted([float("nan")]) is None
+
+
+@recorded
+@pytest.mark.parametrize("name", ["A", "B2", "E2", "J", "L2"])
+def test_recordings_lie_in_their_ranges(name: str) -> None:
+    """Nine of ten groups of a recording are in the range of one run."""
+    found = replayed(name)
+    within = [row.within for row in found.groups]
+    assert sum(within) >= 0.9 * len(within)
+    assert {row.by for row in found.groups} == {"all", "partition", "account", "qos", "size"}
+    assert found.backfilled is not None
+    told, low, high = found.backfilled
+    assert low - 0.15 <= told <= high + 0.15
+
+
+@recorded
+def test_a_replay_of_another_scheduler_is_not_trusted() -> None:
+    """What B2 did is not what first come, first served does: the verdict says so."""
+    site, jobs = read_site(FOLDER / "B2")
+    other = site.replace(config={**site.config, "SchedulerType": "sched/builtin"})
+    found = replay_site(jobs, other, SlurmPolicy(), repeats=Repeats(phases=2))
+    assert found.trust.grade == "poor"
+    assert not found.groups[0].within
+
+
+@recorded
+def test_the_same_replay_gives_the_same_numbers() -> None:
+    first, second = replayed("A"), replayed("A")
+    assert [row.as_dict() for row in first.groups] == [row.as_dict() for row in second.groups]
+    assert replace(first.groups[0], jobs=1) != first.groups[0]
