@@ -68,7 +68,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--faults", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pace", type=float, default=1.2, help="seconds between two faults")
-    parser.add_argument("--keep", metavar="DIR", help="copy the loop's log and recording there")
+    parser.add_argument("--keep", metavar="DIR", help="copy the logs of the loop and of slurmctld there")
     chosen = parser.parse_args(words)
     found = inject(
         chosen.policy,
@@ -121,6 +121,8 @@ def inject(
                 if keep is not None:
                     keep.mkdir(parents=True, exist_ok=True)
                     shutil.copy(world.loop.log, keep / f"{policy}.log")
+                    log = cluster.folder / "log" / "slurmctld.log"
+                    shutil.copy(log, keep / f"{policy}-slurmctld.log")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -270,22 +272,20 @@ def over(world: World, kind: str, undo: Callable[[], None], line: Timeline) -> N
 
 
 def wait_for_the_end(world: World, meanwhile: Callable[[], None]) -> None:
-    """Until every ordinary job has ended, or nothing has happened for a long time."""
-    resume(world)
+    """Until every ordinary job has ended, or nothing has happened for a long time.
+
+    Slurm takes nodes out late: one whose daemon was killed, or that could not end a requeued job in
+    time, is marked a minute or more after the last fault. So nodes are put back until the end.
+    """
     last, since = -1, time.monotonic()
     while world.unfinished() and time.monotonic() - since < PATIENCE:
+        world.put_back()
         meanwhile()
         events = sum(len(world.marks(job)) for job in world.jobs)
         if events != last:
             last, since = events, time.monotonic()
         time.sleep(EVERY)
     world.finish()
-
-
-def resume(world: World) -> None:
-    """Nodes that Slurm itself took out while their daemons were down."""
-    hosts = ",".join(world.cluster.names)
-    world.cluster.run("scontrol", "update", f"NodeName={hosts}", "State=RESUME", check=False)
 
 
 def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
@@ -317,10 +317,16 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
         "loop_starts": world.loop.starts,
         "loop_ended_by_itself": world.loop.ended,
         "slowest_end_after_sigterm_s": round(max(world.slow_ends, default=0.0), 2),
+        "nodes_put_back": world.was_out,
         "seconds": round(seconds),
         "details": {
             "lost": [describe(world, job.id) for job in lost],
             "stuck": [describe(world, job.id) for job in stuck],
+            "nodes": world.cluster.run("sinfo", "-h", "-N", "-o", "%N %T %E", check=False)
+            .strip()
+            .splitlines()
+            if stuck or lost
+            else [],
             "doubled": {
                 job: world.marks(job)
                 for job in (*doubled.ours, *doubled.forgotten, *doubled.preempted)

@@ -88,8 +88,9 @@ def controller_killed(world: World, rng: random.Random) -> Undo:
     world.unsaved.append((saved, time.time()))
 
     def back() -> None:
-        world.cluster.start_controller()
+        world.cluster.start_controller()  # returns once slurmctld answers: seconds on a busy machine
         world.controller = True
+        world.looked_away()
 
     return rng.uniform(0.2, 2), back
 

@@ -145,6 +145,8 @@ class World:
     """Spans of which a killed slurmctld remembers nothing."""
     slow_ends: list[float] = field(default_factory=list)
     """Seconds from SIGTERM to the end of a loop."""
+    was_out: dict[str, str] = field(default_factory=dict)
+    """Nodes that Slurm had taken out when all faults were over, with its reason."""
     _stall: Stall | None = None
     _looked: float = field(default_factory=time.monotonic)
     _begun: int = 0
@@ -183,6 +185,20 @@ class World:
                 if state == "idle":
                     idle.add(name)
         return idle, free
+
+    def looked_away(self) -> None:
+        """The seconds since the last look do not count: nobody could look, and nothing begin."""
+        self._looked = time.monotonic()
+
+    def put_back(self) -> None:
+        """Resume the nodes that Slurm itself has taken out, as an operator would."""
+        with contextlib.suppress(UsageError, subprocess.TimeoutExpired):
+            for line in self.cluster.run("sinfo", "-h", "-N", "-o", "%N %T %E").splitlines():
+                name, state, why = line.split(maxsplit=2)
+                if state.startswith(("down", "drain", "fail")):
+                    self.was_out[name] = f"{state}: {why}"
+                    words = (f"NodeName={name}", "State=RESUME")
+                    self.cluster.run("scontrol", "update", *words, check=False)
 
     def sample(self) -> None:
         """Look once: how long has the first job fitted on free nodes without anything beginning?

@@ -100,3 +100,32 @@ def test_doubled_and_unfinished_are_told_from_what_jobs_wrote(tmp_path: Path) ->
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(2))
     world.loop.log.write_text(f"{stamp} start b on n1:4 (head)\n{stamp} stop b\n")
     assert world.doubled() == Doubled(preempted=["b"])
+
+
+def test_nodes_that_slurm_took_out_are_put_back_until_the_end(tmp_path: Path) -> None:
+    """Slurm marks a node minutes after the fault: jobs that need all nodes were stuck for it."""
+    world = a_world(tmp_path)
+    told = []
+
+    def run(name: str, *words: str, **more: object) -> str:
+        told.append((name, *words))
+        lines = ("n1 idle none", "n2 drained Kill task failed", "n3 down* Not responding")
+        return "\n".join(lines) if name == "sinfo" else ""
+
+    world.cluster.run = run
+    world.put_back()
+    resumed = [words[1] for name, *words in told if name == "scontrol"]
+    assert resumed == ["NodeName=n2", "NodeName=n3"]
+    assert world.was_out == {"n2": "drained: Kill task failed", "n3": "down*: Not responding"}
+
+
+def test_seconds_in_which_slurmctld_comes_back_are_no_stall(tmp_path: Path) -> None:
+    """The injector itself waits for slurmctld and cannot look meanwhile."""
+    world = a_world(tmp_path)
+    waits(world, Job("1", 1, True, 0.0))
+    world.sample()
+    world._looked -= 60.0  # a minute without a look, of which slurmctld took all
+    world.looked_away()
+    world.sample()
+    world.finish()
+    assert world.stalls[0].seconds < 30
