@@ -68,7 +68,9 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--faults", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pace", type=float, default=1.2, help="seconds between two faults")
-    parser.add_argument("--keep", metavar="DIR", help="copy the logs of the loop and of slurmctld there")
+    parser.add_argument(
+        "--keep", metavar="DIR", help="copy the logs of the loop and of slurmctld there"
+    )
     chosen = parser.parse_args(words)
     found = inject(
         chosen.policy,

@@ -88,7 +88,7 @@ def controller_killed(world: World, rng: random.Random) -> Undo:
     world.unsaved.append((saved, time.time()))
 
     def back() -> None:
-        world.cluster.start_controller()  # returns once slurmctld answers: seconds on a busy machine
+        world.cluster.start_controller()  # returns once slurmctld answers
         world.controller = True
         world.looked_away()
 

@@ -150,6 +150,63 @@ def test_the_policies_place_and_preempt_as_simulated(
                 assert len(decision.place) == nodes_of[decision.job]
 
 
+def test_a_loop_without_memory_finds_a_job_that_was_stopped(
+    queue: SlurmCluster, tmp_path: Path
+) -> None:
+    """The state file is lost after a preemption: the stopped job runs all the same."""
+    log = queue.folder / "runs-forgotten.log"
+    ids = [submit(queue, log, *job) for job in JOBS["pv-easy"]]
+    loop = loop_over(queue, "pv-easy", tmp_path)
+    until = time.monotonic() + 300
+    stopped = ids[2]
+
+    def at_the_gate() -> bool:
+        told = queue.run("squeue", "-h", "-j", stopped, "-O", "RestartCnt:9,Reason:40").split()
+        return told == ["1", "JobHeldUser"] or time.monotonic() > until
+
+    loop.run(stopped=at_the_gate)
+    assert time.monotonic() <= until, "nobody was stopped, or did not come back to the gate"
+    (tmp_path / "again").mkdir()
+    finish(loop_over(queue, "pv-easy", tmp_path / "again"))
+    assert Counter(log.read_text().split()) == {ids[0]: 1, ids[1]: 1, stopped: 2}
+
+
+def test_the_queue_is_given_back_to_slurm(
+    queue: SlurmCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One command, no loop: all but what its user holds runs, with the user's own node list."""
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, queue.env[name])
+    held = queue.sbatch("--hold", "--ntasks=1")
+    plain = queue.sbatch("--ntasks=4")
+    named = queue.sbatch("--ntasks=1", "--nodelist=n7")
+    array = queue.sbatch("--ntasks=1", "--array=1-2")
+    after = queue.sbatch("--ntasks=1", f"--dependency=afterok:{plain}")
+    handed = queue.sbatch("--ntasks=1", "--gres=membw:1")
+    port = drive.make_port(drive.Where(), run=runner(queue))
+    port.snapshot()
+    port.tidy()  # what it does not count goes to Slurm, at the lowest priority
+    assert run(["live", "slurm", "release", "--state", str(tmp_path / "state.json")]) == 0
+    said = capsys.readouterr().out
+    assert "jobs of partition batch are Slurm's to schedule now" in said
+    assert f"{held} stays held: its user holds it" in said
+    wanted = {plain, named, after, handed, f"{array}_1", f"{array}_2"}
+
+    def done() -> bool:
+        told = queue.run("squeue", "-h", "-a", "-r", "-t", "CD", "-o", "%i").split()
+        return wanted <= set(told)
+
+    wait_for(done, "everybody to end")
+    assert queue.run("squeue", "-h", "-a", "-j", named, "-t", "CD", "-o", "%N").strip() == "n7"
+    told = queue.run("squeue", "-h", "-a", "-j", held, "-o", "%r %Q").split()
+    assert told == ["JobHeldUser", "0"]
+    queue.run("scontrol", "release", held)  # and is let go as anywhere else
+    wait_for(lambda: held in queue.run("squeue", "-h", "-a", "-t", "CD", "-o", "%i").split(), held)
+
+
 def test_lxfw_holds_several_reservations_at_once(queue: SlurmCluster, tmp_path: Path) -> None:
     """A job that would delay only the second reservation waits; every promise is kept or beaten.
 

@@ -60,6 +60,28 @@ def test_a_job_the_loop_stopped_waits_again() -> None:
     assert (found.waiting, found.ended, found.running[0].settled) == ((), (), False)
 
 
+def test_a_job_the_loop_stopped_comes_back_to_the_gate() -> None:
+    """A loop that has lost its memory finds it there; in Slurm's own hold it stayed for ever."""
+    fake = FakeSlurm(
+        queue_line("7", Reason="job requeued in held state", EligibleTime=1100, RestartCnt=1), NODES
+    )
+    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
+    port.stopped = lambda job: True
+    port.snapshot()
+    port.tidy()
+    assert fake.told == ["release 7", "uhold 7", "update JobId=7 StartTime=now"]
+    row = queue_line("7", EligibleTime=1000, RestartCnt=1)
+    assert [job.id for job in look(row).state.waiting] == ["7"]
+    row = queue_line("7", EligibleTime=4000000000, RestartCnt=1)  # its user holds it meanwhile
+    assert look(row, stopped=lambda job: True).state.waiting == ()
+
+
+def test_a_job_that_will_start_in_a_moment_is_not_let_go() -> None:
+    """Released for an instant it could start; it comes to the gate some other way."""
+    row = queue_line("7", Reason="job requeued in held state", EligibleTime=1003, RestartCnt=1)
+    assert look(row, stopped=lambda job: True).stopped == ()
+
+
 def test_a_job_that_was_stopped_asks_for_as_many_nodes_as_before() -> None:
     """Slurm tells the processors of its tasks then, and no range of nodes."""
     row = queue_line(

@@ -13,6 +13,7 @@ from shadowtime.live.heartbeat import awaited
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.refusals import Refusals
 from shadowtime.live.signals import Undisturbed
+from shadowtime.live.telling import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from shadowtime.live.port import Decision, Port, State
     from shadowtime.live.store import Kept, Store
     from shadowtime.policy import Policy
+
+REFUSED = "refused_by_the_scheduler"
+"""The counter of refusals."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,12 @@ class Step:
     """What became of it; empty in shadow mode."""
     aside: Mapping[str, str] = field(default_factory=dict)
     """Waiting jobs that no pass counts on, with the reason."""
+    acted: bool = False
+    """False in shadow mode."""
+    refused: int = 0
+    """How many of the decisions the scheduler refused; the loop itself dropped the others."""
+    seconds: float = 0.0
+    """How long deciding took."""
 
     def news(self, last: tuple[Outcome, ...]) -> bool:
         """True unless nothing was decided, or only what was refused in the step before as well."""
@@ -165,12 +175,14 @@ class Loop:
             self._tidy()
         refused = self._refusals.standing(state)
         if not self._due(state) and refused == self._refused:
-            return Step(state=state, aside=self._kept.aside)
+            return Step(state=state, aside=self._kept.aside, acted=self.act)
         self._refused = refused
-        before = self._kept.memory
+        before, began = self._kept.memory, self.clock.now()
+        refusals = self._kept.counters.get(REFUSED, 0)
         with self.attention.computing():
             made = decide_with_hosts(self.policy, state, before, shape=self.shape, refused=refused)
         decided, decisions = made.decided, made.decisions
+        seconds = max(0.0, self.clock.now() - began)
         self._set_aside(made.aside)
         if self.record is not None:
             self.record(without(state, refused), before, decided, decisions)
@@ -182,7 +194,14 @@ class Loop:
                 self._report(decisions, ())
         self._again = any(not outcome.done for outcome in outcomes)
         return Step(
-            state=state, decided=decided, decisions=decisions, outcomes=outcomes, aside=made.aside
+            state=state,
+            decided=decided,
+            decisions=decisions,
+            outcomes=outcomes,
+            aside=made.aside,
+            acted=self.act,
+            refused=self._kept.counters.get(REFUSED, 0) - refusals,
+            seconds=seconds,
         )
 
     def run(
@@ -191,10 +210,12 @@ class Loop:
         until_idle: bool = False,
         stopped: Callable[[], bool] = lambda: False,
         after: Callable[[Step], None] = lambda step: None,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
         """Turn until stopped, or with ``until_idle`` until nobody waits and nobody runs.
 
-        Who listens to signals handles :class:`shadowtime.live.signals.Interrupted`.
+        ``after`` is called with every step, ``failed`` where the scheduler did not answer. Who
+        listens to signals handles :class:`shadowtime.live.signals.Interrupted`.
         """
         quiet = errors = 0
         waited_out: type[ShadowtimeError] = PortError
@@ -206,8 +227,10 @@ class Loop:
                 errors += 1
                 self._count("errors")
                 self._again = True
-                self.tell(f"waiting for {self.port.name}: {error}")
-                self.beat(f"{self.port.name}: {error}")
+                why = f"{self.port.name}: {error}"
+                self.tell(Told(f"waiting for {why}", event="error", why=why))
+                failed()
+                self.beat(why)
             else:
                 errors, waited_out = 0, ShadowtimeError
                 quiet = 0 if step.news(last) else quiet + 1
@@ -249,7 +272,7 @@ class Loop:
         """Report who is set aside, once for each reason."""
         for job, why in aside.items():
             if self._kept.aside.get(job) != why:
-                self.tell(f"{job} is set aside: {why}")
+                self.tell(Told(f"{job} is set aside: {why}", event="set_aside", job=job, why=why))
         self._kept = self._kept.replace(aside=dict(aside))
 
     def _due(self, state: State) -> bool:
@@ -286,7 +309,7 @@ class Loop:
                 self._count("started" if isinstance(outcome.decision, Start) else "stopped")
             else:
                 intents.pop(outcome.decision.job, None)
-                self._count("refused_by_the_scheduler")
+                self._count(REFUSED)
         self._keep(intents=intents)
         outcomes = (*guarded.refused, *done)
         self._report(decisions, outcomes)
@@ -325,7 +348,8 @@ class Loop:
             if decisions != self._told:
                 for decision in decisions:
                     if decision not in self._told:
-                        self.tell(f"would {words(decision)}")
+                        line = f"would {words(decision)}"
+                        self.tell(Told(line, carried_out=False, **parts_of(decision)))
                 self._told = decisions
             return
         complaints = set()
@@ -335,7 +359,9 @@ class Loop:
                 line = f"{line}: not done, {outcome.why}"
                 complaints.add(line)
             if line not in self._complaints:
-                self.tell(line)
+                why = {} if outcome.done else {"why": outcome.why}
+                parts = parts_of(outcome.decision)
+                self.tell(Told(line, carried_out=outcome.done, **parts, **why))
         self._complaints = complaints
 
 
@@ -358,6 +384,20 @@ def words(decision: Decision) -> str:
     where = ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
     where += ", alone" if decision.alone else ""
     return f"start {decision.job} on {where} ({decision.reason.label})"
+
+
+def parts_of(decision: Decision) -> dict[str, Any]:
+    """A decision for logs that machines read.
+
+    Examples
+    --------
+    >>> parts_of(Start(job="7", place=(("n1", 4),)))
+    {'event': 'start', 'job': '7', 'hosts': {'n1': 4}, 'reason': 'head'}
+    """
+    if not isinstance(decision, Start):
+        return {"event": "stop", "job": decision.job}
+    reason = decision.reason.label
+    return {"event": "start", "job": decision.job, "hosts": dict(decision.place), "reason": reason}
 
 
 def intent_of(decision: Decision, now: int) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shadowtime import plain, private
+from shadowtime import __version__, plain, private
 from shadowtime.engine.once import Memory
 from shadowtime.errors import InputError, UsageError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-VERSION = 1
+VERSION = 2
 LARGEST_FILE = 1 << 28
 """Bytes: a hundred times the state of ten thousand waiting jobs."""
 
@@ -75,6 +75,9 @@ class StateFile:
 
     Rules
     -----
+    A file of an earlier version is read as it is; the first save writes today's version and keeps
+    the old file as NAME.v1, for whoever goes back to an earlier release. A file of a later version
+    cannot be read.
     A file that cannot be read is reported and set aside as NAME.broken, and the previous one
     (NAME.previous) is taken; failing that too, an empty memory. A file that cannot be written is
     reported once, and once more when it can be written again; meanwhile the loop remembers by
@@ -101,6 +104,8 @@ class StateFile:
         """Why the state is not on disk now; empty if it is."""
         self._last = b""
         self._set_aside = False
+        self._old = VERSION
+        """The version of the file on disk."""
 
     def load(self) -> Kept:
         """The saved state, else the one before, else an empty memory; changes no file."""
@@ -109,7 +114,10 @@ class StateFile:
             (self.previous, "going on with an empty memory: promises and predictions are lost"),
         ):
             try:
-                return _kept(_read(path))
+                version, kept = _kept(_read(path))
+                if path == self.path:
+                    self._old = version
+                return kept
             except FileNotFoundError:
                 if path == self.path and not self.previous.exists():
                     return Kept()  # the first run
@@ -124,6 +132,7 @@ class StateFile:
         """Replace the file as a whole; what cannot be written is reported, not raised."""
         values = {
             "version": VERSION,
+            "writer": __version__,
             "policy": kept.policy,
             "memory": kept.memory.to_json(),
             "intents": dict(kept.intents),
@@ -138,6 +147,8 @@ class StateFile:
             if self._set_aside:
                 os.replace(self.path, self.broken)
                 self._set_aside = False
+            if self._old != VERSION:
+                self._keep_old()
             private.replace_whole(self.path, raw, keep=self.previous)
         except OSError as error:
             why = error.strerror or str(error)
@@ -151,6 +162,16 @@ class StateFile:
         if self.trouble:
             self.tell(f"the state file {self.path} is written again")
         self.trouble, self._last = "", raw
+
+    def _keep_old(self) -> None:
+        """A file of an earlier version stays beside, for whoever goes back to that release."""
+        beside = self.path.with_name(f"{self.path.name}.v{self._old}")
+        private.replace_whole(beside, _read(self.path))
+        self.tell(
+            f"the state file {self.path} had version {self._old} and has version {VERSION} now; "
+            f"the old one is kept as {beside.name}"
+        )
+        self._old = VERSION
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -177,22 +198,39 @@ def _read(path: Path) -> bytes:
     return raw
 
 
-def _kept(raw: bytes) -> Kept:
-    """The state in a file; InputError where it is not one."""
+def _from_1(values: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 did not say who wrote it; the first files had neither ``aside`` nor ``port``."""
+    return {"writer": "", "aside": {}, "port": {}, **values}
+
+
+UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}
+"""From each earlier version to the next one."""
+
+
+def _kept(raw: bytes) -> tuple[int, Kept]:
+    """The version of a file and the state in it; InputError where it is none."""
     values = plain.load(raw)
-    version = plain.whole(plain.entry(values, "version"), "version")
-    if version != VERSION:
-        raise InputError(f"it has version {version}, not {VERSION}")
+    version = old = plain.whole(plain.entry(values, "version"), "version")
+    if version > VERSION:
+        raise InputError(
+            f"it has version {version}, which a later release of Shadowtime wrote: this one reads "
+            f"versions up to {VERSION}"
+        )
+    while version != VERSION:
+        if version not in UPGRADES:
+            raise InputError(f"there is no version {version} of it")
+        values, version = UPGRADES[version](values), version + 1
     intents = plain.mapping(plain.entry(values, "intents"), "intents")
     counters = plain.mapping(plain.entry(values, "counters"), "counters")
-    aside = plain.mapping(values.get("aside", {}), "aside")
-    return Kept(
+    aside = plain.mapping(plain.entry(values, "aside"), "aside")
+    plain.text(plain.entry(values, "writer"), "writer")
+    return old, Kept(
         policy=plain.text(plain.entry(values, "policy"), "policy"),
         memory=Memory.from_json(plain.mapping(plain.entry(values, "memory"), "memory")),
         intents={plain.text(job, "a job"): _intent(told, job) for job, told in intents.items()},
         counters={plain.text(k, "a counter"): plain.whole(v, k) for k, v in counters.items()},
         aside={job: plain.text(why, f"the reason of job {job}") for job, why in aside.items()},
-        port=plain.mapping(values.get("port", {}), "port"),
+        port=plain.mapping(plain.entry(values, "port"), "port"),
     )
 
 

@@ -45,14 +45,14 @@ def check_outputs(
             )
         if suffix in (".parquet", ".pq") and find_spec("pyarrow") is None:
             raise MissingExtra("pyarrow", extra="parquet", purpose="write Parquet files")
-        _file("--schedule", schedule)
+        check_file("--schedule", schedule)
     if report is not None:
         if Path(report).suffix.lower() not in PAGES and not _special(report):
             raise UsageError(
                 f"--report {printable(report)}: a report is one web page: name it "
                 f"{printable(Path(report).stem)}.html, or draw PDF figures with --figures DIR"
             )
-        _file("--report", report)
+        check_file("--report", report)
     if folder is not None:
         _folder("--output", folder)
     if figures is not None:
@@ -66,7 +66,8 @@ def _special(name: str) -> bool:
     return os.path.exists(name) and not os.path.isfile(name)
 
 
-def _file(option: str, name: str) -> None:
+def check_file(option: str, name: str) -> None:
+    """Refuse a file that could not be written where it is to go."""
     path = Path(name)
     above = path.parent
     if not os.path.isdir(above):

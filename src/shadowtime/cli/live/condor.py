@@ -8,6 +8,7 @@ import click
 
 from shadowtime.cli.common.amounts import Span
 from shadowtime.cli.live import options as live
+from shadowtime.cli.live.operation import Operation, operation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="How often HTCondor is asked while things happen; less often while they do not.",
 )
+@operation
 @click.option("--print-setup", is_flag=True, help="Print what the schedd's configuration needs.")
 def command(policy: str | None, print_setup: bool, **given: Any) -> None:
     """Drive an HTCondor pool: every waiting job is started, and placed, by a policy.
@@ -95,11 +97,11 @@ def run_loop(
     default_request: int,
     overhead: int,
     every: float,
+    **given: Any,
 ) -> None:
-    """The command itself."""
+    """The command itself; ``given`` are the options of :mod:`shadowtime.cli.live.operation`."""
     import contextlib
     import sys
-    import time
     from pathlib import Path
 
     from shadowtime.cli.common.compiling import compile_notice
@@ -108,19 +110,20 @@ def run_loop(
     from shadowtime.live.condor.jobs import Reading
     from shadowtime.live.condor.port import CondorPort
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
+    from shadowtime.live.lock import one_loop
     from shadowtime.live.loop import Loop, Pace
     from shadowtime.live.record import Recorder
     from shadowtime.live.signals import Interrupted, Signals
     from shadowtime.live.store import InMemory, StateFile
+    from shadowtime.live.telling import Told
     from shadowtime.policy import parse_policy
-    from shadowtime.printable import printable
 
-    def tell(line: str) -> None:
-        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {printable(line)}", flush=True)
-
+    how = Operation(**given)
+    tell = how.log()
     chosen = parse_policy(policy)
+    client = Pool(collector=collector, schedd=schedd)
     port = CondorPort(
-        client=Pool(collector=collector, schedd=schedd),
+        client=client,
         clock=SystemClock(),
         reading=Reading(default_request=default_request, overhead=overhead),
         tell=tell,
@@ -131,12 +134,16 @@ def run_loop(
         notify = notifier()
         beat = Heartbeat(path=None, clock=SystemClock(), notify=notify)
         store: Any = InMemory()
+        if act:  # the same schedd may be named in several ways: its own name counts
+            stack.enter_context(one_loop(f"schedd {client.schedd_name()}"))
         if act or state_file:
             path = Path(state_file) if state_file else default_state_file(schedd)
             path.parent.mkdir(parents=True, exist_ok=True)
             store = StateFile(path, tell=tell)
             beat.path = heartbeat_of(path)
             stack.enter_context(store.locked())
+        labels = {"schedd": schedd, "policy": chosen.name, "mode": "apply" if act else "shadow"}
+        counting = stack.enter_context(how.counting(labels, tell=tell))
         loop = Loop(
             port=port,
             policy=chosen,
@@ -153,19 +160,19 @@ def run_loop(
             attention=signals,
         )
         notify("READY=1")
-        tell(f"{chosen.name}, {'acting' if act else 'shadow mode: touching nothing'}")
+        does = "acting" if act else "shadow mode: touching nothing"
+        tell(Told(f"{chosen.name}, {does}", event="begin", **labels))
         try:
             with compile_notice("the policy's pass", "half a minute"):
                 if once:
                     loop.step()
                 else:
-                    loop.run(until_idle=until_idle)
+                    how.run(loop, counting, until_idle=until_idle)
         except Interrupted:
             stopped = True
         notify("STOPPING=1")
-    if until_idle or once or stopped:
-        counts = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
-        print(f"done: {counts or 'nothing to do'}", file=sys.stderr)
+    if until_idle or once or stopped or how.length:
+        print(how.summary(loop, counting), file=sys.stderr)
 
 
 def default_state_file(schedd: str) -> Path:

@@ -8,10 +8,12 @@ import click
 
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.cli.live import options as live
+from shadowtime.cli.live.operation import Operation, operation
 
 COMMANDS = {
     "setup": Entry("Commands", "Put up the gate: every change shown, undone.", "slurm_setup"),
     "status": Entry("Commands", "Waiting jobs, and when each will start.", "slurm_status"),
+    "release": Entry("Commands", "Give the queue back to Slurm.", "slurm_release"),
 }
 
 
@@ -47,6 +49,7 @@ COMMANDS = {
     help="How often Slurm is asked while things happen; less often while they do not.",
 )
 @live.timeout
+@operation
 @click.pass_context
 def command(context: click.Context, /, **given: Any) -> None:
     """Drive Slurm with a policy: the same value and the same code as in a simulation.
@@ -55,8 +58,9 @@ def command(context: click.Context, /, **given: Any) -> None:
     (see `setup`) are placed and let through, and running ones requeued where the policy preempts.
 
     \b
-    shadowtime live slurm --policy easy
+    shadowtime live slurm --policy easy --for 1h
     shadowtime live slurm --policy pv-easy --apply --record passes.jsonl
+    shadowtime live slurm --policy easy --apply --log-format json --metrics-port 9341
     shadowtime live slurm --policy lessc --apply --gres membw
     """
     if context.invoked_subcommand is None:
@@ -75,11 +79,11 @@ def run_loop(
     record: str | None,
     every: float,
     timeout: float,
+    **given: Any,
 ) -> None:
-    """The command itself."""
+    """The command itself; ``given`` are the options of :mod:`shadowtime.cli.live.operation`."""
     import contextlib
     import sys
-    import time
     from pathlib import Path
 
     from shadowtime.cli.common.compiling import compile_notice
@@ -90,19 +94,16 @@ def run_loop(
     from shadowtime.live.signals import Interrupted, Signals
     from shadowtime.live.slurm import drive
     from shadowtime.live.store import InMemory, StateFile
+    from shadowtime.live.telling import Told
     from shadowtime.policy import parse_policy
-    from shadowtime.printable import printable
 
     if policy is None:
         raise click.UsageError("name a policy: --policy easy", ctx=click.get_current_context())
     chosen = parse_policy(policy)
     refuse(chosen)
-
-    def tell(line: str) -> None:
-        print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {printable(line)}", flush=True)
-
-    notify = notifier()
-    interrupted, loop = False, None
+    how = Operation(**given)
+    tell, notify = how.log(), notifier()
+    interrupted, loop, counting = False, None, None
     with contextlib.ExitStack() as stack:
         signals = stack.enter_context(Signals())
         try:
@@ -120,6 +121,9 @@ def run_loop(
                 stack.enter_context(store.locked())
             else:
                 store = InMemory()
+            mode = "apply" if act else "shadow"
+            labels = {"cluster": port.view.name, "partition": name, "policy": chosen.name}
+            counting = stack.enter_context(how.counting({**labels, "mode": mode}, tell=tell))
             loop = drive.make_loop(
                 port,
                 chosen,
@@ -133,13 +137,12 @@ def run_loop(
                 attention=signals,
             )
             notify("READY=1")
-            how = "acting" if act else "shadow mode: touching nothing"
-            tell(f"{chosen.name} on partition {name}, {how}")
+            does = "acting" if act else "shadow mode: touching nothing"
+            tell(Told(f"{chosen.name} on partition {name}, {does}", event="begin", **labels))
             with compile_notice("the policy's pass", "half a minute"):
-                loop.run(until_idle=until_idle)
+                how.run(loop, counting, until_idle=until_idle)
         except Interrupted:
             interrupted = True
         notify("STOPPING=1")
-    if (until_idle or interrupted) and loop is not None:
-        counts = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
-        print(f"done: {counts or 'nothing to do'}", file=sys.stderr)
+    if (until_idle or interrupted or how.length) and loop is not None and counting is not None:
+        print(how.summary(loop, counting), file=sys.stderr)

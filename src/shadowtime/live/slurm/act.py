@@ -79,6 +79,20 @@ def stop_line(job: str) -> str:
     return f"requeuehold Incomplete {job}"
 
 
+def to_the_gate_lines(job: str) -> list[str]:
+    """A stopped job from Slurm's hold after a requeue to that of the gate, where anybody finds it.
+
+    Slurm does not exchange one hold for the other. In between the job cannot start: it waits two
+    minutes of its own, which end once it is held again.
+
+    Examples
+    --------
+    >>> to_the_gate_lines("7")
+    ['release 7', 'uhold 7', 'update JobId=7 StartTime=now']
+    """
+    return [f"release {job}", f"uhold {job}", f"update JobId={job} StartTime=now"]
+
+
 def asks_for(row: QueueRow, gres: str) -> bool:
     """Whether a job asks Slurm for a generic resource."""
     return gres in parse_gres(row.gres_per_task) or gres in parse_gres(row.gres_per_node)

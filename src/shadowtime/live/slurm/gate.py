@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MARK = "-- The gate of shadowtime live slurm"
+FAR = 4_000_000_000
+"""The begin time of a job that its user holds."""
 SITE = "job_submit.site.lua"
 """Where the site's own script goes; the gate calls it first."""
 
@@ -22,7 +24,7 @@ _SCRIPT = """%MARK%: jobs of these partitions wait until the loop lets them thro
 local partitions = %PARTITIONS%
 local everything = %DEFAULT% -- also jobs that name no partition
 local masters = %MASTERS% -- who may release and re-prioritise
-local far = 4000000000 -- the begin time of a job that its user holds
+local far = %FAR% -- the begin time of a job that its user holds
 local released = 4294967295 -- as scontrol release writes it
 local site_submit, site_modify
 
@@ -103,6 +105,7 @@ def gate_script(
         "%MARK%": MARK,
         "%PARTITIONS%": _table(json.dumps(name) for name in partitions),
         "%DEFAULT%": "true" if default else "false",
+        "%FAR%": str(FAR),
         "%MASTERS%": _table(str(uid) for uid in masters),
         "%SITE%": json.dumps(site),
     }

@@ -17,6 +17,7 @@ from shadowtime.live.slurm.act import (
     start_lines,
     stop_line,
     take_back_lines,
+    to_the_gate_lines,
     undo_lines,
 )
 from shadowtime.live.slurm.demand import Demand, with_demands
@@ -138,8 +139,8 @@ class SlurmPort:
                     gres=self.view.bandwidth,
                 )
                 self.placed[decision.job] = decision.place
-        said = self._tell(lines)
-        after = self._look()
+        said = self.session(lines)
+        after = self.look()
         return [outcome(decision, after.get(decision.job), said) for decision in decisions]
 
     def prepare(self, decisions: Sequence[Decision]) -> None:
@@ -150,6 +151,11 @@ class SlurmPort:
                 mark = touch(decision, self._rows.get(job), known, self.view.bandwidth)
                 if mark is not None:
                     self._touched[job] = mark
+
+    @property
+    def touched(self) -> Mapping[str, Touched]:
+        """What starts have overwritten of jobs' own requests."""
+        return self._touched
 
     def memory(self) -> Mapping[str, Any]:
         """What a restarted loop must know, as plain values."""
@@ -176,7 +182,7 @@ class SlurmPort:
         A job that came back to the gate by itself, or never went, asks for the same as before its
         start again. One that was let through in vain is taken back, and handed to Slurm if that
         happens twice. Jobs beyond the model are handed to Slurm. Who came past the gate is brought
-        to it.
+        to it, and so is who was stopped: a loop that has lost its memory finds it there.
         """
         if self.sorted is None:
             return []
@@ -192,9 +198,11 @@ class SlurmPort:
         for job in taken:
             lines += take_back_lines(job, self._undo(job))
         lines += [f"uhold {job}" for job in slipped]
+        for job in self.sorted.stopped[:AT_ONCE]:
+            lines += to_the_gate_lines(job)
         if not lines:
             return []
-        self._tell(lines)
+        self.session(lines)
         for job in (*beyond, *taken):
             self.placed.pop(job, None)
             self._touched.pop(job, None)
@@ -220,7 +228,7 @@ class SlurmPort:
             lines += undo_lines(job, mark.undo if mark.ours(row) else mark.words)
             self._rows[job] = mark.before(row)
         if lines:
-            self._tell(lines)
+            self.session(lines)
 
     def _late(self) -> list[str]:
         """Who was let through and has not started for too long."""
@@ -237,7 +245,8 @@ class SlurmPort:
             self._in_vain[job] = self._in_vain.get(job, 0) + 1
         return late
 
-    def _look(self) -> dict[str, QueueRow]:
+    def look(self) -> dict[str, QueueRow]:
+        """Slurm's jobs as they are now, by name."""
         return dict(rows_by_id(parse_queue(self._ask(SQUEUE))))
 
     def _ask(self, argv: Sequence[str]) -> str:
@@ -247,7 +256,7 @@ class SlurmPort:
             raise PortError(f"{argv[0]}: {lines[0][:200]}")
         return done.out
 
-    def _tell(self, lines: Sequence[str]) -> list[str]:
+    def session(self, lines: Sequence[str]) -> list[str]:
         """One session of scontrol; returns its complaints."""
         done = self.run(("scontrol",), text="".join(f"{line}\n" for line in lines))
         return [line for line in done.err.splitlines() if line.strip()]

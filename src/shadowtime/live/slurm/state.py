@@ -11,6 +11,7 @@ from shadowtime.cluster.hostlist import expand
 from shadowtime.engine.once.moment import NO_HOST
 from shadowtime.live.port import Ended, PortError, Running, State, Waiting
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
+from shadowtime.live.slurm.gate import FAR
 from shadowtime.live.slurm.holding import (
     LAST,
     View,
@@ -42,6 +43,8 @@ REQUEUED = "requeued in held state"
 CLEANS_UP = 10
 """Seconds for which a node may clean up after a job and is nevertheless counted on: Slurm starts
 the next job there a moment later. One whose epilog takes longer is not free."""
+STARTS_NOT = 5
+"""Seconds before its begin time in which a requeued job is not let go even for an instant."""
 BAD = "BadConstraints"
 """The reason of jobs that Slurm has held because it could not run them where they were sent."""
 
@@ -61,6 +64,8 @@ class Sorted:
     """Jobs of the partition that have come past the gate."""
     slurms: tuple[str, ...] = ()
     """Jobs that were at the gate and that an operator has left to Slurm."""
+    stopped: tuple[str, ...] = ()
+    """Jobs that the loop has stopped and that are not at the gate again."""
 
 
 def sort_jobs(
@@ -106,6 +111,7 @@ def sort_jobs(
     beyond: dict[str, str] = {}
     slipped: list[str] = []
     slurms: list[str] = []
+    requeued: list[str] = []
     every = {node.name: node for node in ours}
     for row in rows:
         mine = view.partition in row.partition.split(",")
@@ -133,6 +139,8 @@ def sort_jobs(
                     if not windows and row.eligible <= now:  # else it depends on the time of day
                         remembered.put(row, detail, named, found)
                 waiting.append(found)
+                if REQUEUED in row.reason and row.eligible > now + STARTS_NOT:
+                    requeued.append(row.id)
             elif why == RELEASED and named and limited(row):
                 beyond[row.id] = f"Slurm does not start it where it was sent ({row.reason})"
                 alone[row.id] = f"it is Slurm's to start: {row.reason}"
@@ -163,7 +171,7 @@ def sort_jobs(
         running=tuple(running),
         ended=tuple(ended),
     )
-    return Sorted(state, alone, released, beyond, tuple(slipped), tuple(slurms))
+    return Sorted(state, alone, released, beyond, tuple(slipped), tuple(slurms), tuple(requeued))
 
 
 RELEASED = "let through"
@@ -189,10 +197,11 @@ def _not_ours(row: QueueRow, now: int, stopped: Callable[[str], bool], *, named:
         return f"it was handed to Slurm, which says {row.reason}"
     if row.reason.startswith(BAD):
         return RELEASED if named else f"Slurm cannot run it anywhere ({row.reason})"
-    back = REQUEUED in row.reason and stopped(row.id)
-    if not (row.reason.startswith(GATE) or back):
+    back = (REQUEUED in row.reason or row.restarts > 0) and stopped(row.id)
+    if not (row.reason.startswith(GATE) or (back and REQUEUED in row.reason)):
         return f"it is held ({row.reason})"
-    if row.eligible > now and not back:  # a requeued job's own two minutes are ours to skip
+    # A requeued job's own two minutes are ours to skip, its user's hold is not.
+    if row.eligible > now and not (back and row.eligible < FAR):
         return "its time has not come (held by its user, or --begin)"
     if "unfulfilled" in row.dependency or "failed" in row.dependency:
         return f"it depends on others ({row.dependency})"
@@ -266,7 +275,7 @@ def _waiting(
         need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
     return Waiting(
         id=row.id,
-        submit=max(row.submit, min(row.eligible, now)),
+        submit=max(row.submit, row.eligible) if row.eligible <= now else row.submit,
         need=need,
         request=row.limit,
         user=row.user,

@@ -1,0 +1,60 @@
+"""shadowtime live slurm release: the queue given back to Slurm."""
+
+from __future__ import annotations
+
+import click
+
+from shadowtime.cli.live import options as live
+
+
+@click.command("release")
+@click.option("--print", "show_only", is_flag=True, help="Show what scontrol would be told.")
+@live.partition
+@live.state
+@live.timeout
+def command(show_only: bool, partition: str, state_file: str | None, timeout: float) -> int:
+    """Give every job at the gate back to Slurm's own scheduler, as its user wrote it.
+
+    Stop the loop first. Jobs that are submitted later still come to the gate: take that away with
+    `setup --undo` and a restart of slurmctld.
+
+    Leaves with 1 if a job could not be released.
+
+    \b
+    shadowtime live slurm release --print
+    shadowtime live slurm release
+    """
+    import contextlib
+    from pathlib import Path
+
+    from shadowtime.cli.common.console import note
+    from shadowtime.live.lock import one_loop
+    from shadowtime.live.slurm import drive
+    from shadowtime.live.slurm.port import refuse_strangers
+    from shadowtime.live.slurm.release import give_back, plan_release
+    from shadowtime.live.store import StateFile
+    from shadowtime.printable import printable
+
+    port = drive.make_port(drive.Where(partition=partition, timeout=timeout))
+    name = port.view.partition
+    path = Path(state_file or drive.default_state_file(name))
+    with contextlib.ExitStack() as stack:
+        if not show_only:
+            refuse_strangers(port.run)
+            what = f"partition {name} of {port.view.name}"
+            stack.enter_context(one_loop(what, identity=drive.identity_of(port.run)))
+        store = StateFile(path, tell=note)
+        kept = store.load()
+        port.recall(kept.port)
+        plan = plan_release(port.look(), port.touched, name)
+        if show_only:
+            for lines in plan.lines.values():
+                print(*map(printable, lines), sep="\n")
+            return 0
+        found = give_back(port, plan)
+        if path.exists():
+            store.save(kept.replace(port={}, intents={}, aside={}))
+    print(f"{len(found.done)} jobs of partition {name} are Slurm's to schedule now")
+    for job, why in found.held.items():
+        print(printable(f"{job} stays held: {why}"))
+    return 1 if found.held.keys() - plan.stay.keys() else 0

@@ -1,0 +1,215 @@
+"""What the loop has done and sees now, as Prometheus text."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from shadowtime.live.feasible import SAYS
+from shadowtime.live.port import Start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from shadowtime.live.loop import Step
+
+PREFIX = "shadowtime_live"
+LEFT_ALONE = {
+    "it is Slurm's to start": "handed_to_the_scheduler",
+    "it was handed to Slurm": "handed_to_the_scheduler",
+    "Slurm schedules it": "left_to_the_scheduler",
+    "Slurm cannot run it": "cannot_run",
+    "it is held": "held",
+    "its time has not come": "held_or_begins_later",
+    "it depends on others": "dependency",
+    "its array may not": "array_limit",
+    "it has come past the gate": "past_the_gate",
+}
+"""How reasons begin, and the label they count under: reasons name jobs and nodes, labels must not,
+or there would be a time series for each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """Sums since the loop began, and what it saw last; one value that threads may share."""
+
+    looks: int = 0
+    passes: int = 0
+    pass_seconds: float = 0.0
+    starts: int = 0
+    stops: int = 0
+    refused_by_us: int = 0
+    """Decisions that were dropped because something had changed since."""
+    refused_by_scheduler: int = 0
+    errors: int = 0
+    """Looks that failed."""
+    looked: float = 0.0
+    """When the scheduler last answered, in seconds since 1970."""
+    queue: Mapping[str, int] = field(default_factory=dict)
+    """Waiting jobs by what they wait for."""
+    running: int = 0
+    used: int = 0
+    procs: int = 0
+
+
+class Metrics:
+    """Counts the looks of a loop.
+
+    Rules
+    -----
+    Call :meth:`note` with every step and :meth:`failed` where a look fails. In shadow mode a
+    decision that stays the same over several passes counts once.
+
+    Examples
+    --------
+    >>> metrics = Metrics({"policy": "easy", "partition": "batch"}, now=lambda: 60.0)
+    >>> metrics.failed()
+    >>> print(metrics.text())  # doctest: +ELLIPSIS
+    # HELP shadowtime_live_info What this loop drives, always 1.
+    # TYPE shadowtime_live_info gauge
+    shadowtime_live_info{policy="easy",partition="batch"} 1
+    ...
+    # HELP shadowtime_live_errors_total Looks that failed.
+    # TYPE shadowtime_live_errors_total counter
+    shadowtime_live_errors_total 1
+    ...
+    """
+
+    def __init__(self, labels: Mapping[str, str], *, now: Callable[[], float] = time.time) -> None:
+        self.labels, self.now = dict(labels), now
+        self.counts = Counts()
+        self._told: set[object] = set()
+
+    def failed(self) -> None:
+        """A look failed."""
+        self.counts = replace(
+            self.counts, looks=self.counts.looks + 1, errors=self.counts.errors + 1
+        )
+
+    def note(self, step: Step, left_alone: Mapping[str, str]) -> None:
+        """A turn of the loop; ``left_alone``: waiting jobs that are not the loop's, and why."""
+        was, state = self.counts, step.state
+        done = [(one.decision, one.done) for one in step.outcomes]
+        refused = [decision for decision, carried_out in done if not carried_out]
+        if step.acted:
+            made = [decision for decision, carried_out in done if carried_out]
+        else:
+            made = [one for one in step.decisions if one not in self._told]
+            if step.decided is not None:
+                self._told = set(step.decisions)
+        starts = sum(isinstance(one, Start) for one in made)
+        self.counts = replace(
+            was,
+            looks=was.looks + 1,
+            passes=was.passes + (step.decided is not None),
+            pass_seconds=was.pass_seconds + step.seconds,
+            starts=was.starts + starts,
+            stops=was.stops + len(made) - starts,
+            refused_by_us=was.refused_by_us + len(refused) - step.refused,
+            refused_by_scheduler=was.refused_by_scheduler + step.refused,
+            looked=self.now(),
+            queue=queue_by_reason(step, left_alone),
+            running=len(state.running),
+            used=sum(job.need[0] for job in state.running),
+            procs=0 if state.closed else state.cluster.procs,
+        )
+
+    def text(self, *, age: bool = True) -> str:
+        """Everything as Prometheus reads it; ``age=False``: without what grows by itself."""
+        return "".join(f"{line}\n" for line in self._lines(self.counts, age=age))
+
+    def _lines(self, counts: Counts, *, age: bool) -> Iterator[str]:
+        def one(name: str, kind: str, help: str, *values: tuple[str, float]) -> Iterator[str]:
+            yield f"# HELP {PREFIX}_{name} {help}"
+            yield f"# TYPE {PREFIX}_{name} {kind}"
+            for labels, value in values:
+                yield f"{PREFIX}_{name}{labels} {value:.15g}"
+
+        told = labelled(**self.labels)
+        yield from one("info", "gauge", "What this loop drives, always 1.", (told, 1))
+        yield from one("looks_total", "counter", "Looks at the cluster.", ("", counts.looks))
+        yield from one("errors_total", "counter", "Looks that failed.", ("", counts.errors))
+        yield from one("passes_total", "counter", "Passes of the policy.", ("", counts.passes))
+        yield from one(
+            "pass_seconds_total", "counter", "Time spent in passes.", ("", counts.pass_seconds)
+        )
+        yield from one(
+            "decisions_total",
+            "counter",
+            "Decisions carried out, in shadow mode those it would carry out.",
+            (labelled(kind="start"), counts.starts),
+            (labelled(kind="stop"), counts.stops),
+        )
+        yield from one(
+            "refusals_total",
+            "counter",
+            "Decisions not carried out: dropped by the loop, or refused by the scheduler.",
+            (labelled(by="loop"), counts.refused_by_us),
+            (labelled(by="scheduler"), counts.refused_by_scheduler),
+        )
+        yield from one(
+            "last_look_timestamp_seconds",
+            "gauge",
+            "When the scheduler last answered, since 1970.",
+            ("", counts.looked),
+        )
+        if age:
+            yield from one(
+                "last_look_age_seconds",
+                "gauge",
+                "Seconds since the scheduler last answered.",
+                ("", max(0.0, self.now() - counts.looked) if counts.looked else float("nan")),
+            )
+        yield from one(
+            "waiting_jobs",
+            "gauge",
+            "Waiting jobs by what they wait for.",
+            *((labelled(reason=reason), n) for reason, n in sorted(counts.queue.items())),
+        )
+        yield from one("running_jobs", "gauge", "Jobs that hold nodes.", ("", counts.running))
+        yield from one("processors_used", "gauge", "Processors in use.", ("", counts.used))
+        yield from one("processors", "gauge", "Processors that can be used.", ("", counts.procs))
+
+
+def queue_by_reason(step: Step, left_alone: Mapping[str, str]) -> dict[str, int]:
+    """How many jobs wait for what.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.live.loop import Step
+    >>> from shadowtime.live.port import State, Waiting
+    >>> one = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
+    >>> job = Waiting(id="7", submit=0, need=(9,), request=9)
+    >>> step = Step(state=State(now=5, cluster=one, waiting=(job,)), aside={"7": SAYS[1]})
+    >>> queue_by_reason(step, {"8": "it is held (JobHeldAdmin)", "9": "new"})
+    {'room': 0, 'fits_nowhere': 1, 'held': 1, 'other': 1}
+    """
+    counts = {"room": 0}
+    for job in step.state.waiting:
+        why = step.aside.get(job.id, "")
+        reason = "room" if not why else "fits_nowhere" if why in SAYS else "refused_repeatedly"
+        counts[reason] = counts.get(reason, 0) + 1
+    for why in left_alone.values():
+        known = (label for begin, label in LEFT_ALONE.items() if why.startswith(begin))
+        reason = next(known, "other")
+        counts[reason] = counts.get(reason, 0) + 1
+    return counts
+
+
+def labelled(**labels: str) -> str:
+    """Labels as Prometheus reads them.
+
+    Examples
+    --------
+    >>> labelled(policy='a"b')
+    '{policy="a\\\\"b"}'
+    """
+    if not labels:
+        return ""
+
+    def quoted(value: str) -> str:
+        return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+    return "{" + ",".join(f'{name}="{quoted(value)}"' for name, value in labels.items()) + "}"

@@ -1,0 +1,107 @@
+"""The queue given back to Slurm: every job at the gate let through as its user wrote it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.live.slurm.act import undo_lines
+from shadowtime.live.slurm.gate import FAR
+from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.state import BAD, GATE, REQUEUED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.live.slurm.port import SlurmPort
+    from shadowtime.live.slurm.text import QueueRow
+    from shadowtime.live.slurm.touched import Touched
+
+BATCH = 400
+"""Lines of one session of scontrol: a session of any length must end before its time is up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What scontrol is told for each job, and the jobs that stay as they are, with the reason."""
+
+    lines: Mapping[str, list[str]] = field(default_factory=dict)
+    stay: Mapping[str, str] = field(default_factory=dict)
+
+
+def plan_release(
+    rows: Mapping[str, QueueRow], touched: Mapping[str, Touched], partition: str
+) -> Plan:
+    """How to give a queue back.
+
+    Rules
+    -----
+    A job at the gate asks for what its user asked for and is released; so is one that the loop has
+    stopped. A job that was handed to Slurm at the lowest priority gets its ordinary one: it is held
+    and released. One that was let through and has not started loses the nodes that the loop named.
+    A job that its user holds stays held, in Slurm's own way: the gate had set its begin time far
+    ahead. Jobs that an operator holds, and those that Slurm schedules already, are not touched.
+
+    Examples
+    --------
+    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> told |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldUser"}
+    >>> row = _queue_row(BETWEEN.join(told.values()) + BETWEEN)
+    >>> plan_release({"7": row, "8": row._replace(reason="JobHeldAdmin")}, {}, "batch")
+    Plan(lines={'7': ['release 7']}, stay={'8': 'it is held (JobHeldAdmin)'})
+    """
+    lines: dict[str, list[str]] = {}
+    stay: dict[str, str] = {}
+    for job, row in rows.items():
+        if row.state != "PENDING" or partition not in row.partition.split(","):
+            continue
+        mark = touched.get(job)
+        named = mark is not None and mark.ours(row)
+        undo = undo_lines(job, mark.undo) if mark is not None and named else []
+        if row.priority == LAST:
+            lines[job] = [f"hold {job}", f"release {job}"]
+        elif row.priority > 0:
+            if undo:
+                lines[job] = undo
+        elif row.eligible >= FAR:
+            lines[job] = [f"update JobId={job} StartTime=now"]
+            stay[job] = "its user holds it"
+        elif row.reason.startswith(GATE) or REQUEUED in row.reason:
+            # A requeued job has two minutes of its own ahead: Slurm need not wait for them.
+            begin = [f"update JobId={job} StartTime=now"] if REQUEUED in row.reason else []
+            lines[job] = [*undo, *begin, f"release {job}"]
+        elif row.reason.startswith(BAD) and named:
+            lines[job] = [*undo, f"release {job}"]
+        else:
+            stay[job] = f"it is held ({row.reason})"
+    return Plan(lines=lines, stay=stay)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released:
+    """What became of it: jobs that Slurm schedules now, and those still held, with the reason."""
+
+    done: tuple[str, ...] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
+
+
+def give_back(port: SlurmPort, plan: Plan) -> Released:
+    """Carry a plan out and read from Slurm what became of it."""
+    batch: list[str] = []
+    for lines in plan.lines.values():
+        if len(batch) + len(lines) > BATCH:
+            port.session(batch)
+            batch = []
+        batch += lines
+    if batch:
+        port.session(batch)
+    after = port.look()
+    done, held = [], dict(plan.stay)
+    for job in plan.lines:
+        row = after.get(job)
+        if row is not None and row.state == "PENDING" and row.priority == 0:
+            held.setdefault(job, f"Slurm left it held ({row.reason})")
+        else:
+            done.append(job)
+    return Released(done=tuple(done), held=held)

@@ -1,0 +1,284 @@
+"""A loop that is left running: its log, its metrics, its end, and the queue given back."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
+from live.test_condor_port import HERE, Fake
+from shadowtime.cli import run
+from shadowtime.errors import UsageError
+from shadowtime.live.exporter import MetricsFile, served
+from shadowtime.live.loop import Loop
+from shadowtime.live.metrics import Metrics
+from shadowtime.live.port import PortError
+from shadowtime.live.runner import Done
+from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.release import FAR, plan_release
+from shadowtime.live.slurm.text import parse_queue
+from shadowtime.live.slurm.touched import Touched
+from shadowtime.live.store import InMemory, Kept, StateFile
+from shadowtime.live.telling import Log
+from shadowtime.policy import parse_policy
+
+
+def a_loop(fake: FakeSlurm, **more: object) -> Loop:
+    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
+    return drive.make_loop(port, parse_policy("easy"), InMemory(), **more)
+
+
+def values_in(text: str) -> dict[str, float]:
+    lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+    return {name.removeprefix("shadowtime_live_"): float(value) for name, _, value in lines}
+
+
+def counted(loop: Loop, metrics: Metrics, looks: int) -> dict[str, float]:
+    made = iter(range(looks + 1))
+    loop.run(
+        stopped=lambda: next(made) == looks,
+        after=lambda step: metrics.note(step, loop.port.sorted.left_alone),
+        failed=metrics.failed,
+    )
+    return values_in(metrics.text())
+
+
+def test_metrics_count_what_a_loop_in_charge_did() -> None:
+    """Starts that took effect, refusals by whom, the queue by reason, looks that failed."""
+    wide = queue_line("8", NumCPUs=640, NumTasks=640)
+    fake = FakeSlurm(
+        queue_line("7") + wide + queue_line("9", Reason="JobHeldAdmin"), NODES
+    )  # nobody obeys: the start of 7 is refused
+    loop = a_loop(fake, act=True)
+    metrics = Metrics({}, now=lambda: 77.0)
+    found = counted(loop, metrics, 1)
+    assert found['refusals_total{by="scheduler"}'] == 1
+    assert found['refusals_total{by="loop"}'] == found['decisions_total{kind="start"}'] == 0
+    assert found['waiting_jobs{reason="fits_nowhere"}'] == 1
+    assert found['waiting_jobs{reason="held"}'] == found['waiting_jobs{reason="room"}'] == 1
+    assert (found["processors"], found["last_look_timestamp_seconds"]) == (64, 77)
+    fake.on_tell = lambda line: setattr(fake, "queue", running_line("7", "n1", 4))
+    found = counted(loop, metrics, 1)
+    assert found['decisions_total{kind="start"}'] == 1
+    fake.before = lambda name: Done(1, "", "no controller") if name == "squeue" else None
+    found = counted(loop, metrics, 2)
+    assert (found["errors_total"], found["looks_total"], found["passes_total"]) == (2, 4, 2)
+    assert (found["processors_used"], found["running_jobs"]) == (0, 0)  # as of the last good look
+
+
+def test_in_shadow_mode_a_decision_counts_once() -> None:
+    """However often it is made again."""
+    fake = FakeSlurm(queue_line("7"), NODES)
+    loop, metrics = a_loop(fake), Metrics({})
+    counted(loop, metrics, 3)
+    fake.queue += queue_line("8")
+    found = counted(loop, metrics, 3)
+    assert (found['decisions_total{kind="start"}'], found["passes_total"]) == (2, 2)
+
+
+def fetched(port: int, path: str) -> tuple[int, str, bytes]:
+    one = HTTPConnection("127.0.0.1", port, timeout=30)
+    one.request("GET", path)
+    answer = one.getresponse()
+    return answer.status, answer.getheader("Content-Type", ""), answer.read()
+
+
+def test_metrics_are_served_on_loopback_alone() -> None:
+    """Under /metrics; a port that is taken is named, and given up at the end."""
+    with served(lambda: "x 1\n", 0) as port:
+        status, kind, text = fetched(port, "/metrics")
+        assert (status, text) == (200, b"x 1\n")
+        assert kind.startswith("text/plain; version=0.0.4")
+        assert fetched(port, "/")[0] == 404
+        with (
+            pytest.raises(UsageError, match=f"port {port} of 127.0.0.1 cannot be used"),
+            served(str, port),
+        ):
+            pass
+    with served(lambda: "y 2\n", port):
+        assert fetched(port, "/metrics")[2] == b"y 2\n"
+
+
+def test_a_metrics_file_is_for_everybody_and_a_broken_disk_is_told_once(tmp_path: Path) -> None:
+    """node_exporter runs as another user."""
+    said: list[str] = []
+    file = MetricsFile(tmp_path / "gone" / "shadowtime.prom", tell=said.append)
+    file.write("x 1\n")
+    file.write("x 2\n")
+    assert len(said) == 1 and "cannot be written" in said[0]
+    file.path.parent.mkdir()
+    file.write("x 3\n")
+    assert (file.path.read_text(), len(said)) == ("x 3\n", 2)
+    assert file.path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_structured_log_has_the_parts_of_a_decision(capsys: pytest.CaptureFixture[str]) -> None:
+    """A JSON object a line: what, who, where, and why not."""
+    log = Log(format="json", now=lambda: 0.0)
+    wide = queue_line("8", NumCPUs=640, NumTasks=640)
+    a_loop(FakeSlurm(queue_line("7") + wide, NODES), act=True, tell=log).step()
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    aside, start = lines
+    assert (aside["event"], aside["job"]) == ("set_aside", "8")
+    assert start.items() >= {"event": "start", "job": "7", "carried_out": False}.items()
+    assert start["hosts"] == {"n1": 4} and start["why"] and start["reason"] == "head"
+
+
+def test_a_log_file_may_be_rotated_without_a_signal(tmp_path: Path) -> None:
+    """The next line opens the new one; a folder that is gone ends nothing."""
+    log = Log(path=tmp_path / "loop.log", now=lambda: 0.0)
+    log("one")
+    (tmp_path / "loop.log").rename(tmp_path / "loop.log.1")
+    log("two\x1b[2J")
+    assert (tmp_path / "loop.log.1").read_text().endswith(" one\n")
+    assert (tmp_path / "loop.log").read_text().endswith("two\\x1b[2J\n")
+    assert (tmp_path / "loop.log").stat().st_mode & 0o777 == 0o600
+    Log(path=tmp_path / "gone" / "loop.log")("three")
+
+
+def test_a_dry_run_ends_by_itself_with_a_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And leaves log and metrics behind, and Slurm untouched."""
+    fake = FakeSlurm(queue_line("7"), NODES)
+    monkeypatch.setattr(drive, "commands", lambda where: fake)
+    words = ["live", "slurm", "--policy", "fcfs", "--for", "1s", "--every", "0.05"]
+    words += ["--log", str(tmp_path / "l"), "--metrics-file", str(tmp_path / "m")]
+    assert run([*words, "--log-format", "json"]) == 0
+    told = capsys.readouterr().err
+    assert "in shadow mode for 1 s" in told and "would start 1 jobs and stop 0" in told
+    assert fake.told == []
+    events = [json.loads(line)["event"] for line in (tmp_path / "l").read_text().splitlines()]
+    assert events == ["begin", "start"]
+    assert values_in((tmp_path / "m").read_text())['waiting_jobs{reason="room"}'] == 1
+    assert run([*words[:4], "--log", str(tmp_path / "no" / "l")]) == 2
+    assert "--log" in capsys.readouterr().err
+
+
+def test_a_state_file_of_an_earlier_version_is_upgraded_in_place(tmp_path: Path) -> None:
+    """Nothing in it is lost, and the old one stays for whoever goes back."""
+    path = tmp_path / "s.json"
+    said: list[str] = []
+    kept = Kept(policy="easy", counters={"started": 3})
+    StateFile(path).save(kept)
+    old = json.loads(path.read_text())
+    for name in ("writer", "aside", "port"):
+        del old[name]
+    path.write_text(json.dumps(old | {"version": 1}))
+    store = StateFile(path, tell=said.append)
+    assert store.load() == kept and said == []
+    store.save(kept.replace(policy="lxfw"))
+    assert json.loads(path.read_text())["version"] == 2
+    assert json.loads((tmp_path / "s.json.v1").read_text())["version"] == 1
+    assert len(said) == 1 and "s.json.v1" in said[0]
+    assert StateFile(path, tell=said.append).load().policy == "lxfw"
+    store.save(kept)
+    assert len(said) == 1
+
+
+def test_a_state_file_of_a_later_version_is_not_guessed_at(tmp_path: Path) -> None:
+    """It is reported, and set aside rather than overwritten."""
+    path = tmp_path / "s.json"
+    path.write_text('{"version": 3}')
+    said: list[str] = []
+    store = StateFile(path, tell=said.append)
+    assert store.load() == Kept()
+    assert "later release" in said[0]
+    store.save(Kept(policy="easy"))
+    assert store.broken.read_text() == '{"version": 3}'
+
+
+def test_the_queue_is_given_back_as_users_wrote_it() -> None:
+    """Everybody at the gate; who holds a job of its own, or an operator's, stays held."""
+    lines = [
+        queue_line("1"),
+        queue_line("2", ReqNodes="n1"),
+        queue_line("3", EligibleTime=FAR),
+        queue_line("4", Reason="JobHeldAdmin"),
+        queue_line("5", PriorityLong=1, Reason="Resources"),
+        queue_line("6", PriorityLong=9, ReqNodes="n2", Reason="Resources"),
+        queue_line("7", PriorityLong=9, Reason="Resources"),
+        queue_line("8", Reason="job requeued in held state"),
+        queue_line("9", Partition="other"),
+        queue_line("10", Dependency="afterok:1(unfulfilled)"),
+        running_line("11", "n3", 4),
+    ]
+    rows = {row.id: row for row in parse_queue("".join(lines))}
+    mark = Touched("n1", "n[1-3]", 3600, "OK", "N/A", "TimeLimit=60")
+    touched = {"2": mark, "6": mark._replace(pin="n2", wanted="", words="")}
+    plan = plan_release(rows, touched, "batch")
+    assert plan.lines == {
+        "1": ["release 1"],
+        "2": ["update JobId=2 ReqNodeList=n[1-3] TimeLimit=60", "release 2"],
+        "3": ["update JobId=3 StartTime=now"],
+        "5": ["hold 5", "release 5"],
+        "6": ["update JobId=6 ReqNodeList="],
+        "8": ["update JobId=8 StartTime=now", "release 8"],
+        "10": ["release 10"],
+    }
+    assert plan.stay == {"3": "its user holds it", "4": "it is held (JobHeldAdmin)"}
+
+
+def test_release_takes_the_lock_and_tells_what_stays_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside a running loop it does nothing: that one would hold the jobs again."""
+    from shadowtime.live import lock
+
+    monkeypatch.setattr(lock, "FOLDERS", (tmp_path,))
+    fake = FakeSlurm(queue_line("7") + queue_line("8"), NODES)
+    monkeypatch.setattr(drive, "commands", lambda where: fake)
+    words = ["live", "slurm", "release", "--state", str(tmp_path / "s.json")]
+    what = "partition batch of test"
+    with lock.one_loop(what, identity=drive.identity_of(fake)):
+        assert run(words) == 2
+        assert "another loop already drives" in capsys.readouterr().err
+        assert fake.told == []
+        assert run([*words, "--print"]) == 0
+        assert capsys.readouterr().out == "release 7\nrelease 8\n"
+
+    def obey(line: str) -> None:
+        if line == "release 7":
+            fake.queue = queue_line("7", PriorityLong=5, Reason="None") + queue_line("8")
+
+    fake.on_tell = obey
+    assert run(words) == 1
+    said = capsys.readouterr().out
+    assert "1 jobs of partition batch are Slurm's" in said
+    assert "8 stays held: Slurm left it held (JobHeldUser)" in said
+
+
+def test_a_port_error_is_an_event() -> None:
+    """So that somebody can be told of it."""
+    said: list[str] = []
+    fake = FakeSlurm(queue_line("7"), NODES)
+    loop = a_loop(fake, tell=said.append)
+
+    def broken(name: str) -> Done | None:
+        if name == "squeue":
+            raise PortError("squeue did not answer within 20 seconds")
+        return None
+
+    fake.before = broken
+    turns = iter(range(2))
+    loop.run(stopped=lambda: next(turns) == 1)
+    assert said[0].parts["event"] == "error" and "did not answer" in said[0].parts["why"]
+
+
+def test_one_loop_at_a_time_drives_a_schedd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever name it is called by: the schedd's own counts."""
+    from shadowtime.live import lock
+    from shadowtime.live.condor import client
+
+    monkeypatch.setattr(lock, "FOLDERS", (tmp_path,))
+    monkeypatch.setattr(client, "Pool", lambda **named: Fake([], []))
+    words = ["live", "condor", "--policy", "easy", "--apply", "--once"]
+    words += ["--state", str(tmp_path / "s.json")]
+    with lock.one_loop(f"schedd {HERE}"):
+        assert run(words) == run([*words, "--schedd", "alias"]) == 2
+        assert capsys.readouterr().err.count(f"another loop already drives schedd {HERE}") == 2
