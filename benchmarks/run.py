@@ -34,6 +34,7 @@ from benchmarks.bench_pv_easy import pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_site import site  # noqa: E402
+from benchmarks.bench_slurm import slurm  # noqa: E402
 from benchmarks.bench_twins import easy, lxfw  # noqa: E402
 from benchmarks.inputs import LOGS, log_path  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -53,6 +54,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "growth": growth,
     "hosts": hosts,
     "site": site,
+    "slurm": slurm,
     "reading": reading,
     "help": help_,
     "second": second,

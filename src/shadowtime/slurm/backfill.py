@@ -55,12 +55,26 @@ class _Pass:
         self.out = Outcome()
         self.ends = Ends(state.running, state.usage)
         self.shortcuts = state.chooser.shortcuts
+        gpus = state.machine.has_gpus and any(job.ask.gpus for job in state.waiting)
         self.starts_only = not plans and self.shortcuts
         if self.starts_only:
             # Tests of GPU jobs leave weights behind for later passes, and preemption frees nodes.
-            self.starts_only = not state.preemption.on and not any(
-                job.ask.gpus for job in state.waiting if state.machine.has_gpus
+            self.starts_only = not state.preemption.on and not gpus
+        self.now_on: dict[tuple[int, str, int], int] = {}
+        """Nodes for a start now by request, partition and starts so far; 0: it cannot."""
+        self.in_vain: dict[tuple[int, str, int, bool], tuple[int, int, bool]] = {}
+        """Requests that were given up: the map then, starts then, and whether it counted."""
+        wish = self.parameters
+        self.counts = any(
+            (
+                wish.bf_max_job_user_part,
+                wish.bf_max_job_part,
+                wish.bf_max_job_assoc,
+                wish.bf_max_job_user,
             )
+        )
+        self.reuse = not (state.preemption.on or state.accounts.enforced or state.windows or gpus)
+        """Jobs with the same request and limit are answered alike."""
         self.may_run_out = True
         """The bound on tested jobs may be reached: tests must be counted one by one."""
         self.tested = 0
@@ -85,14 +99,17 @@ class _Pass:
                 self.keep(job)
         records = build_queue(state)
         last = len(records) - 1
+        seen = begun = -1
         for at, record in enumerate(records):
             if self.tested >= self.parameters.bf_max_job_test or self.over:
                 break
             if record.job.id in self.gone:
                 continue
             if self.starts_only:
-                while last >= at and not self.could_start(records[last]):
-                    last -= 1
+                if self.map.version != seen or len(self.out.starts) != begun or last < at:
+                    seen, begun = self.map.version, len(self.out.starts)
+                    while last >= at and not self.could_start(records[last]):
+                        last -= 1
                 if last < at:
                     self.out.nobody = at == 0 and not self.parameters.bf_running_job_reserve
                     break
@@ -112,8 +129,14 @@ class _Pass:
         state, job, section = self.state, record.job, record.section
         if job.id in self.gone:
             return False
-        nodes = section.nodes & state.up & ~state.completing & job.ask.suits
-        if not could_fit(state.usage, job.ask, nodes):
+        key = (id(job.ask), section.name, len(self.out.starts))
+        nodes = self.now_on.get(key)
+        if nodes is None:
+            nodes = section.nodes & state.up & ~state.completing & job.ask.suits
+            if not could_fit(state.usage, job.ask, nodes):
+                nodes = 0
+            self.now_on[key] = nodes
+        if not nodes:
             return False
         nodes &= self.map.free(self.now, self.now + self.limit(job, section))
         if not could_fit(state.usage, job.ask, nodes):
@@ -141,7 +164,7 @@ class _Pass:
     def consider(self, record: Record) -> None:
         """One record; of an array one task after another."""
         state, job, section = self.state, record.job, record.section
-        if state.accounts.before(job, state.running, section):
+        if state.accounts.enforced and state.accounts.before(job, state.running, section):
             self.out.skipped[job.id] = "limit"
             return
         now_only = self.now_only(job, section)
@@ -149,11 +172,11 @@ class _Pass:
         while True:
             if job.is_array and job.throttle and job.started_tasks >= job.throttle:
                 return
-            if self.counted_out(job, section):
+            if self.counts and self.counted_out(job, section):
                 return
-            if state.licences_short(job):
+            if job.licences and state.licences_short(job):
                 return
-            what = self.place(job, section, now_only=now_only, first_plan=first_plan)
+            what = self.again(job, section, now_only=now_only, first_plan=first_plan)
             if what == "started":
                 if self.over:
                     return
@@ -174,6 +197,22 @@ class _Pass:
             self.array_plans += 1
             if self.array_plans >= min(self.parameters.bf_max_job_array_resv, len(job.tasks)):
                 return
+
+    def again(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
+        """As :meth:`place`; a request given up before is so again while nothing has changed."""
+        if not self.shortcuts or self.clock is not None or not self.reuse:
+            return self.place(job, section, now_only=now_only, first_plan=first_plan)
+        key = (id(job.ask), section.name, self.limit(job, section), now_only)
+        version, begun = self.map.version, len(self.out.starts)
+        known = self.in_vain.get(key)
+        if known is not None and known[:2] == (version, begun):
+            self.tested += known[2]
+            return "given up"
+        tested, listed = self.tested, len(self.out.plans)
+        what = self.place(job, section, now_only=now_only, first_plan=first_plan)
+        if what == "given up" and len(self.out.plans) == listed:
+            self.in_vain[key] = (version, begun, self.tested > tested)
+        return what
 
     def now_only(self, job: Job, section: Section) -> bool:
         """True where a job may start now or not at all (3.10c)."""

@@ -21,7 +21,7 @@ class Span:
 class PlanMap:
     """Intervals in order of time (3.1, 3.4, 3.9, 3.11).
 
-    ``made`` counts records as Slurm does: merging gives none back.
+    ``made`` counts records as Slurm does: merging gives none back. ``version`` counts changes.
 
     Examples
     --------
@@ -34,6 +34,7 @@ class PlanMap:
     def __init__(self, begin: int, end: int, nodes: int, *, resolution: int) -> None:
         self.spans = [Span(begin, end, nodes)]
         self.made = 1
+        self.version = 0
         self.resolution = resolution
 
     def search(self, base: int, start: int, end: int) -> tuple[int, int]:
@@ -93,6 +94,7 @@ class PlanMap:
 
     def add(self, begin: int, end: int, nodes: int) -> None:
         """Plan these nodes away during [begin, end), then merge at most one pair of spans."""
+        self.version += 1
         spans = self.spans
         begin = max(begin, spans[0].begin)
         end = max(end, begin + self.resolution)

@@ -1,0 +1,126 @@
+"""Slurm's own scheduler: a month of a year's log on 512 nodes, and one pass with a long queue."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from benchmarks.rows import Row
+from benchmarks.timing import best_cpu
+
+from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.from_site import state_of
+from shadowtime.slurm.job import Job
+from shadowtime.slurm.run import run_slurm
+from shadowtime.slurm.starting import begin
+from shadowtime.workload import Workload, lublin_workload, to_load, tsafrir_estimates
+from shadowtime.workload.request import Request, Requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from shadowtime.slurm.state import State
+
+NODES, LOAD, YEAR, JOBS = 512, 0.85, 365 * 86_400, 400_000
+MONTHS = 12
+BAR_YEAR = 300.0
+DEEP_NODES, WAITING, BAR_PASS = 1_000, 10_000, 0.1
+LONGEST = 64_800
+"""The longest request in seconds."""
+
+
+def plain_site(nodes: int) -> Site:
+    """Equal nodes in one partition, bf_interval 30."""
+    names = tuple(f"n{at:04d}" for at in range(nodes))
+    return Site(
+        nodes=tuple(Node(name=name, amounts=(32,)) for name in names),
+        partitions=(Partition(name="batch", nodes=names, default=True),),
+        config={"SchedulerParameters": "bf_interval=30"},
+    )
+
+
+def whole(nodes: int) -> Request:
+    """So many whole nodes."""
+    return Request(nodes=nodes, max_nodes=nodes, tasks=nodes, exclusive=True)
+
+
+def part_of_a_year(jobs: int, nodes: int = NODES) -> tuple[Workload, Requests]:
+    """Lublin's jobs on whole nodes, their run times scaled so that 400,000 of them fill a year."""
+    drawn = lublin_workload(jobs, seed=1, procs=nodes)
+    span = YEAR * jobs / JOBS
+    factor = LOAD * nodes * span / float((drawn.procs * drawn.run).sum())
+    run = np.maximum(1, drawn.run * factor).astype(np.int64)
+    drawn = replace(drawn, run=run, request=run, limit=run)
+    drawn = to_load(tsafrir_estimates(drawn, max_estimate=LONGEST, seed=1), nodes, LOAD)
+    kinds = {count: whole(count) for count in set(drawn.procs.tolist())}
+    return drawn, Requests.of_jobs([kinds[count] for count in drawn.procs.tolist()])
+
+
+def long_queue(waiting: int, nodes: int) -> tuple[State, int]:
+    """All but a 25th of the nodes run something, and so many jobs wait."""
+    state = state_of(plain_site(nodes))
+    jobs, requests = part_of_a_year(waiting + nodes, nodes)
+    section = state.machine.sections["batch"]
+    rng = np.random.default_rng(3)
+    asks = [ask_of(request, state.machine) for request in requests.distinct]
+    now = 1_000_000
+    for row in range(len(jobs)):
+        limit = int(-(-jobs.request[row] // 60) * 60)
+        job = Job(
+            id=row + 1,
+            ask=asks[requests.index[row]],
+            limit=limit,
+            record=row,
+            priority=4_000_000_000 - row,
+            partitions=("batch",),
+        )
+        found = None
+        spare = state.usage.idle.bit_count() - job.ask.min_nodes
+        if row < nodes and spare >= nodes // 25:
+            found = state.chooser.test(state.usage, job.ask, section.nodes, state.weights)
+        state.waiting.append(job)
+        if found is not None:
+            begin(state, job, section, found, now - int(rng.integers(0, limit)))
+    state.waiting = state.waiting[:waiting]
+    state.records = len(jobs)
+    return state, now
+
+
+def slurm(folder: Path) -> Iterator[Row]:
+    """CPU seconds of whole runs and of single passes."""
+    site = plain_site(NODES)
+    run_slurm(*_three(part_of_a_year(200), site))  # warm
+    count = JOBS // MONTHS
+    jobs, requests = part_of_a_year(count)
+    before = time.process_time()
+    made = run_slurm(jobs, site, requests)
+    seconds = time.process_time() - before
+    wait = float((np.array(made.start) - jobs.submit).mean())
+    yield Row(
+        what=f"slurm: a month of {JOBS:,} jobs a year on {NODES} nodes, load {LOAD}",
+        value=seconds, unit="s", bar=BAR_YEAR / MONTHS,
+        note=f"{count:,} jobs, {made.passes:,} passes made, mean wait {wait:,.0f} s",
+    )  # fmt: skip
+    state, now = long_queue(WAITING, DEEP_NODES)
+    for plans, words in ((False, "starts"), (True, "starts and plans")):
+        held: list[int] = []
+
+        def timed(plans: bool = plans, held: list[int] = held) -> None:
+            made = backfill_pass(state.copy(), now, plans=plans)
+            held[:] = [len(made.starts), len(made.plans)]
+
+        (seconds,) = best_cpu(partial(lambda one: one, timed), runs=3)
+        yield Row(
+            what=f"slurm: one pass, {words}, {WAITING:,} waiting on {DEEP_NODES:,} nodes",
+            value=seconds, unit="s", bar=BAR_PASS, note=f"{held[0]} starts, {held[1]} plans made",
+        )  # fmt: skip
+
+
+def _three(pair: tuple[Workload, Requests], site: Site) -> tuple[Workload, Site, Requests]:
+    return pair[0], site, pair[1]
