@@ -163,7 +163,11 @@ class _Pass:
 
     def consider(self, record: Record) -> None:
         """One record; of an array one task after another."""
-        state, job, section = self.state, record.job, record.section
+        state, section = self.state, record.section
+        rest = state.rest_of(record.job)
+        if rest is None:
+            return
+        job = rest
         if state.accounts.enforced and state.accounts.before(job, state.running, section):
             self.out.skipped[job.id] = "limit"
             return

@@ -43,6 +43,10 @@ def main_pass(state: State, now: int, *, full: bool = False) -> Outcome:
             if len(failed) == len(state.machine.sections):
                 break
             continue
+        rest = state.rest_of(job)
+        if rest is None:
+            continue
+        job = rest
         while True:
             answer = _try(state, job, section, left, now, out)
             if answer == "started":

@@ -98,6 +98,12 @@ class State:
             self.records,
         )
 
+    def rest_of(self, job: Job) -> Job | None:
+        """What still waits of a job: of an array the record left by the last start of a task."""
+        if not job.is_array:
+            return job
+        return next((one for one in self.waiting if one.id == job.id), None)
+
     def reset_weights(self, nodes: int) -> None:
         """What select_nodes() does to the nodes a job may use (16.4)."""
         if not self.machine.has_gpus:
