@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shadowtime.errors import UsageError
-from shadowtime.kernel.jit import refuse_foreign
+from shadowtime.kernel.numba_cache import refuse_foreign
 from shadowtime.private import result_file, write_result
 from shadowtime.schedule import Schedule, write
 from shadowtime.trace import write_swf

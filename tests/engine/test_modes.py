@@ -72,7 +72,7 @@ def test_an_edited_callee_is_seen(tmp_path):
         callee.write_text(head + f"\n@kernel\ndef answer(x):\n    return x + {text}\n")
         code = (
             "from shadowtime.kernel.caller import ask; "
-            "print(ask(1), sum(ask.stats.cache_hits.values()))"
+            "print(ask(1), sum(ask.dispatcher.stats.cache_hits.values()))"
         )
         return subprocess.run(
             [sys.executable, "-c", code],

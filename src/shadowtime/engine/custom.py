@@ -7,27 +7,30 @@ notes the job (FAILED), the loop stops (BROKEN), and failures.py says what went 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numba
-from numba import types
-from numba.core import config
-
 from shadowtime.engine.failures import compile_failure
-from shadowtime.kernel.jit import cached_cfunc
+from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
 from shadowtime.policy.functions import ORDER, check_arguments, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SIGNATURE = types.int64(
-    types.int64, types.int64[::1], types.int64[::1], types.int64[::1], types.float64[::1]
-)
-"""now; submit, estimate and processors of the candidates; their keys, to be filled. Returns the
-first candidate for which the function failed, -1 if it did for none."""
+
+@cache
+def order_signature() -> Any:
+    """now; submit, estimate and processors of the candidates; their keys, to be filled.
+
+    Returns the first candidate for which the function failed, -1 if it did for none.
+    """
+    from numba import types
+
+    whole = types.int64[::1]
+    return types.int64(types.int64, whole, whole, whole, types.float64[::1])
 
 
-@cached_cfunc(SIGNATURE)
+@cached_cfunc(order_signature)
 def no_order(now: int, submit: Any, estimate: Any, procs: Any, key: Any) -> int:
     """Stands in where a policy brings no order of its own."""
     return -1
@@ -48,16 +51,17 @@ def compile_order(function: Callable[[int, int, int], float]) -> Any:
                 return i
         return -1
 
-    if config.DISABLE_JIT:
-        return fill
-    return numba.cfunc(SIGNATURE, nopython=True)(fill)
+    return own_cfunc(order_signature, fill)
 
 
 def compile_one(slot_name: str, function: Callable[..., Any], count: int) -> Any:
     """A function of ``count`` whole numbers, compiled so that it returns a number."""
     written = plain(function)
-    if config.DISABLE_JIT:
+    if not compiles():
         return lambda *arguments: float(written(*arguments))
+    import numba
+    from numba import types
+
     try:
         own = numba.njit(written)
         own.compile((types.int64,) * count)

@@ -12,6 +12,7 @@ import queue
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,19 +54,25 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
 
 def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:
     """The passes of these policies that are not in the cache, the longest to compile first."""
-    from numba.core import config
+    from shadowtime.kernel.jit import compiles
 
-    from shadowtime.kernel.jit import cache_folder
-
-    if config.DISABLE_JIT:
+    if not compiles():
         return []
     needed = {pass_of(policy, cluster) for policy in policies} & set(COST)
-    missing = [
-        name
-        for name in needed
-        if not any(cache_folder(PASSES / f"{name}.py").glob(f"{name}.run-*.nbi"))
-    ]
+    missing = [name for name in needed if not is_compiled(name)]
     return sorted(missing, key=lambda name: -COST[name])
+
+
+def is_compiled(name: str) -> bool:
+    """True if a pass lies in the library of this installation or in the cache."""
+    from shadowtime.kernel import library
+
+    run: Any = import_module(f"shadowtime.engine.passes.{name}").run
+    if library.holds(run.py_func):
+        return True
+    from shadowtime.kernel.numba_cache import cache_folder
+
+    return any(cache_folder(PASSES / f"{name}.py").glob(f"{name}.run-*.nbi"))
 
 
 def warm(

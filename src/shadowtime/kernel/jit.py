@@ -1,154 +1,144 @@
-"""How kernels are compiled, and where the compiled code lies.
+"""How kernels are declared: what Python calls, what they call, what is passed as a pointer.
 
-Numba's disk cache looks at one file at a time: it does not see that a callee in another file
-changed. So the cache folder of an entry is keyed by a digest of every source file of ours that its
-own file imports, directly or not, and by what changes the generated code: versions and the
-bounds-check flag, which Numba's own key ignores. The folder is ``$SHADOWTIME_CACHE``, else the
-user's cache folder.
+A declaration compiles nothing and does not import Numba, which alone takes longer than a simulation
+of 50,000 jobs. An entry that lies in the library made when the package was built (library.py) is
+called there; any other is compiled by Numba when it is first called, and kept (numba_cache.py).
+With ``NUMBA_DISABLE_JIT`` in the environment every function here stays plain Python.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
-import platform
-import re
-import tempfile
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from functools import cached_property, update_wrapper
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numba
-from numba.core import config as numba_config
-from numba.core import event as numba_event
+from shadowtime.kernel import library
+from shadowtime.kernel.notice import numba_is_here
 
-from shadowtime.errors import UsageError
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-PACKAGE = Path(__file__).resolve().parent.parent
-IMPORT = re.compile(
-    rb"^\s*(?:from|import) (shadowtime[\w.]*)(?: import ([^#\n(]+|\([^)]*\)))?", re.MULTILINE
-)
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 """No fastmath: results must not depend on the compiler's mood."""
 
+BARE: dict[str, Any] = {"_nrt": False}
+"""No reference counting: kernels allocate nothing."""
 
-def imported_files(path: Path, root: Path = PACKAGE) -> set[Path]:
-    """Files of the package that a file imports, read from its text."""
-    found = set()
-    for module, names in IMPORT.findall(path.read_bytes()):
-        place = root.joinpath(*module.decode().split(".")[1:])
-        words = re.findall(rb"\w+", names)
-        for candidate in (place, *(place / word.decode() for word in words)):
-            if candidate.with_suffix(".py").is_file():
-                found.add(candidate.with_suffix(".py"))
-            elif (candidate / "__init__.py").is_file():
-                found.add(candidate / "__init__.py")
-    return found
+INNER: dict[str, Any] = BARE | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Called by kernels alone."""
+
+_one_at_a_time = RLock()
+"""Threads that meet at a function share one object of Numba's, so that it is compiled once."""
 
 
-def source_digest(path: Path, root: Path = PACKAGE) -> str:
-    """Digest of a file and of every file of the package it imports, directly or not.
-
-    Examples
-    --------
-    >>> len(source_digest(Path(__file__)))
-    16
-    """
-    seen: set[Path] = set()
-    todo = [path.resolve()]
-    while todo:
-        file = todo.pop()
-        if file not in seen:
-            seen.add(file)
-            todo.extend(imported_files(file, root))
-    digest = hashlib.sha256()
-    for file in sorted(seen):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]
+def compiles() -> bool:
+    """False where the kernels stay plain Python."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
-def refuse_foreign(folder: Path) -> None:
-    """Make the folder for compiled code, or refuse one that others can write to.
+class Kernel:
+    """A function that Numba compiles when another compiled function, or Python, needs it.
 
-    What lies there is loaded and run: whoever can write to it runs code as its user. A folder that
-    cannot be made is Numba's affair: it does without a cache.
-    """
-    try:
-        os.makedirs(folder, mode=0o755, exist_ok=True)
-        about = os.stat(folder)
-    except OSError:
-        return
-    if about.st_uid not in (os.geteuid(), 0) or about.st_mode & 0o002:
-        raise UsageError(
-            f"{folder} belongs to another user or can be written by all: compiled code that lies "
-            "there would be run. Name a folder of your own in SHADOWTIME_CACHE"
-        )
-
-
-@cache
-def cache_folder(path: Path) -> Path:
-    """Where the compiled entries of a source file are kept."""
-    base = os.environ.get("SHADOWTIME_CACHE")
-    if base is None:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        base = os.path.join(home, "shadowtime")
-    checked = "-checked" if numba_config.BOUNDSCHECK else ""
-    build = f"py{platform.python_version()}-numba{numba.__version__}{checked}"
-    refuse_foreign(Path(base) / "kernels")
-    return Path(base) / "kernels" / f"{path.stem}-{source_digest(path)}-{build}"
-
-
-class DigestLocator:
-    """Tells Numba where the compiled code of a function lies: by the digest of its sources.
-
-    Numba's own locators go by the path and the time stamp of the file, so a second checkout or a
-    new installation of the same sources would compile everything again.
+    Called directly it is plain Python.
     """
 
-    def __init__(self, function: Any, path: Path) -> None:
-        self.folder, self.line = cache_folder(path), function.__code__.co_firstlineno
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.options = function, options
 
-    @classmethod
-    def from_function(cls, py_func: Any, py_file: str) -> DigestLocator | None:
-        found = cls(py_func, Path(py_file))
-        try:
-            found.ensure_cache_path()
-        except OSError:
-            return None
-        return found
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
 
-    def ensure_cache_path(self) -> None:
-        """Make the folder and see that it can be written to."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=self.folder).close()
+    @cached_property
+    def dispatcher(self) -> Any:
+        """Numba's object for this function."""
+        with _one_at_a_time:
+            if "dispatcher" not in self.__dict__:
+                self.__dict__["dispatcher"] = self._made()
+            return self.__dict__["dispatcher"]
 
-    def get_cache_path(self) -> str:
-        return str(self.folder)
+    def _made(self) -> Any:
+        import numba
 
-    def get_source_stamp(self) -> str:
-        return self.folder.name
+        from shadowtime.kernel.numba_cache import cached_by_digest
 
-    def get_disambiguator(self) -> str:
-        return str(self.line)
+        numba_is_here()
+        with cached_by_digest():
+            try:
+                return numba.njit(**(OPTIONS | self.options))(self.py_func)
+            except (KeyError, TypeError):  # a Numba without one of the private options
+                kept = {"cache": self.options["cache"]} if "cache" in self.options else {}
+                return numba.njit(**OPTIONS, **kept)(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes this object for inside a compiled function."""
+        import numba
+
+        return numba.typeof(self.dispatcher)
 
 
-LOCATORS = f"{__name__}.DigestLocator,UserWideCacheLocator,InTreeCacheLocator"
-"""Where to look, in this order, in the words of Numba's NUMBA_CACHE_LOCATOR_CLASSES."""
+class Entry(Kernel):
+    """A kernel that Python calls: from the library if it holds it for these arguments."""
+
+    @cached_property
+    def versions(self) -> tuple[library.Version, ...]:
+        """What the library holds of it, one version for each kind of arguments."""
+        return library.versions(self.py_func)
+
+    def __call__(self, *arguments: Any) -> Any:
+        for version in self.versions:
+            if (values := version.values(arguments)) is not None:
+                return version.call(values)
+        return self.dispatcher(*arguments)
 
 
-@contextlib.contextmanager
-def _cached_by_digest() -> Iterator[None]:
-    """Numba reads its locators from a process-wide setting: lend it ours, then give it back."""
-    before = numba_config.CACHE_LOCATOR_CLASSES
-    numba_config.CACHE_LOCATOR_CLASSES = LOCATORS
-    try:
-        yield
-    finally:
-        numba_config.CACHE_LOCATOR_CLASSES = before
+class Pointer:
+    """A compiled function that kernels take as an argument, of one type for all that fit."""
+
+    def __init__(self, function: Any, signature: Callable[[], Any], options: Any) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.make_signature, self.options = function, signature, options
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.py_func(*arguments)
+
+    @cached_property
+    def _found(self) -> tuple[str, int] | None:
+        return library.pointer(self.py_func)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """Numba's object for it."""
+        import numba
+
+        from shadowtime.kernel.numba_cache import cached_by_digest
+
+        numba_is_here()
+        with cached_by_digest():
+            return numba.cfunc(self.make_signature(), nopython=True, **self.options)(self.py_func)
+
+    @property
+    def address(self) -> int:
+        """Where the code lies."""
+        return self._found[1] if self._found else int(self.compiled.address)
+
+    @property
+    def signature_text(self) -> str:
+        """Its type, as the library names it."""
+        return self._found[0] if self._found else str(self.make_signature())
+
+    def __wrapper_address__(self) -> int:
+        return self.address
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba import types
+
+        return types.FunctionType(self.make_signature())
 
 
 def kernel(function: Function) -> Function:
@@ -156,16 +146,9 @@ def kernel(function: Function) -> Function:
 
     Without allocation Numba's reference counting can be left out (``_nrt=False``), and the
     function is inlined into its caller, so that passing a State costs nothing; together that makes
-    the event loop six times faster (measured). Such a function cannot be called from Python.
+    the event loop six times faster (measured).
     """
-    return _compiled(
-        function,
-        _nrt=False,
-        forceinline=True,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-        cache=False,
-    )
+    return _declared(Kernel, function, INNER | {"forceinline": True})
 
 
 def routine(function: Function) -> Function:
@@ -173,62 +156,27 @@ def routine(function: Function) -> Function:
 
     Inlining everything everywhere would cost compile time for nothing.
     """
-    return _compiled(
-        function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, cache=False
-    )
+    return _declared(Kernel, function, INNER)
 
 
 def entry(function: Function) -> Function:
     """Compile a kernel that Python calls; only these are cached, with all that they inline."""
-    return _compiled(function, _nrt=False)
+    return _declared(Entry, function, BARE | {"cache": True})
 
 
-def allocating_entry(function: Function) -> Function:
-    """Compile a function that Python calls and that may allocate arrays."""
-    return _compiled(function)
+def _declared(kind: type[Kernel], function: Function, options: dict[str, Any]) -> Function:
+    return cast("Function", kind(function, options)) if compiles() else function
 
 
-def _compiled(function: Function, **options: Any) -> Function:
-    if not options.get("cache", True):
-        return _jit(function, options)
-    with _cached_by_digest():
-        return _jit(function, options)
+def cached_cfunc(signature: Callable[[], Any], **options: Any) -> Callable[[Function], Any]:
+    """Compile a function to a typed pointer; ``signature`` makes its type when Numba is there."""
+
+    def declared(function: Function) -> Any:
+        return Pointer(function, signature, {"cache": True} | options) if compiles() else function
+
+    return declared
 
 
-def _jit(function: Function, options: dict[str, Any]) -> Function:
-    try:
-        return cast("Function", numba.njit(**(OPTIONS | options))(function))
-    except (KeyError, TypeError):  # a Numba without one of the private options
-        return cast("Function", numba.njit(**OPTIONS)(function))
-
-
-class _Once(numba_event.Listener):
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
-
-    def on_start(self, event: Any) -> None:
-        if self.callback is not None:
-            callback, self.callback = self.callback, None
-            callback()
-
-    def on_end(self, event: Any) -> None:
-        pass
-
-
-@contextlib.contextmanager
-def before_first_compile(callback: Callable[[], None]) -> Iterator[None]:
-    """Call ``callback`` once if something has to be compiled inside the block."""
-    with numba_event.install_listener("numba:compile", _Once(callback)):
-        yield
-
-
-def cached_cfunc(signature: Any, **options: Any) -> Callable[[Function], Any]:
-    """Compile a function to a typed pointer that kernels can take as an argument."""
-
-    def compiled(function: Function) -> Any:
-        if numba_config.DISABLE_JIT:
-            return function
-        with _cached_by_digest():
-            return numba.cfunc(signature, nopython=True, cache=True, **options)(function)
-
-    return compiled
+def own_cfunc(signature: Callable[[], Any], function: Callable[..., Any]) -> Any:
+    """The same for a function made at run time, which no cache could recognise."""
+    return Pointer(function, signature, {}) if compiles() else function

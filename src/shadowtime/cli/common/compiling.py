@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def compile_notice(what: str, how_long: str) -> Iterator[None]:
     """Print a line if anything has to be compiled inside the block."""
-    from shadowtime.kernel.jit import before_first_compile
+    from shadowtime.kernel.notice import before_first_compile
 
     message = f"compiling {what} for this machine: once, {how_long} ..."
     with before_first_compile(lambda: note(message)):

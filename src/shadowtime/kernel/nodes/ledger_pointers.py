@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import numba
-from numba import types
+from functools import cache
+from typing import Any
 
 from shadowtime.kernel.nodes.ledger import make_ledger
-from shadowtime.kernel.nodes.pointers import INT, TABLE, pointer
+from shadowtime.kernel.nodes.pointers import pointer, pointer_to, signature, table_type
 
-LEDGER = numba.typeof(
-    make_ledger(n=1, nodes=1, cores=1, hinges=1, compress=True, costed=True, pieces=8)
-)
-"""The type of every Ledger."""
 
-CHANGE = types.void(LEDGER, TABLE, INT, INT, INT, INT, INT)
-FIRST_ROOM = INT(LEDGER, TABLE, INT, INT, INT, INT)
-ASSESS = INT(LEDGER, TABLE, INT, INT, INT)
-SEEK = types.boolean(
-    LEDGER, TABLE, types.FunctionType(FIRST_ROOM), types.FunctionType(ASSESS), INT, INT, INT, INT
+@cache
+def ledger_type() -> Any:
+    """The type of every Ledger."""
+    import numba
+
+    return numba.typeof(
+        make_ledger(n=1, nodes=1, cores=1, hinges=1, compress=True, costed=True, pieces=8)
+    )
+
+
+CHANGE = signature("void", ledger_type, table_type, *["int64"] * 5)
+FIRST_ROOM = signature("int64", ledger_type, table_type, *["int64"] * 4)
+ASSESS = signature("int64", ledger_type, table_type, *["int64"] * 3)
+SEEK = signature(
+    "boolean",
+    ledger_type,
+    table_type,
+    pointer_to(FIRST_ROOM),
+    pointer_to(ASSESS),
+    *["int64"] * 4,
 )
 """Signatures, by the names of the functions."""
 
-__all__ = ["ASSESS", "CHANGE", "FIRST_ROOM", "LEDGER", "SEEK", "pointer"]
+__all__ = ["ASSESS", "CHANGE", "FIRST_ROOM", "SEEK", "pointer"]

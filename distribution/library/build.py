@@ -1,0 +1,143 @@
+"""Build the library of compiled entries: src/shadowtime/kernel/prebuilt/kernels.so and .json.
+
+    python distribution/library/build.py [--cores N] [--folder FOLDER]
+
+Needs a linker (cc). Object files are kept in build/library, by what they are made of, so that
+after an edit only what it concerns is compiled again; from nothing it takes some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import hashlib
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+KEPT = ROOT / "build" / "library"
+
+from shadowtime.kernel.library import FOLDER  # noqa: E402
+from shadowtime.kernel.sources import PACKAGE, source_digest  # noqa: E402
+
+LARGE = ("frame", "kept", "conservative", "passes.py", "slurm")
+"""Words in the names of what takes longest to compile: begun first."""
+
+
+def main(words: list[str] | None = None) -> int:
+    """Record, compile what is not kept, link, list."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    given = parser.parse_args(words)
+    if shutil.which("cc") is None:
+        print("build: a linker is needed and there is no cc here (Debian: gcc)", file=sys.stderr)
+        return 1
+    KEPT.mkdir(parents=True, exist_ok=True)
+    record = KEPT / "record.pickle"
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")
+    }
+    subprocess.run(
+        [sys.executable, str(HERE / "record.py"), str(record)], check=True, env=environment
+    )
+    entries, pointers = pickle.loads(record.read_bytes())
+    names = sorted([*entries, *pointers], key=lambda name: not any(w in name for w in LARGE))
+
+    def compiled(name: str) -> tuple[dict[str, Any], list[Path]]:
+        stem = KEPT / key_of(name, entries.get(name) or pointers[name])
+        listed = stem.with_suffix(".json")
+        if not listed.is_file():
+            print(f"compiling {name}", file=sys.stderr, flush=True)
+            done = subprocess.run(
+                [sys.executable, str(HERE / "compile.py"), str(record), name, str(stem)],
+                check=True,
+                capture_output=True,
+                text=True,
+                env=environment,
+            )
+            listed.write_text(done.stdout)
+        return json.loads(listed.read_text()), sorted(KEPT.glob(f"{stem.name}*.o"))
+
+    found: dict[str, Any] = {"entries": {}, "pointers": {}}
+    objects: list[Path] = []
+    with ThreadPoolExecutor(given.cores) as pool:
+        for about, files in pool.map(compiled, names):
+            for kind, listed in about.items():
+                found[kind] |= listed
+            objects += files
+    size = link(given.folder, objects, found) / 1e6
+    print(f"built kernels.so: {len(names)} functions, {size:.1f} MB", file=sys.stderr)
+    return 0
+
+
+NEVER_CALLED = (
+    "PyImport_ImportModule",
+    "PyLong_AsVoidPtr",
+    "PyObject_CallFunctionObjArgs",
+    "PyObject_GetAttrString",
+    "Py_DecRef",
+    "numba_gil_ensure",
+    "numba_gil_release",
+    "numba_unpickle",
+)
+"""What Numba calls to find the address of a function that has none; ours all have one."""
+
+
+def link(folder: Path, objects: list[Path], listed: dict[str, Any]) -> int:
+    """Write the library and its list, and see that it can be loaded; returns its size."""
+    stubs = KEPT / "never_called.o"
+    stubs.write_bytes(never_called())
+    folder.mkdir(parents=True, exist_ok=True)
+    made, library = folder / "kernels.new", folder / "kernels.so"
+    # No library is named: what the code needs (memcpy, pow) every Python process has.
+    subprocess.run(
+        ["cc", "-shared", "-nostdlib", "-s", "-Wl,-z,noexecstack", "-o", made, stubs, *objects],
+        check=True,
+    )
+    ctypes.CDLL(str(made))  # an error here is better than a library that nobody can load
+    made.replace(library)  # a process that runs the old one keeps it
+    (folder / "kernels.json").write_text(json.dumps(listed, indent=1) + "\n")
+    return library.stat().st_size
+
+
+def never_called() -> bytes:
+    """Object code of functions that stop the process, seen inside the library alone."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    code = "declare void @llvm.trap()\n" + "".join(
+        f"define hidden void @{name}() {{\n call void @llvm.trap()\n unreachable\n}}\n"
+        for name in NEVER_CALLED
+    )
+    triple = llvm.get_process_triple()
+    machine = llvm.Target.from_triple(triple).create_target_machine(reloc="pic")
+    return bytes(machine.emit_object(llvm.parse_assembly(f'target triple = "{triple}"\n{code}')))
+
+
+def key_of(name: str, recorded: Any) -> str:
+    """What the code of a function depends on: its sources, types, compiler and wrapper."""
+    parts = (
+        source_digest(PACKAGE / name.partition(":")[0]),
+        str(recorded[1]),
+        version("numba"),
+        version("llvmlite"),
+        (HERE / "compile.py").read_text(),
+        name,
+    )
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    return f"{name.rpartition(':')[2]}-{digest}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

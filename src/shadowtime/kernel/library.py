@@ -1,0 +1,226 @@
+"""The library of compiled entries that a wheel carries, loaded without Numba.
+
+``scripts/build library`` compiles every entry for the kinds of arguments it is called with and
+links them into ``prebuilt/kernels.so`` (docs/decisions/ahead-of-time.md). Beside it lies
+``kernels.json``: for every entry and pointer the digest of its sources, its symbol and the types
+of its arguments. What does not match, in sources or in arguments, is left to Numba; so is all of it
+where there is no library, where it cannot be loaded, or where bounds are to be checked.
+
+An entry is called with one array of 64-bit slots: a whole number, the bits of a float, the address
+of a function, or the address of the fields of a NumPy array (data, dimensions, extents, strides),
+which follow the head of its object. The slot after the last takes the result.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from functools import cache
+from pathlib import Path
+from struct import pack, unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shadowtime.kernel.sources import PACKAGE, source_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+FOLDER = PACKAGE / "kernel" / "prebuilt"
+HEAD = object.__basicsize__
+"""Bytes of an object before its own fields."""
+
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+"""Flags of a NumPy array."""
+
+
+class Leaf(NamedTuple):
+    """One argument, or one field of an argument that is a tuple."""
+
+    kind: str  # array, int, bool, float, function, none
+    detail: Any = None  # of an array its dtype, of a function its signature
+    ndim: int = 0
+    flags: int = 0  # that an array must have
+
+
+class Version(NamedTuple):
+    """A compiled entry for arguments of certain types."""
+
+    leaves: tuple[Leaf, ...]
+    returns: str  # int, bool or void
+    run: Callable[[Any], int]
+    slots: Any  # the type of the array of slots
+
+    def values(self, arguments: Sequence[Any]) -> list[Any] | None:
+        """The arguments without their tuples, if their types are those of this version."""
+        values: list[Any] = []
+        flatten(arguments, values)
+        if len(values) != len(self.leaves):
+            return None
+        for value, leaf in zip(values, self.leaves, strict=True):
+            if leaf.kind == "array":
+                if (
+                    type(value) is not np.ndarray
+                    or value.ndim != leaf.ndim
+                    or value.dtype != leaf.detail
+                    or value.flags.num & leaf.flags != leaf.flags
+                ):
+                    return None
+            elif not fits(value, leaf):
+                return None
+        return values
+
+    def call(self, values: list[Any]) -> Any:
+        """Run the entry; ``values`` keeps the arrays alive meanwhile."""
+        slots = self.slots(*map(_slot, values, self.leaves))
+        if self.run(slots):
+            raise RuntimeError("a compiled kernel failed; run it with NUMBA_DISABLE_JIT=1")
+        if self.returns == "void":
+            return None
+        return slots[-1] if self.returns == "int" else bool(slots[-1])
+
+
+def flatten(arguments: Iterable[Any], into: list[Any]) -> None:
+    """Append arguments, tuples field by field.
+
+    Examples
+    --------
+    >>> found = []
+    >>> flatten((1, (2, (3,))), found)
+    >>> found
+    [1, 2, 3]
+    """
+    for value in arguments:
+        if isinstance(value, tuple):
+            flatten(value, into)
+        else:
+            into.append(value)
+
+
+def fits(value: Any, leaf: Leaf) -> bool:
+    """True if a value that is no array can be passed as this leaf."""
+    if leaf.kind == "int":
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if leaf.kind == "bool":
+        return isinstance(value, bool | np.bool_)
+    if leaf.kind == "float":
+        return isinstance(value, float)
+    if leaf.kind == "function":
+        return bool(getattr(value, "signature_text", None) == leaf.detail)
+    return value is None
+
+
+def _slot(value: Any, leaf: Leaf) -> int:
+    if leaf.kind == "array":
+        return id(value) + HEAD
+    if leaf.kind == "function":
+        return int(value.address)
+    if leaf.kind == "float":
+        return int(unpack("q", pack("d", value))[0])
+    return 0 if value is None else int(value)
+
+
+class Library(NamedTuple):
+    """The loaded library and what it holds."""
+
+    code: ctypes.CDLL
+    entries: dict[str, Any]  # by file and name: digest, versions
+    pointers: dict[str, Any]  # by file and name: digest, symbol, signature
+
+
+@cache
+def load() -> Library | None:
+    """The library of this installation; None where there is none that can be used."""
+    if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0"):
+        return None
+    if os.environ.get("SHADOWTIME_PREBUILT", "") == "no":
+        return None
+    try:
+        listed = json.loads((FOLDER / "kernels.json").read_text())
+        code = ctypes.CDLL(str(FOLDER / "kernels.so"))
+    except (OSError, ValueError):
+        return None
+    return Library(code, listed["entries"], listed["pointers"]) if arrays_are_as_known() else None
+
+
+def arrays_are_as_known() -> bool:
+    """True if an array's fields lie where the library reads them: a test on one array."""
+    probe = np.zeros((3, 5), np.int64)
+    word = ctypes.c_int64.from_address
+    at = id(probe) + HEAD
+    return (
+        word(at).value == probe.ctypes.data
+        and ctypes.c_int.from_address(at + 8).value == 2
+        and [word(word(at + 16).value + 8 * k).value for k in (0, 1)] == [3, 5]
+        and [word(word(at + 24).value + 8 * k).value for k in (0, 1)] == [40, 8]
+    )
+
+
+def name_of(function: Any) -> tuple[Path, str]:
+    """The file of a function, and its name in the list: path and name."""
+    path = Path(function.__code__.co_filename).resolve()
+    place = path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else path.name
+    return path, f"{place}:{function.__name__}"
+
+
+def _held(function: Any, which: str) -> Any:
+    """What the list says of a function whose sources are those the library was made from."""
+    library = load()
+    if library is None:
+        return None
+    path, name = name_of(function)
+    listed = getattr(library, which).get(name)
+    if listed is None:
+        return None
+    return listed if _fresh(path, listed["digest"]) else None
+
+
+_stale: set[str] = set()
+
+
+def _fresh(path: Path, digest: str) -> bool:
+    if source_digest(path) == digest:
+        return True
+    _stale.add(path.name)
+    return False
+
+
+def stale() -> tuple[str, ...]:
+    """Files that were asked for and have changed since the library was made."""
+    return tuple(sorted(_stale))
+
+
+def versions(function: Any) -> tuple[Version, ...]:
+    """What the library holds of an entry; nothing if its sources have changed."""
+    listed = _held(function, "entries")
+    return tuple(_version(each) for each in listed["versions"]) if listed else ()
+
+
+def holds(function: Any) -> bool:
+    """True if an entry is in the library, made from its present sources."""
+    return _held(function, "entries") is not None
+
+
+def pointer(function: Any) -> tuple[str, int] | None:
+    """Signature and address of a pointer in the library; None if its sources have changed."""
+    listed = _held(function, "pointers")
+    library = load()
+    if listed is None or library is None:
+        return None
+    address = ctypes.cast(getattr(library.code, listed["symbol"]), ctypes.c_void_p).value
+    return listed["signature"], int(address or 0)
+
+
+def _version(listed: dict[str, Any]) -> Version:
+    library = load()
+    assert library is not None
+    leaves = tuple(_leaf(*each) for each in listed["leaves"])
+    run = getattr(library.code, listed["symbol"])
+    run.argtypes, run.restype = (ctypes.c_void_p,), ctypes.c_int32
+    return Version(leaves, listed["returns"], run, ctypes.c_int64 * (len(leaves) + 1))
+
+
+def _leaf(kind: str, detail: Any = None, ndim: int = 0, flags: int = 0) -> Leaf:
+    return Leaf(kind, np.dtype(detail) if kind == "array" else detail, ndim, flags)

@@ -1,0 +1,107 @@
+"""Where code that Numba compiled is kept between processes.
+
+Numba's disk cache looks at one file at a time: it does not see that a callee in another file
+changed. So the cache folder of an entry is keyed by a digest of every source file of ours that its
+own file imports, directly or not (sources.py), and by what changes the generated code: versions
+and the bounds-check flag, which Numba's own key ignores. The folder is ``$SHADOWTIME_CACHE``, else
+the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numba
+from numba.core import config as numba_config
+
+from shadowtime.errors import UsageError
+from shadowtime.kernel.sources import source_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Make the folder for compiled code, or refuse one that others can write to.
+
+    What lies there is loaded and run: whoever can write to it runs code as its user. A folder that
+    cannot be made is Numba's affair: it does without a cache.
+    """
+    try:
+        os.makedirs(folder, mode=0o755, exist_ok=True)
+        about = os.stat(folder)
+    except OSError:
+        return
+    if about.st_uid not in (os.geteuid(), 0) or about.st_mode & 0o002:
+        raise UsageError(
+            f"{folder} belongs to another user or can be written by all: compiled code that lies "
+            "there would be run. Name a folder of your own in SHADOWTIME_CACHE"
+        )
+
+
+@cache
+def cache_folder(path: Path) -> Path:
+    """Where the compiled entries of a source file are kept."""
+    base = os.environ.get("SHADOWTIME_CACHE")
+    if base is None:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        base = os.path.join(home, "shadowtime")
+    checked = "-checked" if numba_config.BOUNDSCHECK else ""
+    build = f"py{platform.python_version()}-numba{numba.__version__}{checked}"
+    refuse_foreign(Path(base) / "kernels")
+    return Path(base) / "kernels" / f"{path.stem}-{source_digest(path)}-{build}"
+
+
+class DigestLocator:
+    """Tells Numba where the compiled code of a function lies: by the digest of its sources.
+
+    Numba's own locators go by the path and the time stamp of the file, so a second checkout or a
+    new installation of the same sources would compile everything again.
+    """
+
+    def __init__(self, function: Any, path: Path) -> None:
+        self.folder, self.line = cache_folder(path), function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> DigestLocator | None:
+        found = cls(py_func, Path(py_file))
+        try:
+            found.ensure_cache_path()
+        except OSError:
+            return None
+        return found
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder and see that it can be written to."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=self.folder).close()
+
+    def get_cache_path(self) -> str:
+        return str(self.folder)
+
+    def get_source_stamp(self) -> str:
+        return self.folder.name
+
+    def get_disambiguator(self) -> str:
+        return str(self.line)
+
+
+LOCATORS = f"{__name__}.DigestLocator,UserWideCacheLocator,InTreeCacheLocator"
+"""Where to look, in this order, in the words of Numba's NUMBA_CACHE_LOCATOR_CLASSES."""
+
+
+@contextlib.contextmanager
+def cached_by_digest() -> Iterator[None]:
+    """Numba reads its locators from a process-wide setting: lend it ours, then give it back."""
+    before = numba_config.CACHE_LOCATOR_CLASSES
+    numba_config.CACHE_LOCATOR_CLASSES = LOCATORS
+    try:
+        yield
+    finally:
+        numba_config.CACHE_LOCATOR_CLASSES = before

@@ -1,0 +1,62 @@
+"""Which sources a compiled function is made of, and their digest.
+
+Compiled code is kept (numba_cache.py) and shipped (library.py) under this digest, so that an edit
+of any callee, in whatever file, is seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent
+IMPORT = re.compile(
+    rb"^\s*(?:from|import) (shadowtime[\w.]*)(?: import ([^#\n(]+|\([^)]*\)))?", re.MULTILINE
+)
+
+NO_CODE = frozenset(f"kernel/{name}.py" for name in ("library", "notice", "numba_cache", "sources"))
+"""Files that find and load compiled code and have no part in what it does."""
+
+
+@cache
+def contents(path: Path) -> bytes:
+    """The text of a source file, read once."""
+    return path.read_bytes()
+
+
+@cache
+def imported_files(path: Path, root: Path = PACKAGE) -> frozenset[Path]:
+    """Files of the package that a file imports, read from its text."""
+    found = set()
+    for module, names in IMPORT.findall(contents(path)):
+        place = root.joinpath(*module.decode().split(".")[1:])
+        words = re.findall(rb"\w+", names)
+        for candidate in (place, *(place / word.decode() for word in words)):
+            if candidate.with_suffix(".py").is_file():
+                found.add(candidate.with_suffix(".py"))
+            elif (candidate / "__init__.py").is_file():
+                found.add(candidate / "__init__.py")
+    return frozenset(found - {root / name for name in NO_CODE})
+
+
+def source_digest(path: Path, root: Path = PACKAGE) -> str:
+    """Digest of a file and of every file of the package it imports, directly or not.
+
+    Examples
+    --------
+    >>> len(source_digest(Path(__file__)))
+    16
+    """
+    seen: set[Path] = set()
+    todo = [path.resolve()]
+    while todo:
+        file = todo.pop()
+        if file not in seen:
+            seen.add(file)
+            todo.extend(imported_files(file, root))
+    digest = hashlib.sha256()
+    for file in sorted(seen):
+        digest.update(file.name.encode() + b"\0" + contents(file))
+    return digest.hexdigest()[:16]
