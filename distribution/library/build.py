@@ -1,6 +1,6 @@
 """Build the library of compiled entries: src/shadowtime/kernel/prebuilt/kernels.so and .json.
 
-    python distribution/library/build.py [--cores N] [--folder FOLDER]
+    python distribution/library/build.py [--cores N] [--folder FOLDER] [--only NAME ...]
 
 Needs a linker (cc). Object files are kept in build/library, by what they are made of, so that
 after an edit only what it concerns is compiled again; from nothing it takes some minutes.
@@ -29,8 +29,8 @@ KEPT = ROOT / "build" / "library"
 from shadowtime.kernel.library import FOLDER  # noqa: E402
 from shadowtime.kernel.sources import PACKAGE, source_digest  # noqa: E402
 
-LARGE = ("frame", "kept", "conservative", "passes.py", "slurm")
-"""Words in the names of what takes longest to compile: begun first."""
+LARGE = ("passes/", "custom", "nodes/passes", "placing", "search", "head")
+"""Words in the names of what most runs need: begun first."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -38,12 +38,19 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="such as report/colouring.py:colour",
+    )
     given = parser.parse_args(words)
     if shutil.which("cc") is None:
         print("build: a linker is needed and there is no cc here (Debian: gcc)", file=sys.stderr)
         return 1
     KEPT.mkdir(parents=True, exist_ok=True)
-    record = KEPT / "record.pickle"
+    record = KEPT / f"record-{os.getpid()}.pickle"
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")
     }
@@ -51,7 +58,9 @@ def main(words: list[str] | None = None) -> int:
         [sys.executable, str(HERE / "record.py"), str(record)], check=True, env=environment
     )
     entries, pointers = pickle.loads(record.read_bytes())
-    names = sorted([*entries, *pointers], key=lambda name: not any(w in name for w in LARGE))
+    names = sorted(
+        given.only or [*entries, *pointers], key=lambda n: not any(w in n for w in LARGE)
+    )
 
     def compiled(name: str) -> tuple[dict[str, Any], list[Path]]:
         stem = KEPT / key_of(name, entries.get(name) or pointers[name])
@@ -75,6 +84,7 @@ def main(words: list[str] | None = None) -> int:
             for kind, listed in about.items():
                 found[kind] |= listed
             objects += files
+    record.unlink()
     size = link(given.folder, objects, found) / 1e6
     print(f"built kernels.so: {len(names)} functions, {size:.1f} MB", file=sys.stderr)
     return 0

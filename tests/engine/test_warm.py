@@ -35,7 +35,7 @@ def test_an_empty_cache_is_cold_and_a_used_one_is_not(tmp_path: Path) -> None:
         "warm.compile_pass('easy')\n"
         "print(warm.cold(easy, Cluster.pool(4)))\n"
     )
-    environment = os.environ | {"SHADOWTIME_CACHE": str(tmp_path)}
+    environment = os.environ | {"SHADOWTIME_CACHE": str(tmp_path), "SHADOWTIME_PREBUILT": "no"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment
     )

@@ -5,6 +5,7 @@ links them into ``prebuilt/kernels.so`` (docs/decisions/ahead-of-time.md). Besid
 ``kernels.json``: for every entry and pointer the digest of its sources, its symbol and the types
 of its arguments. What does not match, in sources or in arguments, is left to Numba; so is all of it
 where there is no library, where it cannot be loaded, or where bounds are to be checked.
+``SHADOWTIME_PREBUILT`` names another folder; the word ``no`` there means Numba alone.
 
 An entry is called with one array of 64-bit slots: a whole number, the bits of a float, the address
 of a function, or the address of the fields of a NumPy array (data, dimensions, extents, strides),
@@ -135,11 +136,13 @@ def load() -> Library | None:
     """The library of this installation; None where there is none that can be used."""
     if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0"):
         return None
-    if os.environ.get("SHADOWTIME_PREBUILT", "") == "no":
+    told = os.environ.get("SHADOWTIME_PREBUILT")
+    if told == "no":
         return None
+    folder = Path(told) if told else FOLDER
     try:
-        listed = json.loads((FOLDER / "kernels.json").read_text())
-        code = ctypes.CDLL(str(FOLDER / "kernels.so"))
+        listed = json.loads((folder / "kernels.json").read_text())
+        code = ctypes.CDLL(str(folder / "kernels.so"))
     except (OSError, ValueError):
         return None
     return Library(code, listed["entries"], listed["pointers"]) if arrays_are_as_known() else None

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
-from shadowtime.study.intervals import Interval, interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import ClassRow
     from shadowtime.schedule import Schedule
+    from shadowtime.study.intervals import Interval
     from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
@@ -37,7 +37,11 @@ class PolicyRun:
 
     def interval(self, metric: str) -> Interval | None:
         """The mean over the copies with its interval; None where there are none."""
-        return interval(self.copies[metric]) if metric in self.copies else None
+        if metric not in self.copies:
+            return None
+        from shadowtime.study.intervals import interval  # a plain run needs no studies
+
+        return interval(self.copies[metric])
 
     def point(self, metric: str) -> float | None:
         """The mean over the copies where there are any, else the value of the log as it is.

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from shadowtime.report.metadata import HEADLINE, describe, ordered
 from shadowtime.report.numbers import percent, short, with_unit
-from shadowtime.study.intervals import paired
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,6 +107,8 @@ def _clear(runs: Sequence[PolicyRun], name: str, winner: int) -> bool | None:
     """The winner differs from every other run by more than chance, copy by copy."""
     if not all(name in run.copies for run in runs):
         return None
+    from shadowtime.study.intervals import paired
+
     mine = runs[winner].copies[name]
     gaps = [paired(mine, run.copies[name]) for i, run in enumerate(runs) if i != winner]
     return all(gap is not None and gap.excludes_zero for gap in gaps)

@@ -1,9 +1,27 @@
 """Job logs: one format per file, a pure parser and a thin opener each."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shadowtime.trace.read import read, read_raw
-from shadowtime.trace.sacct import RECOMMENDED_COMMAND, parse_sacct, read_sacct
-from shadowtime.trace.swf import parse_swf, read_swf
-from shadowtime.trace.swf_write import to_swf, write_swf
+
+if TYPE_CHECKING:
+    from shadowtime.trace.sacct import RECOMMENDED_COMMAND, parse_sacct, read_sacct
+    from shadowtime.trace.swf import parse_swf, read_swf
+    from shadowtime.trace.swf_write import to_swf, write_swf
+
+_LATER = {
+    "RECOMMENDED_COMMAND": "sacct",
+    "parse_sacct": "sacct",
+    "read_sacct": "sacct",
+    "parse_swf": "swf",
+    "read_swf": "swf",
+    "to_swf": "swf_write",
+    "write_swf": "swf_write",
+}
+"""Loaded when first asked for: a log has one format."""
 
 __all__ = [
     "RECOMMENDED_COMMAND",
@@ -16,3 +34,9 @@ __all__ = [
     "to_swf",
     "write_swf",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

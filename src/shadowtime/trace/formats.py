@@ -8,24 +8,38 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import ShadowtimeError
 from shadowtime.plugins import FORMATS as GROUP
 from shadowtime.plugins import plugins
-from shadowtime.trace.condor_event_log import parse_event_log
-from shadowtime.trace.condor_events import is_event_log
-from shadowtime.trace.condor_history import is_history, parse_condor_history
-from shadowtime.trace.job_table_files import is_job_table, parse_job_csv, parse_job_parquet
-from shadowtime.trace.sacct import parse_sacct
-from shadowtime.trace.slurm_csv import is_slurm_csv, parse_slurm_csv
-from shadowtime.trace.swf import parse_swf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.trace.swf import BadLines
     from shadowtime.workload.raw import RawTrace
+
+
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function of another file here, loaded when it is called: a log has one format of many."""
+    return lambda *given, **named: getattr(import_module(f"shadowtime.trace.{module}"), name)(
+        *given, **named
+    )
+
+
+parse_event_log = _later("condor_event_log", "parse_event_log")
+is_event_log = _later("condor_events", "is_event_log")
+is_history = _later("condor_history", "is_history")
+parse_condor_history = _later("condor_history", "parse_condor_history")
+is_job_table = _later("job_table_files", "is_job_table")
+parse_job_csv = _later("job_table_files", "parse_job_csv")
+parse_job_parquet = _later("job_table_files", "parse_job_parquet")
+parse_sacct = _later("sacct", "parse_sacct")
+is_slurm_csv = _later("slurm_csv", "is_slurm_csv")
+parse_slurm_csv = _later("slurm_csv", "parse_slurm_csv")
+parse_swf = _later("swf", "parse_swf")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +88,7 @@ def _is_swf_by_name(file: Beginning) -> bool:
 
 def _is_events(file: Beginning) -> bool:
     as_json = file.line[:1] in "[{" and b'"EventTypeNumber"' in file.head
-    return is_event_log(file.line) or as_json
+    return as_json or bool(is_event_log(file.line))
 
 
 def _is_numbers(file: Beginning) -> bool:
@@ -83,7 +97,8 @@ def _is_numbers(file: Beginning) -> bool:
 
 
 def _swf(data: bytes, how: Reading) -> RawTrace:
-    return parse_swf(data, **how.only("bad_lines"))
+    found: RawTrace = parse_swf(data, **how.only("bad_lines"))
+    return found
 
 
 SACCT = Format(

@@ -1,15 +1,41 @@
 """What is to be scheduled: the Workload value, cleaning, generators, scaling, mixing."""
 
-from shadowtime.workload.demand import draw_bandwidth
-from shadowtime.workload.embedded import demo_workload
-from shadowtime.workload.lublin import LublinModel, lublin_workload
-from shadowtime.workload.mix import merge
-from shadowtime.workload.resample import resample_users
-from shadowtime.workload.scale import offered_load, scale_load, to_load
-from shadowtime.workload.shake import leave_out, shaken
-from shadowtime.workload.slicing import first_jobs, job_range, time_window
-from shadowtime.workload.tsafrir import tsafrir_estimates
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from shadowtime.workload.workload import Workload, unlimited
+
+if TYPE_CHECKING:
+    from shadowtime.workload.demand import draw_bandwidth
+    from shadowtime.workload.embedded import demo_workload
+    from shadowtime.workload.lublin import LublinModel, lublin_workload
+    from shadowtime.workload.mix import merge
+    from shadowtime.workload.resample import resample_users
+    from shadowtime.workload.scale import offered_load, scale_load, to_load
+    from shadowtime.workload.shake import leave_out, shaken
+    from shadowtime.workload.slicing import first_jobs, job_range, time_window
+    from shadowtime.workload.tsafrir import tsafrir_estimates
+
+_LATER = {
+    "draw_bandwidth": "demand",
+    "demo_workload": "embedded",
+    "LublinModel": "lublin",
+    "lublin_workload": "lublin",
+    "merge": "mix",
+    "resample_users": "resample",
+    "offered_load": "scale",
+    "scale_load": "scale",
+    "to_load": "scale",
+    "leave_out": "shake",
+    "shaken": "shake",
+    "first_jobs": "slicing",
+    "job_range": "slicing",
+    "time_window": "slicing",
+    "tsafrir_estimates": "tsafrir",
+}
+"""Loaded when first asked for: most runs draw and scale nothing."""
 
 __all__ = [
     "LublinModel",
@@ -30,3 +56,9 @@ __all__ = [
     "tsafrir_estimates",
     "unlimited",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -31,12 +31,13 @@ def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int 
     from shadowtime.engine import simulate
     from shadowtime.engine.uncompiled import simulate_uncompiled
     from shadowtime.engine.warm import COST, cold, warm
-    from shadowtime.study.fan_out import cores
 
     missing = cold(policies, cluster)
     if missing and jobs <= small:
         return partial(simulate_uncompiled, report=note)
     if len(missing) > 1:
+        from shadowtime.study.fan_out import cores
+
         spent = [COST[name] for name in missing]
         seconds = max(*spent, sum(spent) // cores())
         note(f"compiling the engine for this machine: once, about {seconds} seconds ...")

@@ -13,9 +13,20 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def compile_notice(what: str, how_long: str) -> Iterator[None]:
-    """Print a line if anything has to be compiled inside the block."""
+    """Print a line if anything has to be compiled inside the block.
+
+    In a checkout whose library of compiled kernels is older than a source, the line says so.
+    """
+    from shadowtime.kernel import library
     from shadowtime.kernel.notice import before_first_compile
 
-    message = f"compiling {what} for this machine: once, {how_long} ..."
-    with before_first_compile(lambda: note(message)):
+    def tell() -> None:
+        note(f"compiling {what} for this machine: once, {how_long} ...")
+        if changed := library.stale():
+            note(
+                f"({', '.join(changed)} changed since the library of compiled kernels was made: "
+                "scripts/build library renews it)"
+            )
+
+    with before_first_compile(tell):
         yield

@@ -1,0 +1,144 @@
+"""The library of compiled entries: the same answers without Numba, and Numba where it cannot serve.
+
+The library of a checkout is made by ``scripts/build library``; these tests make a small one with a
+single entry in it, which takes a few seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import ROOT, program
+from engine.modes_worker import digests
+from shadowtime.kernel import library
+from shadowtime.report.colouring import colour
+
+ENTRY = "report/colouring.py:colour"
+MODES = ROOT / "tests" / "engine" / "modes_worker.py"
+
+CALL = """
+import json, sys
+import numpy as np
+from shadowtime.kernel import library
+from shadowtime.report.colouring import colour
+
+kind = np.dtype(sys.argv[1])
+events = np.array([0, 1, ~0, 2, ~1, ~2], kind)
+width = np.array([3, 2, 4], kind)
+first, count, rows, size = (np.zeros(n, kind) for n in (3, 3, 9, 9))
+gap_row, gap_width = np.zeros(8, kind), np.zeros(8, kind)
+gap_width[0] = 5
+arguments = (events, width, first, count, rows, size, gap_row, gap_width)
+run = colour.py_func if sys.argv[2:] else colour
+told = [int(run(*arguments)), *(column.tolist() for column in arguments)]
+print(json.dumps({"told": told, "numba": "numba" in sys.modules, "stale": library.stale()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with one entry."""
+    program("cc")
+    made = tmp_path_factory.mktemp("library")
+    done = subprocess.run(
+        [sys.executable, "distribution/library/build.py", "--folder", str(made), "--only", ENTRY],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return made
+
+
+def call(folder: Path | str, kind: str = "int64", *plain: str) -> dict[str, object]:
+    """What the entry answers in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", CALL, kind, *plain],
+        env=os.environ | {"SHADOWTIME_PREBUILT": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_an_entry_is_called_without_numba(folder: Path) -> None:
+    """The same result, and every array written as plain Python writes it."""
+    found, plain = call(folder), call(folder, "int64", "plain")
+    assert found == plain
+    assert found["numba"] is False and found["stale"] == []
+
+
+def test_other_arguments_are_left_to_numba(folder: Path) -> None:
+    """The library holds 64-bit arrays; narrower ones are compiled."""
+    found = call(folder, "int32")
+    assert found["numba"] is True
+    assert found["told"] == call(folder, "int32", "plain")["told"]
+
+
+def test_a_changed_source_is_left_to_numba(folder: Path, tmp_path: Path) -> None:
+    """Code made from other sources is never run, and the file is named."""
+    copy = Path(shutil.copytree(folder, tmp_path / "stale"))
+    listed = json.loads((copy / "kernels.json").read_text())
+    listed["entries"][ENTRY]["digest"] = "0" * 16
+    (copy / "kernels.json").write_text(json.dumps(listed))
+    found = call(copy)
+    assert found["numba"] is True and found["stale"] == ["colouring.py"]
+
+
+@pytest.mark.parametrize("what", ["kernels.so", "kernels.json"])
+def test_a_broken_library_is_left_to_numba(folder: Path, tmp_path: Path, what: str) -> None:
+    """A file that cannot be loaded, or none at all, costs time and nothing else."""
+    copy = Path(shutil.copytree(folder, tmp_path / "broken"))
+    (copy / what).write_text("{")
+    assert call(copy)["numba"] is True
+
+
+def test_what_fits_a_version() -> None:
+    """Types, dimensions, order in memory and the right to write all have to match."""
+    needed = library.CONTIGUOUS | library.ALIGNED | library.WRITEABLE
+    version = library.Version(
+        leaves=(library.Leaf("array", np.dtype("int64"), 2, needed), library.Leaf("int")),
+        returns="void",
+        run=lambda slots: 0,
+        slots=None,
+    )
+    table = np.zeros((2, 3), np.int64)
+    frozen = table.copy()
+    frozen.flags.writeable = False
+    assert version.values([(table,), np.int32(7)]) is not None
+    for wrong in (table[0], table.T, table[:, ::2], frozen, table.astype(">i8"), 5):
+        assert version.values([(wrong,), 7]) is None
+    assert version.values([(table,), 7.0]) is None
+    assert version.values([(table,), True]) is None
+    assert version.values([table]) is None
+
+
+def test_arrays_lie_where_the_library_reads_them() -> None:
+    """NumPy's object of this Python has its fields behind the head, in the known order."""
+    assert library.arrays_are_as_known()
+
+
+def test_schedules_of_the_library_equal_plain_python() -> None:
+    """Every policy on the small worlds, where the checkout has its library."""
+    if not library.holds(getattr(colour, "py_func", colour)):
+        pytest.skip("no library for these sources (scripts/build library makes it)")
+    done = subprocess.run(
+        [sys.executable, str(MODES)],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["digests"] == digests()
