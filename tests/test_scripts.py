@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,57 @@ def test_the_daemons_are_fetched_once_and_where_they_are_told(tmp_path: Path) ->
     )
     assert missing.returncode == 1
     assert "apt-get is needed" in missing.stderr
+
+
+def test_a_manual_page_for_every_command(tmp_path: Path) -> None:
+    """Written from the help texts, and troff finds nothing wrong with them."""
+    subprocess.run(
+        [sys.executable, str(ROOT / "distribution" / "man.py"), str(tmp_path)],
+        check=True,
+        capture_output=True,
+    )
+    pages = sorted(tmp_path.glob("*.1"))
+    names = {path.stem for path in pages}
+    assert {"shadowtime", "shadowtime-simulate", "shadowtime-live-slurm"} <= names
+    text = (tmp_path / "shadowtime-simulate.1").read_text()
+    assert ".SH OPTIONS" in text and "\\-\\-policy" in text and "\b" not in text
+    if shutil.which("groff"):
+        told = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww", "-z", *map(str, pages)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert told.returncode == 0 and told.stderr == ""
+
+
+def test_the_wheel_is_for_the_platform_of_its_library(tmp_path: Path) -> None:
+    """With the library one wheel serves every Python of a platform, without it every platform."""
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    package = tmp_path / "src" / "shadowtime"
+    package.mkdir(parents=True)
+    shutil.copy(ROOT / "src" / "shadowtime" / "__init__.py", package)
+
+    def wheel() -> tuple[str, set[str]]:
+        code = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        name = done.stdout.split()[-1]
+        with zipfile.ZipFile(tmp_path / "dist" / name) as made:
+            return name, set(made.namelist())
+
+    name, files = wheel()
+    assert name.endswith("-py3-none-any.whl")
+    folder = package / "kernel" / "prebuilt"
+    folder.mkdir(parents=True)
+    (folder / "kernels.so").write_bytes(b"code")
+    (folder / "kernels.json").write_text("{}")
+    name, files = wheel()
+    assert "-py3-none-manylinux" in name
+    assert {f"shadowtime/kernel/prebuilt/kernels.{end}" for end in ("so", "json")} <= files

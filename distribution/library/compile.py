@@ -202,14 +202,15 @@ def main(record: str, name: str, target: str) -> int:
         for number, kinds in enumerate(entries[name][1]):
             made = compiled_for(function, kinds)
             returns = {types.none: "void", types.int64: "int", types.boolean: "bool"}
-            if made.fndesc.restype not in returns:
-                raise SystemExit(f"{name} returns {made.fndesc.restype}: whole numbers only")
+            returned = types.unliteral(made.fndesc.restype)
+            if returned not in returns:
+                raise SystemExit(f"{name} returns {returned}: whole numbers only")
             each = f"{symbol}_{number}"
             Path(f"{target}-{number}.o").write_bytes(object_code(made, wrapper(made, each), each))
             about["versions"].append(
                 {
                     "symbol": each,
-                    "returns": returns[made.fndesc.restype],
+                    "returns": returns[returned],
                     "leaves": [leaf for kind in kinds for leaf in leaves_of(kind)],
                 }
             )

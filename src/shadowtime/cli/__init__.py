@@ -69,6 +69,9 @@ def app(debug: bool) -> None:
 def main() -> NoReturn:
     """The console entry point."""
     gc.set_threshold(GARBAGE)
+    # Sums of metrics are too short for BLAS threads, which spin meanwhile on cores that others use;
+    # and one thread adds in the same order on every machine. NumPy reads this when it is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     warnings.showwarning = _warn
     code = run(sys.argv[1:])
     if code == 141:  # nobody reads our output any more: let the last flush go nowhere
