@@ -54,28 +54,33 @@ class Version(NamedTuple):
     run: Callable[[Any], int]
     slots: Any  # the type of the array of slots
 
-    def values(self, arguments: Sequence[Any]) -> list[Any] | None:
-        """The arguments without their tuples, if their types are those of this version."""
-        values: list[Any] = []
-        flatten(arguments, values)
-        if len(values) != len(self.leaves):
+    def values(self, arguments: Sequence[Any]) -> list[int] | None:
+        """The slots for these arguments, if their types are those of this version."""
+        given: list[Any] = []
+        flatten(arguments, given)
+        if len(given) != len(self.leaves):
             return None
-        for value, leaf in zip(values, self.leaves, strict=True):
-            if leaf.kind == "array":
+        words = []
+        for value, (kind, detail, ndim, flags) in zip(given, self.leaves, strict=True):
+            if kind == "array":
                 if (
                     type(value) is not np.ndarray
-                    or value.ndim != leaf.ndim
-                    or value.dtype != leaf.detail
-                    or value.flags.num & leaf.flags != leaf.flags
+                    or value.ndim != ndim
+                    or value.dtype != detail
+                    or value.flags.num & flags != flags
                 ):
                     return None
-            elif not fits(value, leaf):
-                return None
-        return values
+                words.append(id(value) + HEAD)
+            else:
+                word = word_of(value, kind, detail)
+                if word is None:
+                    return None
+                words.append(word)
+        return words
 
-    def call(self, values: list[Any]) -> Any:
-        """Run the entry; ``values`` keeps the arrays alive meanwhile."""
-        slots = self.slots(*map(_slot, values, self.leaves))
+    def call(self, values: list[int]) -> Any:
+        """Run the entry; the caller keeps the arrays alive meanwhile."""
+        slots = self.slots(*values)
         if self.run(slots):
             raise RuntimeError("a compiled kernel failed; run it with NUMBA_DISABLE_JIT=1")
         if self.returns == "void":
@@ -100,27 +105,24 @@ def flatten(arguments: Iterable[Any], into: list[Any]) -> None:
             into.append(value)
 
 
-def fits(value: Any, leaf: Leaf) -> bool:
-    """True if a value that is no array can be passed as this leaf."""
-    if leaf.kind == "int":
-        return isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if leaf.kind == "bool":
-        return isinstance(value, bool | np.bool_)
-    if leaf.kind == "float":
-        return isinstance(value, float)
-    if leaf.kind == "function":
-        return bool(getattr(value, "signature_text", None) == leaf.detail)
-    return value is None
+def word_of(value: Any, kind: str, detail: Any) -> int | None:
+    """The slot of a value that is no array; None if it cannot be passed as this kind.
 
-
-def _slot(value: Any, leaf: Leaf) -> int:
-    if leaf.kind == "array":
-        return id(value) + HEAD
-    if leaf.kind == "function":
-        return int(value.address)
-    if leaf.kind == "float":
-        return int(unpack("q", pack("d", value))[0])
-    return 0 if value is None else int(value)
+    Examples
+    --------
+    >>> word_of(7, "int", None), word_of(True, "bool", None), word_of(7.5, "int", None)
+    (7, 1, None)
+    """
+    if kind == "int":
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        return int(value) if whole else None
+    if kind == "bool":
+        return int(value) if isinstance(value, bool | np.bool_) else None
+    if kind == "float":
+        return int(unpack("q", pack("d", value))[0]) if isinstance(value, float) else None
+    if kind == "function":
+        return int(value.address) if getattr(value, "signature_text", "") == detail else None
+    return 0 if value is None else None
 
 
 class Library(NamedTuple):
