@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shadowtime.api.inputs import demo, read, read_site
     from shadowtime.api.results import Results, compare, load
     from shadowtime.api.run import Run, simulate
+    from shadowtime.api.site import replay, whatif
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
@@ -40,7 +41,9 @@ _HOME = {
     "load": "shadowtime.api.results",
     "read": "shadowtime.api.inputs",
     "read_site": "shadowtime.api.inputs",
+    "replay": "shadowtime.api.site",
     "simulate": "shadowtime.api.run",
+    "whatif": "shadowtime.api.site",
 }
 """Where each public name lives."""
 
@@ -58,7 +61,9 @@ __all__ = [
     "policy",
     "read",
     "read_site",
+    "replay",
     "simulate",
+    "whatif",
 ]
 
 

@@ -63,7 +63,7 @@ class Change:
             return f"{self.key}={self.value}"
         if self.kind == "add-nodes":
             kind, _, count = self.text.rpartition("=")
-            return f"{count} more nodes like {kind}"
+            return f"{count} more node{'' if count == '1' else 's'} like {kind}"
         words = {"remove-nodes": "without", "max-limit": "time limits up to", "load": "load"}
         return f"{words.get(self.kind, self.kind)} {self.value}"
 

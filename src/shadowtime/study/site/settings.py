@@ -253,6 +253,11 @@ def _limited(old: Limits, field: str, where: str, key: str, value: str) -> Limit
         (lifted if part.partition("=")[2].strip() == "-1" else given).append(part)
     if value.strip() in ("", "-1"):
         return replace(old, **dict[str, Any]({field: {}}))
+    for part in (*given, *lifted):
+        if not _AMOUNT.fullmatch(part.strip()):
+            raise ClusterError(
+                f"{part.strip()!r} is not an amount like cpu=512, mem=100G, node=4 or gres/gpu=8"
+            )
     texts = [",".join(given), ",".join(f"{part.partition('=')[0]}=1" for part in lifted)]
     found = [
         getattr(limits_of(read_table(f"{key}|x|\n{text}||", path=f"--set {where}").rows[0]), field)
@@ -260,6 +265,11 @@ def _limited(old: Limits, field: str, where: str, key: str, value: str) -> Limit
     ]
     merged = {name: most for name, most in {**kept, **found[0]}.items() if name not in found[1]}
     return replace(old, **dict[str, Any]({field: merged}))
+
+
+_AMOUNT = re.compile(
+    r"(cpu|mem|node|billing|energy|(gres|license)/[\w:.@-]+)=(-1|\d{1,15}[KMGTP]?)", re.IGNORECASE
+)
 
 
 def _user(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:

@@ -10,10 +10,13 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
+from shadowtime.metrics import Window
+from shadowtime.schedule import Schedule
 from shadowtime.study.intervals import Interval, interval
 from shadowtime.study.site.changes import Change, apply_all, without_effect
 from shadowtime.study.site.groups import BY, Key, groups_of
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
+from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.study.compare import Engine
     from shadowtime.study.site.world import SiteWorld
+    from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
 
@@ -115,6 +119,8 @@ class WhatIf:
     """One for each change where there are several."""
     together: Arm
     baseline: tuple[Trial, ...]
+    trust: Trust | None = None
+    """How far the baseline can be trusted; None where the log records no starts."""
     notes: tuple[str, ...] = field(default=())
 
     def as_dict(self) -> dict[str, Any]:
@@ -191,6 +197,7 @@ def what_if(
         alone=tuple(arms[:-1]),
         together=arms[-1],
         baseline=tuple(baseline),
+        trust=_trust(world, baseline[0]),
         notes=tuple(without_effect(changed, changes)),
     )
 
@@ -274,6 +281,19 @@ def _arm(
         killed=max(0, int(stopped.sum()) - int(was.sum())),
         trials=tuple(trials),
     )
+
+
+def _trust(world: SiteWorld, first: Trial) -> Trust | None:
+    """The verdict on the baseline's first run, which is of the log as it is."""
+    log = world.jobs
+    which = (log.recorded_start != UNKNOWN) & first.counted
+    if not bool(which.any()):
+        return None
+    return trust_of_waits(
+        log, cast("Cluster", world.site), Schedule.recorded(log), first.schedule,
+        first.schedule.wait, which=which, policy=str(getattr(world.policy, "name", "")),
+        window=Window.all(),
+    )  # fmt: skip
 
 
 def _aligned(trial: Trial, other: Workload, values: Floats) -> Floats:

@@ -1,0 +1,185 @@
+"""Experiments on a site: its own scheduler replayed, and what changes would do."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, cast
+
+from shadowtime.errors import UsageError
+from shadowtime.policy import make_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from shadowtime.cluster.site import Site
+    from shadowtime.study.compare import Engine
+    from shadowtime.study.site.experiment import Experiment
+    from shadowtime.study.site.replay import SiteReplay
+    from shadowtime.study.site.whatif import WhatIf
+    from shadowtime.study.site.world import SiteWorld
+
+
+def replay(
+    site: str | os.PathLike[str],
+    policy: Any = "slurm",
+    *,
+    phases: int = 6,
+    window: Any = None,
+    by: Sequence[str] | None = None,
+    tz: str | None = None,
+) -> SiteReplay:
+    """Simulate a site folder under its own scheduler, beside what happened.
+
+    Rules
+    -----
+    ``policy`` is what ``--policy`` takes. ``found.groups`` has recorded and simulated mean waits
+    with the range of one run, ``found.trust`` the verdict.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> st.replay("no-such-folder")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.InputError: no-such-folder: ...
+    """
+    from shadowtime.api.inputs import as_window
+    from shadowtime.study.site.groups import BY
+    from shadowtime.study.site.replay import replay_site
+    from shadowtime.study.site.trials import Repeats
+
+    world = load_world(os.fspath(site), policy=policy, tz=tz, report=_warn)
+    return replay_site(
+        world.jobs, world.site, world.policy,
+        repeats=Repeats(phases=phases), window=as_window(window), by=tuple(by or BY),
+    )  # fmt: skip
+
+
+def whatif(
+    site: str | os.PathLike[str],
+    changes: Mapping[str, Any] | None = None,
+    *,
+    add_nodes: str | Sequence[str] = (),
+    remove_nodes: str | Sequence[str] = (),
+    max_limit: str | None = None,
+    policy: str | None = None,
+    load: str | float | None = None,
+    **how: Any,
+) -> WhatIf:
+    """What changes would do to a site's waits, against its replayed baseline.
+
+    Rules
+    -----
+    ``changes`` are those of ``--set``, as ``{"bf_max_job_test": 2000}``; the other arguments are
+    those of the options of the same names. ``how`` are fields of
+    :class:`shadowtime.study.site.experiment.Experiment` (phases, shake, resample, seed, tz).
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> st.whatif("site", {"bf_max_job_tst": 5})
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: --set: Slurm has no key 'bf_max_job_tst' that is modelled: ...
+    """
+    from shadowtime.study.site.experiment import Experiment
+
+    made = changes_from(
+        [f"{key}={value}" for key, value in (changes or {}).items()],
+        add_nodes=_several(add_nodes),
+        remove_nodes=_several(remove_nodes),
+        max_limit=max_limit,
+        policy=policy,
+        load=None if load is None else str(load),
+    )
+    return run_experiment(Experiment(site=os.fspath(site), changes=made, **how), report=_warn)
+
+
+def changes_from(
+    settings: Sequence[str],
+    *,
+    add_nodes: Sequence[str] = (),
+    remove_nodes: Sequence[str] = (),
+    max_limit: str | None = None,
+    policy: str | None = None,
+    load: str | None = None,
+) -> tuple[Any, ...]:
+    """The changes of these options, in the order in which they are made."""
+    from shadowtime.study.site.changes import Change
+
+    return (
+        *(Change("set", text) for text in settings),
+        *(Change("add-nodes", text) for text in add_nodes),
+        *(Change("remove-nodes", text) for text in remove_nodes),
+        *([Change("max-limit", max_limit)] if max_limit else []),
+        *([Change("load", load)] if load else []),
+        *([Change("policy", policy)] if policy else []),
+    )
+
+
+def run_experiment(
+    experiment: Experiment,
+    *,
+    report: Callable[[str], None],
+    engine: Engine | None = None,
+    advance: Callable[[], None] = lambda: None,
+    world: SiteWorld | None = None,
+) -> WhatIf:
+    """Carry out an experiment; what has no effect goes to ``report``."""
+    from shadowtime.engine import simulate
+    from shadowtime.study.site.whatif import what_if
+
+    found = what_if(
+        world or world_of(experiment, report=report),
+        experiment.changes,
+        repeats=experiment.repeats,
+        engine=engine or simulate,
+        advance=advance,
+    )
+    for note in found.notes:
+        report(note)
+    return found
+
+
+def world_of(experiment: Experiment, *, report: Callable[[str], None]) -> SiteWorld:
+    """The site, jobs and policy of an experiment."""
+    return load_world(
+        experiment.site,
+        experiment.cluster or None,
+        policy=experiment.baseline,
+        tz=experiment.tz or None,
+        report=report,
+    )
+
+
+def load_world(
+    log: str,
+    cluster: Any = None,
+    *,
+    policy: Any,
+    tz: str | None,
+    report: Callable[[str], None],
+) -> SiteWorld:
+    """Read a site folder, or a log and a site."""
+    from shadowtime.api.load import Cleaning, load
+    from shadowtime.cluster.site_folder import zone_of
+    from shadowtime.study.site.world import SiteWorld
+
+    zone = zone_of(tz)
+    jobs, machine = load(log, cluster, Cleaning(tz=tz), report=report)
+    if machine.shape != "site":
+        raise UsageError(
+            f"{log}: this needs a site, and the machine is a {machine.shape}: give a site's folder "
+            "(shadowtime pull slurm), or describe the machine as a site with --cluster"
+        )
+    site = cast("Site", machine)
+    return SiteWorld(site=site, jobs=jobs, policy=make_policy(policy), zone=zone)
+
+
+def _several(given: str | Sequence[str]) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, stacklevel=3)

@@ -1,0 +1,25 @@
+"""shadowtime run: an experiment from its file, the same bytes every time."""
+
+from __future__ import annotations
+
+import click
+
+from shadowtime.cli.common import options
+
+
+@click.command("run")
+@click.argument("experiment", type=click.Path(dir_okay=False))
+@options.folder
+@options.as_json
+def command(experiment: str, folder: str | None, as_json: bool) -> None:
+    """Carry out the what-if that EXPERIMENT.toml holds.
+
+    The same file, site and version give the same bytes.
+
+    \b
+    shadowtime run more.toml
+    """
+    from shadowtime.cli.whatif.show import carry_out
+    from shadowtime.study.site.experiment import read_experiment
+
+    carry_out(read_experiment(experiment), folder=folder, save=None, as_json=as_json)

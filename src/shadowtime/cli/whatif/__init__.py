@@ -1,0 +1,128 @@
+"""shadowtime whatif: what changes would do to a site's waits."""
+
+from __future__ import annotations
+
+import click
+
+from shadowtime.cli.common import options
+
+CHANGES = options.all_of(
+    click.option(
+        "--set",
+        "settings",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="A setting by Slurm's names: bf_max_job_test=2000, PriorityWeightFairshare=20000, "
+        "partition.long.MaxTime=3-00:00:00, qos.normal.MaxTRESPU=cpu=512, account.ab.Fairshare=9, "
+        "user.eva.DefaultQOS=high, 'reservation.R=StartTime=... Duration=60 Nodes=n[1-4]'; "
+        "repeatable.",
+    ),
+    click.option(
+        "--add-nodes",
+        metavar="KIND=N",
+        multiple=True,
+        help="N more nodes like those of a partition, feature, GRES or name; repeatable.",
+    ),
+    click.option(
+        "--remove-nodes", metavar="NODES", multiple=True, help="Without these, as 'old[01-20]'."
+    ),
+    click.option(
+        "--max-limit",
+        metavar="SPAN",
+        help="Nobody may ask for more time, as 2d: higher requests are lowered, jobs end there.",
+    ),
+    click.option("--load", metavar="L", help="Jobs arrive L times as fast (1.2), or offered=0.9."),
+    click.option(
+        "--policy",
+        "-p",
+        metavar="P",
+        shell_complete=options.policy_names,
+        help="Another policy in place of the site's own.",
+    ),
+)
+"""What can be changed."""
+
+HOW = options.all_of(
+    click.option(
+        "--baseline",
+        metavar="P",
+        default="slurm",
+        show_default=True,
+        help="The policy that the site runs.",
+    ),
+    options.phases,
+    click.option("--shake", is_flag=True, help="Repeat on shaken copies of the log."),
+    click.option("--resample", is_flag=True, help="Repeat on copies with users drawn anew."),
+    click.option("--seed", type=int, default=1, show_default=True, help="Of the copies."),
+    click.option("--tz", metavar="ZONE", help="Time zone of the folder, as Europe/Zurich."),
+)
+"""How an experiment is repeated."""
+
+
+@click.command("whatif")
+@click.argument("site", type=click.Path())
+@options.cluster
+@CHANGES
+@HOW
+@options.folder
+@click.option(
+    "--save",
+    metavar="FILE.toml",
+    type=click.Path(dir_okay=False),
+    help="Keep the experiment; `shadowtime run FILE.toml` repeats it.",
+)
+@options.as_json
+def command(
+    site: str,
+    cluster: str | None,
+    settings: tuple[str, ...],
+    add_nodes: tuple[str, ...],
+    remove_nodes: tuple[str, ...],
+    max_limit: str | None,
+    load: str | None,
+    policy: str | None,
+    baseline: str,
+    phases: int | None,
+    shake: bool,
+    resample: bool,
+    seed: int,
+    tz: str | None,
+    folder: str | None,
+    save: str | None,
+    as_json: bool,
+) -> None:
+    """What would waits on SITE be with other settings, nodes, limits, load or policy?
+
+    Each change alone and all together against the replayed baseline: mean waits by partition,
+    account, QOS and size, the difference run by run with its 95 % interval, who gains and who
+    pays, and "no clear effect" where there is none.
+
+    \b
+    shadowtime whatif site/ --set bf_max_job_test=2000 --set qos.normal.MaxTRESPU=cpu=512
+    shadowtime whatif site/ --add-nodes gpu=8 --remove-nodes 'old[01-20]' --save more.toml
+    """
+    from shadowtime.api.site import changes_from
+    from shadowtime.cli.whatif.show import carry_out
+    from shadowtime.study.site.experiment import Experiment
+    from shadowtime.study.site.trials import PHASES
+
+    made = changes_from(
+        settings,
+        add_nodes=add_nodes,
+        remove_nodes=remove_nodes,
+        max_limit=max_limit,
+        policy=policy,
+        load=load,
+    )
+    experiment = Experiment(
+        site=site,
+        changes=made,
+        cluster=cluster or "",
+        baseline=baseline,
+        phases=phases or PHASES,
+        shake=shake,
+        resample=resample,
+        seed=seed,
+        tz=tz or "",
+    )
+    carry_out(experiment, folder=folder, save=save, as_json=as_json)

@@ -1,0 +1,263 @@
+"""Carry out a what-if, write it and print it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.cli.common import options
+from shadowtime.cli.replay.site import HEADINGS, SHOWN, group_label
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+    from rich.text import Text
+
+    from shadowtime.report import ReportInput
+    from shadowtime.study.intervals import Interval
+    from shadowtime.study.site.experiment import Experiment
+    from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
+
+STYLE = {"shorter": "green", "longer": "red", "no clear effect": "dim"}
+NAMED = 6
+"""Groups that a sentence about gain and loss names."""
+
+
+def carry_out(
+    experiment: Experiment, *, folder: str | None, save: str | None, as_json: bool
+) -> None:
+    """Run an experiment; print it, and write what was asked for."""
+    from shadowtime.api.site import run_experiment, world_of
+    from shadowtime.cli.common.comparing import prepare
+    from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.console import note
+    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.progress import working
+    from shadowtime.private import write_result
+    from shadowtime.study.site.changes import apply_all
+
+    if not experiment.changes:
+        raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
+    check_outputs(folder=folder)
+    with working(f"reading {experiment.site}"):
+        world = world_of(experiment, report=note)
+    changed = apply_all(world, experiment.changes)
+    arms = 2 + (len(experiment.changes) if len(experiment.changes) > 1 else 0)
+    steps = arms * experiment.phases
+    policies = [world.policy, changed.policy]
+    machine: Any = world.site
+    engine = prepare(policies, machine, jobs=len(world.jobs) * steps)
+    with (
+        working("simulating", steps=steps) as advance,
+        compile_notice("the engine", "up to half a minute"),
+    ):
+        found = run_experiment(
+            experiment, world=world, engine=engine, report=note,
+            advance=lambda: advance("simulating"),
+        )  # fmt: skip
+    content = as_content(found, experiment)
+    if save:
+        write_result(Path(save), experiment.to_toml(Path(save).resolve().parent))
+    if folder:
+        write_what_if(found, experiment, content, folder)
+    if as_json:
+        options.print_json(content)
+    else:
+        show_what_if(found)
+
+
+def as_content(found: WhatIf, experiment: Experiment) -> dict[str, Any]:
+    """The JSON object: the same for ``whatif`` and for ``run`` of the saved experiment."""
+    from shadowtime.metrics import Window
+    from shadowtime.result.write import as_object
+
+    told = found.as_dict()
+    groups = told.pop("groups")
+    trust = found.trust
+    verdict = {"verdict": trust.grade, "meaning": trust.meaning} if trust else {}
+    about = {"baseline": experiment.baseline, **verdict, **told}
+    return as_object(_as_report(found), Window.all(), groups=groups, whatif=about)
+
+
+def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
+    from shadowtime.metrics import Window, measure
+    from shadowtime.report import PolicyRun, ReportInput
+    from shadowtime.result.write import versions
+
+    before, after = found.baseline[0], found.together.trials[0]
+    runs = []
+    for name, trial, world in (
+        ("baseline", before, found.world),
+        ("changed", after, found.changed),
+    ):
+        machine: Any = world.site
+        jobs, schedule = trial.workload, trial.schedule
+        only = trial.counted
+        runs.append(
+            PolicyRun(
+                name=name,
+                schedule=schedule,
+                parameters={"policy": getattr(world.policy, "name", "")},
+                metrics=measure(schedule, jobs, machine, window=Window.all(), only=only),
+            )
+        )
+    here: Any = found.world.site
+    # At another load jobs arrive at other times: a page of the log's jobs cannot show them.
+    same = bool((before.schedule.submit == after.schedule.submit).all()) or not for_folder
+    return ReportInput(
+        title=f"{found.world.jobs.name}: {found.together.label}",
+        workload=before.workload,
+        cluster=here,
+        runs=tuple(runs if same else runs[:1]),
+        versions=versions(),
+        command="shadowtime run experiment.toml",
+        trust=found.trust,
+    )
+
+
+def write_what_if(
+    found: WhatIf, experiment: Experiment, content: dict[str, Any], folder: str
+) -> None:
+    """A result folder with both schedules, the experiment, and a table of the groups."""
+    from shadowtime.private import write_result
+    from shadowtime.result.write import write_folder
+
+    result = _as_report(found, for_folder=True)
+    told = {**content, "policies": content["policies"][: len(result.runs)]}
+    root = write_folder(told, result, folder)
+    write_result(root / "experiment.toml", experiment.to_toml(root.resolve()))
+    head = "by,name,jobs,baseline_wait_mean_s,changed_wait_mean_s,low_s,high_s,difference_s,effect"
+    lines = [head]
+    for row in content["groups"]:
+        name = '"' + str(row["name"]).replace('"', '""') + '"'
+        lines.append(",".join(name if key == "name" else str(row[key]) for key in head.split(",")))
+    write_result(root / "groups.csv", "\n".join(lines) + "\n")
+
+
+def show_what_if(found: WhatIf) -> None:
+    """The verdict, each change alone, all groups, who gains and who pays."""
+    from rich.text import Text
+
+    from shadowtime.cli.common import tables
+    from shadowtime.cli.common.console import show
+
+    jobs = tables.count(len(found.world.jobs), "job")
+    head = Text.assemble((found.world.jobs.name, "bold"), f": {jobs}; {found.repeats}\n")
+    head.append(f"changed: {found.together.label}")
+    parts: list[Any] = []
+    if found.trust:
+        parts += [Text(f"{found.trust.headline} {found.trust.meaning}\n")]
+    parts += [head, Text()]
+    if found.alone:
+        parts += [_alone(found), Text()]
+    parts += [_groups(found.together), Text(), *_sentences(found.together)]
+    show(*parts)
+
+
+def _alone(found: WhatIf) -> Table:
+    from shadowtime.cli.common.tables import numbers_table
+    from shadowtime.report.numbers import span
+
+    table = numbers_table("all jobs", "baseline", "changed", "difference (95 %)", "effect")
+    for arm in (*found.alone, found.together):
+        row = arm.whole
+        label = "all together" if arm is found.together else arm.label
+        table.add_row(
+            label,
+            span(row.baseline_s),
+            span(row.changed.mean),
+            _between(row.difference),
+            _effect(row),
+        )
+    return table
+
+
+def _groups(arm: Arm) -> Table:
+    from rich.text import Text
+
+    from shadowtime.cli.common.tables import numbers_table
+    from shadowtime.report.numbers import number, span
+
+    table = numbers_table(
+        "mean waits",
+        "jobs",
+        "baseline",
+        "changed",
+        "range of one run",
+        "difference (95 %)",
+        "effect",
+    )
+    table.columns[0].no_wrap = True
+    heading, listed = "", 0
+    for row in arm.groups:
+        if row.by != heading and row.by != "all":
+            table.add_row(Text(f"by {HEADINGS.get(row.by, row.by)}", "dim"))
+            listed = 0
+        heading, listed = row.by, listed + 1
+        if listed > SHOWN:
+            continue
+        table.add_row(
+            group_label(row.by, row.name),
+            number(row.jobs),
+            span(row.baseline_s),
+            span(row.changed.mean),
+            f"{span(row.changed.low)} to {span(row.changed.high)}",
+            _between(row.difference),
+            _effect(row),
+        )
+    return table
+
+
+def _effect(row: GroupEffect) -> Text:
+    from rich.text import Text
+
+    return Text(row.effect, STYLE[row.effect])
+
+
+def _between(difference: Interval) -> str:
+    """A difference with its interval."""
+    from shadowtime.report.numbers import span
+
+    def signed(value: float) -> str:
+        sign = "\N{MINUS SIGN}" if value < 0 else "+"
+        return f"{sign}{span(abs(value))}"
+
+    return f"{signed(difference.mean)} ({signed(difference.low)} to {signed(difference.high)})"
+
+
+def _sentences(arm: Arm) -> list[Text]:
+    from rich.text import Text
+
+    from shadowtime.cli.common.tables import count
+
+    named = [row for row in arm.groups if row.by not in ("all", "size")]
+    found = []
+    for effect, verb in (("shorter", "gains"), ("longer", "pays")):
+        rows = sorted(
+            (row for row in named if row.effect == effect),
+            key=lambda row: -abs(row.difference.mean) * row.jobs,
+        )
+        if rows:
+            found.append(Text(f"{verb}: {_named(rows)}"))
+    if not any(row.effect != "no clear effect" for row in arm.groups):
+        found.append(Text("no clear effect on anybody: the differences are within the noise"))
+    if arm.never_started:
+        never = count(arm.never_started, "job")
+        found.append(
+            Text(
+                f"left out: {never} that would never start with the changes (limits, missing nodes)"
+            )
+        )
+    if arm.killed:
+        found.append(Text(f"{count(arm.killed, 'job')} would be stopped at the lowered limit"))
+    return found
+
+
+def _named(rows: Sequence[GroupEffect]) -> str:
+    from shadowtime.report.numbers import span
+
+    words = [f"{group_label(r.by, r.name).strip()} ({span(abs(r.difference.mean))})" for r in rows]
+    more = len(words) - NAMED
+    return ", ".join(words[:NAMED]) + (f" and {more} more" if more > 0 else "")

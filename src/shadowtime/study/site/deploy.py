@@ -1,0 +1,239 @@
+"""What a what-if stands for on the real cluster: files to change, commands to run, and the undo."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shadowtime.study.site import keys
+from shadowtime.study.site.changes import Change, apply_all
+from shadowtime.study.site.settings import with_parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.cluster.site import Limits, Site
+    from shadowtime.study.site.world import SiteWorld
+
+NAMES = {"cpus": "cpu", "memory": "mem", "nodes": "node"}
+"""Slurm's names of resources that the site calls otherwise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """The difference to slurm.conf, commands to run after it, how to take both back, and notes."""
+
+    slurm_conf: tuple[str, ...]
+    """A unified difference; without slurm.conf in the folder, the lines to set."""
+    commands: tuple[str, ...]
+    undo: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for title, lines in (
+            ("# slurm.conf", self.slurm_conf),
+            ("# then run", self.commands),
+            ("# to undo", self.undo),
+            ("# not covered", tuple(f"# {note}" for note in self.notes)),
+        ):
+            if lines:
+                parts += [title, *lines, ""]
+        return "\n".join(parts).rstrip() + "\n"
+
+
+def deployment(world: SiteWorld, changes: Sequence[Change], *, conf: str = "") -> Deployment:
+    """How to make changes on the real cluster.
+
+    Rules
+    -----
+    Nothing is run. ``conf`` is the site's slurm.conf; settings and partitions become a difference
+    to it, limits of QOS, accounts and users become sacctmgr commands, reservations and drains
+    scontrol commands. The undo sets what the site has now.
+
+    Examples
+    --------
+    >>> from zoneinfo import ZoneInfo
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.study.site.world import SiteWorld
+    >>> site = Site(nodes=(Node(name="n", amounts=(4,)),),
+    ...             config={"SchedulerParameters": "bf_interval=30"})
+    >>> world = SiteWorld(site=site, jobs=None, policy=None, zone=ZoneInfo("UTC"))
+    >>> made = deployment(world, [Change("set", "bf_interval=60")],
+    ...                   conf="SchedulerParameters=bf_interval=30\\n")
+    >>> print("\\n".join(made.slurm_conf[-2:]))
+    -SchedulerParameters=bf_interval=30
+    +SchedulerParameters=bf_interval=60
+    >>> made.commands
+    ('scontrol reconfigure',)
+    """
+    changed = apply_all(world, changes)  # every change is checked before anything is printed
+    plan = _Plan(world.site, changed.site, conf.splitlines())
+    for change in changes:
+        if change.kind == "set":
+            plan.set(change)
+        else:
+            plan.other(change)
+    return plan.made()
+
+
+class _Plan:
+    """Gathers lines and commands."""
+
+    def __init__(self, site: Site, changed: Site, conf: list[str]) -> None:
+        self.site, self.changed = site, changed
+        self.before, self.after = conf, list(conf)
+        self.commands: list[str] = []
+        self.back: list[str] = []
+        self.notes: list[str] = []
+        self.lines: list[str] = []
+        """Settings without a slurm.conf to show them in."""
+        self.parameters = site.setting("SchedulerParameters")
+
+    def set(self, change: Change) -> None:
+        scope, _, rest = change.key.partition(".")
+        if scope == "partition":
+            name, _, key = rest.rpartition(".")
+            self._line("PartitionName", name, key, change.value)
+        elif scope in ("qos", "account", "user"):
+            name, _, key = rest.rpartition(".")
+            self._sacctmgr(scope, name, key, change.value)
+        elif scope == "node":
+            name, _, key = rest.rpartition(".")
+            self._node(name, key, change.value)
+        elif scope == "reservation":
+            self.commands.append(
+                f"scontrol create reservation ReservationName={rest} {change.value}"
+            )
+            self.back.append(f"scontrol delete ReservationName={rest}")
+        elif change.key in keys.PARAMETERS:
+            self.parameters = with_parameter(self.parameters, change.key, change.value)
+            self._setting("SchedulerParameters", self.parameters)
+        else:
+            self._setting(change.key, self.changed.setting(change.key))
+
+    def other(self, change: Change) -> None:
+        if change.kind == "remove-nodes":
+            nodes = change.value
+            self.commands.append(
+                f"scontrol update NodeName={shlex.quote(nodes)} State=DRAIN Reason=whatif"
+            )
+            self.back.append(f"scontrol update NodeName={shlex.quote(nodes)} State=RESUME")
+            self.notes.append(f"{nodes}: once drained, take them out of slurm.conf")
+        elif change.kind == "add-nodes":
+            self.notes.append(
+                f"{change.label}: add their NodeName line and list them in partitions"
+            )
+        elif change.kind == "max-limit":
+            self.notes.append(
+                f"{change.label}: --set partition.NAME.MaxTime=... prints it for a partition"
+            )
+        elif change.kind == "policy":
+            self.notes.append(f"{change.label}: shadowtime live slurm --policy {change.value!r}")
+        else:
+            self.notes.append(f"{change.label} is no setting")
+
+    def _setting(self, name: str, value: str) -> None:
+        at = [
+            number for number, line in enumerate(self.after)
+            if line.strip().partition("=")[0].strip().lower() == name.lower()
+        ]  # fmt: skip
+        if not self.before:
+            self.lines = [one for one in self.lines if one.partition("=")[0] != name]
+            self.lines.append(f"{name}={value}")
+        elif at:
+            self.after[at[-1]] = f"{name}={value}"
+        else:
+            self.after.append(f"{name}={value}")
+
+    def _line(self, kind: str, name: str, key: str, value: str) -> None:
+        """Set a key on the line of a partition."""
+        head = f"{kind}={name}".lower()
+        for number, line in enumerate(self.after):
+            words = line.split()
+            if words and words[0].lower() == head:
+                kept = [word for word in words if word.partition("=")[0].lower() != key.lower()]
+                place = next(
+                    (at for at, word in enumerate(words)
+                     if word.partition("=")[0].lower() == key.lower()),
+                    len(kept),
+                )  # fmt: skip
+                self.after[number] = " ".join([*kept[:place], f"{key}={value}", *kept[place:]])
+                return
+        self.lines.append(f"{kind}={name} ... {key}={value}")
+
+    def _sacctmgr(self, scope: str, name: str, key: str, value: str) -> None:
+        said = f"sacctmgr -i modify {scope} {shlex.quote(name)} set"
+        self.commands.append(f"{said} {key}={value}")
+        self.back.append(f"{said} {key}={self._now(scope, name, key, value)}")
+
+    def _now(self, scope: str, name: str, key: str, value: str) -> str:
+        """What the site has, in the form that sacctmgr takes; -1 is no bound."""
+        if scope == "qos":
+            qos = next(one for one in self.site.qos if one.name.lower() == name.lower())
+            if key in keys.QOS_LIMITS:
+                return _bound(qos.limits, keys.QOS_LIMITS[key], value)
+            found = getattr(qos, keys.QOS[key])
+            return ",".join(found) if isinstance(found, tuple) else str(found or "")
+        chosen = [
+            one for one in self.site.associations
+            if (one.user == name if scope == "user" else one.account == name and not one.user)
+        ]  # fmt: skip
+        if key in keys.ASSOCIATION_LIMITS and chosen:
+            return _bound(chosen[0].limits, keys.ASSOCIATION_LIMITS[key], value)
+        if key == "Fairshare" and chosen:
+            return "parent" if chosen[0].shares is None else str(chosen[0].shares)
+        if key == "DefaultQOS" and chosen:
+            return chosen[0].default_qos or "-1"
+        return "-1"
+
+    def _node(self, name: str, key: str, value: str) -> None:
+        if key in ("Drain", "Down"):
+            first = value.partition("/")[0]
+            said = f"scontrol update NodeName={shlex.quote(name)} State={key.upper()}"
+            self.commands.append(f"{said} Reason=whatif  # at {first}")
+            self.back.append(f"scontrol update NodeName={shlex.quote(name)} State=RESUME")
+            return
+        self.commands.append(f"scontrol update NodeName={shlex.quote(name)} {key}={value}")
+        self.notes.append(f"node.{name}.{key}: put it into slurm.conf too, or a restart forgets it")
+        nodes = [one for one in self.site.nodes if one.name == name]
+        if nodes:
+            now = str(nodes[0].weight) if key == "Weight" else ",".join(sorted(nodes[0].features))
+            self.back.append(f"scontrol update NodeName={shlex.quote(name)} {key}={now}")
+
+    def made(self) -> Deployment:
+        changed = self.before != self.after
+        shown = list(
+            difflib.unified_diff(self.before, self.after, "slurm.conf", "slurm.conf", "", "", 1, "")
+        )
+        again = ["scontrol reconfigure"] if changed or self.lines else []
+        restart = any(
+            line.partition("=")[0].strip() in ("SchedulerType", "PriorityType", "PreemptType")
+            for line in (*self.after, *self.lines)
+            if line not in self.before
+        )
+        if restart:
+            again = ["systemctl restart slurmctld  # a plugin changes: reconfigure is not enough"]
+        undo = list(reversed(self.back))
+        if changed or self.lines:
+            undo = ["put back the slurm.conf that you have now, then:", *again, *undo]
+            undo[0] = f"# {undo[0]}"
+        return Deployment(
+            slurm_conf=tuple([*shown, *self.lines]),
+            commands=tuple([*again, *self.commands]),
+            undo=tuple(undo),
+            notes=tuple(self.notes),
+        )
+
+
+def _bound(limits: Limits, field: str, value: str) -> str:
+    """A bound as it is now; of a list of resources those that the change names."""
+    found = getattr(limits, field)
+    if not isinstance(found, dict):
+        return "-1" if found is None else str(found if "wall" not in field else -(-found // 60))
+    named = [part.partition("=")[0].strip() for part in value.split(",") if part.strip()]
+    now = {NAMES.get(name, f"gres/{name}"): amount for name, amount in found.items()}
+    now = {name: (f"{n // 1024}M" if name == "mem" else str(n)) for name, n in now.items()}
+    return ",".join(f"{name}={now.get(name, '-1')}" for name in named) or "-1"

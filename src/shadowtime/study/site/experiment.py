@@ -1,0 +1,139 @@
+"""An experiment as a file: ``shadowtime whatif --save`` writes it, ``shadowtime run`` reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.study.site.changes import KINDS, Change
+from shadowtime.study.site.keys import near
+from shadowtime.study.site.trials import PHASES, Repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HEAD = "# A what-if on a site: shadowtime run THIS_FILE"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A what-if by its inputs: the same file gives the same bytes.
+
+    Rules
+    -----
+    ``site`` is a site's folder (or a log, with ``cluster`` for its machine); in a file, a path is
+    relative to the file. ``baseline`` is the policy that the site runs.
+
+    Examples
+    --------
+    >>> one = Experiment(site="site", changes=(Change("set", "bf_interval=60"),))
+    >>> Experiment.parse(tomllib.loads(one.to_toml())) == one
+    True
+    """
+
+    site: str
+    changes: tuple[Change, ...] = ()
+    cluster: str = ""
+    baseline: str = "slurm"
+    phases: int = PHASES
+    shake: bool = False
+    resample: bool = False
+    feedback: bool = False
+    seed: int = 1
+    tz: str = ""
+    where: str = ""
+    by: str = ""
+
+    @property
+    def repeats(self) -> Repeats:
+        """How it is repeated."""
+        return Repeats(phases=self.phases, shake=self.shake, resample=self.resample, seed=self.seed)
+
+    def to_toml(self, folder: str | os.PathLike[str] | None = None) -> str:
+        """The file; paths are written relative to ``folder`` where one is given."""
+        lines = [HEAD]
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name == "changes" or (value == one.default and one.name != "phases"):
+                continue
+            if one.name in ("site", "cluster") and folder is not None and os.path.exists(value):
+                value = os.path.relpath(value, folder)
+            lines.append(f"{one.name} = {_toml(value)}")
+        for change in self.changes:
+            lines += ["", "[[change]]", f"{change.kind} = {_toml(change.text)}"]
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def parse(content: Mapping[str, Any], *, path: str = "the experiment") -> Experiment:
+        """From the content of a file."""
+        names = {one.name: one for one in fields(Experiment) if one.name != "changes"}
+        given: dict[str, Any] = {}
+        for key, value in content.items():
+            if key == "change":
+                continue
+            if key not in names:
+                raise InputError(
+                    f"there is no key {key!r}{near(key, [*names, 'change'])}", path=path
+                )
+            kind = _KIND.get(key, str)
+            if type(value) is not kind:
+                raise InputError(f"{key} must be a {_WORD[kind]}, not {value!r}", path=path)
+            given[key] = value
+        if not given.get("site"):
+            raise InputError("it names no site", path=path, hint='Write site = "FOLDER".')
+        listed = content.get("change", [])
+        if not isinstance(listed, list):
+            raise InputError("changes are written as [[change]]", path=path)
+        return Experiment(changes=tuple(_change(one, path) for one in listed), **given)
+
+
+_KIND: dict[str, type] = {
+    "phases": int,
+    "seed": int,
+    "shake": bool,
+    "resample": bool,
+    "feedback": bool,
+}
+_WORD: dict[type, str] = {int: "whole number", bool: "true or false", str: "text"}
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value).lower()
+
+
+def _change(said: Any, path: str) -> Change:
+    if not isinstance(said, dict) or len(said) != 1:
+        raise InputError('a [[change]] holds one line, as in set = "bf_interval=60"', path=path)
+    ((kind, text),) = said.items()
+    if kind not in KINDS:
+        raise InputError(f"there is no change {kind!r}{near(kind, KINDS)}", path=path)
+    if not isinstance(text, str):
+        raise InputError(f"{kind} must be a text, not {text!r}", path=path)
+    try:
+        return Change(kind, text)
+    except UsageError as error:
+        raise InputError(str(error), path=path) from None
+
+
+def read_experiment(path: str | os.PathLike[str]) -> Experiment:
+    """Read an experiment; its paths are taken from where the file is."""
+    here = Path(path)
+    try:
+        content = tomllib.loads(here.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"it cannot be read: {error.strerror}", path=str(path)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"this is not TOML: {error}", path=str(path)) from None
+    found = Experiment.parse(content, path=str(path))
+    places = {name: _from(here.parent, getattr(found, name)) for name in ("site", "cluster")}
+    return Experiment(**{**{one.name: getattr(found, one.name) for one in fields(found)}, **places})
+
+
+def _from(folder: Path, text: str) -> str:
+    beside = folder / text
+    return str(beside) if text and beside.exists() else text

@@ -1,0 +1,136 @@
+"""whatif, run and deploy on the command line, with a site folder made on the spot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shadowtime.cli import run
+
+NODES = "".join(
+    f"NodeName=n{k} CPUTot=4 RealMemory=1000 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 "
+    "State=IDLE Partitions=p\n"
+    for k in (1, 2)
+)
+PARTITIONS = (
+    "PartitionName=p AllowGroups=ALL Default=YES MaxTime=60 Nodes=n[1-2] PriorityTier=1 State=UP\n"
+)
+CONF = """ClusterName=c
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=5,bf_resolution=1,batch_sched_delay=0
+SelectTypeParameters=CR_Core
+AccountingStorageEnforce=limits
+NodeName=n[1-2] CPUs=4 RealMemory=1000
+PartitionName=p Nodes=n[1-2] Default=YES MaxTime=60
+"""
+QOS = "Name|Priority|MaxJobsPU\nnormal|0|\nfew|0|1\n"
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Thirty jobs of two users on two nodes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "nodes.txt").write_text(NODES)
+    (folder / "partitions.txt").write_text(PARTITIONS)
+    (folder / "slurm.conf").write_text(CONF)
+    (folder / "qos.txt").write_text(QOS)
+    head = "JobIDRaw|User|Account|QOS|Partition|Submit|Eligible|Start|End|State|NCPUS|NNodes|"
+    rows = [head + "TimelimitRaw|Flags|Reason|NodeList"]
+    for k in range(30):
+        submit, user = 1_777_600_000 + 30 * k, ("ann", "bob")[k % 2]
+        start = submit + 2 * k
+        rows.append(
+            f"{k + 1}|{user}|acc{k % 2}|normal|p|{submit}|{submit}|{start}|{start + 90}|COMPLETED|"
+            f"{2 + 2 * (k % 2)}|1|5|SchedMain|None|n{1 + k % 2}"
+        )
+    (folder / "jobs.psv").write_text("\n".join(rows) + "\n")
+    return "site"
+
+
+def test_replay_lists_groups(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Slurm's own scheduler without --policy; groups for all, partition, account, QOS and size."""
+    assert run(["replay", site, "--phases", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    rows = {(row["by"], row["name"]): row for row in found["groups"]}
+    assert {by for by, _ in rows} == {"all", "partition", "account", "qos", "size"}
+    assert rows["account", "acc0"]["jobs"] == 15 and rows["all", "all"]["jobs"] == 30
+    assert rows["all", "all"]["recorded_wait_mean_s"] == 29.0
+    assert found["policies"][1]["name"] == "slurm"
+    assert found["replay"]["backfilled"]["recorded"] == 0
+    assert run(["replay", site, "--phases", "2"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("How far to trust") and "account acc1" in out and "QOS normal" in out
+
+
+def test_a_what_if_is_repeated_byte_for_byte(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What --save keeps gives the same JSON, and the same folder, when it is run."""
+    words = ["--set", "qos.normal.MaxJobsPU=1", "--add-nodes", "p=1", "--phases", "2", "--json"]
+    assert run(["whatif", site, *words, "--save", "e.toml", "-o", "one"]) == 0
+    first = capsys.readouterr().out
+    assert run(["run", "e.toml", "--json", "-o", "two"]) == 0
+    assert capsys.readouterr().out == first
+    for path in sorted(Path("one").rglob("*")):
+        if path.is_file():
+            assert path.read_bytes() == (Path("two") / path.relative_to("one")).read_bytes(), path
+    found = json.loads(first)
+    assert [arm["changes"] for arm in found["whatif"]["alone"]] == [
+        ["qos.normal.MaxJobsPU=1"],
+        ["1 more node like p"],
+    ]
+    row = found["groups"][0]
+    assert {"baseline_wait_mean_s", "changed_wait_mean_s", "difference_s", "effect"} <= set(row)
+
+
+def test_who_gains_and_who_pays_is_told(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["whatif", site, "--set", "qos.normal.MaxJobsPU=1", "--phases", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "pays: " in out and "account acc1" in out.partition("pays: ")[2]
+    assert run(["whatif", site, "--set", "bf_window=5000", "--phases", "2"]) == 0
+    assert "no clear effect on anybody" in capsys.readouterr().out
+
+
+def test_deploy_prints_and_never_runs(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A difference, commands and the undo; without --print an error."""
+    assert run(["deploy", site, "--set", "bf_interval=60"]) == 2
+    assert "--print" in capsys.readouterr().err
+    words = ["--set", "bf_interval=60", "--set", "qos.few.MaxJobsPU=4", "--print"]
+    assert run(["deploy", site, *words]) == 0
+    out = capsys.readouterr().out
+    assert "+SchedulerParameters=bf_interval=60,bf_resolution=1,batch_sched_delay=0" in out
+    assert "sacctmgr -i modify qos few set MaxJobsPU=1" in out.partition("# to undo")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["whatif", "site"], "nothing is changed"),
+        (["whatif", "site", "--set", "bf_intervall=3"], "did you mean bf_interval"),
+        (["whatif", "log.swf", "--cluster", "pool:4", "--set", "bf_interval=3"], "needs a site"),
+        (["whatif", "site", "--max-limit", "2x"], "length of time"),
+        (["run", "none.toml"], "cannot be read"),
+        (["replay", "log.swf", "--cluster", "pool:4"], "give --policy"),
+        (["replay", "log.swf", "--cluster", "pool:4", "-p", "easy", "--phases", "3"], "for sites"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(
+    site: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("log.swf").write_text("1 0 5 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
+    assert run(words) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_python_does_the_same(site: str) -> None:
+    """st.replay and st.whatif return the values that the commands print."""
+    import shadowtime as st
+
+    with pytest.warns(UserWarning, match="memory is not counted"):
+        found = st.replay(site, phases=2)
+        changed = st.whatif(site, {"qos.normal.MaxJobsPU": 1}, phases=3)
+    assert found.groups[0].jobs == 30
+    assert changed.together.whole.effect == "longer"

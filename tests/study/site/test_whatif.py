@@ -1,0 +1,339 @@
+"""What-ifs on a site: every kind of change, paired differences, files, and what to deploy."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from shadowtime.cluster.site import Association, Limits, Node, Partition, Qos, Site
+from shadowtime.errors import InputError, UsageError
+from shadowtime.slurm.policy import SlurmPolicy
+from shadowtime.study.site.changes import Change, apply_all, without_effect
+from shadowtime.study.site.deploy import deployment
+from shadowtime.study.site.experiment import Experiment, read_experiment
+from shadowtime.study.site.groups import groups_of
+from shadowtime.study.site.keys import GLOBAL, SCOPES
+from shadowtime.study.site.trials import Repeats
+from shadowtime.study.site.whatif import WhatIf, what_if
+from shadowtime.study.site.world import SiteWorld
+from shadowtime.trace.site_folder import read_site
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request, Requests
+
+FOLDER = Path(os.environ.get("SHADOWTIME_RECORDINGS", ROOT.parent / "shared" / "slurm-runs"))
+recorded = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
+CONF = """SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=30,bf_continue
+PartitionName=long Nodes=n[1-2] MaxTime=60 Default=YES
+PartitionName=short Nodes=n[1-2] MaxTime=10
+"""
+
+
+def small(jobs: int = 40) -> SiteWorld:
+    """Two nodes of four cpus, two partitions, two QOS, two users in two accounts."""
+    site = Site(
+        nodes=(
+            Node(name="n1", amounts=(4, 1), features=frozenset({"fast"})),
+            Node(name="n2", amounts=(4, 0)),
+        ),
+        resources=("cpus", "gpu"),
+        partitions=(
+            Partition(name="long", nodes=("n1", "n2"), max_time=3600, default=True),
+            Partition(name="short", nodes=("n1", "n2"), max_time=600),
+        ),
+        qos=(
+            Qos(name="normal"),
+            Qos(name="few", limits=Limits(user_jobs=1, group_resources={"cpus": 8})),
+        ),
+        associations=(
+            Association(account="root"),
+            Association(account="a", parent="root"),
+            Association(account="a", user="ann", parent="a"),
+            Association(account="b", user="bob", parent="b"),
+        ),
+        config={
+            "SchedulerType": "sched/backfill",
+            "SchedulerParameters": "batch_sched_delay=0,bf_interval=5,bf_resolution=1",
+        },
+    )
+    who = np.arange(jobs) % 2
+    names = {"user": ("", "ann", "bob"), "group": ("", "a", "b"), "queue": ("", "normal")}
+    accounts = ("a", "b")
+    asked = [
+        Request(tasks=2 + 2 * (k % 2), partitions=("long",), qos="normal", account=accounts[k % 2])
+        for k in range(jobs)
+    ]
+    workload = Workload.build(
+        submit=np.arange(jobs) * 40,
+        run=100 + 17 * (np.arange(jobs) % 5),
+        procs=[one.tasks for one in asked],
+        request=[240 + 360 * (k % 2) for k in range(jobs)],
+        user=1 + who,
+        group=1 + who,
+        queue=[1] * jobs,
+        partition=[1] * jobs,
+        names={**names, "partition": ("", "long", "short")},
+        requests=Requests.of_jobs(asked),
+    )
+    return SiteWorld(site=site, jobs=workload, policy=SlurmPolicy(), zone=ZoneInfo("UTC"))
+
+
+def changed(*sets: str) -> SiteWorld:
+    """The small world with these settings."""
+    return apply_all(small(), [Change("set", text) for text in sets])
+
+
+def test_settings_reach_the_site_in_slurms_units() -> None:
+    """Every scope: slurm.conf, SchedulerParameters, partition, QOS, account, user, node."""
+    world = changed(
+        "BF_MAX_JOB_TEST=2000",
+        "priorityweightfairshare=20000",
+        "schedulertype=builtin",
+        "AccountingStorageEnforce=limits,qos",
+        "partition.long.MaxTime=3-00:00:00",
+        "partition.short.PriorityTier=5",
+        "qos.normal.MaxTRESPU=cpu=512,gres/gpu=2",
+        "qos.few.GrpTRES=cpu=-1,node=3",
+        "account.a.Fairshare=7",
+        "user.bob.MaxJobs=3",
+        "node.n2.Weight=9",
+    )
+    site = world.site
+    assert site.config["SchedulerParameters"].endswith("bf_resolution=1,bf_max_job_test=2000")
+    assert site.setting("PriorityWeightFairShare") == "20000"
+    assert site.setting("SchedulerType") == "sched/builtin"
+    assert "limits" in site.enforce
+    assert [one.max_time for one in site.partitions] == [3 * 86400, 600]
+    assert site.partitions[1].tier == 5
+    assert site.qos[0].limits.user_resources == {"cpus": 512, "gpu": 2}
+    assert site.qos[1].limits.group_resources == {"nodes": 3}
+    assert site.qos[1].limits.user_jobs == 1
+    assert site.associations[1].shares == 7 and site.associations[3].limits.user_jobs == 3
+    assert [node.weight for node in site.nodes] == [1, 9]
+    assert small().site.qos[1].limits.group_resources == {"cpus": 8}  # the old one is as it was
+
+
+def test_a_user_moves_to_another_qos_and_account() -> None:
+    """The jobs of the user change, the others do not; an association is made."""
+    world = changed("user.bob.DefaultQOS=few", "user.bob.DefaultAccount=c")
+    asked = world.jobs.requests
+    assert asked is not None
+    mine = world.jobs.user == 2
+    found = {(asked[row].qos, asked[row].account) for row in np.flatnonzero(mine).tolist()}
+    assert found == {("few", "c")}
+    others = {(asked[row].qos, asked[row].account) for row in np.flatnonzero(~mine).tolist()}
+    assert others == {("normal", "a")}
+    assert {world.jobs.name_of("queue", int(q)) for q in world.jobs.queue[mine]} == {"few"}
+    assert any((one.account, one.user) == ("c", "bob") for one in world.site.associations)
+
+
+def test_reservations_and_drains() -> None:
+    world = changed(
+        "reservation.m=StartTime=2026-05-04T08:00:00 Duration=30 Nodes=n2 Flags=MAINT",
+        "node.n1.Drain=2026-05-04T08:00:00/2026-05-04T09:00:00",
+    )
+    one = world.site.reservations[0]
+    assert (one.nodes, one.end - one.begin) == (("n2",), 1800)
+    assert world.site.outages[0].drain and world.site.outages[0].begin == one.begin
+    gone = Change("set", "reservation.m=no").apply(world)
+    assert gone.site.reservations == ()
+
+
+def test_nodes_come_and_go() -> None:
+    """By partition, feature, GRES or name; the kind decides what the new ones are like."""
+    world = small()
+    for kind, gpus in (("long", 1), ("fast", 1), ("gpu", 1), ("n2", 0)):
+        more = Change("add-nodes", f"{kind}=2").apply(world).site
+        assert [node.name for node in more.nodes] == ["n1", "n2", "n3", "n4"]
+        assert more.nodes[3].amounts == (4, gpus)
+        assert all(one.nodes == ("n1", "n2", "n3", "n4") for one in more.partitions)
+    fewer = Change("remove-nodes", "n[2]").apply(world).site
+    assert [node.name for node in fewer.nodes] == ["n1"]
+    assert fewer.partitions[0].nodes == ("n1",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        ("set", "bf_max_job_tst=3", "did you mean bf_max_job_test"),
+        ("set", "bf_continue=yes", "not modelled and would change nothing"),
+        ("set", "partition.lng.MaxTime=3", "did you mean long"),
+        ("set", "partition.long.MaxTme=3", "did you mean MaxTime"),
+        ("set", "partition.long.MaxTime=soon", "not a time limit"),
+        ("set", "partition.long.QOS=fw", "there is no QOS fw"),
+        ("set", "qos.few.MaxJobsPU=x", "whole number"),
+        ("set", "qos.few.GrpTRES=cpuu=3", "not an amount like"),
+        ("set", "qos.fw.MaxJobsPU=3", "did you mean few"),
+        ("set", "user.nobody.DefaultQOS=few", "there are ann, bob"),
+        ("set", "account.zz.Fairshare=3", "there is no account zz"),
+        ("set", "PriorityWeightAge=-3", "whole number"),
+        ("set", "SchedulerType=sched/magic", "one of sched/backfill"),
+        ("set", "SchedulerParameters=max_rpc_cnt=3", "not modelled: max_rpc_cnt"),
+        ("set", "bf_interval=0", "at least 1"),
+        ("set", "nodes.n1.Weight=2", "did you mean node"),
+        ("set", "node.n9.Weight=2", "there is no node n9"),
+        ("set", "reservation.m=Nodes=n1", "no StartTime"),
+        ("set", "reservation.m=StartTime=2026-05-04 Duration=5 Nodes=n9", "no node n9"),
+        ("set", "node.n1.Drain=now", "not a time"),
+        ("set", "bf_interval", "write KEY=VALUE"),
+        ("add-nodes", "tpu=3", "no node is of kind 'tpu'"),
+        ("add-nodes", "long", "write KIND=N"),
+        ("remove-nodes", "n[1-2]", "no node would be left"),
+        ("remove-nodes", "n7", "there is no node n7"),
+        ("max-limit", "2x", "a length of time"),
+        ("load", "fast", "neither a factor"),
+    ],
+)
+def test_wrong_changes_are_rejected_with_what_was_meant(kind: str, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said.replace("[", r"\[")):
+        Change(kind, text).apply(small())  # type: ignore[arg-type]
+
+
+def test_every_key_is_known_by_its_own_name() -> None:
+    """No key of the tables is rejected as unknown."""
+    for key in GLOBAL:
+        assert Change("set", f"{key}=1").key == key
+    for scope, names in SCOPES.items():
+        for name in names:
+            assert Change("set", f"{scope}.x.{name.lower()}=1").key == f"{scope}.x.{name}"
+
+
+def test_settings_that_cannot_matter_are_named() -> None:
+    told = without_effect(
+        changed("PriorityWeightAge=5", "qos.few.MaxJobsPU=9"),
+        [Change("set", "PriorityWeightAge=5"), Change("set", "qos.few.MaxJobsPU=9")],
+    )
+    assert "PriorityType=priority/multifactor" in told[0] and "limits are not enforced" in told[1]
+    builtin = changed("SchedulerType=sched/builtin")
+    assert "builtin" in without_effect(builtin, [Change("set", "bf_interval=9")])[0]
+
+
+def run(*changes: Change, phases: int = 2, jobs: int = 40) -> WhatIf:
+    return what_if(small(jobs), changes, repeats=Repeats(phases=phases))
+
+
+def test_more_nodes_shorten_waits_and_nothing_changes_nothing() -> None:
+    """Alone and together; a setting that changes no start has no clear effect."""
+    found = run(Change("add-nodes", "long=2"), Change("set", "bf_window=2880"))
+    nodes, window = found.alone
+    assert nodes.whole.effect == "shorter" and nodes.whole.difference.high < 0
+    assert window.whole.effect == "no clear effect" and window.whole.difference.mean == 0
+    assert found.together.whole.difference.mean == nodes.whole.difference.mean
+    rows = {(row.by, row.name): row for row in found.together.groups}
+    assert rows["account", "a"].jobs + rows["account", "b"].jobs == rows["all", "all"].jobs == 40
+    row = rows["all", "all"].as_dict()
+    low, high = row["difference_interval_s"]
+    assert low <= row["difference_s"] <= high
+    change = row["changed_wait_mean_s"] - row["baseline_wait_mean_s"]
+    assert change == pytest.approx(row["difference_s"])
+
+
+def test_jobs_that_can_no_longer_start_are_counted_apart() -> None:
+    """Half of the jobs ask for more than the partition then allows; all of them: an error."""
+    found = run(Change("set", "partition.long.MaxTime=5"), jobs=6)
+    assert found.together.never_started == 3 and found.together.whole.jobs == 3
+    with pytest.raises(UsageError, match="no job starts with and without"):
+        run(Change("set", "partition.long.MaxTime=1"), jobs=6)
+
+
+def test_a_lower_limit_stops_jobs() -> None:
+    """Runs of 100 to 168 s under a limit of two minutes: those above are cut and counted."""
+    found = run(Change("max-limit", "2m"), jobs=10)
+    assert found.together.killed == 6
+    assert found.together.never_started == 0
+
+
+def test_a_policy_without_phases_is_compared_on_shaken_copies() -> None:
+    """Both sides see the same copies: a policy that does as Slurm does has no effect."""
+
+    def engine(jobs: Any, site: Any, policy: Any) -> Any:
+        return SlurmPolicy().simulate(jobs, site)
+
+    found = what_if(small(), [Change("policy", "fcfs")], repeats=Repeats(phases=2), engine=engine)
+    assert found.repeats.shake and str(found.repeats) == "2 runs on shaken inputs"
+    assert found.together.whole.difference.mean == 0
+    submits = [trial.workload.submit.tolist() for trial in found.together.trials]
+    assert submits[0] != submits[1]
+
+
+def test_more_load_lengthens_waits() -> None:
+    found = run(Change("load", "1.3"))
+    assert found.together.whole.effect == "longer"
+
+
+def test_an_experiment_is_the_same_after_its_file(tmp_path: Path) -> None:
+    """Paths are relative to the file; what is wrong is named with its place."""
+    (tmp_path / "site").mkdir()
+    one = Experiment(
+        site=str(tmp_path / "site"),
+        changes=(Change("set", 'partition.a"b.MaxTime=1'), Change("policy", "easy(reserve=2)")),
+        phases=3,
+        shake=True,
+    )
+    path = tmp_path / "e.toml"
+    path.write_text(one.to_toml(tmp_path))
+    assert tomllib.loads(path.read_text())["site"] == "site"
+    assert read_experiment(path) == one
+    for text, said in (
+        ("phases = 2", "names no site"),
+        ('site = "x"\nphase = 2', "did you mean phases"),
+        ('site = "x"\nphases = "2"', "whole number"),
+        ('site = "x"\n[[change]]\nsets = "a=1"', "did you mean set"),
+        ('site = "x"\n[[change]]\nset = "bf_intervl=1"', "did you mean bf_interval"),
+        ("site = ", "not TOML"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=said):
+            read_experiment(path)
+
+
+def test_deploying_is_a_difference_and_its_undo() -> None:
+    """Settings and partitions in slurm.conf, limits by sacctmgr with the old values to undo."""
+    changes = [
+        Change("set", "bf_interval=60"),
+        Change("set", "partition.long.MaxTime=90"),
+        Change("set", "qos.few.GrpTRES=cpu=16,node=2"),
+        Change("set", "PriorityWeightAge=100"),
+        Change("remove-nodes", "n2"),
+        Change("policy", "easy"),
+    ]
+    world = small().on_site(config={"SchedulerParameters": "bf_interval=30,bf_continue"})
+    made = deployment(world, changes, conf=CONF)
+    text = str(made)
+    assert "-SchedulerParameters=bf_interval=30,bf_continue" in text
+    assert "+SchedulerParameters=bf_interval=60,bf_continue" in text
+    assert "+PartitionName=long Nodes=n[1-2] MaxTime=90 Default=YES" in text
+    assert "+PriorityWeightAge=100" in text and "+PartitionName=short" not in text
+    assert "sacctmgr -i modify qos few set GrpTRES=cpu=16,node=2" in made.commands
+    assert "sacctmgr -i modify qos few set GrpTRES=cpu=8,node=-1" in made.undo
+    assert made.commands[0] == "scontrol reconfigure"
+    assert any("State=RESUME" in line for line in made.undo)
+    assert any("shadowtime live slurm" in note for note in made.notes)
+
+
+@recorded
+def test_backfill_is_predicted_from_first_come_first_served() -> None:
+    """From the recording without backfill, the settings of the one with it: its waits."""
+    site, jobs = read_site(FOLDER / "A")
+    _, real = read_site(FOLDER / "B2")
+    world = SiteWorld(site=site, jobs=jobs, policy=SlurmPolicy(), zone=ZoneInfo("UTC"))
+    changes = [
+        Change("set", "SchedulerType=sched/backfill"),
+        Change("set", "SchedulerParameters=batch_sched_delay=0,bf_interval=3,bf_resolution=1"),
+    ]
+    found = what_if(world, changes, repeats=Repeats(phases=3)).together
+    rows = {(row.by, row.name): row for row in found.groups}
+    assert found.whole.effect == "shorter" and rows["qos", "normal"].effect == "shorter"
+    was = (real.recorded_start - real.submit).astype(float)
+    within = [
+        rows[group.key].changed.low <= was[group.members].mean() <= rows[group.key].changed.high
+        for group in groups_of(real)
+    ]
+    assert len(within) == 7 and sum(within) >= 6
