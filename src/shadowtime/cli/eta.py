@@ -24,7 +24,8 @@ def command(job: str, as_json: bool, **given: Any) -> None:
 
     The simulator runs on from the live state: expected, everybody runs as long as the policy
     expects; the range, everybody uses as little or as much of its request as jobs lately did.
-    Nobody else is submitted meanwhile.
+    Nobody else is submitted meanwhile. Where no loop is in charge, Slurm's own passes are
+    simulated.
 
     \b
     shadowtime eta 1234
@@ -39,9 +40,12 @@ def command(job: str, as_json: bool, **given: Any) -> None:
     found = look(**given)
     row = next((row for row in found.waiting if row.job == job), None)
     if row is None:
+        if job in found.left_alone and found.policy == "slurm":
+            raise UsageError(f"no start of job {job} is predicted: {found.left_alone[job]}")
         if job in found.left_alone:
             raise UsageError(f"job {job} is not the loop's to start: {found.left_alone[job]}")
-        raise UsageError(f"no job {job} waits at the gate: see `shadowtime live slurm status`")
+        where = "in the queue" if found.policy == "slurm" else "at the gate"
+        raise UsageError(f"no job {job} waits {where}: see `shadowtime live slurm status`")
     if as_json:
         values = {"job": job, "now": found.now, "expected": row.eta.expected}
         values |= {"earliest": row.eta.earliest, "latest": row.eta.latest, "policy": found.policy}

@@ -87,6 +87,13 @@ class Metrics:
             self.counts, looks=self.counts.looks + 1, errors=self.counts.errors + 1
         )
 
+    def watched(self, queue: Mapping[str, int], running: int) -> None:
+        """A look by which nothing was decided."""
+        was = self.counts
+        self.counts = replace(
+            was, looks=was.looks + 1, looked=self.now(), queue=dict(queue), running=running
+        )
+
     def note(self, step: Step, left_alone: Mapping[str, str]) -> None:
         """A turn of the loop; ``left_alone``: waiting jobs that are not the loop's, and why."""
         was, state = self.counts, step.state

@@ -95,14 +95,18 @@ class Operation:
                 stack.enter_context(served(metrics.text, self.metrics_port))
             yield Counting(metrics, file)
 
-    def run(self, loop: Loop, counting: Counting, *, until_idle: bool) -> None:
-        """Let the loop run for as long as it is meant to."""
+    def over(self) -> Callable[[], bool]:
+        """Tells whether the run has lasted as long as it is meant to, from now on."""
         import time
 
         end = None if self.length is None else time.monotonic() + self.length
+        return lambda: end is not None and time.monotonic() >= end
+
+    def run(self, loop: Loop, counting: Counting, *, until_idle: bool) -> None:
+        """Let the loop run for as long as it is meant to."""
         loop.run(
             until_idle=until_idle,
-            stopped=lambda: end is not None and time.monotonic() >= end,
+            stopped=self.over(),
             after=lambda step: counting.after(step, left_alone(loop.port)),
             failed=counting.failed,
         )
@@ -128,6 +132,11 @@ class Counting:
     def after(self, step: Step, alone: Mapping[str, str]) -> None:
         """A look."""
         self.metrics.note(step, alone)
+        self._write()
+
+    def watched(self, queue: Mapping[str, int], running: int) -> None:
+        """A look by which nothing was decided."""
+        self.metrics.watched(queue, running)
         self._write()
 
     def failed(self) -> None:

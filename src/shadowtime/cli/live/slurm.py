@@ -14,6 +14,7 @@ COMMANDS = {
     "setup": Entry("Commands", "Put up the gate: every change shown, undone.", "slurm_setup"),
     "status": Entry("Commands", "Waiting jobs, and when each will start.", "slurm_status"),
     "release": Entry("Commands", "Give the queue back to Slurm.", "slurm_release"),
+    "accuracy": Entry("Commands", "How good predicted starts were.", "slurm_accuracy"),
 }
 
 
@@ -56,12 +57,14 @@ def command(context: click.Context, /, **given: Any) -> None:
 
     In shadow mode, which is the default, nothing is touched. With --apply jobs at the gate
     (see `setup`) are placed and let through, and running ones requeued where the policy preempts.
+    The policy `slurm` only predicts, for a Slurm that schedules by itself (see `accuracy`).
 
     \b
     shadowtime live slurm --policy easy --for 1h
     shadowtime live slurm --policy pv-easy --apply --record passes.jsonl
     shadowtime live slurm --policy easy --apply --log-format json --metrics-port 9341
     shadowtime live slurm --policy lessc --apply --gres membw
+    shadowtime live slurm --policy slurm --for 1h
     """
     if context.invoked_subcommand is None:
         run_loop(**given)
@@ -87,6 +90,7 @@ def run_loop(
     from pathlib import Path
 
     from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.live.slurm_watch import refuse_acting, run_watch
     from shadowtime.engine.once.decide import refuse
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
     from shadowtime.live.lock import one_loop
@@ -96,12 +100,25 @@ def run_loop(
     from shadowtime.live.store import InMemory, StateFile
     from shadowtime.live.telling import Told
     from shadowtime.policy import parse_policy
+    from shadowtime.slurm.policy import SlurmPolicy
 
     if policy is None:
         raise click.UsageError("name a policy: --policy easy", ctx=click.get_current_context())
-    chosen = parse_policy(policy)
-    refuse(chosen)
+    chosen: Any = parse_policy(policy)
     how = Operation(**given)
+    if isinstance(chosen, SlurmPolicy):
+        refuse_acting(act=act, shape=shape, gres=gres, record=record)
+        run_watch(
+            chosen,
+            partition=partition,
+            state_file=state_file,
+            until_idle=until_idle,
+            every=every,
+            timeout=timeout,
+            how=how,
+        )
+        return
+    refuse(chosen)
     tell, notify = how.log(), notifier()
     interrupted, loop, counting = False, None, None
     with contextlib.ExitStack() as stack:

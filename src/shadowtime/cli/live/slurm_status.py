@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 def command(as_json: bool, **given: Any) -> None:
     """The live state: nodes in use, who waits, the predicted start of each with its range.
 
+    Where no loop has left its memory, Slurm schedules by itself and its own passes are simulated.
+
     \b
     shadowtime live slurm status
     shadowtime live slurm status --policy easy --json
@@ -49,19 +51,23 @@ def look(
 
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.console import note
-    from shadowtime.errors import UsageError
     from shadowtime.live.heartbeat import heartbeat_of, read_beat
-    from shadowtime.live.slurm import drive
+    from shadowtime.live.slurm import drive, forecast
+    from shadowtime.live.slurm.watch import status_beside
     from shadowtime.live.store import StateFile
     from shadowtime.live.view import status_of
     from shadowtime.policy import parse_policy
+    from shadowtime.slurm.policy import SlurmPolicy
 
     port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
     path = Path(state_file or drive.default_state_file(port.view.partition))
     kept = StateFile(path, tell=note).load()
-    if policy is None and not kept.policy:
-        raise UsageError(f"no loop has left its memory in {path}: name a policy with --policy")
-    chosen = parse_policy(policy or kept.policy)
+    chosen: Any = parse_policy(policy or kept.policy or "slurm")
+    if isinstance(chosen, SlurmPolicy):  # no loop is in charge: Slurm schedules by itself
+        seen = forecast.look(port.run, port.clock)
+        return status_beside(
+            seen, forecast.forecast(seen, chosen), partition=partition, policy=chosen.name
+        )
     drive.suit(port, chosen)
     port.recall(kept.port)
     notes = kept.memory.jobs
@@ -83,6 +89,8 @@ def _life(found: Status) -> str:
     """When the loop last looked and what it is waiting for."""
     from shadowtime.report.numbers import span
 
+    if found.policy == "slurm":
+        return "no loop is in charge: these are the starts that Slurm's own scheduler would make"
     if found.beat is None:
         return "no loop has left a sign of life beside this state file"
     ago = span(max(0, found.now - round(found.beat.looked)))
@@ -113,5 +121,6 @@ def _show(found: Status) -> None:
     parts: list[Any] = [head, Text(_life(found)), table]
     if len(found.waiting) > 50:
         parts.append(Text(f"... and {len(found.waiting) - 50} more"))
-    parts += [Text(f"{job} is left alone: {why}") for job, why in found.left_alone.items()]
+    verb = "has no predicted start" if found.policy == "slurm" else "is left alone"
+    parts += [Text(f"{job} {verb}: {why}") for job, why in found.left_alone.items()]
     show(*parts)

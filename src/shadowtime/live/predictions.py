@@ -1,0 +1,243 @@
+"""Predicted starts, kept and held against what happened."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime import plain, private
+from shadowtime.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from shadowtime.live.eta import Eta
+
+OFTEN = 60
+"""Seconds before which no second prediction of a job is kept."""
+SHARE = 0.25
+"""Nor before so much of the predicted wait has passed: far starts need not be told every minute."""
+HORIZONS = (
+    (0, "under 1 min"),
+    (60, "1 to 10 min"),
+    (600, "10 to 60 min"),
+    (3600, "1 to 6 h"),
+    (21600, "over 6 h"),
+)
+"""How far ahead a start was predicted: at least so many seconds, and the name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """When a job was to start, said at ``at``, all in seconds since 1970.
+
+    ``slurm`` is squeue's own word, -1 where it had none.
+    """
+
+    job: str
+    at: int
+    expected: int
+    earliest: int
+    latest: int
+    slurm: int = -1
+
+
+class Predictions:
+    """Keeps predictions, and the starts that came of them, in a file of its owner.
+
+    Rules
+    -----
+    One object a line, appended whole or not at all. A job is predicted when it is first seen, and
+    again once a minute and a quarter of the wait that was predicted have passed. A file that
+    cannot be written is reported once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from shadowtime.live.eta import Eta
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Predictions(Path(folder) / "p.jsonl")
+    ...     kept.note(100, {"7": Eta(400, 200, 400)}, slurm={}, started={})
+    ...     kept.note(500, {}, slurm={}, started={"7": 430})
+    ...     found = list(pairs(read_predictions(kept.path)))
+    >>> [(one.expected, start) for one, start in found]
+    [(400, 430)]
+    """
+
+    def __init__(self, path: Path, *, tell: Callable[[str], None] = lambda line: None) -> None:
+        self.path, self.tell = path, tell
+        self._open: dict[str, Prediction] = {}
+        """The last prediction of jobs that have not started."""
+        self._trouble = ""
+        for entry in read_predictions(path) if path.exists() else ():
+            if isinstance(entry, Prediction):
+                self._open[entry.job] = entry
+            else:
+                self._open.pop(entry[0], None)
+
+    def note(
+        self,
+        now: int,
+        etas: Mapping[str, Eta],
+        *,
+        slurm: Mapping[str, int],
+        started: Mapping[str, int],
+        pending: Iterable[str] = (),
+    ) -> None:
+        """What is predicted now, what squeue says, who runs since when, and who waits at all."""
+        lines: list[dict[str, Any]] = []
+        listed = {*etas, *started, *pending}
+        for job in [job for job in self._open if job not in listed]:  # cancelled
+            del self._open[job]
+        for job, start in started.items():
+            if job in self._open:
+                del self._open[job]
+                lines.append({"job": job, "started": start})
+        for job, eta in etas.items():
+            last = self._open.get(job)
+            if last is not None and now - last.at < max(OFTEN, SHARE * (last.expected - last.at)):
+                continue
+            made = Prediction(
+                job=job,
+                at=now,
+                expected=eta.expected,
+                earliest=eta.earliest,
+                latest=eta.latest,
+                slurm=slurm.get(job, -1),
+            )
+            self._open[job] = made
+            lines.append(asdict(made))
+        if lines:
+            self._append(lines)
+
+    def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        raw = "".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in lines)
+        try:
+            private.append_whole(self.path, raw.encode())
+        except OSError as error:
+            why = error.strerror or str(error)
+            if why != self._trouble:
+                self.tell(f"the predictions {self.path} cannot be written ({why}): going on")
+            self._trouble = why
+            return
+        self._trouble = ""
+
+
+def read_predictions(path: Path) -> Iterator[Prediction | tuple[str, int]]:
+    """Predictions and starts in the order in which they were kept; InputError names a bad line."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
+    with file:
+        for number, line in enumerate(file, 1):
+            try:
+                values = plain.load(line)
+                job = plain.text(plain.entry(values, "job"), "job")
+                if "started" in values:
+                    yield job, plain.whole(values["started"], "started")
+                    continue
+                times = ("at", "expected", "earliest", "latest", "slurm")
+                found = {name: plain.whole(plain.entry(values, name), name) for name in times}
+            except InputError as error:
+                raise InputError(
+                    f"no prediction: {error}",
+                    path=str(path),
+                    line=number,
+                    hint="Delete the line: every other one is whole without it.",
+                ) from None
+            yield Prediction(job=job, **found)
+
+
+def pairs(
+    entries: Iterable[Prediction | tuple[str, int]],
+) -> Iterator[tuple[Prediction, int]]:
+    """Every prediction with the start that followed; those still open are left out."""
+    waiting: dict[str, list[Prediction]] = {}
+    for entry in entries:
+        if isinstance(entry, Prediction):
+            waiting.setdefault(entry.job, []).append(entry)
+        else:
+            for one in waiting.pop(entry[0], []):
+                yield one, entry[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """Errors of predictions in seconds: the real start minus the predicted one."""
+
+    count: int
+    bias: float
+    """The mean error: above zero, jobs started later than predicted."""
+    median: float
+    """Half of the predictions were off by less, early or late."""
+    ninety: float
+    """Nine of ten were."""
+
+    @staticmethod
+    def of(errors: Sequence[int]) -> Score | None:
+        """From single errors; None without any.
+
+        Examples
+        --------
+        >>> Score.of([-10, 0, 40])
+        Score(count=3, bias=10.0, median=10.0, ninety=34.0)
+        """
+        if not errors:
+            return None
+        off = np.abs(np.array(errors, float))
+        median, ninety = (float(x) for x in np.quantile(off, [0.5, 0.9]))
+        bias = float(np.mean(errors))
+        return Score(count=len(errors), bias=bias, median=median, ninety=ninety)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """Scores of one horizon: all of ours, and ours beside squeue's where both said something."""
+
+    horizon: str
+    ours: Score | None
+    both: Score | None
+    slurm: Score | None
+    inside: float
+    """The share of starts within the predicted range."""
+
+
+def accuracy(found: Iterable[tuple[Prediction, int]]) -> list[Accuracy]:
+    """Scores by how far ahead a start was predicted, and over all of them last.
+
+    Examples
+    --------
+    >>> near = Prediction(job="1", at=0, expected=30, earliest=30, latest=50, slurm=90)
+    >>> [(one.horizon, one.ours.bias, one.slurm.bias) for one in accuracy([(near, 40)])]
+    [('under 1 min', 10.0, -50.0), ('all', 10.0, -50.0)]
+    """
+    groups: dict[str, list[tuple[Prediction, int]]] = {}
+    everything = list(found)
+    for one, start in everything:
+        ahead = max(0, one.expected - one.at)
+        name = next(name for least, name in reversed(HORIZONS) if ahead >= least)
+        groups.setdefault(name, []).append((one, start))
+    order = [name for _, name in HORIZONS if name in groups]
+    return [
+        _scored(name, rows)
+        for name, rows in [*((name, groups[name]) for name in order), ("all", everything)]
+        if rows
+    ]
+
+
+def _scored(name: str, rows: Sequence[tuple[Prediction, int]]) -> Accuracy:
+    both = [(one, start) for one, start in rows if one.slurm >= 0]
+    inside = sum(one.earliest <= start <= one.latest for one, start in rows)
+    return Accuracy(
+        horizon=name,
+        ours=Score.of([start - one.expected for one, start in rows]),
+        both=Score.of([start - one.expected for one, start in both]),
+        slurm=Score.of([start - one.slurm for one, start in both]),
+        inside=inside / len(rows),
+    )

@@ -1,0 +1,151 @@
+"""Beside a Slurm that schedules by itself: predict starts, keep them, see what became of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shadowtime.live.port import PortError
+from shadowtime.live.slurm.forecast import forecast, look
+from shadowtime.live.slurm.state import HOLDS
+from shadowtime.live.telling import Told
+from shadowtime.live.view import Row, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.predictions import Predictions
+    from shadowtime.live.runner import Runner
+    from shadowtime.live.slurm.forecast import Forecast, Seen
+    from shadowtime.slurm.policy import SlurmPolicy
+
+SLOWEST = 15.0
+"""Seconds between two looks: predictions are for people, and Slurm tells when a job started."""
+AT_MOST = 0.1
+"""The share of the time that is spent in looking and predicting."""
+
+
+def predictions_of(state: Path) -> Path:
+    """The predictions beside a state file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> str(predictions_of(Path("/var/lib/shadowtime/slurm-batch.json")))
+    '/var/lib/shadowtime/slurm-batch.json.predictions'
+    """
+    return state.with_name(f"{state.name}.predictions")
+
+
+def status_beside(
+    seen: Seen, found: Forecast, *, partition: str = "", policy: str = "slurm"
+) -> Status:
+    """What there is to say of a Slurm that schedules by itself; ``partition`` empty: all."""
+    mine = [row for row in seen.rows if not partition or partition in row.partition.split(",")]
+    rows = [
+        Row(row.id, row.user, row.cpus, max(row.submit, 0), found.etas[row.id])
+        for row in mine
+        if row.id in found.etas
+    ]
+    nodes = {
+        name
+        for one in seen.site.partitions
+        if not partition or one.name == partition
+        for name in one.nodes
+    }
+    procs = sum(node.amounts[0] for node in seen.site.nodes if node.name in nodes)
+    running = [row for row in mine if row.state in HOLDS]
+    return Status(
+        policy=policy,
+        now=seen.now,
+        hosts=len(nodes & {node.name for node in seen.site.nodes}),
+        used=(sum(row.cpus for row in running), procs),
+        running=len(running),
+        waiting=tuple(sorted(rows, key=lambda row: (row.eta.expected, row.since))),
+        left_alone={row.id: found.unknown[row.id] for row in mine if row.id in found.unknown},
+    )
+
+
+@dataclass(kw_only=True)
+class Watch:
+    """Looks again and again, read-only.
+
+    Rules
+    -----
+    Every quarter of a minute, or so seldom that looking takes a tenth of the time at most. A job is
+    told of when it is first predicted and when it starts. A Slurm that does not answer is waited
+    for.
+    """
+
+    run: Runner
+    clock: Clock
+    predictions: Predictions
+    policy: SlurmPolicy
+    tell: Callable[[str], None] = lambda line: None
+    beat: Callable[[str], None] = lambda waiting_for: None
+    every: float = SLOWEST
+    _expected: dict[str, int] = field(default_factory=dict)
+
+    def step(self) -> tuple[Seen, Forecast]:
+        """One look."""
+        seen = look(self.run, self.clock)
+        found = forecast(seen, self.policy)
+        started = {row.id: row.start for row in seen.rows if row.start > 0 and _began(row.state)}
+        slurm = {row.id: row.start for row in seen.rows if row.state == "PENDING" and row.start > 0}
+        self.predictions.note(
+            found.now, found.etas, slurm=slurm, started=started, pending=found.unknown
+        )
+        self._tell(found, started)
+        return seen, found
+
+    def run_on(
+        self,
+        *,
+        until_idle: bool = False,
+        stopped: Callable[[], bool] = lambda: False,
+        after: Callable[[Seen, Forecast], None] = lambda seen, found: None,
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Look until stopped, or with ``until_idle`` until nobody waits and nobody runs."""
+        while not stopped():
+            began, pause = time.monotonic(), self.every
+            try:
+                seen, found = self.step()
+            except PortError as error:
+                self.tell(Told(f"waiting for slurm: {error}", event="error", why=str(error)))
+                failed()
+                self.beat(f"slurm: {error}")
+            else:
+                self.beat(f"the next look, with {len(found.etas)} starts predicted")
+                after(seen, found)
+                busy = any(row.state == "PENDING" or row.state in HOLDS for row in seen.rows)
+                if until_idle and not busy:
+                    return
+                pause = max(self.every, (time.monotonic() - began) * (1 / AT_MOST - 1))
+            self._rest(pause, stopped)
+
+    def _rest(self, pause: float, stopped: Callable[[], bool]) -> None:
+        """Sleep in short pieces, so that the end of the run is not missed by a whole pause."""
+        while pause > 0 and not stopped():
+            self.clock.sleep(min(1.0, pause))
+            pause -= 1.0
+
+    def _tell(self, found: Forecast, started: Mapping[str, int]) -> None:
+        for job in [job for job in self._expected if job in started]:
+            late = started[job] - self._expected.pop(job)
+            word = "later" if late >= 0 else "earlier"
+            line = f"{job} started {abs(late)} s {word} than first predicted"
+            self.tell(Told(line, event="started", job=job, late=late))
+        for job, eta in found.etas.items():
+            if job not in self._expected:
+                self._expected[job] = eta.expected
+                spans = [max(0, at - found.now) for at in (eta.expected, eta.earliest, eta.latest)]
+                line = "{} is expected to start in {} s ({} s to {} s)".format(job, *spans)
+                self.tell(Told(line, event="predicted", job=job, expected=eta.expected))
+
+
+def _began(state: str) -> bool:
+    return state in HOLDS or state in ("COMPLETING", "COMPLETED", "FAILED", "TIMEOUT")

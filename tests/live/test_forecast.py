@@ -1,0 +1,229 @@
+"""Beside a Slurm that schedules by itself: its starts predicted, kept and held to account."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from live.fakes import FakeClock, queue_line, running_line
+from shadowtime.cli import run
+from shadowtime.errors import InputError
+from shadowtime.live.eta import Eta
+from shadowtime.live.port import PortError
+from shadowtime.live.predictions import Predictions, accuracy, pairs, read_predictions
+from shadowtime.live.runner import Done
+from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.forecast import forecast, look
+from shadowtime.live.slurm.watch import Watch
+from shadowtime.policy import parse_policy
+
+TEXTS = {
+    "node": "".join(
+        f"NodeName=n{k} CPUTot=16 RealMemory=32000 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1 "
+        f"State={state} Partitions=batch,night \n"
+        for k, state in enumerate(("MIXED", "IDLE", "IDLE+DRAIN"), 1)
+    ),
+    "partition": "".join(
+        f"PartitionName={name} Default={default} Nodes=n[1-3] State=UP MaxTime=UNLIMITED\n"
+        for name, default in (("batch", "YES"), ("night", "NO"))
+    ),
+    "config": "ClusterName = test\nSchedulerType = sched/backfill\n"
+    "SchedulerParameters = batch_sched_delay=0,bf_interval=1,bf_resolution=1\n"
+    "SelectTypeParameters = CR_CORE\nPriorityType = priority/multifactor\n",
+    "reservation": "No reservations in the system\n",
+}
+"""Three nodes of sixteen processors; the third is drained."""
+
+
+class Self:
+    """A Slurm that schedules by itself: answers questions, and takes no orders."""
+
+    def __init__(self, queue: str, **texts: str) -> None:
+        self.queue, self.texts = queue, {**TEXTS, **texts}
+        self.asked: list[tuple[str, ...]] = []
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        assert not text, "an order was given"
+        self.asked.append(tuple(argv))
+        if argv[0] == "squeue":
+            return Done(0, self.queue, "")
+        assert argv[0] == "scontrol" and "show" in argv, argv
+        return Done(0, self.texts.get(argv[-1], ""), "")
+
+
+def waits(job: str, cpus: int, **given: object) -> str:
+    known = {"PriorityLong": 100, "Reason": "Resources", "NumCPUs": cpus, "NumTasks": cpus}
+    return queue_line(job, **{**known, "TimeLimit": "10:00", **given})
+
+
+RUNS = running_line("1", "n1", 12, StartTime=900, TimeLimit="5:00")
+"""Holds twelve of sixteen processors of n1 until 1200."""
+
+
+def seen(queue: str) -> object:
+    return look(Self(queue), FakeClock())
+
+
+def test_starts_are_those_of_slurms_own_passes() -> None:
+    """The wide one when the running job must end, a small one that fits beside it at once."""
+    queue = RUNS + waits("2", 32, PriorityLong=300) + waits("3", 4, TimeLimit="1:00")
+    found = forecast(seen(queue))
+    assert found.unknown == {}
+    wide, small = found.etas["2"], found.etas["3"]
+    assert 1195 <= wide.expected <= 1215  # passes are seconds apart
+    assert small.expected <= 1010
+    assert wide.earliest <= wide.expected <= wide.latest
+
+
+def test_the_order_is_that_of_present_priorities() -> None:
+    """Whatever the order of submission: two that exclude each other on the free node."""
+    queue = RUNS + waits("2", 16, PriorityLong=5) + waits("3", 16, PriorityLong=50)
+    found = forecast(seen(queue)).etas
+    assert found["3"].expected <= 1010 < 1100 < found["2"].expected
+
+
+def test_jobs_use_as_much_of_their_limits_as_jobs_did_lately() -> None:
+    """Five have ended after a half: the running one is expected to end after its half."""
+    ended = "".join(
+        queue_line(str(k), State="COMPLETED", Reason="None", NodeList="n2", StartTime=100,
+                   EndTime=400, TimeLimit="10:00")
+        for k in range(10, 15)
+    )  # fmt: skip
+    queue = running_line("1", "n1", 12, StartTime=990, TimeLimit="5:00") + waits("2", 32)
+    late = forecast(seen(queue)).etas["2"].expected
+    early = forecast(seen(queue + ended)).etas["2"].expected
+    assert late - early == pytest.approx(150, abs=6)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"PriorityLong": 0, "Reason": "JobHeldUser"}, "held"),
+        ({"Reason": "Dependency"}, "depends"),
+        ({"Reason": "QOSMaxJobsPerUserLimit"}, "limit"),
+        ({"Reason": "AssocGrpCpuLimit"}, "limit"),
+        ({"Reason": "PartitionDown"}, "partition"),
+        ({"Reservation": "maint"}, "reservation maint"),
+        ({"Licenses": "matlab:1"}, "licences"),
+        ({"tres-per-node": "gres:membw:5"}, "membw, which is not modelled"),
+        ({"Partition": "gone"}, "no nodes"),
+        ({"NumCPUs": 48, "NumTasks": 48}, "does not start it"),  # n3 is drained
+    ],
+)
+def test_no_start_is_invented(given: dict[str, object], why: str) -> None:
+    """What is no matter of nodes, or is not modelled, has a reason in place of a time."""
+    cpus = int(str(given.pop("NumCPUs", 4)))
+    row = waits("7", cpus, **given)
+    found = forecast(seen(row + waits("8", 4)))
+    assert why in found.unknown["7"] and "8" in found.etas
+
+
+def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
+    """squeue and scontrol show alone; a Slurm that does not answer is asked again."""
+    slurm, clock, said = Self(RUNS + waits("2", 32)), FakeClock(), []
+    watch = Watch(
+        run=slurm,
+        clock=clock,
+        predictions=Predictions(tmp_path / "p"),
+        policy=parse_policy("slurm"),
+        tell=said.append,
+    )
+    turns = iter(range(100))
+    answers = slurm.__call__
+    watch.run = lambda argv, text="": (
+        answers(argv, text=text) if next(turns) else (_ for _ in ()).throw(PortError("away"))
+    )
+    watch.run_on(stopped=lambda: clock.time > 1020)
+    assert {argv[0] for argv in slurm.asked} == {"squeue", "scontrol"}
+    assert "away" in said[0] and said[1].startswith("2 is expected to start in ")
+    slurm.queue = running_line("2", "n[1-2]", 32, StartTime=1210)
+    watch.run_on(stopped=lambda: clock.time > 1040)
+    ((made, start),) = pairs(read_predictions(tmp_path / "p"))
+    assert (made.at, start, said[-1].parts["event"]) == (1015, 1210, "started")
+
+
+def test_predictions_are_kept_now_and_then_and_survive_a_restart(tmp_path: Path) -> None:
+    """The first, then after a minute and a quarter of the wait; a cancelled job is forgotten."""
+    path = tmp_path / "p"
+    kept = Predictions(path)
+
+    def note(now: int, expected: int, **started: int) -> None:
+        etas = {} if started else {"7": Eta(expected, expected, expected)}
+        kept.note(now, etas, slurm={"7": 9000}, started={"7": started["at"]} if started else {})
+
+    for now in (0, 30, 59, 61):  # a quarter of 1,000 s has not passed
+        note(now, 1000)
+    note(251, 800)
+    kept = Predictions(path)  # restarted
+    note(270, 800)
+    note(900, 800, at=880)
+    note(901, 800, at=880)
+    found = [
+        (one.at, one.expected, one.slurm, start) for one, start in pairs(read_predictions(path))
+    ]
+    assert found == [(0, 1000, 9000, 880), (251, 800, 9000, 880)]
+    kept.note(1000, {"8": Eta(1100, 1100, 1100)}, slurm={}, started={})
+    kept.note(1010, {}, slurm={}, started={})  # cancelled
+    kept.note(1020, {}, slurm={}, started={"8": 1015})
+    assert len(list(pairs(read_predictions(path)))) == 2
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_scores_by_horizon_beside_squeues_own() -> None:
+    """Bias has a sign, errors have none; squeue is compared on the jobs it said something of."""
+    near = [(one, 130) for one in predictions(at=0, expected=30, slurm=730)]
+    far = [(one, 4000) for one in predictions(at=0, expected=3700, slurm=-1)]
+    first, second, everything = accuracy(near + far)
+    assert (first.horizon, second.horizon, everything.horizon) == ("under 1 min", "1 to 6 h", "all")
+    assert (first.ours.bias, first.slurm.bias, first.slurm.median) == (100, -600, 600)
+    assert (second.slurm, second.both, second.ours.bias) == (None, None, 300)
+    assert (everything.ours.count, everything.both.count, everything.inside) == (2, 1, 0)
+
+
+def predictions(**given: int) -> list:
+    from shadowtime.live.predictions import Prediction
+
+    return [Prediction(job="1", earliest=0, latest=given["expected"], **given)]
+
+
+def test_the_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a loop `status` and `eta` predict Slurm's own starts; `accuracy` scores them."""
+    slurm = Self(RUNS + waits("2", 32) + waits("3", 4, PriorityLong=0, Reason="JobHeldUser"))
+    monkeypatch.setattr(drive, "commands", lambda where: slurm)
+    state = ["--state", str(tmp_path / "s.json")]
+    assert run(["live", "slurm", "status", *state, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["policy"] == "slurm" and told["used"] == [12, 32]
+    assert [row["job"] for row in told["waiting"]] == ["2"] and "held" in told["left_alone"]["3"]
+    assert run(["live", "slurm", "status", *state]) == 0
+    assert "no loop is in charge" in capsys.readouterr().out
+    assert run(["eta", "2", *state]) == 0
+    assert "under slurm" in capsys.readouterr().out
+    assert run(["eta", "3", *state]) == run(["eta", "99", *state]) == 2
+    said = capsys.readouterr().err
+    assert "no start of job 3 is predicted: it is held" in said and "waits in the queue" in said
+    assert run(["live", "slurm", "accuracy", *state]) == 2
+    assert "there are no predictions" in capsys.readouterr().err
+    words = ["live", "slurm", "--policy", "slurm", *state]
+    assert run([*words, "--apply"]) == run([*words, "--gres", "gpu"]) == 2
+    said = capsys.readouterr().err
+    assert "needs no loop to act" in said and "--gres has no effect" in said
+    assert run([*words, "--for", "1s"]) == 0
+    assert run(["live", "slurm", "accuracy", *state]) == 2  # nobody has started yet
+    slurm.queue = running_line("2", "n[1-2]", 32, StartTime=2_000_000_000)
+    assert run([*words, "--for", "1s"]) == 0
+    capsys.readouterr()
+    assert run(["live", "slurm", "accuracy", *state, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["horizons"][-1]["ours"]["count"] == 1
+    assert run(["live", "slurm", "accuracy", *state]) == 0
+    assert "90 % error" in capsys.readouterr().out
+    bad = tmp_path / "bad"
+    bad.write_text('{"job": 5}\n')
+    assert run(["live", "slurm", "accuracy", str(bad)]) == 2
+    with pytest.raises(InputError, match="no prediction"):
+        list(read_predictions(bad))

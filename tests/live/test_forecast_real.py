@@ -1,0 +1,68 @@
+"""A real Slurm with its own backfill, watched: read-only, every start predicted and scored."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from conftest import require
+from shadowtime.live.clock import SystemClock
+from shadowtime.live.predictions import Predictions, accuracy, pairs, read_predictions
+from shadowtime.live.runner import Commands, Done
+from shadowtime.live.slurm.text import ENVIRONMENT
+from shadowtime.live.slurm.watch import Watch
+from shadowtime.policy import parse_policy
+from shadowtime.testing.slurm import missing_programs, slurm_cluster
+from shadowtime.testing.slurm_recording import SETTINGS
+
+
+def test_a_slurm_that_schedules_by_itself_is_predicted(tmp_path: Path) -> None:
+    """Jobs that wait are predicted, start by themselves, and each start is held to its prediction.
+
+    The commands are those that change nothing; a held job stays held and has a reason.
+    """
+    missing = missing_programs()
+    require("slurm", not missing, f"Slurm is not installed ({', '.join(missing)})")
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-slurm-"))
+    asked: list[tuple[str, ...]] = []
+    try:
+        with slurm_cluster(folder, nodes=2, cpus=4, gres=0, settings=SETTINGS) as cluster:
+            commands = Commands(env={**cluster.env, **ENVIRONMENT})
+
+            def run(argv: Sequence[str], *, text: str = "") -> Done:
+                assert not text
+                asked.append(tuple(argv))
+                return commands(argv)
+
+            held = cluster.sbatch("--hold", "-n", "1")
+            first = cluster.sbatch("-N", "2", "--exclusive", "-t", "1", script="sleep 6")
+            waits = [
+                cluster.sbatch("-N", "2", "--exclusive", "-t", "1", script="sleep 1"),
+                cluster.sbatch("-n", "3", "-t", "1", script="sleep 1"),
+            ]
+            watch = Watch(
+                run=run,
+                clock=SystemClock(),
+                predictions=Predictions(tmp_path / "p"),
+                policy=parse_policy("slurm"),
+                every=0.5,
+            )
+            unknown: dict[str, str] = {}
+
+            def over() -> bool:
+                left = cluster.run("squeue", "-h", "-t", "PD,R,CG", "-o", "%i").split()
+                return left == [held]
+
+            watch.run_on(stopped=over, after=lambda seen, found: unknown.update(found.unknown))
+            watch.step()
+            assert "held" in unknown[held]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert {argv[0] for argv in asked} == {"squeue", "scontrol"}
+    assert all("show" in argv for argv in asked if argv[0] == "scontrol")
+    found = list(pairs(read_predictions(tmp_path / "p")))
+    assert set(waits) <= {one.job for one, _ in found} <= {first, *waits}
+    assert all(start >= one.at - 2 for one, start in found)
+    assert accuracy(found)[-1].ours is not None
