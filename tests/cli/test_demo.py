@@ -37,14 +37,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-def test_six_policies_a_winner_and_who_pays(capsys: pytest.CaptureFixture[str]) -> None:
+def test_seven_policies_a_winner_and_who_pays(capsys: pytest.CaptureFixture[str]) -> None:
     """The table with a star, the verdict, the losers and where to go next; in 100 columns."""
     assert run(["demo"]) == 0
     out = capsys.readouterr().out
     rows = {line.split()[0] for line in out.splitlines() if line.strip()}
-    assert set(POLICIES) <= rows and len(POLICIES) == 6
+    assert set(POLICIES) <= rows and len(POLICIES) == 7
     assert "★" in out and "wins" in out and "Who pays:" in out and "Next:" in out
     assert max(map(len, out.splitlines())) <= 100
+    story = " ".join(out.split())
+    assert "One job pays for the mean." in story and "Why job 2232 started when it did" in story
+    assert "under greedy, where 768 later jobs pass it: longer than under fcfs" in story
 
 
 def test_json_folder_and_page(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,8 +56,8 @@ def test_json_folder_and_page(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert [policy["name"] for policy in found["policies"]] == list(POLICIES)
     assert found["loads"][0]["winners"]["bsld_mean"]
-    assert len(list(Path("out/schedules").glob("*.csv"))) == 6
-    assert "easy-sjbf" in Path("page.html").read_text()
+    assert len(list(Path("out/schedules").glob("*.csv"))) == 7
+    assert "pv-easy" in Path("page.html").read_text()
 
 
 def test_on_a_new_machine_nothing_is_compiled(
@@ -197,7 +200,7 @@ def _until(terminal: int, text: str) -> str:
     ("arguments", "said"),
     [
         (["--step", "--policy", "lxfw"], "the lesson knows fcfs"),
-        (["--step", "-o", "out"], "--step shows"),
+        (["--step", "-o", "out"], "--step writes nothing"),
         (["--auto"], "belong to --step"),
         (["--policy", "fcfs"], "belong to --step"),
     ],

@@ -23,6 +23,10 @@ USERS = 40
 SEED = 25
 """One at which this shape gives a load of 0.9 as it is."""
 
+WIDE = 2231
+"""The row of the wide job: submitted on the evening of a busy day, number nine."""
+WIDE_PROCS, WIDE_RUN, WIDE_REQUEST = 224, 3600, 7200
+
 HABIT = 0.12
 """How far run times stray from the user's usual ones, in shares of all jobs ranked by run."""
 
@@ -34,6 +38,8 @@ def demo_workload() -> Workload:
     hours), users are ours: a few submit most of the jobs, and each has a preferred kind of
     job. The load is high enough for a queue and the jobs small enough (half of the machine
     at most) for backfilling to have a choice, so policies differ here by more than chance.
+    One job is not drawn but set: it asks for seven eighths of the machine for an hour or two, as
+    every centre has some, and shows what a policy does to the job that fits into no gap.
 
     Examples
     --------
@@ -46,7 +52,16 @@ def demo_workload() -> Workload:
     rng = np.random.default_rng(SEED)
     jobs = lublin_workload(JOBS, seed=rng, overrides={"aarr": BUSY})
     jobs = tsafrir_estimates(jobs, max_estimate=MAX_ESTIMATE, seed=rng)
-    return jobs.replace(name="demo", user=_users(jobs.run, rng), machine={"procs": PROCS})
+    jobs = jobs.replace(name="demo", user=_users(jobs.run, rng), machine={"procs": PROCS})
+    return _with_wide_job(jobs)
+
+
+def _with_wide_job(jobs: Workload) -> Workload:
+    columns = {name: getattr(jobs, name).copy() for name in ("demand", "run", "request", "limit")}
+    columns["demand"][WIDE, 0] = WIDE_PROCS
+    columns["run"][WIDE] = WIDE_RUN
+    columns["request"][WIDE] = columns["limit"][WIDE] = WIDE_REQUEST
+    return jobs.replace(**columns)
 
 
 def _users(run: Ints, rng: np.random.Generator) -> Ints:
