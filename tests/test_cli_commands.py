@@ -197,4 +197,4 @@ def test_demo_compares_and_marks_the_best(
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert {"easy", "easy-sjbf", "conservative", "lxfw", "greedy", "fcfs"} <= set(lines)
     assert "★" in out and "wins" in out
-    assert len(list((tmp_path / "demo" / "schedules").glob("*.csv"))) == 6
+    assert len(list((tmp_path / "demo" / "schedules").glob("*.csv"))) == 7
