@@ -195,6 +195,6 @@ def test_demo_compares_and_marks_the_best(
     assert run(["demo", "-o", str(tmp_path / "demo")]) == 0
     out = printed(capsys)
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
-    assert {"easy", "easy-sjbf", "conservative", "lxfw", "greedy", "fcfs"} <= set(lines)
+    assert {"easy", "easy++", "conservative", "lxfw", "pv-easy", "greedy", "fcfs"} <= set(lines)
     assert "★" in out and "wins" in out
     assert len(list((tmp_path / "demo" / "schedules").glob("*.csv"))) == 7
