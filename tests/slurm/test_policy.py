@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,9 +11,10 @@ import shadowtime as st
 from conftest import recording_path
 from shadowtime.cli import run
 from shadowtime.cluster import Host
-from shadowtime.cluster.site import Node, Site
+from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.policy import parse_policy
+from shadowtime.workload.request import Request, Requests
 
 SITE_HOSTS = (Host("a", (4,)),)
 SITE = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(4,))))
@@ -82,3 +84,50 @@ def test_a_recording_runs_from_the_command_line(capsys: pytest.CaptureFixture[st
     recorded = st.read(folder)
     truth = (recorded.recorded_start - recorded.submit).mean()
     assert found["wait_mean_s"] == pytest.approx(truth, rel=0.05)
+
+
+def test_requeued_runs_are_attempts() -> None:
+    """A preempted job is requeued: its lost run counts, and what the machine did is known."""
+    site = SITE.replace(
+        partitions=(
+            Partition(name="low", nodes=("a", "b"), tier=1, default=True),
+            Partition(name="high", nodes=("a", "b"), tier=2),
+        ),
+        config={
+            "PreemptType": "preempt/partition_prio",
+            "PreemptMode": "REQUEUE",
+            "SchedulerParameters": "batch_sched_delay=0,bf_interval=3,bf_resolution=1",
+        },
+    )
+    whole = Request(nodes=2, max_nodes=2, tasks=2, exclusive=True)
+    log = st.Workload.build(
+        submit=[0, 20], run=[100, 30], procs=[8, 8], request=[120, 60],
+        requests=Requests.of_jobs([whole, replace(whole, partitions=("high",))]),
+    )  # fmt: skip
+    made = st.simulate(log, site, "slurm")
+    assert made.schedule.kills.tolist() == [1, 0]
+    assert made.schedule.attempts.killed.tolist() == [1, 0]
+    assert made.schedule.start[1] < 30 and made.schedule.start[0] >= 20 + 121
+    assert made.metrics["makespan_s"] > 160 and made.metrics["kills"] == 1
+
+
+def test_phases_print_means_and_ranges(capsys: pytest.CaptureFixture[str]) -> None:
+    """``simulate --phases`` shows no single start, and refuses what would."""
+    folder = str(recording_path("I"))
+    assert run(["simulate", folder, "-p", "slurm", "--phases", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    wait = found["metrics"]["wait_mean_s"]
+    assert found["phases"] == 2 and wait["low"] < wait["mean"] < wait["high"]
+    assert run(["simulate", folder, "-p", "slurm(latency=3000)", "--phases", "2"]) == 0
+    assert "wait_mean_s" in capsys.readouterr().out
+    assert run(["simulate", folder, "-p", "easy", "--phases", "2"]) == 2
+    assert "--policy slurm" in capsys.readouterr().err
+    assert run(["simulate", folder, "-p", "slurm", "--phases", "2", "--schedule", "x.csv"]) == 2
+    assert "choose one" in capsys.readouterr().err
+
+
+def test_slow_nodes_delay_starts() -> None:
+    """latency is how long nodes stay unusable after an end."""
+    quick = st.simulate(jobs(), SITE, "slurm").schedule.start
+    slow = st.simulate(jobs(), SITE, "slurm(latency=20000)").schedule.start
+    assert slow[1] >= quick[1] + 19

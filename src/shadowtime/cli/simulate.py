@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 @options.as_json
 @options.report
 @options.figures
+@click.option(
+    "--phases",
+    type=click.IntRange(2, 100),
+    metavar="N",
+    help="slurm only: simulate N runs, the passes at other offsets, and print means and ranges.",
+)
 def command(
     trace: str,
     cluster: str | None,
@@ -37,6 +43,7 @@ def command(
     as_json: bool,
     report: str | None,
     figures: str | None,
+    phases: int | None,
     **cleaning: Any,
 ) -> None:
     """Replay the job log TRACE under one policy and measure what becomes of it.
@@ -49,9 +56,11 @@ def command(
     shadowtime simulate log.swf.gz --cluster pool:430 --policy 'easy(reserve=4, order=lxfw)'
     shadowtime simulate log.swf.gz --policy conservative --schedule out.csv
     shadowtime simulate log.swf.gz --policy easy --report easy.html
+    shadowtime simulate site/ --policy slurm --phases 6
     """
     from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
     from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.phases import check_phases, show_phases
     from shadowtime.cli.common.progress import working
     from shadowtime.cli.common.running import run_policies
     from shadowtime.metrics import Window
@@ -63,10 +72,17 @@ def command(
 
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
+    if phases:
+        check_phases(chosen, schedule=schedule, folder=folder, report=report, figures=figures)
     check_outputs(schedule=schedule, folder=folder, report=report, figures=figures)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     must_score_some(scored, workload)
     print_policy_notes([chosen], machine)
+    if phases:
+        show_phases(
+            run_policies(workload, machine, chosen.offsets(phases), scored), workload, as_json
+        )
+        return
     runs = run_policies(workload, machine, [chosen], scored)
     result = ReportInput(
         title=f"{runs[0].name} on {workload.name}",

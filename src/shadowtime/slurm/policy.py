@@ -9,7 +9,7 @@ import numpy as np
 
 from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import PolicyError, UsageError
-from shadowtime.schedule import Schedule
+from shadowtime.schedule import Attempts, Schedule
 from shadowtime.slurm.from_site import setting
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 from shadowtime.slurm.run import Phase, run_slurm
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from shadowtime.slurm.run import SlurmRun
     from shadowtime.workload import Workload
 
-OWN = ("phase", "phases")
-"""Parameters of ours beside Slurm's: which of so many offsets of the passes is simulated."""
+OWN = ("phase", "phases", "latency")
+"""Parameters of ours beside Slurm's: which of so many offsets of the passes is simulated, and how
+many milliseconds nodes take to answer after an end (an epilog takes long)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,8 @@ class SlurmPolicy:
     ``settings`` are Slurm's SchedulerParameters by Slurm's names and in Slurm's units; they
     replace those of the site's configuration. A log does not tell when passes fell: ``phase`` k
     of ``phases`` picks one of several offsets, and single starts should not be read from one.
+    ``latency`` is how long nodes stay unusable after an end, in milliseconds: 100 without an
+    epilog.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class SlurmPolicy:
     settings: tuple[tuple[str, str], ...] = ()
     phase: int = 0
     phases: int = 6
+    latency: int = 100
     summary: ClassVar[str] = "Slurm's own main and backfill passes, with the site's parameters"
     paper: ClassVar[str] = "slurmctld 22.05.8, rules verified on the daemon"
 
@@ -87,6 +91,10 @@ class SlurmPolicy:
         """What differs from the site's own settings."""
         return dict(self.settings)
 
+    def offsets(self, count: int) -> list[SlurmPolicy]:
+        """This policy with its passes at each of so many offsets."""
+        return [replace(self, phase=k, phases=count) for k in range(count)]
+
     def parameters_on(self, config: Mapping[str, str]) -> Parameters:
         """The site's parameters with ours in their place."""
         given = Parameters.parse(",".join(f"{key}={value}" for key, value in self.settings))
@@ -109,7 +117,10 @@ class SlurmPolicy:
             workload,
             site,
             requests_of(workload, site),
-            phase=Phase.some(self.phases, parameters.bf_interval)[self.phase],
+            phase=replace(
+                Phase.some(self.phases, parameters.bf_interval)[self.phase],
+                latency=self.latency / 1000,
+            ),
             parameters=parameters,
         )
         return self._schedule(workload, site, run)
@@ -117,6 +128,8 @@ class SlurmPolicy:
     def _schedule(self, workload: Workload, site: Site, run: SlurmRun) -> Schedule:
         start = np.array(run.start, np.int64)
         begun = start >= 0
+        lost = np.array([row for row, _, _ in run.lost], np.int64)
+        kills = np.bincount(lost, minlength=len(workload))
         end = np.where(begun, np.array(run.end, np.int64), -1)
         codes = {"main": Reason.HEAD, "backfill": Reason.BACKFILLED, "": Reason.RECORDED}
         names = [node.name for node in site.nodes]
@@ -127,11 +140,11 @@ class SlurmPolicy:
             end=end,
             procs=workload.procs,
             reason=np.array([codes[kind] for kind in run.scheduler], np.int8),
-            kills=np.zeros(len(workload), np.int64),
+            kills=np.where(begun, kills, 0),
+            attempts=_attempts(workload, run) if kills.any() else Attempts.none(),
             killed=np.where(begun & (workload.run > workload.limit), 1, 0).astype(np.int8),
             limit=workload.limit,
             place=[_nodes(mask, names) for mask in run.nodes],
-            missing=("kills",) if run.preemptions else (),
             policy=self.name,
             counters={"passes": run.passes, "preemptions": run.preemptions},
             unstarted={
@@ -139,6 +152,21 @@ class SlurmPolicy:
                 for row in np.flatnonzero(~begun).tolist()
             },
         )
+
+
+def _attempts(workload: Workload, run: SlurmRun) -> Attempts:
+    """Every run of the jobs that were requeued and ran again, by start, then job."""
+    rows = []
+    for row in sorted({row for row, _, _ in run.lost}):
+        if run.start[row] < 0:
+            continue
+        job = int(workload.job_id[row])
+        rows += [(start, job, end, 1) for at, start, end in run.lost if at == row]
+        rows.append((run.start[row], job, run.end[row], 0))
+    if not rows:
+        return Attempts.none()
+    start, job_id, end, killed = np.array(sorted(rows), np.int64).T
+    return Attempts(job_id=job_id, start=start, end=end, killed=killed.astype(np.int8))
 
 
 def _nodes(mask: int, names: list[str]) -> str:

@@ -64,6 +64,8 @@ class SlurmRun:
     """"main" or "backfill"."""
     preemptions: int = 0
     passes: int = 0
+    lost: list[tuple[int, int, int]] = field(default_factory=list)
+    """(row, start, end) of runs whose work was lost because the job was requeued."""
 
 
 def run_slurm(
@@ -436,6 +438,8 @@ class _Loop:
         self.out.preemptions += 1
         mode = self.state.preemption.mode_of(job, self.state.machine)
         if mode == "requeue":
+            self.out.lost.append((row, self.out.start[row], math.floor(time)))
+            self.out.start[row], self.out.nodes[row], self.out.scheduler[row] = -1, 0, ""
             fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="")
             self.at(math.floor(time) + self.requeue_after, "ready", fresh)
         else:
