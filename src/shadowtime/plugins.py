@@ -8,7 +8,6 @@ A package adds one in its own ``pyproject.toml``; nothing here has to be edited:
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Any
 
 from shadowtime.errors import ShadowtimeError
@@ -28,6 +27,8 @@ def plugins(group: str) -> dict[str, Any]:
     >>> plugins("shadowtime.no-such-group")
     {}
     """
+    from importlib.metadata import entry_points  # most commands ask for no group
+
     found: dict[str, Any] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         try:

@@ -72,20 +72,23 @@ def load(
     folder stands for the jobs as they were scheduled, cleaned, and their machine. ``cluster`` is
     a text or a machine. Whatever the log or the machine says without effect goes to ``report``.
     """
-    from shadowtime.cluster.site import Site
+    from shadowtime.cluster import Cluster
     from shadowtime.cluster.spec import parse_cluster, parse_machine
     from shadowtime.result.read import is_result_folder, read_inputs
     from shadowtime.trace import read
     from shadowtime.trace.site_folder import is_site_folder, jobs_file
     from shadowtime.workload.clean import fit
-    from shadowtime.workload.demand import Demands
     from shadowtime.workload.fit import too_wide_jobs
 
-    draws = None if demand is None else Demands.parse(demand)
+    draws = None
+    if demand is not None:
+        from shadowtime.workload.demand import Demands
+
+        draws = Demands.parse(demand)
     if cluster is None and draws is None and is_result_folder(trace):
         return read_inputs(trace)
     given = parse_machine(cluster, tz=cleaning.tz) if isinstance(cluster, str) else cluster
-    if isinstance(given, Site) or (given is None and is_site_folder(trace)):
+    if not isinstance(given, Cluster | None) or (given is None and is_site_folder(trace)):
         if draws is not None:
             raise UsageError("--demand is for machines of shared nodes, and this is a site")
         return _load_site(trace, given, cleaning, report)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from zoneinfo import ZoneInfo
 
-from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.errors import ClusterError, UsageError
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
+    from zoneinfo import ZoneInfo
 
     from shadowtime.cluster.site import Site
 
@@ -62,6 +61,8 @@ def read_site_alone(
             f"{here}: there is neither nodes.txt nor slurm.conf in it: save the output of "
             "`scontrol show node --oneliner` as nodes.txt"
         )
+    from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+
     said = SlurmTexts(**texts, include=_beside(here), labels=labels)
     site = site_from_slurm(said, zone=zone_of(tz), unusable=unusable)
     return site if site.name else site.replace(name=here.name)
@@ -77,6 +78,8 @@ def read_text(path: Path) -> str:
 
 def zone_of(tz: str | None) -> ZoneInfo:
     """A time zone by its name; None is UTC."""
+    from zoneinfo import ZoneInfo
+
     try:
         return ZoneInfo(tz or "UTC")
     except (KeyError, ValueError, OSError):

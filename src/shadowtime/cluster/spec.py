@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.examples import NAMES, example
-from shadowtime.cluster.site import Node, Site
-from shadowtime.cluster.site_folder import read_site_alone, zone_of
-from shadowtime.cluster.site_toml import is_site_toml, parse_site_toml
-from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
-from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.cluster.toml import MAX_AMOUNT, MAX_PROCS, parse_cluster_toml
 from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from shadowtime.cluster.site import Site
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]*")
 _SCONTROL = re.compile(r"\s*NodeName=\S+ .*\b(CPUTot|CPUEfctv|CPUAlloc|Arch)=")
@@ -41,6 +38,8 @@ def parse_machine(
     """
     path = Path(text or "")
     if text and _is_folder(path):
+        from shadowtime.cluster.site_folder import read_site_alone
+
         return read_site_alone(path, tz=tz)
     if text and _is_file(path):
         site = _site_in(path, _text_of(path), tz)
@@ -57,6 +56,8 @@ def site_of(machine: Cluster) -> Site:
     >>> site_of(Cluster.pool(8, memory=1024)).nodes[0].amounts
     (8, 1024)
     """
+    from shadowtime.cluster.site import Node, Site
+
     return Site(
         nodes=tuple(Node(name=host.name, amounts=host.capacity) for host in machine.hosts),
         resources=("cpus", *machine.resources[1:]),
@@ -163,6 +164,10 @@ def _text_of(path: Path) -> str:
 
 def _site_in(path: Path, text: str, tz: str | None) -> Site | None:
     """The site that a file describes; None where its machine is of an older shape."""
+    from shadowtime.cluster.site_folder import zone_of
+    from shadowtime.cluster.site_toml import is_site_toml, parse_site_toml
+    from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
+
     if path.suffix != ".conf" and is_site_toml(text):
         return parse_site_toml(text, path=str(path))
     if _SCONTROL.match(text):
@@ -178,6 +183,8 @@ def _site_in(path: Path, text: str, tz: str | None) -> Site | None:
 
 
 def _from_file(path: Path) -> Cluster:
+    from shadowtime.cluster.slurm import parse_scontrol, parse_slurm_conf
+
     text = _text_of(path)
     if _SCONTROL.match(text):
         cluster = parse_scontrol(text)

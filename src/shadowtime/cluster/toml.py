@@ -28,7 +28,6 @@ Other keys of ``[cluster]`` and other tables (partitions, outages ...) are kept 
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
 from shadowtime.cluster.cluster import Cluster, Host
@@ -61,6 +60,8 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
     >>> [host.name for host in machine.hosts], machine.total
     (['big-1', 'big-2'], {'procs': 256, 'memory': 134217728})
     """
+    import tomllib
+
     try:
         said = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits

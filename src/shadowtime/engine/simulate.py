@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.dedicated import dedicated
-from shadowtime.cluster.site import Site
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.failures import raise_failure
@@ -21,7 +21,7 @@ from shadowtime.policy.partition import ByClass
 from shadowtime.schedule import Attempts, Schedule
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
 
@@ -46,7 +46,7 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     """
     if hasattr(policy, "simulate"):  # a whole scheduler, such as Slurm's own
         return policy.simulate(workload, cluster)  # type: ignore[no-any-return]
-    if isinstance(cluster, Site):
+    if not isinstance(cluster, Cluster):  # a site, whose types most runs do not need
         from shadowtime.engine.site import simulate_site
 
         return simulate_site(workload, cluster, policy)

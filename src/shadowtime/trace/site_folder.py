@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from shadowtime.cluster.site_folder import is_site_folder, read_site_alone, read_text
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace.read import read
-from shadowtime.trace.site_fit import fit_to_site
-from shadowtime.trace.submits import with_submits
 
 if TYPE_CHECKING:
     import os
@@ -64,6 +62,9 @@ def read_site(
     Jobs cancelled while they waited stay in the log until then. ``switches`` are those of
     :func:`shadowtime.workload.clean.clean`.
     """
+    from shadowtime.trace.site_fit import fit_to_site  # a log that is no folder needs neither
+    from shadowtime.trace.submits import with_submits
+
     if release not in ("eligible", "asked"):
         raise UsageError(f"release must be eligible or asked, not {release!r}")
     here = Path(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.toml import parse_cluster_toml
@@ -22,5 +21,7 @@ def example(name: str) -> Cluster:
     >>> len(o2k.hosts), o2k.procs, o2k.options["dedicated"]["procs"]
     (12, 1440, 64)
     """
+    from importlib.resources import files
+
     file = f"{name}.toml"
     return parse_cluster_toml((files(__name__) / file).read_text("utf-8"), path=file)

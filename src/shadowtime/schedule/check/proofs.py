@@ -1,0 +1,136 @@
+"""All proofs about a schedule that can be made: ``check``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from shadowtime.cluster.site import Site
+from shadowtime.schedule.check import claims as known
+from shadowtime.schedule.check.attempts import attempts_consistent
+from shadowtime.schedule.check.capacity import (
+    dedicated_alone,
+    each_host,
+    whole_machine,
+    within_shared,
+)
+from shadowtime.schedule.check.case import Case
+from shadowtime.schedule.check.claims import CLAIMS, known_claims
+from shadowtime.schedule.check.contention import contention_recomputed
+from shadowtime.schedule.check.eligible import class_eligible
+from shadowtime.schedule.check.fairness import strictly_fair, sunny_absorbing
+from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
+from shadowtime.schedule.check.limits import limits_kept, limits_recomputed
+from shadowtime.schedule.check.order import (
+    arrival_order,
+    head_never_idle,
+    promises_kept,
+    starts_at_events,
+)
+from shadowtime.schedule.check.reasons import reasons_consistent
+from shadowtime.schedule.check.recomputed import same_again
+from shadowtime.schedule.check.report import NOT_CLAIMED, Proof, Report, Verdict, not_made
+from shadowtime.schedule.check.reservation import no_reservation_violation, reservation_respected
+from shadowtime.schedule.match import match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule.check.rules import Rules
+    from shadowtime.schedule.schedule import Schedule
+    from shadowtime.workload import Workload
+
+__all__ = ["CLAIMS", "Proof", "Report", "Verdict", "check"]
+
+ALWAYS: tuple[Callable[[Case], Proof | None], ...] = (
+    each_job_once,
+    agrees_with_trace,
+    not_before_submit,
+    whole_machine,
+    each_host,
+    dedicated_alone,
+    class_eligible,
+    starts_at_events,
+    reservation_respected,
+    limits_recomputed,
+    limits_kept,
+    contention_recomputed,
+    attempts_consistent,
+    reasons_consistent,
+)
+"""Tried on every schedule; None means that there is nothing to prove on this machine."""
+
+CLAIMED: tuple[tuple[str, Callable[[Case], Proof]], ...] = (
+    (known.ARRIVAL_ORDER, arrival_order),
+    (known.HEAD_NEVER_IDLE, head_never_idle),
+    (known.PROMISES_KEPT, promises_kept),
+    (known.STRICTLY_FAIR, strictly_fair),
+    (known.SUNNY_ABSORBING, sunny_absorbing),
+    (known.NO_RESERVATION_VIOLATION, no_reservation_violation),
+    (known.WITHIN_SHARED, within_shared),
+)
+"""Tried where the policy claims it; the proof has the claim's name."""
+
+
+def check(
+    schedule: Schedule,
+    workload: Workload,
+    cluster: Cluster | Site,
+    *,
+    claims: Iterable[str] | None = None,
+    rules: Rules | None = None,
+    again: Schedule | None = None,
+) -> Report:
+    """Every proof that can be made of a schedule; the rest is listed with the reason.
+
+    Parameters
+    ----------
+    schedule : a schedule from anywhere; unknown rows, lacking columns and repeated jobs are
+        judged, not refused.
+    workload, cluster : what it is a schedule of.
+    claims : what the policy says of itself (see CLAIMS); the schedule's own claims if left out.
+    rules : what the policy means for each job of the workload (engine.rules.rules_of).
+    again : what the policy gives when it is run again: every difference is then a violation.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0], run=[5, 5], procs=[3, 2], recorded_start=[0, 2])
+    >>> report = check(Schedule.recorded(w), w, Cluster.pool(4))
+    >>> report.ok, report.first_violation.detail
+    (False, 'at 2 s 5 of 4 procs are in use: job 2, started at 2 s, takes 2')
+    """
+    held = known_claims(schedule.claims if claims is None else claims)
+    if isinstance(cluster, Site):
+        # The proofs of the case that look at the machine are not made on a site.
+        on_site = Case(match(schedule, workload), cast("Any", cluster), held)
+        repeated = () if again is None else (same_again(on_site, again),)
+        return Report((*_on_site(on_site, cluster), *repeated))
+    found = match(schedule, workload)
+    if rules is not None and len(found.workload) != len(workload):
+        rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
+    case = Case(found, cluster, held, rules)
+    proofs = [proof for prove in ALWAYS if (proof := prove(case)) is not None]
+    for claim, prove in CLAIMED:
+        proofs.append(prove(case) if claim in held else not_made(claim, NOT_CLAIMED))
+    if again is not None:
+        proofs.append(same_again(case, again))
+    return Report(tuple(proofs))
+
+
+def _on_site(case: Case, site: Site) -> list[Proof]:
+    """The proofs on a site; of the claims only promises can be judged without counting."""
+    from shadowtime.schedule.check.site import site_proofs
+    from shadowtime.workload.site_requests import requests_of
+
+    proofs = site_proofs(case, site, requests_of(case.match.workload, site))
+    for claim, prove in CLAIMED:
+        if claim != known.PROMISES_KEPT or claim not in case.claims:
+            proofs.append(not_made(claim, NOT_CLAIMED))
+        else:
+            proofs.append(prove(case))
+    return proofs
