@@ -29,7 +29,7 @@ WRAPPING = "1"
 """To be raised when compile.py makes other code from the same kernel."""
 
 from shadowtime.kernel.library import FOLDER  # noqa: E402
-from shadowtime.kernel.sources import PACKAGE, source_digest  # noqa: E402
+from shadowtime.kernel.sources import PACKAGE, code_digest  # noqa: E402
 
 LARGE = ("passes/", "custom", "nodes/passes", "placing", "search", "head")
 """Words in the names of what most runs need: begun first."""
@@ -142,7 +142,7 @@ def never_called() -> bytes:
 def key_of(name: str, recorded: Any) -> str:
     """What the code of a function depends on: its sources, types, compiler and wrapper."""
     parts = (
-        source_digest(PACKAGE / name.partition(":")[0]),
+        code_digest(PACKAGE / name.partition(":")[0]),
         str(recorded[1]),
         version("numba"),
         version("llvmlite"),

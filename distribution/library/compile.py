@@ -32,7 +32,7 @@ from numba.np.arrayobj import populate_array  # noqa: E402
 
 from shadowtime.kernel import jit  # noqa: E402
 from shadowtime.kernel.library import ALIGNED, CONTIGUOUS, WRITEABLE, name_of  # noqa: E402
-from shadowtime.kernel.sources import source_digest  # noqa: E402
+from shadowtime.kernel.sources import code_digest  # noqa: E402
 
 BYTES = ir.IntType(8).as_pointer()
 WORD = ir.IntType(64)
@@ -191,7 +191,7 @@ def main(record: str, name: str, target: str) -> int:
     function = getattr(import_module(module), name.rpartition(":")[2]).py_func
     path, _ = name_of(function)
     symbol = "shadowtime_" + re.sub(r"\W+", "_", name)
-    about: dict[str, Any] = {"digest": source_digest(path)}
+    about: dict[str, Any] = {"digest": code_digest(path)}
     if name in pointers:
         signature = pointers[name][1]
         made = compiled_for(function, signature.args)

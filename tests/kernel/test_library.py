@@ -6,11 +6,14 @@ single entry in it, which takes a few seconds.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,7 @@ import pytest
 from conftest import ROOT, program
 from engine.modes_worker import digests
 from shadowtime.kernel import library
+from shadowtime.kernel.sources import CODE, PACKAGE
 from shadowtime.report.colouring import colour
 
 ENTRY = "report/colouring.py:colour"
@@ -142,3 +146,28 @@ def test_schedules_of_the_library_equal_plain_python() -> None:
         check=True,
     )
     assert json.loads(done.stdout)["digests"] == digests()
+
+
+def test_compiled_code_takes_constants_from_few_rooms() -> None:
+    """Numbers and arrays of compiled files come from the rooms whose edits make code stale."""
+    declared = re.compile(r"^@(kernel|routine|entry|pointer|cached_cfunc)\b", re.MULTILINE)
+    looked = 0
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text()
+        if not declared.search(text):
+            continue
+        looked += 1
+        for node in ast.parse(text).body:
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
+                "shadowtime."
+            ):
+                continue
+            room = str(node.module).split(".")[1]
+            if room in CODE or f"{room}.py" in CODE:
+                continue
+            source = import_module(str(node.module))
+            for alias in node.names:
+                value = getattr(source, alias.name)
+                plain = isinstance(value, int | float | tuple | np.ndarray)
+                assert not plain, f"{path.name} compiles {alias.name} of {node.module}"
+    assert looked > 30

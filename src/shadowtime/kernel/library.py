@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.kernel.sources import PACKAGE, source_digest
+from shadowtime.kernel.sources import PACKAGE, code_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -186,7 +186,7 @@ _stale: set[str] = set()
 
 
 def _fresh(path: Path, digest: str) -> bool:
-    if source_digest(path) == digest:
+    if code_digest(path) == digest:
         return True
     _stale.add(path.name)
     return False
