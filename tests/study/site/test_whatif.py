@@ -134,6 +134,18 @@ def test_a_user_moves_to_another_qos_and_account() -> None:
     assert any((one.account, one.user) == ("c", "bob") for one in world.site.associations)
 
 
+def test_a_user_asks_for_fewer_nodes() -> None:
+    """Wider requests are lowered with their tasks and processors; the others stay."""
+    site, jobs = small().site, small(2).jobs
+    asked = Requests.of_jobs([Request(nodes=2, max_nodes=2, tasks=8), Request(tasks=2)])
+    wide = jobs.replace(requests=asked, demand=np.array([[8], [2]]))
+    world = SiteWorld(site=site, jobs=wide, policy=SlurmPolicy(), zone=ZoneInfo("UTC"))
+    found = Change("set", "user.ann.MaxNodes=1").apply(world).jobs
+    assert found.requests is not None
+    assert (found.requests[0].nodes, found.requests[0].tasks) == (1, 4)
+    assert found.procs.tolist() == [4, 2] and found.requests[1] == asked[1]
+
+
 def test_reservations_and_drains() -> None:
     world = changed(
         "reservation.m=StartTime=2026-05-04T08:00:00 Duration=30 Nodes=n2 Flags=MAINT",

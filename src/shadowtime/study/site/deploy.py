@@ -165,6 +165,9 @@ class _Plan:
         self.lines.append(f"{kind}={name} ... {key}={value}")
 
     def _sacctmgr(self, scope: str, name: str, key: str, value: str) -> None:
+        if key == "MaxNodes":
+            self.notes.append(f"user.{name}.MaxNodes={value} is what the user does, no setting")
+            return
         said = f"sacctmgr -i modify {scope} {shlex.quote(name)} set"
         self.commands.append(f"{said} {key}={value}")
         self.back.append(f"{said} {key}={self._now(scope, name, key, value)}")

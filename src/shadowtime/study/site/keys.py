@@ -96,7 +96,7 @@ ASSOCIATION_LIMITS = LIMITS | {
 }
 QOS = {"Priority": "priority", "Preempt": "preempts", "PreemptMode": "preempt",
        "UsageFactor": "usage_factor", "GraceTime": "grace"}  # fmt: skip
-USER = ("DefaultQOS", "DefaultAccount")
+USER = ("DefaultQOS", "DefaultAccount", "MaxNodes")
 SHARES = ("Fairshare",)
 NODE = ("Weight", "Features", "Drain", "Down")
 

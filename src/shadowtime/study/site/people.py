@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ COLUMN = {"DefaultQOS": "queue", "DefaultAccount": "group"}
 
 
 def with_user(world: SiteWorld, user: str, key: str, value: str) -> SiteWorld:
-    """The user's jobs that ran in the usual QOS (or account) run in another one.
+    """The user's jobs that ran in the usual QOS (or account) run in another one, or narrower.
 
     The usual one is the one of most of the user's jobs, as a log does not tell a default from a
     wish. An account without the user in it gets an association with one share.
@@ -32,6 +33,10 @@ def with_user(world: SiteWorld, user: str, key: str, value: str) -> SiteWorld:
     names = jobs.names.get("user", ())
     if user not in names[1:]:
         raise ClusterError(f"the log has no user {user}{near(user, sorted(names[1:]))}")
+    if key == "MaxNodes":
+        if not re.fullmatch(r"[1-9]\d{0,6}", value):
+            raise ClusterError("it must be a whole number from 1")
+        return world.replace(jobs=_narrowed(world, jobs.user == names.index(user), int(value)))
     known = [one.name for one in site.qos]
     if key == "DefaultQOS" and value not in known:
         raise ClusterError(f"there is no QOS {value}{near(value, known)}")
@@ -44,6 +49,24 @@ def with_user(world: SiteWorld, user: str, key: str, value: str) -> SiteWorld:
     moved = mine & (getattr(jobs, column) == usual)
     world = world.replace(jobs=_moved(world, jobs, moved, column, value))
     return _member(world, user, value) if key == "DefaultAccount" else world
+
+
+def _narrowed(world: SiteWorld, rows: AnyArray, most: int) -> Workload:
+    """Requests of more nodes are lowered to so many, tasks in proportion; run times stay."""
+    jobs = world.jobs
+    asked = requests_of(jobs, world.site)
+    place: dict[Request, int] = {}
+    index = np.empty(len(jobs), np.int64)
+    demand = jobs.demand.copy()
+    for row, (old, mine) in enumerate(zip(asked.index.tolist(), rows.tolist(), strict=True)):
+        one = asked.distinct[old]
+        if mine and one.nodes > most:
+            demand[row] = -(-demand[row] * most // one.nodes)
+            tasks = max(most, one.tasks * most // one.nodes)
+            one = replace(one, nodes=most, max_nodes=most, tasks=tasks)
+        index[row] = place.setdefault(one, len(place))
+    requests = replace(asked, distinct=tuple(place), index=index)
+    return jobs.replace(demand=demand, requests=requests)
 
 
 def _moved(world: SiteWorld, jobs: Workload, rows: AnyArray, column: str, value: str) -> Workload:

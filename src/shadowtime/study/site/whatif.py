@@ -147,6 +147,7 @@ def what_if(
     *,
     repeats: Repeats | None = None,
     by: Sequence[str] = BY,
+    alone: bool = True,
     engine: Engine = simulate,
     advance: Callable[[], None] = lambda: None,
 ) -> WhatIf:
@@ -159,6 +160,7 @@ def what_if(
     both, run by run, with Student's 95 % interval of the mean. An effect is clear if the interval
     is on one side of 0 and the difference is at least a hundredth of the mean response time.
     Groups are those of the changed site: a user who works in another QOS is counted there.
+    ``alone=False`` leaves out the runs of each change by itself.
 
     Examples
     --------
@@ -186,7 +188,7 @@ def what_if(
     run = _Runner(world, repeats, engine, advance)
     baseline = run.trials(())
     arms = []
-    sets = [(change,) for change in changes] if len(changes) > 1 else []
+    sets = [(change,) for change in changes] if alone and len(changes) > 1 else []
     for chosen in (*sets, tuple(changes)):
         trials = run.trials(chosen)
         arms.append(_arm(world.jobs, chosen, baseline, trials, by))
