@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from shadowtime.metrics.groups import groups_of
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.study.site.changes import Change
-from shadowtime.study.site.groups import groups_of
 from shadowtime.study.site.replay import replay_site
 from shadowtime.study.site.trials import Repeats
 from shadowtime.study.site.whatif import what_if

@@ -134,3 +134,27 @@ def test_python_does_the_same(site: str) -> None:
         changed = st.whatif(site, {"qos.normal.MaxJobsPU": 1}, phases=3)
     assert found.groups[0].jobs == 30
     assert changed.together.whole.effect == "longer"
+
+
+def test_slices_in_every_study(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """--where decides which jobs count, --by how they are grouped; all jobs are simulated."""
+    words = ["--where", "user=ann", "--by", "user,size", "--json"]
+    assert run(["replay", site, "--phases", "2", *words]) == 0
+    found = json.loads(capsys.readouterr().out)["groups"]
+    assert [(row["by"], row["name"], row["jobs"]) for row in found] == [
+        ("all", "all", 15),
+        ("user", "ann", 15),
+        ("size", "2-4", 15),
+    ]
+    assert run(["whatif", site, "--set", "bf_interval=9", "--phases", "2", *words]) == 0
+    found = json.loads(capsys.readouterr().out)["groups"]
+    assert {row["name"] for row in found} == {"all", "ann", "2-4"}
+    assert run(["simulate", site, "-p", "slurm", *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["policies"][0]["metrics"]["jobs"] == 15 and told["where"] == "user=ann"
+    assert [row["jobs"] for row in told["groups"]] == [15, 15, 15]
+    assert run(["simulate", site, "-p", "slurm", "--by", "account"]) == 0
+    assert "by account" in capsys.readouterr().out
+    assert run(["compare", site, "-p", "slurm", "--by", "account", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {row["name"] for row in told["groups"]} == {"all", "acc0", "acc1"}

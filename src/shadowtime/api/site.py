@@ -45,7 +45,7 @@ def replay(
     shadowtime.errors.InputError: no-such-folder: ...
     """
     from shadowtime.api.inputs import as_window
-    from shadowtime.study.site.groups import BY
+    from shadowtime.metrics.groups import BY
     from shadowtime.study.site.replay import replay_site
     from shadowtime.study.site.trials import Repeats
 
@@ -128,12 +128,16 @@ def run_experiment(
 ) -> WhatIf:
     """Carry out an experiment; what has no effect goes to ``report``."""
     from shadowtime.engine import simulate
+    from shadowtime.metrics.groups import BY, parse_by
+    from shadowtime.metrics.where import Where
     from shadowtime.study.site.whatif import what_if
 
     found = what_if(
         world or world_of(experiment, report=report),
         experiment.changes,
         repeats=experiment.repeats,
+        by=parse_by(experiment.by) if experiment.by else BY,
+        where=Where.parse(experiment.where),
         engine=engine or simulate,
         advance=advance,
     )

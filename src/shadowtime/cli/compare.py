@@ -67,6 +67,8 @@ PAIRED = (
 @options.cleaning
 @options.demand
 @options.window
+@options.where
+@options.by
 @options.folder
 @options.as_json
 @options.report
@@ -81,6 +83,8 @@ def command(
     seed: int,
     demand: str | None,
     window: str | None,
+    where: str,
+    by: str,
     folder: str | None,
     as_json: bool,
     report: str | None,
@@ -96,11 +100,17 @@ def command(
     shadowtime compare log.swf.gz -p easy -p lxfw --shake 20
     shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
     """
+    from rich.text import Text
+
     from shadowtime.cli.common import comparing
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.grouped import group_rows, group_table
     from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
     from shadowtime.cli.common.outputs import check_outputs
     from shadowtime.cli.common.progress import working
     from shadowtime.metrics import Window
+    from shadowtime.metrics.groups import parse_by
+    from shadowtime.metrics.where import Where
     from shadowtime.policy import parse_policy
     from shadowtime.result.comparison import as_report, write_comparison, write_pages
     from shadowtime.result.write import as_object
@@ -108,6 +118,7 @@ def command(
 
     scored = Window.parse(window or "all")
     chosen = [parse_policy(policy) for policy in policies]
+    jobs_where, kinds = Where.parse(where), parse_by(by)
     wanted = [Load.parse(text) for text in loads] or [Load()]
     check_outputs(folder=folder, report=report, figures=figures)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
@@ -122,12 +133,25 @@ def command(
         resample=resample,
         seed=seed,
         window=scored,
+        where=jobs_where,
     )
     results = [
         as_report(found, setting, title=_title(setting), command=options.command_line())
         for setting in found.settings
     ]
+    rows = {
+        str(setting.load): group_rows(
+            result.runs, setting.workload, kinds, window=scored,
+            only=jobs_where.mask(setting.workload) if jobs_where else None,
+        )
+        for setting, result in zip(found.settings, results, strict=True)
+        if by
+    }  # fmt: skip
     content = as_object(results[0], scored, **found.as_dict())
+    if by:
+        content["groups"] = [{**row, "load": load} for load in rows for row in rows[load]]
+    if jobs_where:
+        content["where"] = str(jobs_where)
     if folder:
         write_comparison(content, found, results, folder)
     write_pages(found, results, report=report, figures=figures, step=working)
@@ -135,6 +159,8 @@ def command(
         options.print_json(content)
     else:
         show_comparison(found, results)
+        for load_text, groups in rows.items():
+            show(Text(f"\nload {load_text}" if len(rows) > 1 else ""), group_table(groups))
 
 
 def _title(setting: Setting) -> str:

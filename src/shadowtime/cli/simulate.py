@@ -9,6 +9,8 @@ import click
 from shadowtime.cli.common import options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from shadowtime.report import ReportInput
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 @options.cleaning
 @options.demand
 @options.window
+@options.where
+@options.by
 @options.schedule
 @options.folder
 @options.as_json
@@ -38,6 +42,8 @@ def command(
     policy: str,
     demand: str | None,
     window: str | None,
+    where: str,
+    by: str,
     schedule: str | None,
     folder: str | None,
     as_json: bool,
@@ -58,12 +64,15 @@ def command(
     shadowtime simulate log.swf.gz --policy easy --report easy.html
     shadowtime simulate site/ --policy slurm --phases 6
     """
+    from shadowtime.cli.common.grouped import group_rows
     from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
     from shadowtime.cli.common.outputs import check_outputs
     from shadowtime.cli.common.phases import check_phases, show_phases
     from shadowtime.cli.common.progress import working
     from shadowtime.cli.common.running import run_policies
     from shadowtime.metrics import Window
+    from shadowtime.metrics.groups import parse_by
+    from shadowtime.metrics.where import Where
     from shadowtime.policy import parse_policy
     from shadowtime.report import ReportInput
     from shadowtime.result.pages import write_results
@@ -72,18 +81,23 @@ def command(
 
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
+    jobs_where, kinds = Where.parse(where), parse_by(by)
     if phases:
         check_phases(chosen, schedule=schedule, folder=folder, report=report, figures=figures)
+    if phases and by:
+        raise click.UsageError("--by with --phases: replay prints groups over several runs")
     check_outputs(schedule=schedule, folder=folder, report=report, figures=figures)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     must_score_some(scored, workload)
     print_policy_notes([chosen], machine)
+    only = jobs_where.mask(workload) if jobs_where else None
     if phases:
-        show_phases(
-            run_policies(workload, machine, chosen.offsets(phases), scored), workload, as_json
-        )
+        offsets = chosen.offsets(phases)
+        runs = run_policies(workload, machine, offsets, scored, only=only)
+        show_phases(runs, workload, as_json)
         return
-    runs = run_policies(workload, machine, [chosen], scored)
+    runs = run_policies(workload, machine, [chosen], scored, only=only)
+    rows = group_rows(runs, workload, kinds, window=scored, only=only) if by else []
     result = ReportInput(
         title=f"{runs[0].name} on {workload.name}",
         workload=workload,
@@ -93,7 +107,9 @@ def command(
         versions=versions(),
         command=options.command_line(),
     )
-    content = as_object(result, scored)
+    content = as_object(result, scored, **({"groups": rows} if by else {}))
+    if jobs_where:
+        content["where"] = str(jobs_where)
     if schedule:
         write(runs[0].schedule, schedule)
     if folder:
@@ -102,22 +118,26 @@ def command(
     if as_json:
         options.print_json(content)
     else:
-        _show(result)
+        _show(result, rows, str(jobs_where))
 
 
-def _show(result: ReportInput) -> None:
+def _show(result: ReportInput, rows: Sequence[dict[str, Any]], where: str) -> None:
     from rich.text import Text
 
     from shadowtime.cli.common import tables
     from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.grouped import group_table
 
     run, jobs = result.runs[0], result.workload
     head = Text.assemble(
         (run.name, "bold cyan"), f" on {jobs.name}: {tables.count(len(jobs), 'job')}"
     )
-    head.append(f" on {tables.machine(result.cluster)}; scored: {result.window}\n")
+    slice_words = f", {where}" if where else ""
+    head.append(f" on {tables.machine(result.cluster)}; scored: {result.window}{slice_words}\n")
     cleaned = tables.cleaning(jobs)
     extra: list[RenderableType] = [Text("\nThe log was cleaned:"), cleaned] if cleaned else []
+    if rows:
+        extra = [Text(), group_table(rows), *extra]
     show(
         head,
         tables.distributions(run.metrics),

@@ -116,3 +116,32 @@ def _metrics(schedule: Schedule, rows: AnyArray, everybody: Jobs) -> dict[str, f
     if schedule.blocked_at is not None:
         result["blocked"] = int((schedule.blocked_at[rows] != UNKNOWN).sum())
     return result
+
+
+def by_groups(
+    schedule: Schedule,
+    workload: Workload,
+    by: Sequence[str],
+    *,
+    window: Window = ALL,
+    only: AnyArray | None = None,
+) -> list[ClassRow]:
+    """The same for the groups of :func:`shadowtime.metrics.groups.groups_of`.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(submit=[0, 0], run=[60, 60], procs=[1, 8], recorded_start=[0, 60])
+    >>> [(row.kind, row.label, row.jobs) for row in by_groups(Schedule.recorded(w), w, ("size",))]
+    [('size', '1', 1), ('size', '5-16', 1)]
+    """
+    from shadowtime.metrics.groups import groups_of
+
+    found = []
+    for group in groups_of(workload, by, only=only):
+        one = Classes(np.where(group.members, 0, -1), (group.name,))
+        found += by_classes(
+            schedule, workload, one, kind=group.by, window=window, only=group.members
+        )
+    return found

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import ClassRow
+    from shadowtime.metrics.where import Where
     from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
@@ -50,6 +51,7 @@ def compare(
     resample: int = 0,
     seed: int = SEED,
     window: Window | None = None,
+    where: Where | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     engine: Engine = simulate,
@@ -62,7 +64,8 @@ def compare(
     every policy, so that differences can be taken pair by pair. Runs share the log and use all
     cores. Of the copies only the numbers are kept: memory does not grow with their number.
     A policy that is an object with ``decide`` is copied for every run, so runs share no memory.
-    ``engine`` carries out a run; another one must give the same schedules.
+    ``where`` selects the jobs that count; all are simulated. ``engine`` carries out a run; another
+    one must give the same schedules.
 
     Examples
     --------
@@ -88,7 +91,9 @@ def compare(
         warm(policies, cluster, cores=threads or cores())
         _load_passes(policies, workload, cluster)
 
-    run = partial(_run, cluster=cluster, window=scored, progress=progress, engine=engine)
+    run = partial(
+        _run, cluster=cluster, window=scored, where=where, progress=progress, engine=engine
+    )
     tasks: list[Callable[[], _Run]] = []
     for number in range(replicas.count + 1):
         for load in loads:
@@ -166,15 +171,17 @@ def _run(
     keep: bool,
     cluster: Cluster,
     window: Window,
+    where: Where | None,
     progress: Progress | None,
     engine: Engine,
 ) -> _Run:
     jobs = shared.get()
     fresh = copy.deepcopy(policy) if hasattr(policy, "decide") else policy
     schedule = engine(jobs, cluster, fresh)
-    result = _Run(measure(schedule, jobs, cluster, window=window))
+    only = where.mask(jobs) if where else None
+    result = _Run(measure(schedule, jobs, cluster, window=window, only=only))
     if keep:
-        rows = class_rows(jobs, schedule, window=window)
+        rows = class_rows(jobs, schedule, window=window, only=only)
         result.schedule, result.workload, result.classes = schedule, jobs, rows
     shared.done()
     if progress is not None:

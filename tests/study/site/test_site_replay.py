@@ -12,8 +12,8 @@ import pytest
 from conftest import ROOT
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.errors import UsageError
+from shadowtime.metrics.groups import groups_of
 from shadowtime.slurm.policy import SlurmPolicy
-from shadowtime.study.site.groups import groups_of
 from shadowtime.study.site.replay import SiteReplay, replay_site
 from shadowtime.study.site.trials import Repeats, predicted
 from shadowtime.trace.site_folder import read_site

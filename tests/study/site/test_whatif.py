@@ -14,11 +14,11 @@ import pytest
 from conftest import ROOT
 from shadowtime.cluster.site import Association, Limits, Node, Partition, Qos, Site
 from shadowtime.errors import InputError, UsageError
+from shadowtime.metrics.groups import groups_of
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.study.site.changes import Change, apply_all, without_effect
 from shadowtime.study.site.deploy import deployment
 from shadowtime.study.site.experiment import Experiment, read_experiment
-from shadowtime.study.site.groups import groups_of
 from shadowtime.study.site.keys import GLOBAL, SCOPES
 from shadowtime.study.site.trials import Repeats
 from shadowtime.study.site.whatif import WhatIf, what_if

@@ -177,6 +177,21 @@ window = click.option(
     "[default: all jobs]",
 )
 
+where = click.option(
+    "--where",
+    metavar="COND",
+    default="",
+    help="Only these jobs count (all are simulated): partition=gpu,user!=root, procs>=64, gpus>0, "
+    "qos=a|b.",
+)
+
+by = click.option(
+    "--by",
+    metavar="KEYS",
+    default="",
+    help="Group results, as account,partition,qos,user,gpus,nodes,size.",
+)
+
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on standard output, nothing else."
 )

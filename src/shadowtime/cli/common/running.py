@@ -13,13 +13,19 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.report import PolicyRun
+    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
 
 
 def run_policies(
-    workload: Workload, cluster: Cluster, policies: Sequence[Any], window: Window
+    workload: Workload,
+    cluster: Cluster,
+    policies: Sequence[Any],
+    window: Window,
+    *,
+    only: AnyArray | None = None,
 ) -> tuple[PolicyRun, ...]:
-    """Simulate and measure each policy in turn."""
+    """Simulate and measure each policy in turn; ``only`` are the jobs that count."""
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.metrics import measure
     from shadowtime.report import PolicyRun
@@ -34,7 +40,7 @@ def run_policies(
         for policy in policies:
             name = str(getattr(policy, "name", type(policy).__name__))
             schedule = engine(workload, cluster, policy)
-            metrics = measure(schedule, workload, cluster, window=window)
+            metrics = measure(schedule, workload, cluster, window=window, only=only)
             runs.append(
                 PolicyRun(
                     name=name,

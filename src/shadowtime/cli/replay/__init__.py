@@ -44,6 +44,8 @@ HEADINGS = {
 )
 @options.cleaning
 @options.window
+@options.where
+@options.by
 @options.folder
 @options.as_json
 @options.report
@@ -55,6 +57,8 @@ def command(
     phases: int | None,
     release: Any,
     window: str | None,
+    where: str,
+    by: str,
     folder: str | None,
     as_json: bool,
     report: str | None,
@@ -91,8 +95,13 @@ def command(
         from shadowtime.cli.replay.site import replay_a_site
 
         outputs = {"folder": folder, "report": report, "figures": figures}
-        replay_a_site(workload, machine, chosen, scored, phases=phases, as_json=as_json, **outputs)
+        replay_a_site(
+            workload, machine, chosen, scored,
+            phases=phases, as_json=as_json, where=where, by=by, **outputs,
+        )  # fmt: skip
         return
+    if where or by:
+        raise UsageError("replay takes --where and --by on sites: on a pool use simulate --by")
     if phases is not None:
         raise UsageError("--phases is for sites: on a pool nothing differs from run to run")
     found = _run(workload, machine, chosen, window=scored, release=release)

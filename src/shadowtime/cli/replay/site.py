@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HEADINGS = {"partition": "partition", "account": "account", "qos": "QOS", "size": "processors"}
 """What people call each kind of group."""
+WORDS = {"partition": "partition", "account": "account", "qos": "QOS", "user": "user"}
 SHOWN = 12
 """Groups of a kind in the table; all are in the JSON object."""
 
@@ -32,6 +33,8 @@ def replay_a_site(
     *,
     phases: int | None,
     as_json: bool,
+    where: str = "",
+    by: str = "",
     folder: str | None,
     report: str | None,
     figures: str | None,
@@ -41,6 +44,8 @@ def replay_a_site(
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.inputs import print_policy_notes
     from shadowtime.cli.common.progress import working
+    from shadowtime.metrics.groups import BY, parse_by
+    from shadowtime.metrics.where import Where
     from shadowtime.result.pages import write_results
     from shadowtime.result.write import as_object, write_folder
     from shadowtime.study.site.replay import replay_site
@@ -57,7 +62,10 @@ def replay_a_site(
     ):
         found = replay_site(
             workload,
-            cast("Site", machine), policy, repeats=repeats, window=window, engine=engine,
+            cast("Site", machine), policy, repeats=repeats, window=window,
+            by=parse_by(by) if by else BY,
+            where=Where.parse(where),
+            engine=engine,
             advance=lambda: advance("simulating"),
         )  # fmt: skip
     result = _as_report(found)
@@ -136,8 +144,8 @@ def _groups(found: SiteReplay) -> Table:
     table.columns[0].no_wrap = True
     heading, listed = "", 0
     for row in found.groups:
-        if row.by != heading and row.by in HEADINGS:
-            table.add_row(Text(f"by {HEADINGS[row.by]}", "dim"))
+        if row.by != heading and row.by != "all":
+            table.add_row(Text(f"by {HEADINGS.get(row.by, row.by)}", "dim"))
             listed = 0
         heading, listed = row.by, listed + 1
         if listed > SHOWN:
@@ -167,9 +175,9 @@ def group_label(by: str, name: str) -> str:
     """
     if by == "all":
         return "all jobs"
-    if by == "size":
+    if by not in WORDS:
         return f"  {name}"
-    return f"  {HEADINGS[by]} {name}" if name else f"  no {HEADINGS[by]}"
+    return f"  {WORDS[by]} {name}" if name else f"  no {WORDS[by]}"
 
 
 def _scheduling(found: SiteReplay) -> list[RenderableType]:

@@ -64,6 +64,8 @@ HOW = options.all_of(
 @options.cluster
 @CHANGES
 @HOW
+@options.where
+@options.by
 @options.folder
 @click.option(
     "--save",
@@ -87,6 +89,8 @@ def command(
     resample: bool,
     seed: int,
     tz: str | None,
+    where: str,
+    by: str,
     folder: str | None,
     save: str | None,
     as_json: bool,
@@ -103,6 +107,8 @@ def command(
     """
     from shadowtime.api.site import changes_from
     from shadowtime.cli.whatif.show import carry_out
+    from shadowtime.metrics.groups import parse_by
+    from shadowtime.metrics.where import Where
     from shadowtime.study.site.experiment import Experiment
     from shadowtime.study.site.trials import PHASES
 
@@ -124,5 +130,7 @@ def command(
         resample=resample,
         seed=seed,
         tz=tz or "",
+        where=str(Where.parse(where)),
+        by=",".join(parse_by(by)) if by else "",
     )
     carry_out(experiment, folder=folder, save=save, as_json=as_json)

@@ -11,10 +11,10 @@ import numpy as np
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
+from shadowtime.metrics.groups import BY, groups_of
 from shadowtime.schedule import Schedule
 from shadowtime.study.agreement import WaitRow, wait_row, wait_rows
 from shadowtime.study.replay import shown_groups
-from shadowtime.study.site.groups import BY, groups_of
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted, run_trials
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
+    from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
     from shadowtime.study.intervals import Interval
     from shadowtime.study.trust import Trust
@@ -128,6 +129,7 @@ def replay_site(
     repeats: Repeats | None = None,
     window: Window | None = None,
     by: Sequence[str] = BY,
+    where: Where | None = None,
     engine: Engine = simulate,
     advance: Callable[[], None] = lambda: None,
 ) -> SiteReplay:
@@ -138,7 +140,8 @@ def replay_site(
     A wait lasts from submission to the (last) start. Jobs cancelled while they waited are in the
     queue until then and are not counted; neither are jobs without a recorded start or, in a run,
     without a simulated one. Ranges: :func:`shadowtime.study.site.trials.predicted`. Single starts
-    are never compared. The verdict is that of the mean waits per job over the runs.
+    are never compared. ``where`` selects the jobs that are compared; all are simulated. The verdict
+    is that of the mean waits per job over the runs.
 
     Examples
     --------
@@ -159,6 +162,8 @@ def replay_site(
         raise UsageError("a replay is of the log as it is: no copies of it are shaken or resampled")
     which = (workload.recorded_start != UNKNOWN) & counted_jobs(workload)
     which &= scored.mask(workload.submit)
+    if where:
+        which &= where.mask(workload)
     if not bool(which.any()):
         raise UsageError(
             f"{workload.name}: no job with a recorded start is scored ({scored}), so there is "

@@ -11,10 +11,10 @@ import numpy as np
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
+from shadowtime.metrics.groups import BY, Key, groups_of
 from shadowtime.schedule import Schedule
 from shadowtime.study.intervals import Interval, interval
 from shadowtime.study.site.changes import Change, apply_all, without_effect
-from shadowtime.study.site.groups import BY, Key, groups_of
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shadowtime.cluster import Cluster
+    from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
     from shadowtime.study.site.world import SiteWorld
     from shadowtime.study.trust import Trust
@@ -147,6 +148,7 @@ def what_if(
     *,
     repeats: Repeats | None = None,
     by: Sequence[str] = BY,
+    where: Where | None = None,
     alone: bool = True,
     engine: Engine = simulate,
     advance: Callable[[], None] = lambda: None,
@@ -191,7 +193,7 @@ def what_if(
     sets = [(change,) for change in changes] if alone and len(changes) > 1 else []
     for chosen in (*sets, tuple(changes)):
         trials = run.trials(chosen)
-        arms.append(_arm(world.jobs, chosen, baseline, trials, by))
+        arms.append(_arm(world.jobs, chosen, baseline, trials, by, where))
     return WhatIf(
         world=world,
         changed=changed,
@@ -232,6 +234,7 @@ def _arm(
     baseline: Sequence[Trial],
     trials: Sequence[Trial],
     by: Sequence[str],
+    where: Where | None = None,
 ) -> Arm:
     rows: dict[Key, list[tuple[int, float, float, float]]] = {}
     lost = 0
@@ -240,7 +243,8 @@ def _arm(
         both = ~np.isnan(old) & ~np.isnan(after.waits)
         lost += int((~np.isnan(old) & np.isnan(after.waits)).sum())
         run = after.workload.effective_run
-        for group in groups_of(after.workload, by):
+        only = where.mask(after.workload) if where else None
+        for group in groups_of(after.workload, by, only=only):
             members = group.members & both
             if bool(members.any()):
                 means = mean_of(old[members]), mean_of(after.waits[members])
@@ -250,7 +254,7 @@ def _arm(
     if not rows:
         label = ", ".join(change.label for change in changes)
         raise UsageError(f"no job starts with and without {label}: there is nothing to compare")
-    recorded = _recorded(log, trials[0], by)
+    recorded = _recorded(log, trials[0], by, where)
     groups = []
     for key, found in rows.items():
         jobs, olds, news, runs = zip(*found, strict=True)
@@ -307,14 +311,17 @@ def _aligned(trial: Trial, other: Workload, values: Floats) -> Floats:
     return found
 
 
-def _recorded(log: Workload, first: Trial, by: Sequence[str]) -> dict[Key, float]:
+def _recorded(
+    log: Workload, first: Trial, by: Sequence[str], where: Where | None
+) -> dict[Key, float]:
     """Recorded mean waits of the groups as they are after the change."""
     place = {job: row for row, job in enumerate(log.job_id.tolist())}
     rows = np.array([place.get(job, -1) for job in first.workload.job_id.tolist()])
     known = (rows >= 0) & (log.recorded_start[rows] != UNKNOWN)
     wait = (log.recorded_start - log.submit)[rows]
     found = {}
-    for group in groups_of(first.workload, by):
+    only = where.mask(first.workload) if where else None
+    for group in groups_of(first.workload, by, only=only):
         members = group.members & known
         if bool(members.any()):
             found[group.key] = float(wait[members].mean())

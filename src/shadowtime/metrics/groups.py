@@ -1,4 +1,4 @@
-"""The groups of jobs that experiments on a site are told by: all, partition, account, QOS, size."""
+"""Groups of jobs by name or number: all, partition, account, QOS, user, GPUs, nodes, size, ..."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.metrics import classify
+from shadowtime.errors import UsageError
+from shadowtime.metrics.classes import KINDS, classify
+from shadowtime.metrics.where import number_of
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.site_requests import counted_jobs
 
@@ -23,6 +25,9 @@ Key = tuple[str, str]
 BY = ("all", "partition", "account", "qos", "size")
 """What results are grouped by, in this order."""
 COLUMN = {"partition": "partition", "account": "group", "qos": "queue", "user": "user"}
+NUMBERED = ("gpus", "nodes")
+KNOWN = ("all", *COLUMN, *NUMBERED, *(kind for kind in KINDS if kind not in COLUMN))
+"""What jobs can be grouped by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +45,31 @@ class Group:
         return self.by, self.name
 
 
-def groups_of(workload: Workload, by: Sequence[str] = BY) -> list[Group]:
+def parse_by(text: str) -> tuple[str, ...]:
+    """What ``--by`` takes, all jobs first.
+
+    Examples
+    --------
+    >>> parse_by("account,gpus")
+    ('all', 'account', 'gpus')
+    """
+    words = [word.strip().lower() for word in text.split(",") if word.strip()]
+    for word in words:
+        if word not in KNOWN:
+            raise UsageError(f"--by {word}: there are {', '.join(KNOWN)}")
+    return tuple(dict.fromkeys(["all", *words]))
+
+
+def groups_of(
+    workload: Workload, by: Sequence[str] = BY, *, only: AnyArray | None = None
+) -> list[Group]:
     """The groups that have jobs, in the order of ``by``; the largest first within each.
 
     Rules
     -----
     Names are the log's own; jobs without an account (or QOS) are a group whose name is empty.
-    Sizes are classes of cpus, the smallest first. Jobs that never began are in no group.
+    Sizes are classes of cpus, the smallest first. Jobs cancelled in the queue are in no group;
+    ``only`` is a further mask.
 
     Examples
     --------
@@ -60,12 +83,16 @@ def groups_of(workload: Workload, by: Sequence[str] = BY) -> list[Group]:
     [('short', 2), ('long', 1), ('1', 1), ('5-16', 2)]
     """
     counted = counted_jobs(workload)
+    if only is not None:
+        counted = counted & only
     found: list[Group] = []
     for kind in by:
         if kind == "all":
             found.append(Group("all", "all", counted))
         elif kind in COLUMN:
             found += _by_name(workload, kind, counted)
+        elif kind in NUMBERED:
+            found += _by_number(workload, kind, counted)
         else:
             classes = classify(workload, kind)
             for number, label in enumerate(classes.labels):
@@ -73,6 +100,14 @@ def groups_of(workload: Workload, by: Sequence[str] = BY) -> list[Group]:
                 if bool(members.any()):
                     found.append(Group(kind, label, members))
     return found
+
+
+def _by_number(workload: Workload, kind: str, counted: AnyArray) -> list[Group]:
+    column = number_of(workload, kind)
+    return [
+        Group(kind, "" if number == UNKNOWN else str(number), counted & (column == number))
+        for number in np.unique(column[counted]).tolist()
+    ]
 
 
 def _by_name(workload: Workload, kind: str, counted: AnyArray) -> list[Group]:

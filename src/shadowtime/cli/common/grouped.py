@@ -1,0 +1,66 @@
+"""Results by group: rows for JSON, and a table with a column per policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from shadowtime.metrics import Window
+    from shadowtime.report import PolicyRun
+    from shadowtime.types import AnyArray
+    from shadowtime.workload import Workload
+
+KEPT = ("wait_mean_s", "wait_median_s", "wait_p95_s", "bsld_mean", "bsld_p95")
+"""Numbers of a group."""
+
+
+def group_rows(
+    runs: Sequence[PolicyRun],
+    workload: Workload,
+    by: Sequence[str],
+    *,
+    window: Window,
+    only: AnyArray | None,
+) -> list[dict[str, Any]]:
+    """A row for each group and policy."""
+    from shadowtime.metrics.by_class import by_groups
+
+    return [
+        {
+            "by": row.kind,
+            "name": row.label,
+            "policy": run.name,
+            "jobs": row.jobs,
+            **{name: row.metrics[name] for name in KEPT if name in row.metrics},
+        }
+        for run in runs
+        for row in by_groups(run.schedule, workload, by, window=window, only=only)
+    ]
+
+
+def group_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Mean waits by group, a column per policy."""
+    from rich.text import Text
+
+    from shadowtime.cli.common.tables import numbers_table
+    from shadowtime.report.numbers import number, span
+
+    policies = list(dict.fromkeys(row["policy"] for row in rows))
+    table = numbers_table("mean waits", "jobs", *policies)
+    heading = ""
+    cells: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        cells.setdefault((row["by"], row["name"]), {})[row["policy"]] = row
+    for (by, name), found in cells.items():
+        if by not in ("all", heading):
+            table.add_row(Text(f"by {by}", "dim"))
+        heading = by
+        jobs = max(row["jobs"] for row in found.values())
+        label = "all jobs" if by == "all" else f"  {name or '(none)'}"
+        waits = [span(found[one]["wait_mean_s"]) if one in found else "" for one in policies]
+        table.add_row(label, number(jobs), *waits)
+    return table
