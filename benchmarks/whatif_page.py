@@ -92,6 +92,11 @@ offsets of the passes ([how it is found](../reference/trust.md)).
 """
 
 
+def called(by: str, name: str) -> str:
+    """A group in a table."""
+    return "all jobs" if by == "all" else f"{by} {name or '(none)'}"
+
+
 def predictions(folder: Path, repeats: Repeats) -> list[str]:
     """The settings of one run on the jobs of another, beside what the daemon did."""
     lines = ["## What-ifs", ""]
@@ -118,7 +123,7 @@ def predictions(folder: Path, repeats: Repeats) -> list[str]:
             within = row.changed.low <= daemon <= row.changed.high
             hits, total = hits + within, total + 1
             lines.append(
-                f"| {row.by} {row.name or '(none)'} | {row.jobs} | {row.baseline_s:.0f} | "
+                f"| {called(row.by, row.name)} | {row.jobs} | {row.baseline_s:.0f} | "
                 f"{row.changed.mean:.0f} | {row.changed.low:.0f} to {row.changed.high:.0f} | "
                 f"{daemon:.0f} | {'yes' if within else 'no'} |"
             )
@@ -147,7 +152,7 @@ def replays(folder: Path, repeats: Repeats) -> list[str]:
             f"{len(found.groups)} | {told} | {made} | {found.trust.grade} |"
         )
         missed += [
-            f"| {path.name} | {row.by} {row.name or '(none)'} | {row.jobs} | "
+            f"| {path.name} | {called(row.by, row.name)} | {row.jobs} | "
             f"{row.recorded_s:.0f} | {row.simulated.low:.0f} to {row.simulated.high:.0f} |"
             for row in found.groups
             if not row.within

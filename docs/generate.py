@@ -95,6 +95,30 @@ def trust() -> str:
     return table(("rule", "kind", "measures", "good", "fair", "where not"), rows)
 
 
+def limits() -> str:
+    """What the readers of a site meet and do not model, from their own lists."""
+    from shadowtime.cluster.slurm_partitions import USUAL
+    from shadowtime.cluster.slurm_reservations import NOT_MODELLED
+    from shadowtime.slurm.parameters import NO_EFFECT
+    from shadowtime.study.site.keys import PARAMETERS, SCOPES, SETTINGS
+
+    def rows() -> Iterator[tuple[str, str]]:
+        for name in sorted(NO_EFFECT):
+            yield "SchedulerParameters", f"`{name}`"
+        for name, usual in USUAL.items():
+            yield "partition", f"`{name}`, if it is not {usual or 'empty'}"
+        for name in NOT_MODELLED:
+            yield "reservation", f"`{name}`"
+
+    known = [("SchedulerParameters", PARAMETERS), ("slurm.conf", SETTINGS), *SCOPES.items()]
+    return (
+        "## Met and not modelled\n\n"
+        + table(("where", "what"), rows())
+        + "\n## Modelled and changed by `whatif --set`\n\n"
+        + table(("where", "keys"), ((at, ", ".join(f"`{n}`" for n in keys)) for at, keys in known))
+    )
+
+
 def command_line() -> str:
     """The help of every command."""
     from shadowtime.cli import app
@@ -162,6 +186,7 @@ PAGES = {
     "reference/_cleaning.md": cleaning,
     "reference/_claims.md": claims,
     "reference/_trust.md": trust,
+    "reference/_limits.md": limits,
     "reference/_command-line.md": command_line,
     "reference/_python.md": python,
     "policies/_parts.md": parts,

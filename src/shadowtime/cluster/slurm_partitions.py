@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _NONE = ("", "n/a", "none", "(null)", "unlimited", "infinite", "0xffffffff")
-_USUAL = {
+USUAL = {
     "allowgroups": "ALL", "allowaccounts": "ALL", "allowqos": "ALL", "denyaccounts": "",
     "denyqos": "", "allocnodes": "ALL", "alternate": "", "rootonly": "NO", "reqresv": "NO",
     "lln": "NO", "exclusiveuser": "NO", "exclusivetopo": "NO", "gracetime": "0",
@@ -41,7 +41,7 @@ def parse_partition(
     ``ignore`` is told each key that is not modelled and says something unusual.
     """
     name = said["partitionname"]
-    for key, usual in _USUAL.items():
+    for key, usual in USUAL.items():
         value = said.get(key, usual)
         if value.upper() not in (usual.upper(), "", "(NULL)", "N/A", "UNLIMITED"):
             ignore(f"partition {_SHOWN.get(key, key)}")

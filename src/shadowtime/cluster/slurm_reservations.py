@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import tzinfo
 
-_NOT_MODELLED = ("licenses", "burstbuffer", "groups", "maxstartdelay", "watts")
+NOT_MODELLED = ("licenses", "burstbuffer", "groups", "maxstartdelay", "watts")
+"""Properties of a reservation that change nothing here."""
 
 
 def parse_reservations(
@@ -40,7 +41,7 @@ def parse_reservations(
         for key in unknown:
             if key not in ("CoreIDs", "NodeName"):  # cores of a node; the reservation has both
                 ignore(f"reservation {key}")
-        for key in _NOT_MODELLED:
+        for key in NOT_MODELLED:
             if record.get(key, "").lower() not in ("", "(null)", "n/a", "none"):
                 ignore(f"reservation {key}")
         users = names_of(record.get("users", ""))
