@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from shadowtime.cli import run
 from shadowtime.cluster.site import Association, Node, Partition, Site
 from shadowtime.slurm.from_site import machine_of
 from shadowtime.slurm.priority import Multifactor
 from shadowtime.slurm.run import Phase, run_slurm
-from shadowtime.slurm.waits import compare_waits
+from shadowtime.slurm.wait_page import wait_page
+from shadowtime.slurm.waits import compare_groups, compare_waits
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
 
@@ -117,3 +119,22 @@ def test_mean_waits_from_sacct_alone(name: str) -> None:
     """The mean over six phases is near the recorded one."""
     found = compare_waits(FOLDER / name, phases=6)
     assert abs(found.factor - 1) <= WITHIN[name], (found.recorded, found.phases)
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
+def test_groups_add_up_to_the_whole() -> None:
+    """Accounts, partitions and QOS of a recording: counts and recorded waits add up."""
+    found = compare_groups(FOLDER / "E2", phases=2, easy=False)
+    for kind in ("account", "partition", "QOS"):
+        groups = [one for (what, _), one in found.groups.items() if what == kind]
+        assert sum(one.jobs for one in groups) == found.everybody.jobs, kind
+        total = sum(one.jobs * one.recorded for one in groups)
+        assert total == pytest.approx(found.everybody.jobs * found.everybody.recorded), kind
+    page = wait_page([found], command="x")
+    assert "## E2" in page and page.count("| QOS ") >= 2
+
+
+def test_the_page_needs_phases(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Means over no run at all are refused."""
+    assert run(["check", "slurm", str(tmp_path), "--waits", str(tmp_path / "page.md")]) == 2
+    assert "--phases" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.errors import InputError
+from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.run import Phase, run_slurm
 from shadowtime.trace.site_folder import read_site
@@ -16,14 +16,20 @@ from shadowtime.workload.site_requests import default_requests
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from shadowtime.cluster.site import Site
+    from shadowtime.types import AnyArray
+    from shadowtime.workload import Workload
+    from shadowtime.workload.request import Requests
+
 
 @dataclass(frozen=True, kw_only=True)
 class Waits:
-    """Mean waits in seconds: recorded, and of each phase."""
+    """Mean waits in seconds: recorded, and of each phase; ``easy`` is EASY's, None without."""
 
     jobs: int
     recorded: float
     phases: tuple[float, ...]
+    easy: float | None = None
 
     @property
     def mean(self) -> float:
@@ -36,26 +42,86 @@ class Waits:
         return self.mean / self.recorded if self.recorded else float("nan")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Mean waits of a recording: of all its jobs, and by (what, name) of each group."""
+
+    name: str
+    everybody: Waits
+    groups: dict[tuple[str, str], Waits]
+    easy_failed: str = ""
+    """Why EASY could not be simulated, if so."""
+
+
 def compare_waits(folder: Path, *, phases: int) -> Waits:
     """Simulate a folder's jobs with passes at ``phases`` offsets and compare mean waits.
 
     Jobs that were cancelled while they waited count for nothing.
     """
+    return compare_groups(folder, phases=phases, easy=False).everybody
+
+
+def compare_groups(folder: Path, *, phases: int, easy: bool = True) -> Comparison:
+    """As :func:`compare_waits`, also per account, partition and QOS, with EASY beside it."""
     site, workload = read_site(folder)
     requests = workload.requests or default_requests(workload, site)
     begun = np.asarray(workload.recorded_start)
+    submit = np.asarray(workload.submit)
     counted = (begun >= 0) & (requests.cancel_at < 0)
     if not counted.any():
         raise InputError(f"{folder}: no job of this recording has a start")
-    waited = begun - np.asarray(workload.submit)
-    means = []
     interval = Parameters.of_config(site.config).bf_interval
-    for phase in Phase.some(phases, interval):
-        start = np.array(run_slurm(workload, site, requests, phase=phase).start)
-        both = counted & (start >= 0)
-        means.append(float((start - np.asarray(workload.submit))[both].mean()))
-    return Waits(
-        jobs=int(counted.sum()),
-        recorded=float(waited[counted].mean()),
-        phases=tuple(means),
-    )
+    starts = [
+        np.array(run_slurm(workload, site, requests, phase=phase).start)
+        for phase in Phase.some(phases, interval)
+    ]
+    rival: AnyArray | None = None
+    failed = ""
+    if easy:
+        try:
+            rival = _easy(workload, site)
+        except ShadowtimeError as error:
+            failed = str(error)
+
+    def waits(which: AnyArray) -> Waits:
+        def mean(start: AnyArray) -> float:
+            known = which & (start >= 0)
+            return float((start - submit)[known].mean()) if known.any() else float("nan")
+
+        return Waits(
+            jobs=int(which.sum()),
+            recorded=mean(begun),
+            phases=tuple(mean(start) for start in starts),
+            easy=None if rival is None else mean(rival),
+        )
+
+    groups = {
+        key: waits(counted & rows)
+        for key, rows in sorted(_groups(site, requests).items())
+        if (counted & rows).any()
+    }
+    return Comparison(name=folder.name, everybody=waits(counted), groups=groups, easy_failed=failed)
+
+
+def _easy(workload: Workload, site: Site) -> AnyArray:
+    """Starts under EASY on the same site."""
+    from shadowtime.engine import simulate
+    from shadowtime.policy import parse_policy
+
+    return np.asarray(simulate(workload, site, parse_policy("easy")).start)
+
+
+def _groups(site: Site, requests: Requests) -> dict[tuple[str, str], AnyArray]:
+    """Rows by account, by partitions as asked for, and by QOS."""
+    usual = next((one.name for one in site.partitions if one.default), "")
+    found: dict[tuple[str, str], AnyArray] = {}
+    for place, request in enumerate(requests.distinct):
+        rows = requests.index == place
+        for key in (
+            ("account", request.account),
+            ("partition", ",".join(request.partitions) or usual),
+            ("QOS", request.qos),
+        ):
+            if key[1]:
+                found[key] = found[key] | rows if key in found else rows
+    return found

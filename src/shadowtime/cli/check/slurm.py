@@ -43,9 +43,24 @@ SHOWN = 10
     metavar="N",
     help="Also simulate the whole run from sacct alone, with passes at N offsets.",
 )
+@click.option(
+    "--waits",
+    "page",
+    metavar="PAGE.md",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --phases: instead of planning passes again, write a page of mean waits per account, "
+    "partition and QOS, recorded, simulated and under EASY.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 where anything differs.")
 @options.as_json
-def command(folders: tuple[Path, ...], every: int, phases: int, strict: bool, as_json: bool) -> int:
+def command(
+    folders: tuple[Path, ...],
+    every: int,
+    phases: int,
+    page: Path | None,
+    strict: bool,
+    as_json: bool,
+) -> int:
     """Plan every logged pass of a recorded Slurm again and compare.
 
     DIR holds slurmctld's log with DebugFlags=Backfill (slurmctld.log.gz or .log), sacct's table
@@ -57,12 +72,16 @@ def command(folders: tuple[Path, ...], every: int, phases: int, strict: bool, as
 
     \b
     shadowtime check slurm recording/
+    shadowtime check slurm recording/ --phases 6 --waits waits.md
     """
     from shadowtime.errors import UsageError
     from shadowtime.slurm.recording.check import check_recording
 
     if every < 1 or phases < 0:
         raise UsageError("--every takes a whole number from 1 on, --phases one from 0 on")
+    if page is not None:
+        _write_page(folders, phases, page)
+        return 0
     found = {str(folder): check_recording(folder, every=every) for folder in folders}
     whole: dict[str, Waits] = {}
     if phases:
@@ -74,6 +93,25 @@ def command(folders: tuple[Path, ...], every: int, phases: int, strict: bool, as
     else:
         _show(found, whole)
     return 1 if strict and any(one.differences for one in found.values()) else 0
+
+
+def _write_page(folders: tuple[Path, ...], phases: int, page: Path) -> None:
+    """Whole runs alone, as a page."""
+    from shadowtime.cli.common.progress import working
+    from shadowtime.errors import UsageError
+    from shadowtime.slurm.wait_page import wait_page
+    from shadowtime.slurm.waits import compare_groups
+
+    if not phases:
+        raise UsageError("--waits compares means over several offsets: add --phases 6")
+    found = []
+    with working("simulating", steps=len(folders)) as advance:
+        for folder in folders:
+            found.append(compare_groups(folder, phases=phases))
+            advance(f"{folder.name} done")
+    command = f"shadowtime check slurm DIR... --phases {phases} --waits {page.name}"
+    page.write_text(wait_page(found, command=command))
+    click.echo(f"wrote {page}")
 
 
 def _counts(tallies: Tallies) -> dict[str, Any]:

@@ -1,0 +1,62 @@
+"""A page of mean waits: recorded, by the model over several phases, and under EASY."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.slurm.waits import Comparison, Waits
+
+HEAD = """# Mean waits of Slurm's own scheduler
+
+Written by `{command}`.
+
+Each recording is simulated from its sacct table and its configuration alone, with Slurm's passes at
+{phases} offsets: a log does not record when they ran. Waits are in seconds. *Factor* is the mean
+over the offsets divided by the recorded mean, *range* the smallest and the largest of the single
+offsets in the same measure. EASY runs on the same site, with the same limits, in the order of
+submission.
+
+"""
+
+
+def wait_page(found: Sequence[Comparison], *, command: str) -> str:
+    """Markdown: all recordings in one table, then each one's accounts, partitions and QOS.
+
+    Examples
+    --------
+    >>> from shadowtime.slurm.waits import Comparison, Waits
+    >>> one = Waits(jobs=3, recorded=10.0, phases=(9.0, 10.0), easy=12.0)
+    >>> page = wait_page([Comparison(name="A", everybody=one, groups={})], command="x")
+    >>> [line for line in page.splitlines() if line.startswith("| A")]
+    ['| A | 3 | 10.0 | 9.5 | 0.95 | 0.90 to 1.00 | 12.0 | 1.20 |']
+    """
+    phases = len(found[0].everybody.phases) if found else 0
+    columns = "jobs | recorded | slurm | factor | range | EASY | factor |"
+    rule = "---:|" * 7
+    lines = [f"| recording | {columns}", f"|---|{rule}"]
+    lines += [_row(one.name, one.everybody) for one in found]
+    for one in found:
+        if one.easy_failed:
+            lines += ["", f"EASY could not be simulated on {one.name}: {one.easy_failed}"]
+    for one in found:
+        lines += ["", f"## {one.name}", "", f"| of | {columns}", f"|---|{rule}"]
+        lines += [_row(f"{what} {name}", waits) for (what, name), waits in one.groups.items()]
+    return HEAD.format(command=command, phases=phases) + "\n".join(lines) + "\n"
+
+
+def _row(name: str, waits: Waits) -> str:
+    recorded = waits.recorded
+    cells = [name, str(waits.jobs), f"{recorded:.1f}", f"{waits.mean:.1f}"]
+    if recorded:
+        low, high = min(waits.phases) / recorded, max(waits.phases) / recorded
+        cells += [f"{waits.factor:.2f}", f"{low:.2f} to {high:.2f}"]
+    else:
+        cells += ["-", "-"]
+    if waits.easy is None:
+        cells += ["-", "-"]
+    else:
+        cells += [f"{waits.easy:.1f}", f"{waits.easy / recorded:.2f}" if recorded else "-"]
+    return "| " + " | ".join(cells) + " |"
