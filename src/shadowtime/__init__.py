@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shadowtime.api.results import Results, compare, load
     from shadowtime.api.run import Run, simulate
     from shadowtime.api.site import replay, whatif
+    from shadowtime.api.sweep import Sweep, sweep
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
@@ -35,6 +36,7 @@ _HOME = {
     "Run": "shadowtime.api.run",
     "Schedule": "shadowtime.schedule",
     "Site": "shadowtime.cluster.site",
+    "Sweep": "shadowtime.api.sweep",
     "Workload": "shadowtime.workload",
     "compare": "shadowtime.api.results",
     "demo": "shadowtime.api.inputs",
@@ -44,6 +46,7 @@ _HOME = {
     "replay": "shadowtime.api.site",
     "simulate": "shadowtime.api.run",
     "whatif": "shadowtime.api.site",
+    "sweep": "shadowtime.api.sweep",
 }
 """Where each public name lives."""
 
@@ -54,6 +57,7 @@ __all__ = [
     "Run",
     "Schedule",
     "Site",
+    "Sweep",
     "Workload",
     "compare",
     "demo",
@@ -64,6 +68,7 @@ __all__ = [
     "replay",
     "simulate",
     "whatif",
+    "sweep",
 ]
 
 

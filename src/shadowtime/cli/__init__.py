@@ -33,6 +33,7 @@ COMMANDS = {
     "report": Entry("See", "A result folder as one page, as figures, for other viewers."),
     "explain": Entry("See", "Why a job of a result folder started when it did."),
     "paper": Entry("Study", "Reproduce a published study: its numbers beside ours."),
+    "sweep": Entry("Study", "Many simulations that resume: ranges, copies, any cluster."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
     "advise": Entry("Study", "What a log says about how to set a policy, and its effect."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),

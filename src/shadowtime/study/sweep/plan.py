@@ -1,0 +1,252 @@
+"""A plan: every run of a sweep as a value with a key."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.engine.semantics import SEMANTICS
+from shadowtime.errors import UsageError
+from shadowtime.metrics import REGISTRY, Window
+from shadowtime.metrics.window import ALL
+from shadowtime.policy import make_policy, parse_policy
+from shadowtime.study.loads import AS_RECORDED, Load
+from shadowtime.study.replicas import SEED, Replicas
+from shadowtime.study.sweep.keys import digest, of_machine, of_path, of_policy, of_workload
+from shadowtime.study.sweep.ranges import expand
+from shadowtime.trace._bytes import stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from shadowtime.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """A log on a machine: where both come from, how they are read, and a digest of all that."""
+
+    name: str
+    digest: str
+    trace: str
+    """Digest of the log's own content."""
+    path: str | None = None
+    jobs: Workload | None = field(default=None, repr=False, compare=False)
+    """Jobs that are in memory instead of in a file."""
+    cluster: Any = None
+    first: int | None = None
+    """Take so many jobs from the beginning; None: all."""
+    cleaning: tuple[tuple[str, Any], ...] = ()
+    demand: str | None = None
+
+    @staticmethod
+    def of(
+        source: str | os.PathLike[str] | Workload,
+        cluster: Any = None,
+        *,
+        name: str | None = None,
+        first: int | None = None,
+        cleaning: Mapping[str, Any] | None = None,
+        demand: str | None = None,
+    ) -> Log:
+        """From a path (or a workload) and what ``--cluster`` takes (or a machine)."""
+        if first is not None and first < 1:
+            raise UsageError(f"the number of jobs to take is {first}; give at least 1")
+        rules = tuple(sorted((cleaning or {}).items()))
+        machine = os.fspath(cluster) if isinstance(cluster, os.PathLike) else cluster
+        if isinstance(source, str | os.PathLike):
+            path, jobs = os.path.abspath(os.fspath(source)), None
+            trace, called = of_path(path), stem(path)
+        else:
+            path, jobs, trace, called = None, source, of_workload(source), source.name
+        if isinstance(machine, str) and os.path.exists(machine):
+            machine = os.path.abspath(machine)
+        known = of_machine(machine) if isinstance(machine, str | None) else digest(repr(machine))
+        return Log(
+            name=name or called, trace=trace, path=path, jobs=jobs, cluster=machine, first=first,
+            cleaning=rules, demand=demand,
+            digest=digest("log", trace, known, str(first), repr(rules), str(demand)),
+        )  # fmt: skip
+
+    @property
+    def machine(self) -> str:
+        """The machine in the words of the user; empty where the log's header gives it."""
+        if self.cluster is None:
+            return ""
+        named = self.cluster if isinstance(self.cluster, str) else self.cluster.name
+        return os.path.basename(named) if os.sep in named else str(named)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A policy of the plan, the text with ranges it is from, and its values of those."""
+
+    name: str
+    template: str
+    digest: str
+    settings: tuple[tuple[str, str], ...] = ()
+    given: Any = field(default=None, repr=False, compare=False)
+    """The policy itself where it is no text."""
+
+    @staticmethod
+    def of(policy: Any) -> list[Variant]:
+        """Every policy that a text with ranges (or a policy) stands for."""
+        if not isinstance(policy, str):
+            made = make_policy(policy)
+            name = str(getattr(made, "name", type(made).__name__))
+            return [Variant(name=name, template=name, digest=of_policy(made), given=made)]
+        found = []
+        for one in expand(policy):
+            text = _absolute(one.text)
+            found.append(
+                Variant(
+                    name=_called(one.text), template=_called(one.template), given=text,
+                    digest=of_policy(parse_policy(text), text), settings=one.settings,
+                )
+            )  # fmt: skip
+        return found
+
+    def make(self) -> Any:
+        """The policy."""
+        return parse_policy(self.given) if isinstance(self.given, str) else self.given
+
+
+def _called(text: str) -> str:
+    """A policy's name in results: without the folder of its file, and with single blanks."""
+    in_file = text.endswith(".toml") or ".py:" in text
+    return os.path.basename(text).removesuffix(".toml") if in_file else " ".join(text.split())
+
+
+def _absolute(text: str) -> str:
+    """A policy text whose file is found from any folder."""
+    if text.endswith(".toml"):
+        return os.path.abspath(text)
+    if ".py:" in text:
+        file, _, name = text.rpartition(":")
+        return f"{os.path.abspath(file)}:{name}"
+    return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One run."""
+
+    key: str
+    log: Log
+    variant: Variant
+    load: Load
+    kind: str
+    copy: int
+    seed: int
+    """0 for the log as it is, which no seed changes."""
+    window: Window
+    metrics: tuple[str, ...]
+
+    def row(self) -> dict[str, Any]:
+        """What a row of results says of the run itself."""
+        return {
+            "key": self.key,
+            "log": self.log.name,
+            "trace": self.log.trace,
+            "machine": self.log.machine,
+            "policy": self.variant.name,
+            "template": self.variant.template,
+            "policy_digest": self.variant.digest,
+            "load": str(self.load),
+            "kind": self.kind,
+            "copy": self.copy,
+            "seed": self.seed,
+            "window": str(self.window),
+            "semantics": SEMANTICS,
+            **{f"set_{name}": value for name, value in self.variant.settings},
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Logs x policies x loads x copies x seeds.
+
+    Examples
+    --------
+    >>> from shadowtime.workload.embedded import demo_workload
+    >>> plan = Plan.of([Log.of(demo_workload(), "pool:256")], ["easy(reserve=1..3)", "fcfs"],
+    ...                shake=2)
+    >>> len(list(plan.cases())), [variant.name for variant in plan.variants][-1]
+    (12, 'fcfs')
+    """
+
+    logs: tuple[Log, ...]
+    variants: tuple[Variant, ...]
+    loads: tuple[Load, ...] = (AS_RECORDED,)
+    replicas: tuple[Replicas, ...] = (Replicas(),)
+    """One for each kind of copies and seed."""
+    window: Window = ALL
+    metrics: tuple[str, ...] = ()
+    """Which metrics are kept; empty: every one."""
+
+    @staticmethod
+    def of(
+        logs: Sequence[Log],
+        policies: Sequence[Any],
+        *,
+        loads: Sequence[str | float | Load] = ("1",),
+        shake: int = 0,
+        resample: int = 0,
+        seeds: Sequence[int] = (SEED,),
+        window: str | Window | None = None,
+        metrics: Sequence[str] = (),
+    ) -> Plan:
+        """From what a plan file or a call says; policies may hold ranges."""
+        if not logs or not policies or not loads or not seeds:
+            missing = "log" if not logs else "policy" if not policies else "load"
+            raise UsageError(f"the plan has no {missing}: name at least one")
+        for name in metrics:
+            if name not in REGISTRY:
+                raise UsageError(f"there is no metric {name!r}; docs/reference/metrics lists them")
+        copies = [
+            Replicas.of(seed=seed, **{kind: count})
+            for kind, count in (("shake", shake), ("resample", resample))
+            for seed in seeds
+            if count
+        ]
+        return Plan(
+            logs=tuple(logs),
+            variants=tuple(one for policy in policies for one in Variant.of(policy)),
+            loads=tuple(one if isinstance(one, Load) else Load.parse(str(one)) for one in loads),
+            replicas=tuple(copies) or (Replicas(),),
+            window=window if isinstance(window, Window) else Window.parse(window or "all"),
+            metrics=tuple(dict.fromkeys(metrics)),
+        )
+
+    def cases(self) -> Iterator[Case]:
+        """Every run once, in the order that reads each log and makes each copy once.
+
+        Two policies with the same parts are one run, under the name of the first.
+        """
+        common = digest(str(SEMANTICS), repr(self.window), *self.metrics)
+        seen: set[str] = set()
+        for log in self.logs:
+            for load in self.loads:
+                for kind, copy, seed in self._inputs():
+                    where = f"{log.digest}|{load!r}|{kind}|{copy}|{seed}|{common}|"
+                    for variant in self.variants:
+                        key = digest(where + variant.digest)
+                        if key not in seen:
+                            seen.add(key)
+                            yield Case(
+                                key=key, log=log, variant=variant, load=load, kind=kind, copy=copy,
+                                seed=seed, window=self.window, metrics=self.metrics,
+                            )  # fmt: skip
+
+    def _inputs(self) -> list[tuple[str, int, int]]:
+        """Kind, number and seed of every copy; the log as it is comes once."""
+        found = [("none", 0, 0)]
+        for one in self.replicas:
+            found += [(one.kind, number, one.seed) for number in range(1, one.count + 1)]
+        return found
+
+    @property
+    def digest(self) -> str:
+        """The digest of what the plan asks for."""
+        return digest(*(case.key for case in self.cases()))

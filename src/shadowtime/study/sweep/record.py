@@ -1,0 +1,47 @@
+"""Which plan a folder of results belongs to."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shadowtime import plain
+from shadowtime.engine.semantics import SEMANTICS
+from shadowtime.errors import InputError
+from shadowtime.private import replace_whole
+from shadowtime.study.sweep.shards import Shards
+
+if TYPE_CHECKING:
+    from shadowtime.study.sweep.plan import Plan
+
+NAME = "sweep.json"
+
+
+def write_record(plan: Plan, path: str, folder: str | os.PathLike[str]) -> None:
+    """Write down where the plan lies and what it read, for ``sweep status`` and for readers."""
+    Shards(Path(folder)).make()
+    content = {
+        "plan": os.path.abspath(path),
+        "text": Path(path).read_text("utf-8"),
+        "semantics": SEMANTICS,
+        "logs": [
+            {"name": log.name, "trace": log.trace, "machine": log.machine} for log in plan.logs
+        ],
+    }
+    raw = json.dumps(content, indent=1).encode()
+    replace_whole(Path(folder) / NAME, raw + b"\n", mode=0o644)
+
+
+def recorded_plan(folder: str | os.PathLike[str]) -> str | None:
+    """The path of the plan that last ran into a folder; None where it is not known any more."""
+    path = Path(folder) / NAME
+    try:
+        found = plain.load(path.read_bytes())
+        name = plain.text(plain.entry(found, "plan"), "plan")
+    except FileNotFoundError:
+        return None
+    except InputError as error:
+        raise InputError(str(error), path=str(path), hint="Delete it.") from None
+    return name if os.path.isfile(name) else None

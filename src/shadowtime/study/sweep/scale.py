@@ -1,0 +1,110 @@
+"""Workers as jobs of a cluster, through Parsl (extra ``scale``)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import MissingExtra, UsageError
+from shadowtime.policy.values import near
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Executor
+
+NUMBERS = {"blocks": 1, "nodes": 1, "cores": 1, "workers": 1, "retries": 3}
+"""Options that are whole numbers, with what they are unless said."""
+TEXTS = {"walltime": "01:00:00", "init": "", "options": "", "address": ""}
+SLURM = {"partition": "", "account": "", "qos": "", "constraint": ""}
+CONDOR = {"requirements": ""}
+"""What each scheduler has of its own."""
+
+
+def options_of(where: str, texts: Sequence[str]) -> dict[str, Any]:
+    """``KEY=VALUE`` options for ``slurm`` or ``condor``, with the usual values.
+
+    Rules
+    -----
+    ``blocks`` jobs are submitted, each with ``nodes`` nodes and ``workers`` worker processes on
+    every node; ``init`` is a line of shell for the start of a job (as ``module load python``),
+    ``options`` goes into the job script or submit description as it is.
+
+    Examples
+    --------
+    >>> options_of("slurm", ["partition=batch", "blocks=8"])["blocks"]
+    8
+    """
+    known: dict[str, Any] = {**NUMBERS, **TEXTS, **(SLURM if where == "slurm" else CONDOR)}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in known:
+            raise UsageError(f"--site {text}: write KEY=VALUE. {near(name, known)}")
+        if name in NUMBERS:
+            if not (value.isascii() and value.isdecimal() and 0 < int(value) < 10**6):
+                raise UsageError(f"--site {text}: {name} is a whole number from 1")
+            known[name] = int(value)
+        else:
+            known[name] = value
+    return known
+
+
+@contextlib.contextmanager
+def parsl_executor(where: str, texts: Sequence[str], *, folder: str) -> Iterator[Executor]:
+    """An executor whose workers are jobs of Slurm or HTCondor; they end with the block.
+
+    Workers use this Python and this cache of compiled code: both must be on a file system that the
+    nodes share, like the logs and the results.
+    """
+    said = options_of(where, texts)
+    try:
+        from parsl.addresses import address_by_hostname
+        from parsl.concurrent import ParslPoolExecutor
+        from parsl.config import Config
+        from parsl.executors import HighThroughputExecutor
+        from parsl.launchers import SimpleLauncher, SrunLauncher
+        from parsl.providers import CondorProvider, SlurmProvider
+    except ImportError:
+        raise MissingExtra("parsl", extra="scale", purpose="run workers on a cluster") from None
+    runs = Path(folder).resolve() / "parsl"
+    common: dict[str, Any] = {
+        "nodes_per_block": said["nodes"], "init_blocks": said["blocks"], "min_blocks": 0,
+        "max_blocks": said["blocks"], "walltime": said["walltime"], "worker_init": _init(said),
+    }  # fmt: skip
+    if where == "slurm":
+        launcher = SrunLauncher() if said["nodes"] > 1 else SimpleLauncher()
+        own: dict[str, Any] = {name: said[name] or None for name in SLURM}
+        provider: Any = SlurmProvider(
+            scheduler_options=said["options"], cores_per_node=said["cores"], exclusive=False,
+            launcher=launcher, **own, **common,
+        )  # fmt: skip
+    else:
+        provider = CondorProvider(
+            scheduler_options=said["options"], cores_per_slot=said["cores"],
+            requirements=said["requirements"], **common,
+        )  # fmt: skip
+    executor = HighThroughputExecutor(
+        label="sweep",
+        address=said["address"] or address_by_hostname(),
+        provider=provider,
+        max_workers_per_node=said["workers"],
+        worker_logdir_root=str(runs),
+        encrypted=True,
+    )
+    config = Config(
+        executors=[executor], retries=said["retries"], run_dir=str(runs),
+        initialize_logging=False, strategy="none",
+    )  # fmt: skip
+    with ParslPoolExecutor(config) as pool:
+        yield pool
+
+
+def _init(said: dict[str, Any]) -> str:
+    """What a job does before its workers start."""
+    lines = [f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"]
+    if cache := os.environ.get("SHADOWTIME_CACHE"):
+        lines.append(f"export SHADOWTIME_CACHE={shlex.quote(os.path.abspath(cache))}")
+    return "\n".join([*lines, *([said["init"]] if said["init"] else [])])

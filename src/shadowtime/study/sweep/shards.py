@@ -1,0 +1,213 @@
+"""Results of a sweep: Parquet shards that are written whole, read together, and merged at will."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import InputError, MissingExtra, UsageError
+from shadowtime.private import replace_whole, result_file
+from shadowtime.study.sweep.keys import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from shadowtime.study.sweep.plan import Case
+
+TEXTS = ("key", "log", "trace", "machine", "policy", "template", "policy_digest", "load", "kind")
+COUNTS = ("copy", "seed")
+AFTER = ("window",)
+FIXED = (*TEXTS, *COUNTS, *AFTER, "semantics")
+"""Columns that every row has, in this order; then the ranged parameters (``set_...``), the error,
+and the metrics in alphabetical order."""
+ERROR = "error"
+SETTING = "set_"
+
+
+def pyarrow(purpose: str = "write the results of a sweep") -> Any:
+    """The library behind Parquet, or how to get it."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", extra="parquet", purpose=purpose) from None
+    return pyarrow
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The folder of a sweep.
+
+    Rules
+    -----
+    A shard holds the rows of one unit of work, sorted by key; it appears under its name whole or
+    not at all. Its name is a digest of its keys. Where a key has several rows (two workers did the
+    same run, or a failed run was repeated), a row without an error counts before one with an error.
+    """
+
+    folder: Path
+
+    @property
+    def place(self) -> Path:
+        """Where the shards lie."""
+        return self.folder / "shards"
+
+    def make(self) -> None:
+        """Make the folder; a file in its place is refused."""
+        try:
+            self.place.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise UsageError(f"{self.folder} is not a folder: give another one with -o") from None
+        except OSError as error:
+            raise UsageError(f"{self.folder} cannot be made ({error.strerror})") from None
+
+    def files(self) -> list[Path]:
+        """Every shard, in the order of their names."""
+        if not self.place.is_dir():
+            raise InputError(
+                "this is no folder of a sweep: it holds no folder shards", path=str(self.folder),
+                hint="Name the folder that was given to shadowtime sweep -o.",
+            )  # fmt: skip
+        return sorted(self.place.glob("*.parquet"))
+
+    def write(self, rows: Sequence[Mapping[str, Any]]) -> Path | None:
+        """Write rows as one shard; none where there is none."""
+        if not rows:
+            return None
+        arrow = pyarrow()
+        ordered = sorted(rows, key=lambda row: str(row["key"]))
+        path = self.place / f"{digest(*(row['key'] for row in ordered))}.parquet"
+        replace_whole(path, _as_bytes(arrow, _table(arrow, ordered)), mode=0o644)
+        return path
+
+    def done(self) -> dict[str, bool]:
+        """Every key that has a row; True if the run succeeded."""
+        arrow = pyarrow("read the results of a sweep")
+        found: dict[str, bool] = {}
+        for path in self.files():
+            table = _read(arrow, path, ["key", ERROR])
+            failed = table.column(ERROR).is_valid().to_pylist()
+            for key, wrong in zip(table.column("key").to_pylist(), failed, strict=True):
+                found[key] = found.get(key, False) or not wrong
+        return found
+
+    def collect(self) -> Any:
+        """Every row as one Arrow table: one per key, sorted by key."""
+        arrow = pyarrow("read the results of a sweep")
+        tables = [_read(arrow, path) for path in self.files()]
+        if not tables:
+            raise UsageError(f"{self.folder} holds no result yet: run shadowtime sweep first")
+        whole = arrow.concat_tables(tables, promote_options="default").combine_chunks()
+        return _one_per_key(arrow, whole.select(_ordered(whole.column_names)))
+
+    def merge(self) -> int:
+        """Merge all shards into one; returns how many there were.
+
+        The merged shard is written before the others are deleted, so nothing is lost in between.
+        """
+        arrow = pyarrow("read the results of a sweep")
+        files = self.files()
+        if len(files) < 2:
+            return len(files)
+        table = self.collect()
+        path = self.place / f"{digest(*table.column('key').to_pylist())}.parquet"
+        replace_whole(path, _as_bytes(arrow, table), mode=0o644)
+        for old in files:
+            if old != path:
+                old.unlink(missing_ok=True)
+        return len(files)
+
+
+def write_table(table: Any, path: Path) -> None:
+    """A collected table as CSV or Parquet, by its ending; numeric parameters as numbers."""
+    arrow = pyarrow("write the results of a sweep")
+    if path.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"{path}: a table is written as .csv or .parquet")
+    named = numbered(table)
+    with result_file(path) as beside:
+        if path.suffix == ".csv":
+            arrow.csv.write_csv(named, beside)
+        else:
+            arrow.parquet.write_table(named, beside)
+
+
+def numbered(table: Any) -> Any:
+    """The table with every ranged parameter as a number, where all of its values are numbers."""
+    arrow = pyarrow()
+    for name in table.column_names:
+        if name.startswith(SETTING):
+            try:
+                column = arrow.compute.cast(table.column(name), arrow.float64())
+            except arrow.ArrowInvalid:
+                continue
+            table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def failed_row(case: Case, error: str) -> dict[str, Any]:
+    """The row of a run that failed."""
+    return {**case.row(), ERROR: error}
+
+
+def _table(arrow: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
+    names = _ordered({name: None for row in rows for name in row} | {ERROR: None})
+    columns = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        columns[name] = arrow.array(values, _kind(arrow, name))
+    return arrow.table(columns)
+
+
+def _kind(arrow: Any, name: str) -> Any:
+    if name in COUNTS or name == "semantics":
+        return arrow.int64()
+    if name in TEXTS or name in AFTER or name == ERROR or name.startswith(SETTING):
+        return arrow.string()
+    return arrow.float64()
+
+
+def _ordered(names: Iterable[str]) -> list[str]:
+    known = set(names)
+    settings = sorted(name for name in known if name.startswith(SETTING))
+    metrics = sorted(known - {*FIXED, ERROR, *settings})
+    return [*FIXED, *settings, ERROR, *metrics]
+
+
+def _one_per_key(arrow: Any, table: Any) -> Any:
+    keys = table.column("key")
+    if table.num_rows == len(keys.unique()):
+        return table.take(arrow.compute.sort_indices(keys))
+    failed = table.column(ERROR).is_valid()
+    order = arrow.compute.sort_indices(
+        arrow.table({"key": keys, "failed": failed, "why": table.column(ERROR)}),
+        sort_keys=[("key", "ascending"), ("failed", "ascending"), ("why", "ascending")],
+    )
+    table = table.take(order)
+    keys = table.column("key").combine_chunks()
+    first = arrow.compute.not_equal(keys.slice(1), keys.slice(0, len(keys) - 1))
+    return table.filter(arrow.concat_arrays([arrow.array([True]), *_chunks(first)]))
+
+
+def _chunks(column: Any) -> list[Any]:
+    return list(column.chunks) if hasattr(column, "chunks") else [column]
+
+
+def _as_bytes(arrow: Any, table: Any) -> bytes:
+    out = arrow.BufferOutputStream()
+    arrow.parquet.write_table(table, out)
+    return bytes(out.getvalue())
+
+
+def _read(arrow: Any, path: Path, columns: list[str] | None = None) -> Any:
+    try:
+        return arrow.parquet.ParquetFile(path).read(columns=columns)
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"this shard cannot be read ({why})", path=os.fspath(path),
+            hint="Delete it and run the sweep again: its runs are repeated.",
+        ) from None  # fmt: skip

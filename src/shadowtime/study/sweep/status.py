@@ -1,0 +1,72 @@
+"""How far a sweep is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.study.sweep.plan_file import read_plan
+from shadowtime.study.sweep.record import recorded_plan
+from shadowtime.study.sweep.shards import ERROR, Shards
+
+if TYPE_CHECKING:
+    import os
+
+SHOWN = 10
+"""So many kinds of errors are listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """What a folder holds of a plan."""
+
+    planned: int | None
+    """Runs of the plan; None where the plan is not known."""
+    done: int
+    """Of these (or of all) the runs that have a row."""
+    failed: int
+    shards: int
+    errors: tuple[tuple[str, int], ...]
+    """The most frequent errors with their numbers."""
+    seconds_left: int | None
+    """At the rate so far."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "planned": self.planned,
+            "done": self.done,
+            "failed": self.failed,
+            "shards": self.shards,
+            "errors": [{"error": error, "runs": runs} for error, runs in self.errors],
+            "seconds_left": self.seconds_left,
+        }
+
+
+def status_of(folder: str | os.PathLike[str], plan: str | None = None) -> Status:
+    """The state of a sweep's folder, measured against a plan or the one that last ran into it."""
+    shards = Shards(Path(folder))
+    files = shards.files()
+    done = shards.done()
+    path = plan or recorded_plan(folder)
+    keys = {case.key for case in read_plan(path).cases()} if path else None
+    mine = done if keys is None else {key: ok for key, ok in done.items() if key in keys}
+    errors: Counter[str] = Counter()
+    if not all(mine.values()):
+        table = shards.collect().select(["key", ERROR]).to_pylist()
+        errors.update(row[ERROR] for row in table if row[ERROR] and row["key"] in mine)
+    left = None
+    if keys is not None and len(files) > 1 and len(mine) < len(keys):
+        times = sorted(file.stat().st_mtime for file in files)
+        rate = len(mine) / max(times[-1] - times[0], 1.0)
+        left = round((len(keys) - len(mine)) / rate)
+    return Status(
+        planned=None if keys is None else len(keys),
+        done=len(mine),
+        failed=sum(not ok for ok in mine.values()),
+        shards=len(files),
+        errors=tuple(errors.most_common(SHOWN)),
+        seconds_left=left,
+    )

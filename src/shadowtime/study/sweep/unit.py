@@ -1,0 +1,132 @@
+"""A unit of work: runs of one log that one worker carries out, and the shards it writes."""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.engine import simulate
+from shadowtime.errors import ShadowtimeError
+from shadowtime.metrics import measure
+from shadowtime.study.replicas import Replicas
+from shadowtime.study.sweep.plan import Case, Log
+from shadowtime.study.sweep.shards import Shards, failed_row
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.workload import Workload
+
+Loader = Callable[[Log], tuple["Workload", "Cluster"]]
+"""Reads a log and its machine; a function that workers can import."""
+
+WRITE_EVERY = 60.0
+"""Seconds after which a worker writes what it has: so much is lost if it is killed."""
+LOOK_EVERY = 0.5
+"""Seconds between two looks for the file that asks workers to stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unit:
+    """Runs that share a log, in an order in which runs on the same copy stand together."""
+
+    cases: tuple[Case, ...]
+    folder: str
+    load: Loader
+    stop: str
+    """If this file exists, the worker writes what it has and returns."""
+
+    def halves(self) -> list[Unit]:
+        """The unit in two parts; itself if it is a single run."""
+        middle = len(self.cases) // 2
+        parts = (self.cases[:middle], self.cases[middle:])
+        return [
+            Unit(cases=part, folder=self.folder, load=self.load, stop=self.stop)
+            for part in parts
+            if part
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What a worker did: how many runs, how many of them failed."""
+
+    ran: int
+    failed: int
+    stopped: bool = False
+
+
+class _Inputs:
+    """The last log and the last copy of a worker, so that neither is made twice in a row."""
+
+    def __init__(self) -> None:
+        self.log: tuple[str, Any] = ("", None)
+        self.copy: tuple[Any, Any] = (None, None)
+        self.policies: dict[str, Any] = {}
+
+    def of(self, case: Case, load: Loader) -> tuple[Workload, Cluster]:
+        if self.log[0] != case.log.digest:
+            self.log = (case.log.digest, None)
+            self.log = (case.log.digest, load(case.log))
+        jobs, cluster = self.log[1]
+        what = (case.log.digest, case.load, case.kind, case.copy, case.seed)
+        if self.copy[0] != what:
+            kind: Any = case.kind
+            replicas = Replicas(kind, case.copy, case.seed)
+            self.copy = (what, replicas.make(jobs, cluster, case.load, case.copy))
+        return self.copy[1], cluster
+
+    def policy(self, case: Case) -> Any:
+        made = self.policies.get(case.variant.digest)
+        if made is None:
+            made = self.policies[case.variant.digest] = case.variant.make()
+        return copy.deepcopy(made) if hasattr(made, "decide") else made
+
+
+_INPUTS = _Inputs()
+"""Of this process: the units of a log find it read. It holds nothing that changes a result."""
+
+
+def run_unit(unit: Unit, *, clock: Callable[[], float] = time.monotonic) -> Done:
+    """Carry out a unit and write its rows; at least once a minute, and at the end."""
+    shards = Shards(Path(unit.folder))
+    rows: list[dict[str, Any]] = []
+    ran = failed = 0
+    written = looked = clock()
+    try:
+        for case in unit.cases:
+            now = clock()
+            if now - looked > LOOK_EVERY:
+                looked = now
+                if os.path.exists(unit.stop):
+                    return Done(ran=ran, failed=failed, stopped=True)
+            row = run_case(case, unit.load)
+            rows.append(row)
+            ran += 1
+            failed += "error" in row
+            if clock() - written > WRITE_EVERY:
+                shards.write(rows)
+                rows, written = [], clock()
+    finally:  # also where the worker is interrupted: what is done is kept
+        shards.write(rows)
+    return Done(ran=ran, failed=failed)
+
+
+def run_case(case: Case, load: Loader) -> dict[str, Any]:
+    """One run as a row: its metrics, or the reason why there are none."""
+    try:
+        jobs, cluster = _INPUTS.of(case, load)
+        schedule = simulate(jobs, cluster, _INPUTS.policy(case))
+        found = measure(schedule, jobs, cluster, window=case.window)
+    except ShadowtimeError as error:
+        return failed_row(case, " ".join(str(error).split()))
+    except MemoryError:
+        return failed_row(case, "the memory of the machine is not enough")
+    except Exception as error:  # a bug of ours or of a user's part: the other runs go on
+        return failed_row(case, f"{type(error).__name__}: {' '.join(str(error).split())}")
+    kept = found if not case.metrics else {n: found[n] for n in case.metrics if n in found}
+    return {**case.row(), **{name: float(value) for name, value in kept.items()}}

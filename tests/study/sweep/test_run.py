@@ -1,0 +1,164 @@
+"""A sweep runs each key once, keeps failures as rows, and gives the same table however it runs."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from shadowtime.api.sweep import load_log, sweep
+from shadowtime.errors import InputError, UsageError
+from shadowtime.study.sweep import Plan, Shards, run_plan
+from shadowtime.study.sweep.curves import curve
+from shadowtime.study.sweep.plan_file import read_plan
+from shadowtime.study.sweep.shards import numbered, write_table
+from shadowtime.study.sweep.split import shard_of, split
+from study.sweep.worlds import GATE, write_plan
+
+POLICIES = ["easy(reserve=1..4)", "easy-sjbf"]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return read_plan(write_plan(tmp_path, POLICIES, shake=3))
+
+
+def run(plan: Plan, folder: Path, **more):
+    return run_plan(plan, folder, load=load_log, **{"workers": 1, **more})
+
+
+def table_bytes(folder: Path) -> bytes:
+    path = folder / "table.parquet"
+    write_table(Shards(folder).collect(), path)
+    return path.read_bytes()
+
+
+def test_done_keys_never_run_again(plan: Plan, tmp_path: Path) -> None:
+    """The same plan runs nothing; a larger one only what is new."""
+    assert run(plan, tmp_path / "r").ran == 20
+    again = run(plan, tmp_path / "r")
+    assert (again.ran, again.skipped) == (0, 20)
+    larger = read_plan(write_plan(tmp_path, [*POLICIES, "easy(reserve=5)"], shake=3))
+    assert run(larger, tmp_path / "r").ran == 4
+
+
+def test_same_table_however_it_runs(plan: Plan, tmp_path: Path) -> None:
+    """One process, processes, any executor, shards in any order: equal to the byte."""
+    run(plan, tmp_path / "one")
+    run(plan, tmp_path / "processes", workers=2)
+    with ThreadPoolExecutor(3) as threads:
+        run(plan, tmp_path / "threads", executor=threads)
+    for part in ("3/3", "1/3", "2/3"):
+        run(plan, tmp_path / "parts", shard=part)
+    Shards(tmp_path / "parts").merge()
+    expected = table_bytes(tmp_path / "one")
+    for other in ("processes", "threads", "parts"):
+        assert table_bytes(tmp_path / other) == expected, other
+
+
+def test_rows_are_the_runs_of_the_plan(plan: Plan, tmp_path: Path) -> None:
+    """One row per key, sorted, with the ranged parameter as a number and every metric."""
+    run(plan, tmp_path / "r")
+    table = numbered(Shards(tmp_path / "r").collect())
+    keys = table.column("key").to_pylist()
+    assert keys == sorted(case.key for case in plan.cases())
+    rows = table.to_pylist()
+    assert {row["set_reserve"] for row in rows} == {None, 1.0, 2.0, 3.0, 4.0}
+    assert all(row["error"] is None and row["wait_mean_s"] >= 0 for row in rows)
+    points = curve(table, "wait_mean_s", "reserve")
+    assert [point.at for point in points] == [(1.0,), (2.0,), (3.0,), (4.0,)]
+    assert all(point.runs == 4 and point.interval.n == 3 for point in points)
+    with pytest.raises(UsageError, match="no parameter 'depth': ranged are reserve"):
+        curve(table, "wait_mean_s", "depth")
+
+
+def test_only_the_wanted_metrics_are_kept(tmp_path: Path) -> None:
+    """A plan may name its metrics."""
+    plan = read_plan(write_plan(tmp_path, ["easy"], metrics=["bsld_mean", "wait_max_s"]))
+    run(plan, tmp_path / "r")
+    names = Shards(tmp_path / "r").collect().column_names
+    assert names[names.index("error") + 1 :] == ["bsld_mean", "wait_max_s"]
+
+
+def test_a_failure_is_a_row_and_can_be_retried(tmp_path: Path) -> None:
+    """Other runs go on; the error is in the table; --retry failed runs it again."""
+    (tmp_path / "gate.py").write_text(GATE)
+    (tmp_path / "go").touch()
+    (tmp_path / "broken").touch()
+    plan = read_plan(write_plan(tmp_path, ["gate.py:Gate", "easy"]))
+    first = run(plan, tmp_path / "r")
+    assert (first.ran, first.failed) == (2, 1)
+    rows = {row["policy"]: row for row in Shards(tmp_path / "r").collect().to_pylist()}
+    assert "broken on purpose" in rows["gate.py:Gate"]["error"] and rows["easy"]["error"] is None
+    assert run(plan, tmp_path / "r").ran == 0
+    (tmp_path / "broken").unlink()
+    again = run(plan, tmp_path / "r", retry="failed")
+    assert (again.ran, again.failed) == (1, 0)
+    assert set(Shards(tmp_path / "r").done().values()) == {True}
+    assert Shards(tmp_path / "r").collect().column("error").null_count == 2
+
+
+def test_a_log_that_cannot_be_read_fails_its_own_runs_only(tmp_path: Path) -> None:
+    """The runs of other logs are not touched."""
+    (tmp_path / "bad.swf").write_text("1 2 3\n")
+    path = write_plan(tmp_path, ["easy"])
+    path.write_text(path.read_text().replace('["log.swf"]', '["bad.swf", "log.swf"]'))
+    done = run(read_plan(path), tmp_path / "r")
+    assert (done.ran, done.failed) == (2, 1)
+
+
+def test_a_damaged_shard_is_named(plan: Plan, tmp_path: Path) -> None:
+    """It says which file, and what to do."""
+    run(plan, tmp_path / "r")
+    bad = Shards(tmp_path / "r").files()[0]
+    bad.write_bytes(bad.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"\.parquet: this shard cannot be read .* Delete it"):
+        run(plan, tmp_path / "r")
+
+
+def test_split_groups_by_log_and_shares_out(plan: Plan) -> None:
+    """Every run is in one unit; units hold one log; there are several for each worker."""
+    cases = list(plan.cases())
+    units = split(cases, workers=2)
+    assert [case for unit in units for case in unit] == cases
+    assert len(units) >= 2 * 4 or all(len(unit) == 1 for unit in units)
+    parts = [case for k in range(1, 8) for case in shard_of(cases, f"{k}/7")]
+    assert parts == cases
+    for wrong in ("0/3", "4/3", "3", "a/b"):
+        with pytest.raises(UsageError, match="3/64"):
+            shard_of(cases, wrong)
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("polices = ['easy']", "policies"),
+        ("shake = 1", "shake or resample 2"),
+        ("shake = -1", "whole number"),
+        ("seeds = 'a'", "list of whole numbers"),
+        ("window = '1:2:3'", "two sides"),
+        ("loads = ['fast']", "factor"),
+        ("[cleaning]\nfoo = 1", "foo"),
+    ],
+)
+def test_a_wrong_plan_is_refused(tmp_path: Path, line: str, word: str) -> None:
+    """One sentence with the file, what is wrong and what to write."""
+    path = write_plan(tmp_path, ["easy"])
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(InputError, match=word) as caught:
+        read_plan(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_sweep_from_python(tmp_path: Path) -> None:
+    """st.sweep takes workloads and policies as values, and answers with a table."""
+    from shadowtime.workload.embedded import demo_workload
+    from shadowtime.workload.slicing import first_jobs
+
+    jobs = first_jobs(demo_workload(), 100)
+    found = sweep(jobs, ["pool:256", "pool:300"], ["easy"], folder=tmp_path / "r", workers=1)
+    assert found.outcome.ran == 2
+    assert found.to_arrow().column("machine").to_pylist().count("pool:300") == 1
+    sweep(jobs, "pool:200", ["easy"], folder=tmp_path / "r", workers=1)
+    assert found.to_arrow().num_rows == 2  # the plan's own rows, not the folder's
