@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shadowtime.api.run import Run, simulate
     from shadowtime.api.site import replay, whatif
     from shadowtime.api.sweep import Sweep, sweep
+    from shadowtime.api.tune import tune
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
@@ -47,6 +48,7 @@ _HOME = {
     "simulate": "shadowtime.api.run",
     "whatif": "shadowtime.api.site",
     "sweep": "shadowtime.api.sweep",
+    "tune": "shadowtime.api.tune",
 }
 """Where each public name lives."""
 
@@ -69,6 +71,7 @@ __all__ = [
     "simulate",
     "whatif",
     "sweep",
+    "tune",
 ]
 
 

@@ -54,7 +54,7 @@ def line(now: Progress, elapsed: float) -> str:
     --------
     >>> from shadowtime.study.sweep.run import Progress
     >>> line(Progress(done=50, failed=1, total=200), 30.0)
-    '50 of 200 runs, 1 failed, about 2 min left'
+    '50 of 200 runs, 1 failed, about 1 min 30 s left'
     """
     failed = f", {now.failed:,} failed" if now.failed else ""
     left = round(elapsed / now.done * (now.total - now.done)) if now.done else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
@@ -42,7 +41,7 @@ def split(
     for case in cases:
         by_log.setdefault(case.log.digest, []).append(case)
     total = sum(map(len, by_log.values()))
-    share = max(1, math.ceil(total / (EACH * workers)))
+    share = max(1, total // (EACH * workers))
     units = []
     for log, mine in by_log.items():
         fast_enough = max(1, int(SECONDS / cost(known.get(log, 10_000))))

@@ -1,0 +1,104 @@
+"""A log in three parts by time: tune, select, report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.errors import UsageError
+from shadowtime.study.sweep.keys import of_workload
+from shadowtime.workload.slicing import job_range
+
+if TYPE_CHECKING:
+    from shadowtime.workload import Workload
+
+SHARES = (0.6, 0.2, 0.2)
+LEAST = 50
+"""Jobs that each part must have for its means to say anything."""
+WEEK = 7 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The jobs to tune on, those to select on, and those to report on.
+
+    Rules
+    -----
+    By submission: the first 60 % of the jobs, the next 20 %, the last 20 %; every part is simulated
+    by itself on an empty machine. The last part is handed out once, by :meth:`report_part`, and
+    never if any of its jobs was tuned or selected on.
+
+    Examples
+    --------
+    >>> from shadowtime.workload.embedded import demo_workload
+    >>> parts = Parts.of(demo_workload())
+    >>> parts.tune.submit[-1] <= parts.select.submit[0] <= parts.report_part().submit[0]
+    True
+    >>> parts.report_part()
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: the last part has been reported on already: ...
+    """
+
+    tune: Workload
+    select: Workload
+    _report: Workload
+    _used: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def of(workload: Workload, *, report_on: Workload | None = None) -> Parts:
+        """The parts of a log; with ``report_on`` another log is the last part."""
+        n = len(workload)
+        if report_on is None:
+            first, second = round(SHARES[0] * n), round((SHARES[0] + SHARES[1]) * n)
+            last = job_range(workload, second, n)
+        else:
+            first = second = round(0.75 * n)
+            second, last = n, report_on
+        parts = Parts(job_range(workload, 0, first), job_range(workload, first, second), last)
+        for part, name in ((parts.tune, "tune"), (parts.select, "select"), (last, "report")):
+            if len(part) < LEAST:
+                raise UsageError(
+                    f"{workload.name} has {n:,} jobs, which leaves {len(part)} to {name} on; at "
+                    f"least {LEAST} are needed"
+                )
+        parts.refuse_overlap()
+        return parts
+
+    def refuse_overlap(self) -> None:
+        """Refuse a last part that holds jobs of the others."""
+        for part in (self.tune, self.select):
+            if of_workload(part) == of_workload(self._report) or _share_jobs(part, self._report):
+                raise UsageError(
+                    "the jobs to report on are jobs that were tuned on: a report on them would "
+                    "only show how well they were learned; report on a later part or another log"
+                )
+
+    def report_part(self) -> Workload:
+        """The last part, once."""
+        if self._used:
+            raise UsageError(
+                "the last part has been reported on already: a second look would tune on it; take "
+                "other jobs to report on"
+            )
+        self._used.append("report")
+        return self._report
+
+    def weeks(self) -> list[Workload]:
+        """The weeks of the first part that have enough jobs to be simulated by themselves."""
+        jobs = self.tune
+        week = (jobs.submit - jobs.submit[0]) // WEEK
+        places = [np.flatnonzero(week == k) for k in range(int(week[-1]) + 1)]
+        return [jobs.take(place) for place in places if len(place) >= LEAST]
+
+
+def _share_jobs(one: Workload, other: Workload) -> bool:
+    """True if two parts hold the same job: id, submission, length and width."""
+
+    def rows(jobs: Workload) -> set[tuple[int, ...]]:
+        columns = (jobs.job_id, jobs.submit + (jobs.epoch or 0), jobs.run, jobs.procs)
+        return set(zip(*(column.tolist() for column in columns), strict=True))
+
+    return not rows(one).isdisjoint(rows(other))

@@ -1,0 +1,129 @@
+"""Where to search: parameters of a policy with their ranges."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from shadowtime.errors import UsageError
+from shadowtime.policy import make_policy, parse_policy
+from shadowtime.policy.parse import slot_with
+from shadowtime.policy.part import SLOTS
+from shadowtime.policy.policy import Policy
+from shadowtime.printable import shown
+from shadowtime.study.sweep.ranges import NUMBER, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+Kind = Literal["real", "whole", "choice"]
+Candidate = tuple[tuple[str, str], ...]
+"""Parameters and their values, as texts of a policy."""
+_RANGE = re.compile(rf"({NUMBER})\.\.({NUMBER})(\s+log)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """One parameter: real or whole numbers between two ends, or a list of words."""
+
+    name: str
+    kind: Kind
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    choices: tuple[str, ...] = ()
+
+    def draw(self, rng: np.random.Generator) -> str:
+        """A value, uniform (or uniform in its logarithm)."""
+        if self.kind == "choice":
+            return self.choices[int(rng.integers(len(self.choices)))]
+        return self.at(float(rng.random()))
+
+    def at(self, share: float) -> str:
+        """The value at a share of the range."""
+        if self.log:
+            value = self.low * (self.high / self.low) ** share
+        else:
+            value = self.low + share * (self.high - self.low)
+        if self.kind == "whole":
+            value = float(min(self.high, math.floor(self.low + share * (self.high - self.low + 1))))
+        return number(float(f"{value:.6g}"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """A policy and the parameters that are tuned.
+
+    Examples
+    --------
+    >>> space = Space.of("easy(order=weighted)", ["expansion=0..1", "reserve=1..8"])
+    >>> [axis.kind for axis in space.axes]
+    ['real', 'whole']
+    >>> space.policy((("expansion", "0.5"), ("reserve", "2"))).name
+    'easy(order=weighted, expansion=0.5, reserve=2)'
+    """
+
+    base: str
+    axes: tuple[Axis, ...]
+
+    @staticmethod
+    def of(base: str, over: Sequence[str]) -> Space:
+        """From a policy text and texts such as ``expansion=0..1``, ``wait=0.001..1 log``,
+        ``reserve=1..20`` and ``order=fcfs,sjf``."""
+        if not over:
+            raise UsageError("there is nothing to tune: name a parameter, as --over expansion=0..1")
+        policy = parse_policy(base)
+        if not isinstance(policy, Policy):
+            raise UsageError(f"{shown(base)} has no parameters that can be tuned")
+        axes = tuple(_axis(policy, text) for text in over)
+        names = [axis.name for axis in axes]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise UsageError(f"the parameter {twice[0]} is given twice")
+        found = Space(base=base, axes=axes)
+        for share in (0.0, 1.0):  # a value out of range is reported before the search
+            found.policy(tuple((a.name, a.choices[0] if a.choices else a.at(share)) for a in axes))
+        return found
+
+    def draw(self, rng: np.random.Generator) -> Candidate:
+        """A candidate at random."""
+        return tuple((axis.name, axis.draw(rng)) for axis in self.axes)
+
+    def policy(self, candidate: Candidate) -> Any:
+        """The policy with a candidate's values."""
+        return make_policy(self.base, **dict(candidate))
+
+
+def _axis(policy: Policy, text: str) -> Axis:
+    name, equals, given = (part.strip() for part in text.partition("="))
+    name = name.replace("-", "_")
+    if not equals or not name or not given:
+        raise UsageError(f"--over {shown(text)}: write NAME=LOW..HIGH or NAME=a,b,c")
+    if ".." not in given:
+        choices = tuple(part.strip() for part in given.split(",") if part.strip())
+        if len(choices) < 2:
+            raise UsageError(f"--over {shown(text)}: give at least two values, or LOW..HIGH")
+        return Axis(name=name, kind="choice", choices=choices)
+    match = _RANGE.fullmatch(given)
+    if match is None or float(match[1]) >= float(match[2]):
+        raise UsageError(f"--over {shown(text)}: write LOW..HIGH, as in 0..1 or 0.001..10 log")
+    low, high, log = float(match[1]), float(match[2]), bool(match[3])
+    if log and low <= 0:
+        raise UsageError(f"--over {shown(text)}: a logarithmic range begins above 0")
+    whole = _is_whole(policy, name)
+    if whole and not (low.is_integer() and high.is_integer()):
+        raise UsageError(f"--over {shown(text)}: {name} is a whole number")
+    return Axis(name=name, kind="whole" if whole else "real", low=low, high=high, log=log)
+
+
+def _is_whole(policy: Policy, name: str) -> bool:
+    """True for a slot that takes a number (the depth of reservations) or a whole parameter."""
+    if name in SLOTS:
+        return True
+    part = getattr(policy, slot_with(policy, name))
+    default = next(field.default for field in fields(part) if field.name == name)
+    return isinstance(default, int) and not isinstance(default, bool)
