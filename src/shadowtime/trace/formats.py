@@ -6,6 +6,7 @@ through the entry point group ``shadowtime.formats`` (see :mod:`shadowtime.plugi
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from importlib import import_module
@@ -36,6 +37,8 @@ parse_condor_history = _later("condor_history", "parse_condor_history")
 is_job_table = _later("job_table_files", "is_job_table")
 parse_job_csv = _later("job_table_files", "parse_job_csv")
 parse_job_parquet = _later("job_table_files", "parse_job_parquet")
+is_pbs = _later("pbs", "is_pbs")
+parse_pbs = _later("pbs", "parse_pbs")
 parse_sacct = _later("sacct", "parse_sacct")
 is_slurm_csv = _later("slurm_csv", "is_slurm_csv")
 parse_slurm_csv = _later("slurm_csv", "parse_slurm_csv")
@@ -66,6 +69,8 @@ class Beginning:
     """In lower case, without ``.gz``."""
     line: str
     head: bytes
+    mapped: bool = False
+    """A map of columns lies beside the file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,9 +145,15 @@ FORMATS = (
         ),
     ),
     Format(
+        name="pbs",
+        summary="accounting logs of PBS Professional, OpenPBS and Torque",
+        recognises=lambda file: is_pbs(file.line),
+        parse=lambda data, how: parse_pbs(_text(data), **how.only("bad_lines")),
+    ),
+    Format(
         name="jobs-csv",
-        summary="a table of jobs as CSV with our column names",
-        recognises=lambda file: is_job_table(file.line),
+        summary="a table of jobs as CSV with our column names, those of a known data set, or a map",
+        recognises=lambda file: is_job_table(file.line) or file.mapped,
         parse=lambda data, how: parse_job_csv(_text(data), **how.only()),
     ),
     Format(
@@ -181,6 +192,7 @@ def recognise(path: str, data: bytes) -> Format:
         name=path.lower().removesuffix(".gz"),
         line=first.decode("utf-8", "replace"),
         head=data[:4096],
+        mapped=os.path.isfile(f"{path}.map.toml"),
     )
     for ours in FORMATS:
         if ours.recognises(file):

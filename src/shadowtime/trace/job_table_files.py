@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import InputError, MissingExtra, UsageError
+from shadowtime.trace.job_maps import MAPS, map_for, mapped
 from shadowtime.trace.job_table import NEEDED, raw_of, table_of
 
 if TYPE_CHECKING:
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
 
 
 def is_job_table(first_line: str) -> bool:
-    """Is this the header of a table of jobs?
+    """Is this the header of a table of jobs, or of a data set whose columns we know?
 
     Examples
     --------
     >>> is_job_table("job_id,submit,run,nodes"), is_job_table("JobID,Submit,Start")
     (True, False)
     """
-    return set(NEEDED) <= {name.strip().strip('"') for name in first_line.split(",")}
+    names = {name.strip().strip('"') for name in first_line.split(",")}
+    return set(NEEDED) <= names or any(one.fits(names) for one in MAPS)
 
 
 def parse_job_csv(text: str, *, name: str, path: str | None = None) -> RawTrace:
@@ -42,7 +44,9 @@ def parse_job_csv(text: str, *, name: str, path: str | None = None) -> RawTrace:
                 f"expected {len(head)} columns, found {len(row)}", path=path, line=line
             )
     columns = {column: [row[k] for row in rows[1:]] for k, column in enumerate(head)}
-    return raw_of(columns, name=name, path=path)
+    found = map_for(head, path)
+    ours = columns if found is None else mapped(columns, found, path=path)
+    return raw_of(ours, name=name, path=path)
 
 
 def parse_job_parquet(data: bytes, *, name: str, path: str) -> RawTrace:
@@ -57,7 +61,9 @@ def parse_job_parquet(data: bytes, *, name: str, path: str) -> RawTrace:
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         what = str(error).splitlines()[0]
         raise InputError(f"cannot be read ({what})", path=path) from None
-    return raw_of(columns, name=name, path=path, first=1)
+    found = map_for(columns, path)
+    ours = columns if found is None else mapped(columns, found, path=path, first=1)
+    return raw_of(ours, name=name, path=path, first=1)
 
 
 def write_jobs(workload: Workload, path: str | os.PathLike[str]) -> None:

@@ -104,7 +104,7 @@ def test_tune_is_repeatable_and_complete(method) -> None:
     if method == "optuna":
         pytest.importorskip("optuna")
     space = Space.of("easy", ["reserve=1..6"])
-    objectives = ["bsld_mean", "utilisation"]
+    objectives = ["bsld_mean", "goodput"]
 
     def once():
         return tune(

@@ -1,0 +1,228 @@
+"""Accounting logs of PBS Professional, OpenPBS and Torque.
+
+A record is ``MM/DD/YYYY HH:MM:SS;TYPE;ID;key=value key=value ...``; a job that ended has one of
+type E, with seconds since 1970 for its times. Only these are jobs; other types are counted.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.errors import InputError, UsageError
+from shadowtime.types import UNKNOWN
+from shadowtime.workload.raw import FIELDS, STATUS_COMPLETED, STATUS_FAILED, RawTrace
+
+if TYPE_CHECKING:
+    from shadowtime.trace.swf import BadLines
+
+_RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)")
+_PAIR = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*)=((?:\"[^\"]*\")|(?:'[^']*')|\S*)")
+_SIZE = re.compile(r"(\d+)\s*([kmgtp]?)([bw]?)", re.IGNORECASE)
+_ID = re.compile(r"(\d+)(\[\d*\])?(?:-\d+)?(?:\..*)?")
+_POWERS = {"": 1 / 1024, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3, "p": 1024**4}
+_HINT = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
+
+
+def is_pbs(first_line: str) -> bool:
+    """Is this a record of PBS accounting?
+
+    Examples
+    --------
+    >>> is_pbs("04/01/2024 00:00:12;Q;123.server;queue=batch"), is_pbs("JobID|User")
+    (True, False)
+    """
+    return _RECORD.fullmatch(first_line.strip()) is not None
+
+
+def parse_pbs(
+    text: str, *, name: str, path: str | None = None, bad_lines: BadLines = "refuse"
+) -> RawTrace:
+    """The jobs that ended, in the order of the file.
+
+    Rules
+    -----
+    Submission is ``qtime`` (when it entered the queue), else ``ctime``; the run is end - start.
+    Processors are ``Resource_List.ncpus``, else those of ``exec_host``, of ``nodes=N:ppn=P``, of
+    ``procs``, else the nodes; memory is ``Resource_List.mem`` of the whole job. A job with several
+    end records was run again: the last one counts. Parts of an array are jobs; where ids are no
+    plain numbers all jobs are numbered by their order.
+
+    Examples
+    --------
+    >>> line = ("04/01/2024 01:00:00;E;17.host;user=eva group=hep queue=batch qtime=1711900000 "
+    ...         "start=1711900100 end=1711903700 Resource_List.ncpus=8 "
+    ...         "Resource_List.walltime=02:00:00 Exit_status=0")
+    >>> raw = parse_pbs(line, name="one")
+    >>> raw["run"].tolist(), raw["wait"].tolist(), raw["request"].tolist()
+    ([3600], [100], [7200])
+    """
+    if bad_lines not in ("refuse", "drop"):
+        raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
+    counts = {"bad_lines_dropped": 0, "other_records_skipped": 0, "requeued_joined": 0}
+    ended: dict[str, tuple[int, dict[str, str]]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            match = _RECORD.fullmatch(line.strip())
+            if match is None:
+                raise ValueError("this is no record of PBS accounting")
+            if match[2] != "E":
+                counts["other_records_skipped"] += 1
+                continue
+            pairs = {key: value.strip("\"'") for key, value in _PAIR.findall(match[4])}
+            _times(pairs)
+            counts["requeued_joined"] += match[3] in ended
+            ended[match[3]] = (number, pairs)
+        except ValueError as error:
+            if bad_lines == "refuse":
+                raise InputError(str(error), path=path, line=number, hint=_HINT) from None
+            counts["bad_lines_dropped"] += 1
+    if not ended:
+        raise InputError(
+            "there is no ended job in it", path=path, hint="Jobs are the records of type E."
+        )
+    return _trace(ended, counts, name=name, path=path, bad_lines=bad_lines)
+
+
+def _trace(
+    ended: dict[str, tuple[int, dict[str, str]]], counts: dict[str, int], *, name: str,
+    path: str | None, bad_lines: BadLines,
+) -> RawTrace:  # fmt: skip
+    names: dict[str, dict[str, int]] = {kind: {"": 0} for kind in ("user", "group", "queue")}
+    rows, lines, memory, ids = [], [], [], []
+    for job, (number, pairs) in ended.items():
+        try:
+            submit, start, end = _times(pairs)
+            procs = processors(pairs)
+            asked = _clock(pairs.get("Resource_List.walltime", ""))
+            size = kilobytes(pairs.get("Resource_List.mem", ""))
+        except ValueError as error:
+            if bad_lines == "refuse":
+                raise InputError(str(error), path=path, line=number, hint=_HINT) from None
+            counts["bad_lines_dropped"] += 1
+            continue
+        numbers = {
+            kind: known.setdefault(pairs.get(kind, ""), len(known)) or UNKNOWN
+            for kind, known in names.items()
+        }
+        status = STATUS_COMPLETED if pairs.get("Exit_status", "0") == "0" else STATUS_FAILED
+        values = dict.fromkeys(FIELDS, UNKNOWN) | {
+            "submit": submit, "wait": start - submit, "run": end - start, "procs": procs,
+            "requested_procs": procs, "request": asked, "status": status, **numbers,
+        }  # fmt: skip
+        rows.append([values[field] for field in FIELDS])
+        lines.append(number)
+        memory.append(size)
+        ids.append(job)
+    table = np.array(rows, np.int64).reshape(len(rows), len(FIELDS)).T.copy()
+    table[FIELDS.index("job_id")] = _numbered(ids)
+    origin = int(table[FIELDS.index("submit")].min())
+    table[FIELDS.index("submit")] -= origin
+    known = any(size >= 0 for size in memory)
+    return RawTrace(
+        name=name, table=table, line=np.array(lines, np.int64), path=path,
+        header=("; Version: 2.2", "; Conversion: from PBS accounting by shadowtime",
+                f"; UnixStartTime: {origin}"),
+        counts=counts, names={kind: tuple(known) for kind, known in names.items()},
+        demands={"memory": np.array(memory, np.int64)} if known else {}, epoch=origin,
+    )  # fmt: skip
+
+
+def _times(pairs: dict[str, str]) -> tuple[int, int, int]:
+    found = []
+    for what, keys in (("qtime", ("qtime", "ctime")), ("start", ("start",)), ("end", ("end",))):
+        word = next((pairs[key] for key in keys if pairs.get(key)), "")
+        if not re.fullmatch(r"\d{1,11}", word):
+            raise ValueError(f"the record has no {what} in seconds since 1970")
+        found.append(int(word))
+    submit, start, end = found
+    if start < submit or end < start:
+        raise ValueError("the job starts before it is queued, or ends before it starts")
+    return submit, start, end
+
+
+def processors(pairs: dict[str, str]) -> int:
+    """Processors of a job, from whichever field says.
+
+    Examples
+    --------
+    >>> processors({"exec_host": "n1/0*4+n2/0*4"}), processors({"exec_host": "n1/0+n1/1+n2/0-3"})
+    (8, 6)
+    >>> processors({"Resource_List.nodes": "2:ppn=8+1:ppn=4"})
+    20
+    """
+    if re.fullmatch(r"\d{1,9}", pairs.get("Resource_List.ncpus", "")):
+        return int(pairs["Resource_List.ncpus"])
+    if pairs.get("exec_host"):
+        return sum(map(_of_host, pairs["exec_host"].split("+")))
+    if pairs.get("Resource_List.nodes"):
+        return sum(map(_of_nodes, pairs["Resource_List.nodes"].split("+")))
+    for key in ("Resource_List.procs", "Resource_List.nodect"):
+        if re.fullmatch(r"\d{1,9}", pairs.get(key, "")):
+            return int(pairs[key])
+    raise ValueError("the record does not say how many processors the job had")
+
+
+def _of_host(text: str) -> int:
+    """``n1/0*4``: four; ``n1/0-3,6``: five; ``n1/0``: one."""
+    cores = text.partition("/")[2]
+    if match := re.fullmatch(r"\d+\*(\d{1,9})", cores):
+        return int(match[1])
+    total = 0
+    for part in cores.split(","):
+        low, dash, high = part.partition("-")
+        if not low.isdecimal() or (dash and not high.isdecimal()):
+            raise ValueError(f"cannot read the host {text[:60]!r}")
+        total += int(high) - int(low) + 1 if dash else 1
+    return total
+
+
+def _of_nodes(text: str) -> int:
+    """``2:ppn=8``: sixteen; ``node17:ppn=4``: four."""
+    count, *rest = text.split(":")
+    each = next((part[4:] for part in rest if part.startswith("ppn=")), "1")
+    if not re.fullmatch(r"\d{1,9}", each):
+        raise ValueError(f"cannot read the nodes {text[:60]!r}")
+    return (int(count) if re.fullmatch(r"\d{1,9}", count) else 1) * int(each)
+
+
+def kilobytes(text: str) -> int:
+    """A size of PBS in KB, rounded up; -1 where there is none.
+
+    Examples
+    --------
+    >>> kilobytes("2gb"), kilobytes("1500b"), kilobytes("")
+    (2097152, 2, -1)
+    """
+    if not text:
+        return UNKNOWN
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"cannot read the size {text[:30]!r}")
+    words = 8 if match[3].lower() == "w" else 1
+    return -int(-(int(match[1]) * words * _POWERS[match[2].lower()]) // 1)
+
+
+def _clock(text: str) -> int:
+    if not text:
+        return UNKNOWN
+    if re.fullmatch(r"\d{1,10}", text):
+        return int(text)
+    match = re.fullmatch(r"(?:(\d+):)?(\d+):(\d\d):(\d\d)|(\d+):(\d\d)", text)
+    if match is None:
+        raise ValueError(f"cannot read the walltime {text[:30]!r}")
+    if match[5] is not None:
+        return int(match[5]) * 60 + int(match[6])
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[:4])
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def _numbered(ids: list[str]) -> list[int]:
+    """The numbers of the jobs; their order where ids are not plain or not unique."""
+    found = [_ID.fullmatch(one) for one in ids]
+    plain = [int(one[1]) for one in found if one is not None and not one[2]]
+    return plain if len(set(plain)) == len(ids) else list(range(1, len(ids) + 1))
