@@ -69,9 +69,9 @@ __all__ = [
     "read_site",
     "replay",
     "simulate",
-    "whatif",
     "sweep",
     "tune",
+    "whatif",
 ]
 
 

@@ -34,7 +34,7 @@ class Parts:
     --------
     >>> from shadowtime.workload.embedded import demo_workload
     >>> parts = Parts.of(demo_workload())
-    >>> parts.tune.submit[-1] <= parts.select.submit[0] <= parts.report_part().submit[0]
+    >>> bool(parts.tune.submit[-1] <= parts.select.submit[0] <= parts.report_part().submit[0])
     True
     >>> parts.report_part()
     Traceback (most recent call last):
