@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.bench_memory import peak_megabytes
 from benchmarks.rows import Row
-from benchmarks.timing import best_cpu
+from benchmarks.timing import best_cpu, python
 
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.once import Run, Snapshot, decide_site
+from shadowtime.engine.site.once import Freed, Run, Snapshot, Verdict, decide_site
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request, Requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-JOBS, NODES, LOAD, WAITING = 100_000, 1_000, 0.9, 10_000
+JOBS, NODES, LOAD, WAITING, ENDED = 100_000, 1_000, 0.9, 10_000, 10
 BAR_DECISION = 0.1
+MANY, BAR_MEMORY = 1_000_000, 1_500.0
+"""Jobs for the peak memory, and its bar in MB."""
 BARS = {"easy": 10.0, "conservative": 60.0}
 GB = 1 << 20
 """In KB."""
@@ -86,8 +95,6 @@ def stream(jobs: int, site: Site, load: float, seed: int = 1) -> Workload:
     span = float((cpus * run).sum()) / (load * site.procs)
     submit = np.sort(rng.uniform(0, span, jobs)).astype(np.int64)
     asked = Requests.of_jobs([every[0]] * jobs)
-    from dataclasses import replace
-
     return Workload.build(
         submit=submit,
         run=run,
@@ -118,24 +125,40 @@ def full_house(waiting: int, nodes: int) -> tuple[Site, Snapshot]:
     return machine, Snapshot(now=500, jobs=jobs, running=running)
 
 
+def a_second_later(before: Snapshot, first: Verdict) -> Snapshot:
+    """What a scheduler sees after its decision: its starts run, some runs have ended early."""
+    running = {**before.running, **first.starts}
+    ended = set(list(before.running)[:: NODES // ENDED])
+    stays = np.array([row not in ended for row in range(len(before.jobs))])
+    place = (np.cumsum(stays) - 1).tolist()
+    now = before.now + 1
+    freed = [
+        Freed(nodes=tuple(run.tasks), begin=now, end=run.start + int(before.jobs.request[row]))
+        for row, run in running.items()
+        if row in ended
+    ]
+    return Snapshot(
+        now=now,
+        jobs=before.jobs.take(stays),
+        running={place[row]: run for row, run in running.items() if row not in ended},
+        promises={place[row]: run for row, run in first.promises.items()},
+        freed=freed,
+    )
+
+
 def decisions() -> Iterator[Row]:
     """One decision with a long queue, the tables made anew for it; promises as remembered."""
     machine, snapshot = full_house(WAITING, NODES)
     for policy in ("easy", "lxfw", "conservative"):
         chosen = parse_policy(policy)
         first = decide_site(chosen, machine, snapshot)  # compiles
-        taken = set(first.starts)
-        seen = Snapshot(
-            now=snapshot.now + 1,
-            jobs=snapshot.jobs,
-            running={**snapshot.running, **{row: first.starts[row] for row in taken}},
-            promises=first.promises,
-        )
+        seen = a_second_later(snapshot, first)
         timed = partial(decide_site, chosen, machine, seen)
         (seconds,) = best_cpu(lambda timed=timed: timed, runs=3)
         yield Row(
             what=f"site: one decision of {policy}, {WAITING:,} waiting on {NODES:,} nodes",
-            value=seconds, unit="s", bar=BAR_DECISION, note=f"{len(taken)} started before",
+            value=seconds, unit="s", bar=BAR_DECISION,
+            note=f"{len(first.starts)} started before, {ENDED} runs have ended since",
         )  # fmt: skip
 
 
@@ -170,3 +193,19 @@ def site(folder: Path) -> Iterator[Row]:
         value=cost[10 * NODES] / cost[NODES], unit="x", bar=10.0,
         note=", ".join(f"{nodes:,} nodes {seconds:.1f} s" for nodes, seconds in cost.items()),
     )  # fmt: skip
+    yield Row(
+        what=f"site: peak memory, {MANY:,} jobs, easy on {NODES:,} mixed nodes, simulate()",
+        value=float(python([str(Path(__file__))]).output.splitlines()[-1]),
+        unit="MB", bar=BAR_MEMORY, clock="-",
+    )  # fmt: skip
+
+
+def peak_of_many() -> float:
+    """Peak memory of this process after a run of very many jobs."""
+    machine = mixed_site(NODES)
+    simulate(stream(MANY, machine, LOAD), machine, parse_policy("easy"))
+    return peak_megabytes()
+
+
+if __name__ == "__main__":
+    print(peak_of_many())

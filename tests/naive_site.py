@@ -33,13 +33,14 @@ class Shape:
     least: int
     most: int
     per_node: int
-    task: Vector
+    task: tuple[Fraction, ...]
     fixed: Vector
     floor: int
     all_memory: bool
     exclusive: bool
     reservation: Any
     request: Any
+    in_a_row: bool = False
 
 
 def feature_holds(text: str, have: frozenset[str]) -> bool:
@@ -72,31 +73,43 @@ def shape_of(site: Any, request: Any, partition: Any) -> Shape | None:
         most = min(most, partition.max_nodes)
     if least > most:
         return None
-    task, fixed, floor, unknown = list(zero), list(zero), 0, False
-    cpus = request.cpus_per_task
-    for gres in request.gres:
-        per, count = gres.per, gres.count
-        if per == "job":
-            if count % tasks == 0:
-                per, count = "task", count // tasks
-            elif least == most and count % least == 0:
-                per, count = "node", count // least
-            elif least == 1:
-                per, most = "node", 1
-            else:
-                return None
+    # What is handed out to the nodes: tasks, or the pieces of a GRES that divides neither by the
+    # tasks nor by the nodes. A piece then carries its part of the tasks.
+    even = [
+        gres.per != "job" or gres.count % tasks == 0 or (least == most and gres.count % least == 0)
+        for gres in request.gres
+    ]
+    counts = [gres.count for gres, good in zip(request.gres, even, strict=True) if not good]
+    pieces = counts[0] if counts else tasks
+    most = min(most, pieces)
+    if least > most:
+        return None
+    each = Fraction(tasks, pieces)
+    task: list[Fraction] = [Fraction(0)] * len(names)
+    fixed, floor, unknown = list(zero), 0, False
+    cpus = request.cpus_per_task * each
+    for gres, good in zip(request.gres, even, strict=True):
+        per, count = gres.per, Fraction(gres.count)
+        if not good:
+            per, count = "piece", count / pieces
+        elif per == "job" and gres.count % tasks == 0:
+            per, count = "piece", count / tasks * each
+        elif per == "job":
+            per, count = "node", count / least
+        elif per == "task":
+            per, count = "piece", count * each
         for name in {gres.name, gres.name.split(":")[0]}:
             if name not in names:
                 unknown = True
-            elif per == "task":
+            elif per == "piece":
                 task[names.index(name)] += count
             else:
-                fixed[names.index(name)] += count
+                fixed[names.index(name)] += int(count)
         if request.cpus_per_gpu and gres.name.split(":")[0] == "gpu":
-            if per == "task":
+            if per == "piece":
                 cpus = max(cpus, count * request.cpus_per_gpu)
             else:
-                floor = max(floor, count * request.cpus_per_gpu)
+                floor = max(floor, int(count) * request.cpus_per_gpu)
     if unknown:
         return None
     task[0] += cpus
@@ -111,9 +124,13 @@ def shape_of(site: Any, request: Any, partition: Any) -> Shape | None:
             task[names.index("memory")] += memory * cpus
         else:
             fixed[names.index("memory")] += memory
-    per_node = tasks if request.tasks_per_node is None else request.tasks_per_node
+    per_node = pieces
+    if request.tasks_per_node is not None:
+        per_node = request.tasks_per_node / each
+        # A piece is less than a task: the last one on a node may reach into the next task.
+        per_node = math.ceil(per_node) if pieces > tasks else math.floor(per_node)
     if partition.max_cpus_per_node is not None:
-        per_node = min(per_node, partition.max_cpus_per_node // cpus)
+        per_node = min(per_node, math.floor(partition.max_cpus_per_node / cpus))
     reservation = None
     if request.reservation:
         reservation = next((r for r in site.reservations if r.name == request.reservation), None)
@@ -130,12 +147,16 @@ def shape_of(site: Any, request: Any, partition: Any) -> Shape | None:
     wanted = frozenset(index[name] for name in request.wanted)
     if not wanted <= set(nodes):
         return None
-    nodes.sort(key=lambda i: (i not in wanted, site.nodes[i].weight, i))
+    in_a_row = request.contiguous and not wanted
+    if in_a_row:
+        nodes.sort()
+    else:
+        nodes.sort(key=lambda i: (i not in wanted, site.nodes[i].weight, i))
     return Shape(
         partition=partition,
         nodes=tuple(nodes),
         wanted=wanted,
-        tasks=tasks,
+        tasks=pieces,
         least=least,
         most=most,
         per_node=per_node,
@@ -146,7 +167,14 @@ def shape_of(site: Any, request: Any, partition: Any) -> Shape | None:
         exclusive=request.exclusive or partition.exclusive,
         reservation=reservation,
         request=request,
+        in_a_row=in_a_row,
     )
+
+
+def asked_of(shape: Shape) -> list[int]:
+    """The least that a shape takes in all, by resource."""
+    both = zip(shape.task, shape.fixed, strict=True)
+    return [int(shape.tasks * t) + shape.least * f for t, f in both]
 
 
 @dataclass(frozen=True)
@@ -250,7 +278,7 @@ class SiteWorld:
     def takes(self, shape: Shape, node: int, tasks: int) -> Vector:
         if shape.exclusive:
             return self.capacity(node)
-        amounts = [f + tasks * t for f, t in zip(shape.fixed, shape.task, strict=True)]
+        amounts = [f + math.ceil(tasks * t) for f, t in zip(shape.fixed, shape.task, strict=True)]
         amounts[0] = max(amounts[0], shape.floor)
         if shape.all_memory:
             k = self.site.resources.index("memory")
@@ -263,7 +291,9 @@ class SiteWorld:
             return 0
         most = 0
         for tasks in range(1, min(shape.per_node, shape.tasks) + 1):
-            amounts = [f + tasks * t for f, t in zip(shape.fixed, shape.task, strict=True)]
+            amounts = [
+                f + math.ceil(tasks * t) for f, t in zip(shape.fixed, shape.task, strict=True)
+            ]
             amounts[0] = max(amounts[0], shape.floor)
             if shape.all_memory:
                 k = self.site.resources.index("memory")
@@ -324,6 +354,8 @@ class SiteWorld:
                     room[node] = holds
         if not shape.wanted <= set(room):
             return None
+        if shape.in_a_row:
+            return self.row_of_nodes(shape, room)
         order = list(room)
         weight = {node: self.site.nodes[node].weight for node in room}
         first = {node: (node not in shape.wanted, weight[node]) for node in room}
@@ -350,7 +382,12 @@ class SiteWorld:
             dealt = self.deal(shape, order, room)
             if dealt is not None:
                 return dealt
-        if self.rule != "spread":
+        elif self.rule == "slurm":
+            cpus = {node: self.free_at(held, node, start)[0] for node in room}
+            found = self.by_sets(shape, room, cpus)
+            if found is not None:
+                return found
+        if self.rule not in ("spread", "slurm"):
             found = self.walk(shape, order, room)
             if found is not None:
                 return found
@@ -383,6 +420,66 @@ class SiteWorld:
                     left -= 1
         return chosen
 
+    def by_sets(self, shape: Shape, room: Tasks, cpus: Tasks) -> Tasks | None:
+        """Slurm: the best set of neighbours with equal weight, again and again."""
+        chosen: Tasks = {}
+        weight = {node: self.site.nodes[node].weight for node in room}
+
+        def left() -> int:
+            return shape.tasks - sum(chosen.values())
+
+        def due() -> int:
+            return max(0, shape.least - len(chosen))
+
+        def done() -> bool:
+            return left() == 0 and due() == 0
+
+        def give(node: int) -> None:
+            chosen[node] = min(room[node], left() - max(0, due() - 1))
+
+        for node in room:
+            if node in shape.wanted:
+                give(node)
+        sets: list[list[int]] = []
+        for node in sorted(set(room) - shape.wanted):
+            near = sets and sets[-1][-1] == node - 1 and weight[sets[-1][-1]] == weight[node]
+            if near:
+                sets[-1].append(node)
+            else:
+                sets.append([node])
+
+        def rank(one: list[int]) -> tuple[int, bool, int, int]:
+            enough = sum(room[n] for n in one) >= left() and len(one) >= due()
+            size = sum(cpus[n] for n in one)
+            return (weight[one[0]], not enough, size if enough else -size, one[0])
+
+        while not done():
+            if not sets or len(chosen) == shape.most:
+                return None
+            best = min(sets, key=rank)
+            sets.remove(best)
+            alone = [n for n in best if due() <= 1 and room[n] >= left()]
+            if alone:
+                give(min(alone, key=lambda n: (cpus[n], n)))
+                continue
+            for node in best:
+                if not done() and len(chosen) < shape.most:
+                    give(node)
+        return chosen
+
+    @staticmethod
+    def row_of_nodes(shape: Shape, room: Tasks) -> Tasks | None:
+        """Neighbours alone: the first node from which as few as possible hold all tasks."""
+        for begin in sorted(room):
+            nodes = [begin]
+            while len(nodes) < shape.least or sum(room[n] for n in nodes) < shape.tasks:
+                if nodes[-1] + 1 not in room or len(nodes) == shape.most:
+                    break
+                nodes.append(nodes[-1] + 1)
+            if len(nodes) >= shape.least and sum(room[n] for n in nodes) >= shape.tasks:
+                return SiteWorld.walk(shape, nodes, room)
+        return None
+
     def reservation_open(self, shape: Shape, start: int, length: int) -> bool:
         r = shape.reservation
         if r is None:
@@ -401,7 +498,8 @@ class SiteWorld:
             start = max(start, r.begin - (self.workload.epoch or 0))
             if not self.reservation_open(shape, start, length):
                 return False
-        room = []
+        room: list[tuple[bool, int]] = []
+        empty: Tasks = {}
         for node in shape.nodes:
             gone = any(
                 c.node == node and c.known <= self.now and c.end >= FOREVER and not c.reservation
@@ -412,6 +510,9 @@ class SiteWorld:
                 return False
             if holds > 0:
                 room.append((node not in shape.wanted, -holds))
+                empty[node] = holds
+        if shape.in_a_row:
+            return self.row_of_nodes(shape, empty) is not None
         best = [-h for _, h in sorted(room)][: shape.most]
         return len(room) >= shape.least and sum(best) >= shape.tasks
 
@@ -440,10 +541,7 @@ class SiteWorld:
         job = self.jobs[row]
         names = self.site.resources
         if tasks is None:
-            used = [
-                shape.tasks * t + shape.least * f
-                for t, f in zip(shape.task, shape.fixed, strict=True)
-            ]
+            used = asked_of(shape)
             nodes = shape.least
         else:
             used = [0] * len(names)
@@ -525,9 +623,7 @@ class SiteWorld:
         mine = closed and (self.user(row) in r.users or shape.request.account in r.accounts)
         if closed and not mine:
             return False
-        asked = [
-            shape.tasks * t + shape.least * f for t, f in zip(shape.task, shape.fixed, strict=True)
-        ]
+        asked = asked_of(shape)
         amounts = dict(zip(self.site.resources, asked, strict=True)) | {"nodes": shape.least}
         for _, _, bounds in self.scopes(row, shape):
             if bounds.job_wall is not None and job.request > bounds.job_wall:
@@ -719,8 +815,7 @@ def fill(
 
 def asked(world: SiteWorld, row: int) -> list[int]:
     """What the job asks for in all, by its first shape."""
-    shape = world.shapes[row][0]
-    return [shape.tasks * t + shape.least * f for t, f in zip(shape.task, shape.fixed, strict=True)]
+    return asked_of(world.shapes[row][0])
 
 
 def shares(world: SiteWorld, row: int | None) -> list[Fraction]:

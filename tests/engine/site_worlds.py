@@ -136,7 +136,8 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
     if draw(st.sampled_from([False, False, True])):
         name = draw(st.sampled_from(["gpu", "gpu:a"]))
         per = draw(st.sampled_from(["node", "task", "job"]))
-        gres = (Gres(name=name, count=draw(st.integers(1, 2)), per=per),)
+        most = 5 if per == "job" else 2
+        gres = (Gres(name=name, count=draw(st.integers(1, most)), per=per),)
     common: dict[str, Any] = {
         "nodes": least,
         "max_nodes": draw(st.sampled_from([None, least, least + 1])),
@@ -149,6 +150,7 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
         "cpus_per_gpu": draw(st.sampled_from([None, None, 2])),
         "features": draw(st.sampled_from(["", "", "x", "x&y", "x|y", "!x"])),
         "exclusive": draw(st.sampled_from([False, False, False, True])),
+        "contiguous": draw(st.sampled_from([False, False, False, True])),
         "wanted": draw(st.sampled_from([(), (), ("n0",)])),
         "excluded": draw(st.sampled_from([(), (), ("n1",)])),
     }

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from engine.site_worlds import sites, workloads
 from shadowtime.engine import simulate
-from shadowtime.engine.site.once import Run, Snapshot, decide_site
+from shadowtime.engine.site.once import Freed, Run, Snapshot, decide_site
 from shadowtime.policy import parse_policy
 
 
@@ -68,3 +68,59 @@ def test_promises_are_remembered_between_decisions(workload, site) -> None:
         running |= found.starts
         promises = dict(found.promises)
         now = found.wake
+
+
+@pytest.mark.parametrize("place", ["best-fit", "first-fit"])
+def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
+    """What came free early is told, so that each decision moves the promises that can gain."""
+    chosen = parse_policy(f"conservative(place={place})")
+
+    @given(workloads(plain=True), sites(plain=True))
+    @settings(max_examples=15, deadline=None)
+    def equal(workload, site) -> None:
+        made = simulate(workload, site, chosen)
+        length = [max(1, int(asked)) for asked in workload.request]
+        promises: dict[int, Run] = {}
+        running: dict[int, Run] = {}
+        times = set(workload.submit.tolist())
+        gone: set[int] = set()
+        while times:
+            now = min(times)
+            times.discard(now)
+            ended = {row for row in running if int(made.end[row]) <= now}
+            freed = [
+                Freed(nodes=tuple(run.tasks), begin=now, end=run.start + length[row])
+                for row, run in running.items()
+                if row in ended and run.start + length[row] > now
+            ]
+            gone |= ended
+            running = {row: run for row, run in running.items() if row not in ended}
+            seen = workload.submit <= now
+            seen[sorted(gone)] = False
+            rows = seen.nonzero()[0].tolist()
+            place_of = {row: i for i, row in enumerate(rows)}
+            if not rows:
+                continue
+            found = decide_site(
+                chosen,
+                site,
+                Snapshot(
+                    now=now,
+                    jobs=workload.take(seen),
+                    running={place_of[row]: run for row, run in running.items()},
+                    promises={place_of[row]: run for row, run in promises.items()},
+                    freed=freed,
+                ),
+            )
+            starts = {rows[at]: run for at, run in found.starts.items()}
+            expected = [row for row in rows if made.start[row] == now]
+            assert {row: run.tasks for row, run in starts.items()} == {
+                row: tasks_of(made, site, row) for row in expected
+            }
+            running |= starts
+            promises = {rows[at]: run for at, run in found.promises.items()}
+            times |= {int(made.end[row]) for row in starts if made.end[row] > now}
+            if found.wake is not None and found.wake > now:
+                times.add(found.wake)
+
+    equal()

@@ -175,3 +175,55 @@ def test_without_places_the_rest_is_still_proved() -> None:
     report = check(made.replace(place=None), jobs, SITE)
     assert report["site-capacity"].verdict == "not made"
     assert report["site-dependencies"].verdict == "violated"
+
+
+NEAR = Site(
+    nodes=tuple(Node(name=f"n{i}", amounts=(4,)) for i in range(3)),
+    partitions=(
+        Partition(name="tight", nodes=("n0", "n1", "n2"), qos="one"),
+        Partition(name="free", nodes=("n0", "n1", "n2"), default=True),
+    ),
+    qos=(Qos(name="one", limits=Limits(user_jobs=1)),),
+    enforce=frozenset({"limits"}),
+)
+
+
+def together(request: Request, places: list[str]) -> tuple[Schedule, Workload]:
+    """Jobs of one request that all run from 0 to 10."""
+    n = len(places)
+    jobs = Workload.build(
+        submit=[0] * n,
+        run=[10] * n,
+        procs=[request.cpus] * n,
+        user=[0] * n,
+        requests=Requests.of_jobs([request] * n),
+    )
+    zero = np.zeros(n, np.int64)
+    made = Schedule(
+        job_id=jobs.job_id,
+        submit=jobs.submit,
+        start=zero,
+        end=zero + 10,
+        procs=jobs.procs,
+        reason=np.zeros(n, np.int8),
+        kills=zero,
+        killed=np.zeros(n, np.int8),
+        place=places,
+    )
+    return made, jobs
+
+
+@pytest.mark.parametrize(("place", "good"), [("n[0-1]:1", True), ("n[0,2]:1", False)])
+def test_neighbours(place: str, good: bool) -> None:
+    request = Request(nodes=2, max_nodes=2, tasks=2, contiguous=True)
+    found = check(*together(request, [place]), NEAR)["site-requests"]
+    assert (found.verdict == "proved") is good
+    assert good or found.detail.endswith("asks for neighbours and ran on others")
+
+
+def test_limits_of_a_partition_in_which_a_job_may_not_have_run() -> None:
+    """Both jobs may have run in ``free``; with ``tight`` alone the second passes the limit."""
+    either = Request(partitions=("tight", "free"))
+    assert check(*together(either, ["n0:1", "n1:1"]), NEAR)["site-limits"].verdict == "proved"
+    tight = Request(partitions=("tight",))
+    assert check(*together(tight, ["n0:1", "n1:1"]), NEAR)["site-limits"].verdict == "violated"

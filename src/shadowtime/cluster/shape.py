@@ -13,7 +13,7 @@ from shadowtime.cluster.features import matches
 from shadowtime.cluster.site import Partition, Site
 
 if TYPE_CHECKING:
-    from shadowtime.workload.request import Request
+    from shadowtime.workload.request import Gres, Request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,7 @@ class Shape:
     most: int
     per_node: int
     per_task: tuple[int, ...]
+    """Amounts per task, in parts of which ``divisor`` make one; rounded up on each node."""
     fixed: tuple[int, ...]
     floor: int
     """The least cpus on a node."""
@@ -36,19 +37,34 @@ class Shape:
     exclusive: bool
     reservation: int
     """Place of the named reservation in the site, -1 without."""
+    divisor: int = 1
+    in_a_row: bool = False
+    """Neighbours alone; then ``nodes`` are in the site's order."""
 
     @property
     def asked(self) -> tuple[int, ...]:
         """The least amounts in all, by resource."""
         both = zip(self.per_task, self.fixed, strict=True)
-        return tuple(self.tasks * each + self.least * fixed for each, fixed in both)
+        return tuple(self.tasks * each // self.divisor + self.least * fixed for each, fixed in both)
+
+    def cpus(self, tasks: int) -> int:
+        """Cpus of so many tasks on a node that others may share."""
+        return max(self.fixed[0] - (-tasks * self.per_task[0] // self.divisor), self.floor)
+
+    def tasks_with(self, cpus: int) -> int:
+        """The fewest tasks that take so many cpus on a node."""
+        return (
+            (cpus - 1) * self.divisor // self.per_task[0] + 1
+            if self.divisor > 1
+            else (cpus // self.per_task[0])
+        )
 
     def amounts(self, capacity: tuple[int, ...], tasks: int, memory: int) -> tuple[int, ...]:
         """What so many tasks take on a node; ``memory`` is that resource's place, -1 without."""
         if self.exclusive:
             return capacity
         both = zip(self.per_task, self.fixed, strict=True)
-        taken = [fixed + tasks * each for each, fixed in both]
+        taken = [fixed - (-tasks * each // self.divisor) for each, fixed in both]
         taken[0] = max(taken[0], self.floor)
         if self.all_memory:
             taken[memory] = capacity[memory]
@@ -105,27 +121,26 @@ class Shapes:
         if least > most or (request.reservation and request.reservation not in self.reservation):
             return None
         per_task, fixed = [0] * len(self.resource), [0] * len(self.resource)
-        cpus, floor = request.cpus_per_task, 0
-        for gres in request.gres:
-            per, count = gres.per, gres.count
-            if per == "job":
-                if count % tasks == 0:
-                    per, count = "task", count // tasks
-                elif least == most and count % least == 0:
-                    per, count = "node", count // least
-                elif least == 1:
-                    per, most = "node", 1
-                else:
-                    return None
+        shares = [_share(gres, tasks, least, most) for gres in request.gres]
+        # Pieces of a GRES that divides neither by tasks nor by nodes are what nodes are given: a
+        # piece carries its part of the tasks, tasks / divisor of one.
+        uneven = [count for per, count in shares if per == "job"]
+        pieces, divisor, times = (uneven[0], uneven[0], tasks) if uneven else (tasks, 1, 1)
+        most = min(most, pieces)
+        if least > most:
+            return None
+        cpus, floor = request.cpus_per_task * times, 0
+        for gres, (per, count) in zip(request.gres, shares, strict=True):
+            parts = count * times if per == "task" else count
             for name in {gres.name, gres.name.partition(":")[0]}:
                 if name not in self.resource:
                     return None
-                (per_task if per == "task" else fixed)[self.resource[name]] += count
+                (fixed if per == "node" else per_task)[self.resource[name]] += parts
             if request.cpus_per_gpu and gres.name.partition(":")[0] == "gpu":
-                if per == "task":
-                    cpus = max(cpus, count * request.cpus_per_gpu)
-                else:
+                if per == "node":
                     floor = max(floor, count * request.cpus_per_gpu)
+                else:
+                    cpus = max(cpus, parts * request.cpus_per_gpu)
         per_task[0] += cpus
         memory, memory_per = request.memory, request.memory_per
         if memory is None:
@@ -135,9 +150,13 @@ class Shapes:
                 per_task[self.memory] += memory * cpus
             else:
                 fixed[self.memory] += memory
-        per_node = tasks if request.tasks_per_node is None else request.tasks_per_node
+        per_node = pieces
+        if request.tasks_per_node is not None:
+            # Where a piece is less than a task, the last on a node may reach into the next task.
+            up = tasks - 1 if pieces > tasks else 0
+            per_node = (request.tasks_per_node * pieces + up) // tasks
         if partition.max_cpus_per_node is not None:
-            per_node = min(per_node, partition.max_cpus_per_node // cpus)
+            per_node = min(per_node, partition.max_cpus_per_node * divisor // cpus)
         nodes = self._nodes(request, partition)
         wanted = {self.index[name] for name in request.wanted if name in self.index}
         if not wanted.issubset(nodes) or len(wanted) < len(set(request.wanted)):
@@ -146,16 +165,18 @@ class Shapes:
             partition=self.number[partition.name],
             nodes=nodes,
             wanted=len(wanted),
-            tasks=tasks,
+            tasks=pieces,
             least=least,
             most=most,
-            per_node=min(per_node, tasks),
+            per_node=min(per_node, pieces),
             per_task=tuple(per_task),
             fixed=tuple(fixed),
             floor=floor,
             all_memory=self.memory >= 0 and memory == 0,
             exclusive=request.exclusive or partition.exclusive,
             reservation=self.reservation.get(request.reservation, -1),
+            divisor=divisor,
+            in_a_row=in_a_row(request),
         )
 
     def _nodes(self, request: Request, partition: Partition) -> tuple[int, ...]:
@@ -166,6 +187,7 @@ class Shapes:
             request.wanted,
             request.excluded,
             request.reservation,
+            in_a_row(request),
         )
         if key not in self._masks:
             nodes = self.site.nodes
@@ -181,6 +203,25 @@ class Shapes:
                 inside = set(self.site.reservations[self.reservation[request.reservation]].nodes)
                 allowed = [i for i in allowed if nodes[i].name in inside]
             wanted = set(request.wanted)
-            allowed.sort(key=lambda i: (nodes[i].name not in wanted, nodes[i].weight, i))
+            if in_a_row(request):
+                allowed.sort()
+            else:
+                allowed.sort(key=lambda i: (nodes[i].name not in wanted, nodes[i].weight, i))
             self._masks[key] = tuple(dict.fromkeys(allowed))
         return self._masks[key]
+
+
+def in_a_row(request: Request) -> bool:
+    """True if a job's nodes must be neighbours; beside wanted nodes that is not modelled."""
+    return request.contiguous and not request.wanted
+
+
+def _share(gres: Gres, tasks: int, least: int, most: int) -> tuple[str, int]:
+    """(per, count): GRES of a job by task or node where they divide."""
+    if gres.per != "job":
+        return gres.per, gres.count
+    if gres.count % tasks == 0:
+        return "task", gres.count // tasks
+    if least == most and gres.count % least == 0:
+        return "node", gres.count // least
+    return "job", gres.count

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedu
         if not known.safe:
             steps.update_expected(state)
         view = view_of(state, workload)
-        carry_out(state, decisions_of(policy, view, name), index, name)
+        carry_out(state, decisions_of(policy, view, name), index, name, OnHosts(state))
         steps.finish_pass(state, world)
     if (state.job[:, f.START] < 0).any():
         stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
@@ -110,10 +111,46 @@ def view_of(state: State, workload: Workload) -> View:
     )
 
 
-def carry_out(state: State, decisions: Iterable[object], index: dict[int, int], name: str) -> None:
-    """Check and apply the decisions of one pass, then note reasons and who stays blocked."""
-    from shadowtime.engine import steps
+class Machine(Protocol):
+    """How a machine carries decisions out."""
 
+    def begin(self, place: int, reason: int) -> bool:
+        """Start a waiting job now; False if it does not fit."""
+
+    def stop(self, place: int) -> None:
+        """Stop a running job."""
+
+
+@dataclass(frozen=True)
+class OnHosts:
+    """Pools and hosts: a job goes where it fits first."""
+
+    state: State
+
+    def begin(self, place: int, reason: int) -> bool:
+        """Start a waiting job now; False if it does not fit."""
+        from shadowtime.engine import steps
+
+        host = steps.host_with_room(self.state, place)
+        if host >= 0:
+            steps.begin_job(self.state, place, host, reason)
+        return bool(host >= 0)
+
+    def stop(self, place: int) -> None:
+        """Stop a running job."""
+        from shadowtime.engine import steps
+
+        steps.stop_job(self.state, place)
+
+
+def carry_out(
+    state: State,
+    decisions: Iterable[object],
+    index: dict[int, int],
+    name: str,
+    machine: Machine,
+) -> None:
+    """Check and apply the decisions of one pass, then note reasons and who stays blocked."""
     now = int(state.reg[NOW])
     started: list[int] = []
     preempted = False
@@ -130,18 +167,18 @@ def carry_out(state: State, decisions: Iterable[object], index: dict[int, int], 
             if state.job[place, f.PROMISED] < 0:
                 state.job[place, f.PROMISED] = decision.start
         elif isinstance(decision, Start):
-            host = steps.host_with_room(state, place) if waiting else -1
-            if host < 0:
+            reason = Reason.PREEMPTING if preempted else Reason.HEAD
+            if not waiting or not machine.begin(place, int(reason)):
+                if waiting and decision.optional:
+                    continue
                 why = "it does not fit now" if waiting else "it does not wait"
                 raise PolicyError(f"{name} at {now} starts job {decision.job}, but {why}")
-            reason = Reason.PREEMPTING if preempted else Reason.HEAD
-            steps.begin_job(state, place, host, int(reason))
             started.append(place)
             preempted = False
         elif isinstance(decision, Stop):
             if waiting or state.job[place, f.START] < 0 or not is_running(state, place):
                 raise PolicyError(f"{name} at {now} stops job {decision.job}, but it does not run")
-            steps.stop_job(state, place)
+            machine.stop(place)
             preempted = True
         else:
             raise PolicyError(f"{name} at {now}: {decision!r} is not a decision")

@@ -171,6 +171,14 @@ class Spread(Place):
     summary: ClassVar[str] = "site: evenly over as many nodes as allowed, the idlest first"
 
 
+@dataclass(frozen=True)
+class Consecutive(Place):
+    """On a site, Slurm's choice: sets of consecutive nodes, the smallest that suffices."""
+
+    name: ClassVar[str] = "slurm"
+    summary: ClassVar[str] = "site: Slurm's choice, the smallest set of neighbours that suffices"
+
+
 NAMED: dict[str, Place] = {
     part.name: part()
     for part in (
@@ -182,5 +190,6 @@ NAMED: dict[str, Place] = {
         Capped,
         Pack,
         Spread,
+        Consecutive,
     )
 }

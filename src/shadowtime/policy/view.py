@@ -20,6 +20,8 @@ class WaitingJob:
     request: int
     estimate: int
     user: int
+    fits: bool = True
+    """False on a site where no nodes hold it now or a limit forbids it; elsewhere see ``free``."""
 
     @property
     def procs(self) -> int:
@@ -57,9 +59,10 @@ class View:
 
 @dataclass(frozen=True)
 class Start:
-    """Start a waiting job now."""
+    """Start a waiting job now; one that is ``optional`` is skipped where it does not fit."""
 
     job: int
+    optional: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,12 @@ class SitePlaces(Sequence[str]):
     entries: Ints
     shape: Ints
     per_task: Ints
+    divisor: Ints
     floor: Ints
     whole: AnyArray
     cpus: Ints
+    partition: Ints
+    """The partition's number in the site, by shape."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -45,9 +48,10 @@ class SitePlaces(Sequence[str]):
     def cpus_of(self, row: int) -> list[tuple[int, int]]:
         """(node of the site, cpus) of a job."""
         shape = int(self.shape[row])
-        each, floor, whole = self.per_task[shape], self.floor[shape], self.whole[shape]
+        each, divisor = int(self.per_task[shape]), int(self.divisor[shape])
+        floor, whole = int(self.floor[shape]), self.whole[shape]
         return [
-            (node, int(self.cpus[node]) if whole else max(int(tasks * each), int(floor)))
+            (node, int(self.cpus[node]) if whole else max(-(-tasks * each // divisor), floor))
             for node, tasks in self.tasks_of(row)
         ]
 

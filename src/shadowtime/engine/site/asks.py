@@ -9,7 +9,7 @@ import numpy as np
 
 from shadowtime.cluster.features import counts_nodes
 from shadowtime.cluster.limits import buckets_of, job_allowed
-from shadowtime.cluster.shape import Shape, Shapes
+from shadowtime.cluster.shape import Shape, Shapes, in_a_row
 
 if TYPE_CHECKING:
     from shadowtime.cluster.limits import Bucket
@@ -38,7 +38,7 @@ class Asks:
     each: tuple[tuple[Alternative, ...], ...]
     of_job: Ints
     not_modelled: int
-    """Jobs that ask for something the engine leaves out (feature counts, contiguous nodes)."""
+    """Jobs that ask for something the engine leaves out (feature counts)."""
 
 
 def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
@@ -62,7 +62,10 @@ def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
         limits_time.tolist(),
         strict=True,
     )
-    odd_requests = [counts_nodes(one.features) or one.contiguous for one in requests.distinct]
+    odd_requests = [
+        counts_nodes(one.features) or (one.contiguous and not in_a_row(one))
+        for one in requests.distinct
+    ]
     for row, (number, who, seconds, kind) in enumerate(rows):
         odd += odd_requests[number]
         key = (number, who if enforced or named else -1, kind, seconds if enforced else -1)

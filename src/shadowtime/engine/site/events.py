@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.corrections import correct, first_correction
-from shadowtime.engine.events import DONE, PASS_DUE, compact, drop_stale_ends
+from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED, compact, drop_stale_ends
 from shadowtime.engine.site.gone import note_gone
 from shadowtime.kernel.estimates import FIXED, LAST, learn_end, learn_submit, repredict
 from shadowtime.kernel.fields import (
@@ -69,6 +69,7 @@ from shadowtime.kernel.site.fields import (
     KEEPS,
     LOST,
     OVER_AT,
+    PASS_PENDING,
     PENDING,
     PHASE,
     PLACE_COUNT,
@@ -439,6 +440,21 @@ def carry_out_decisions(s: Any, w: Any, g: Any, e: Any) -> None:
         g.mark[AFTER_START] = 0
 
 
+@routine
+def next_pass(s: Any, w: Any, g: Any, e: Any, plans: int) -> int:
+    """Go to the next instant with a pass: PASS_DUE, DONE, or ROOM_NEEDED to be called again."""
+    if g.mark[PASS_PENDING] == 0:
+        if lacks_room(s, g, plans):
+            return ROOM_NEEDED
+        if advance(s, w, g, e) != PASS_DUE:
+            return DONE
+        g.mark[PASS_PENDING] = 1
+    if lacks_room(s, g, plans):
+        return ROOM_NEEDED
+    g.mark[PASS_PENDING] = 0
+    return PASS_DUE
+
+
 @kernel
 def lacks_room(s: Any, g: Any, plans: int) -> bool:
     """True when a table might overflow in the next instant or pass.
@@ -462,4 +478,4 @@ def lacks_room(s: Any, g: Any, plans: int) -> bool:
     )
 
 
-__all__ = ["DONE", "PASS_DUE", "advance", "carry_out_decisions", "lacks_room"]
+__all__ = ["DONE", "PASS_DUE", "ROOM_NEEDED", "carry_out_decisions", "lacks_room", "next_pass"]

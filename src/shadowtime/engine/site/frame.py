@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.passes.phases import (
     BALANCE,
     FITS,
@@ -23,9 +22,10 @@ from shadowtime.engine.passes.phases import (
 from shadowtime.engine.site.events import (
     DONE,
     PASS_DUE,
-    advance,
+    ROOM_NEEDED,
     carry_out_decisions,
     lacks_room,
+    next_pass,
 )
 from shadowtime.kernel.balance import fullest_with, least_used, sum_with
 from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, NEED, PROMISED, SUBMIT, WHICH
@@ -47,7 +47,6 @@ from shadowtime.kernel.site.fields import (
     FIRST_FIT,
     GIVEN,
     HAS_LIMITS,
-    PASS_PENDING,
     PLACE_COUNT,
     PLACE_FROM,
     PLACE_RULE,
@@ -135,15 +134,9 @@ def make_frame(
 def run(s: Any, w: Any, g: Any, e: Any, f: Any, custom: Any) -> int:
     """The event loop with this pass."""
     while True:
-        if g.mark[PASS_PENDING] == 0:
-            if lacks_room(s, g, f.par[PLAN_NODES]):
-                return ROOM_NEEDED
-            if advance(s, w, g, e) != PASS_DUE:
-                return DONE
-            g.mark[PASS_PENDING] = 1
-        if lacks_room(s, g, f.par[PLAN_NODES]):
-            return ROOM_NEEDED
-        g.mark[PASS_PENDING] = 0
+        code = next_pass(s, w, g, e, f.par[PLAN_NODES])
+        if code != PASS_DUE:
+            return int(code)
         decide(s, g, f, custom)
         carry_out_decisions(s, w, g, e)
 

@@ -12,6 +12,7 @@ from shadowtime.kernel.site.fields import (
     EVER,
     FREE,
     GONE,
+    IN_A_ROW,
     KNOWN,
     LEAST,
     LEVEL,
@@ -19,11 +20,13 @@ from shadowtime.kernel.site.fields import (
     MASK_FROM,
     MOST,
     PLACEABLE,
+    ROOM,
     TALLY,
     TASKS,
     WANTED,
     WHOSE,
 )
+from shadowtime.kernel.site.neighbours import has_row
 from shadowtime.kernel.site.room import holds
 
 
@@ -66,6 +69,7 @@ def fits_what_is_left(g: Any, shape: int) -> bool:
         tasks = 0
         if g.node[node, GONE] == 0:
             tasks = holds(g, shape, node, g.node, node, FREE + resources)
+        scratch[ROOM, at] = tasks
         if tasks == 0:
             if at < wanted:
                 return False
@@ -75,6 +79,8 @@ def fits_what_is_left(g: Any, shape: int) -> bool:
             total += tasks
         else:
             scratch[TALLY, tasks] += 1
+    if g.shape[shape, IN_A_ROW] != 0:
+        return has_row(g, shape)
     left = g.shape[shape, MOST] - wanted
     held = scratch.shape[1] - 1
     while held > 0 and left > 0:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.site.events import (
     DONE,
     PASS_DUE,
-    advance,
+    ROOM_NEEDED,
     carry_out_decisions,
     lacks_room,
+    next_pass,
 )
 from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, PROMISED
 from shadowtime.kernel.heap import pop, push
@@ -42,7 +42,6 @@ from shadowtime.kernel.site.fields import (
     LEVEL,
     NEGATIVE,
     NEXT,
-    PASS_PENDING,
     PLACE_COUNT,
     PLACE_FROM,
     REPAIR,
@@ -101,28 +100,18 @@ def make_kept(*, n: int, compress: bool) -> Kept:
 def run(s: Any, w: Any, g: Any, e: Any, f: Any) -> int:
     """The event loop with this pass."""
     while True:
-        if g.mark[PASS_PENDING] == 0:
-            if lacks_room(s, g, 0):
-                return ROOM_NEEDED
-            if advance(s, w, g, e) != PASS_DUE:
-                return DONE
-            g.mark[PASS_PENDING] = 1
-        if lacks_room(s, g, 0):
-            return ROOM_NEEDED
-        g.mark[PASS_PENDING] = 0
+        code = next_pass(s, w, g, e, number(0))
+        if code != PASS_DUE:
+            return int(code)
         decide(s, g, f)
         carry_out_decisions(s, w, g, e)
 
 
 @entry
 def decide_once(s: Any, g: Any, f: Any) -> int:
-    """One pass, for a live scheduler; promises that do not hold any more are given anew."""
-    if lacks_room(s, g, 0):
+    """One pass, for a live scheduler, over what seat and once.py have put into the tables."""
+    if lacks_room(s, g, number(0)):
         return ROOM_NEEDED
-    g.mark[REPAIR] = 1
-    g.mark[EARLY] = 1
-    g.mark[GAINS] += MANY_GAINS + 1  # everybody is asked about every node
-    g.mark[GAINS_FROM] = g.mark[GAINS]
     decide(s, g, f)
     return DONE
 

@@ -14,6 +14,7 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
+from shadowtime.engine.site.kept import MANY_GAINS
 from shadowtime.engine.site.plan import prepare
 from shadowtime.engine.site.simulate import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
@@ -25,7 +26,7 @@ from shadowtime.types import Reason
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
@@ -47,6 +48,15 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Freed:
+    """Nodes that came free during [begin, end): a run that ended early, a promise given back."""
+
+    nodes: tuple[str, ...]
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """What a scheduler sees: all jobs that run or wait, by their rows in ``jobs``."""
 
@@ -55,6 +65,9 @@ class Snapshot:
     running: Mapping[int, Run] = field(default_factory=dict)
     promises: Mapping[int, Run] = field(default_factory=dict)
     """Plans of waiting jobs that a policy with kept promises made before."""
+    freed: Sequence[Freed] | None = None
+    """What came free early since the promises were made: only who can use it is asked whether it
+    can start earlier. None: not known, so every promise is compared with every node."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +110,7 @@ def decide_site(policy: Policy, site: Site, snapshot: Snapshot) -> Verdict:
     state.reg[WAKE] = NEVER
     state.reg[VOLATILE] = not known.safe
     ground = with_places(ground, site, asks, node_at, snapshot)
+    ground = with_gains(ground, site, node_at, snapshot)
     waiting = [row for row in range(len(workload)) if row not in snapshot.running]
     from shadowtime.engine.site.seat import seat
 
@@ -122,49 +136,90 @@ def with_places(
     ground: Ground, site: Site, asks: Asks, node_at: Ints, snapshot: Snapshot
 ) -> Ground:
     """Write down where jobs run or are promised to."""
-    row_of = {site.nodes[i].name: at for at, i in enumerate(node_at.tolist())}
+    row_of = rows_by_name(site, node_at)
+    alternatives = [range(first, behind) for first, behind in ground.ask.tolist()]
+    masks = [bytes(mask) for mask in ground.bits]  # far quicker to look at than an array
+    mask_of = ground.shape[ground.alt[:, f.ALT_SHAPE], f.MASK].tolist()
+    of_job = asks.of_job.tolist()
     entries: list[int] = []
+    placed: list[tuple[int, int, int, int]] = []
     for row, run in (*snapshot.running.items(), *snapshot.promises.items()):
-        strange = [name for name in run.tasks if name not in row_of]
-        if strange:
+        try:
+            nodes = [row_of[name] for name in run.tasks]
+        except KeyError as strange:
             raise UsageError(
-                f"job {snapshot.jobs.job_id[row]} runs on node {strange[0]}, which the site does "
-                "not have"
-            )
-        ask = int(asks.of_job[row])
-        first, behind = ground.ask[ask].tolist()
-        inside = {row_of[name] for name in run.tasks}
-        fitting = [alt for alt in range(first, behind) if _covers(ground, alt, inside)]
-        if not fitting:
+                f"job {snapshot.jobs.job_id[row]} runs on node {strange.args[0]}, which the site "
+                "does not have"
+            ) from None
+        for alt in alternatives[of_job[row]]:
+            mask = masks[mask_of[alt]]
+            if all(mask[node] for node in nodes):
+                break
+        else:
             raise UsageError(
                 f"job {snapshot.jobs.job_id[row]} holds nodes outside its partitions: "
                 f"{', '.join(run.tasks)}"
             )
-        ground.job[row, f.PLACE_FROM] = len(entries)
-        ground.job[row, f.PLACE_COUNT] = len(run.tasks)
-        ground.job[row, f.ALT] = fitting[0]
-        entries += [row_of[name] << 32 | tasks for name, tasks in run.tasks.items()]
+        placed.append((row, len(entries), len(nodes), alt))
+        tasks = run.tasks.values()
+        entries += [node << 32 | count for node, count in zip(nodes, tasks, strict=True)]
     place = np.empty(len(ground.place) + len(entries), np.int64)
     place[: len(entries)] = entries
     ground.mark[f.ENTRIES] = len(entries)
-    return ground._replace(place=place)
+    if placed:
+        row, *columns = np.array(placed, np.int64).T
+        for column, values in zip((f.PLACE_FROM, f.PLACE_COUNT, f.ALT), columns, strict=True):
+            ground.job[row, column] = values
+    # Every place may cut its node's steps twice.
+    step = np.empty((len(ground.step) + 2 * len(entries), ground.step.shape[1]), np.int64)
+    step[: len(ground.step)] = ground.step
+    ground.mark[f.STEPS_SPARE] += 2 * len(entries)
+    return ground._replace(place=place, step=step)
 
 
-def _covers(ground: Ground, alt: int, nodes: set[int]) -> bool:
-    mask = ground.bits[ground.shape[ground.alt[alt, f.ALT_SHAPE], f.MASK]]
-    return all(mask[node] for node in nodes)
+def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: Snapshot) -> Ground:
+    """Write down what came free since the promises were made, where that is known."""
+    row_of = rows_by_name(site, node_at)
+    if not ground.mark[f.KEEPS]:
+        return ground
+    if snapshot.freed is None:
+        # More gains than anybody looks through one by one: everybody is asked about every node.
+        ground.mark[[f.GAINS, f.GAINS_FROM]] = MANY_GAINS + 1
+        ground.mark[f.EARLY] = 1
+        return ground
+    rows = [
+        (row_of[name], one.begin, one.end)
+        for one in snapshot.freed
+        for name in one.nodes
+        if name in row_of
+    ]
+    gain = np.empty((len(ground.gain) + len(rows), 3), np.int64)
+    gain[: len(rows)] = np.array(rows, np.int64).reshape(-1, 3)
+    ground.mark[f.GAINS] = len(rows)
+    ground.mark[f.EARLY] = bool(rows)
+    return ground._replace(gain=gain)
+
+
+def rows_by_name(site: Site, node_at: Ints) -> dict[str, int]:
+    """Rows of the table of nodes by the nodes' names."""
+    return {site.nodes[i].name: at for at, i in enumerate(node_at.tolist())}
 
 
 def verdict(site: Site, asks: Asks, state: Any, ground: Ground, node_at: Ints) -> Verdict:
     """What the pass decided, by names."""
 
-    def run_of(row: int, start: int) -> Run:
-        first, count = ground.job[row, [f.PLACE_FROM, f.PLACE_COUNT]].tolist()
-        found = ground.place[first : first + count].tolist()
-        names = {site.nodes[int(node_at[one >> 32])].name: one & 0xFFFFFFFF for one in found}
-        shape = asks.shapes[int(ground.job[row, f.SHAPE])]
-        partition = site.partitions[shape.partition].name if site.partitions else ""
-        return Run(start=start, tasks=names, partition=partition)
+    name_at = [site.nodes[i].name for i in node_at.tolist()]
+    partition_of = [site.partitions[one.partition].name if site.partitions else ""
+                    for one in asks.shapes]  # fmt: skip
+
+    def runs_of(rows: list[int], starts: list[int]) -> dict[int, Run]:
+        where = ground.job[rows][:, [f.PLACE_FROM, f.PLACE_COUNT, f.SHAPE]].tolist()
+        made = {}
+        for row, start, (first, count, shape) in zip(rows, starts, where, strict=True):
+            found = ground.place[first : first + count].tolist()
+            names = {name_at[one >> 32]: one & 0xFFFFFFFF for one in found}
+            made[row] = Run(start=start, tasks=names, partition=partition_of[shape])
+        return made
 
     now = int(state.reg[NOW])
     started = state.did[columns.WHICH, : int(state.reg[DECISIONS])].tolist()
@@ -172,8 +227,8 @@ def verdict(site: Site, asks: Asks, state: Any, ground: Ground, node_at: Ints) -
     promised = np.flatnonzero(due < NEVER).tolist() if ground.mark[f.KEEPS] else []
     wake = int(state.reg[WAKE])
     return Verdict(
-        starts={row: run_of(row, now) for row in started},
+        starts=runs_of(started, [now] * len(started)),
         reasons={row: Reason(int(state.job[row, columns.REASON])) for row in started},
-        promises={row: run_of(row, int(due[row])) for row in promised},
+        promises=runs_of(promised, due[promised].tolist()),
         wake=wake if wake < NEVER else None,
     )

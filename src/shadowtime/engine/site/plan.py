@@ -24,6 +24,7 @@ RULES: dict[type[place.Place], int] = {
     place.FirstFit: f.FIRST_FIT,
     place.Pack: f.PACK,
     place.Spread: f.SPREAD,
+    place.Consecutive: f.SLURM,
 }
 
 
@@ -101,7 +102,7 @@ def refuse_on_site(policy: Policy) -> None:
     if type(policy.place) not in RULES:
         raise PolicyError(
             f"{policy.name}: place={policy.place.name} is not defined on a site; "
-            "use first-fit, best-fit, pack or spread"
+            "use first-fit, best-fit, pack, spread or slurm"
         )
     if isinstance(policy.place, place.NodePlace) and policy.place != place.FirstFit():
         raise PolicyError(f"{policy.name}: on a site place=first-fit takes no options")

@@ -12,9 +12,11 @@ from shadowtime.kernel.running import insert
 from shadowtime.kernel.site.fields import (
     ALT,
     ALT_SHAPE,
+    ANY_CLOSING,
     DUE,
     HAS_LIMITS,
     PHASE,
+    REPAIR,
     RUNS,
     SHAPE,
     SOONEST,
@@ -28,9 +30,13 @@ from shadowtime.kernel.site.start import hold_place, hold_plan, occupy
 def seat(s: Any, g: Any, running: Any, waiting: Any, promised: Any) -> None:
     """``running``: jobs and starts; ``waiting``: jobs; ``promised``: waiting jobs and promises.
 
-    Their places are already in the tables, with the alternative each runs by.
+    Their places are already in the tables, with the alternative each runs by. Promises are looked
+    at again where a node may have closed or one is past; where they take more than there is, the
+    steps say so themselves.
     """
     now = s.reg[NOW]
+    if g.mark[ANY_CLOSING] != 0:
+        g.mark[REPAIR] = 1
     for i in range(running.shape[0]):
         job = running[i, 0]
         g.job[job, SHAPE] = g.alt[g.job[job, ALT], ALT_SHAPE]
@@ -49,5 +55,7 @@ def seat(s: Any, g: Any, running: Any, waiting: Any, promised: Any) -> None:
         due = promised[i, 1]
         g.job[job, SHAPE] = g.alt[g.job[job, ALT], ALT_SHAPE]
         g.job[job, DUE] = due
+        if due < now:
+            g.mark[REPAIR] = 1
         g.mark[SOONEST] = min(g.mark[SOONEST], due)
         hold_plan(g, job, now, due, due + s.job[job, ESTIMATE], number(-1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import prepare
 from shadowtime.engine.site.tables import Ground, build_ground
-from shadowtime.engine.site.world import build_events
-from shadowtime.errors import UsageError
+from shadowtime.engine.site.world import Events, build_events
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
@@ -26,6 +25,7 @@ from shadowtime.workload.site_requests import requests_of
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
+    from shadowtime.policy.estimate import Estimate
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
@@ -45,23 +45,55 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
     ([0, 9, 2], ['a:4', 'b:2 a:4', 'b:2'])
     """
     if hasattr(policy, "decide"):
-        raise UsageError("a policy written in Python (decide) does not run on a site yet")
+        from shadowtime.engine.site.door import simulate_object
+
+        return simulate_object(workload, site, policy)
+    from shadowtime.engine.site.claims import site_claims
+
+    chosen = prepare(policy, site, len(workload))
+    made = prepared_run(
+        workload, site, policy.estimate, rule=chosen.rule, keeps=chosen.keeps, plans=chosen.plans
+    )
+    state, ground = made.state, made.ground
+    arguments = chosen.arguments(ground)
+    while chosen.run(state, made.world, ground, made.events, *arguments) == ROOM_NEEDED:
+        state, ground = with_more_room(state, ground)
+    claims = site_claims(policy, workload, site)
+    return as_site_schedule(
+        workload, site, policy.name, claims, state, made.world, ground, made.asks, made.node_at
+    )
+
+
+class PreparedRun(NamedTuple):
+    """Everything a run works on, before its first instant."""
+
+    state: State
+    world: World
+    ground: Ground
+    events: Events
+    asks: Asks
+    node_at: Ints
+    """The site's node at each row of the table of nodes."""
+    volatile: bool
+    """True if jobs may outlive their estimates."""
+
+
+def prepared_run(
+    workload: Workload, site: Site, estimate: Estimate, *, rule: int, keeps: int, plans: int
+) -> PreparedRun:
+    """The tables of a run of a workload on a site."""
     requests = requests_of(workload, site)
-    known = known_at_submission(policy.estimate, workload)
+    known = known_at_submission(estimate, workload)
     asks = asks_of(workload, site, requests)
     state, world = empty_state(workload, site, asks, known.estimate, known.learner)
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
-    made = prepare(policy, site, len(workload))
     ground, node_at = build_ground(
-        workload, site, requests, asks, rule=made.rule, keeps=made.keeps, plans=made.plans
+        workload, site, requests, asks, rule=rule, keeps=keeps, plans=plans
     )
     events = build_events(workload, site, requests, ground, state, node_at)
-    arguments = made.arguments(ground)
     note_gone_at(ground, int(workload.submit[0]) if len(workload) else 0)
-    while made.run(state, world, ground, events, *arguments) == ROOM_NEEDED:
-        state, ground = with_more_room(state, ground)
-    return as_site_schedule(workload, site, policy, state, world, ground, asks, node_at)
+    return PreparedRun(state, world, ground, events, asks, node_at, not known.safe)
 
 
 def empty_state(
@@ -130,7 +162,8 @@ def live_places(ground: Ground) -> tuple[Ints, int]:
 def as_site_schedule(
     workload: Workload,
     site: Site,
-    policy: Policy,
+    name: str,
+    claims: tuple[str, ...],
     state: State,
     world: World,
     ground: Ground,
@@ -139,11 +172,8 @@ def as_site_schedule(
 ) -> Schedule:
     """The rows of a finished run; jobs that never ran have start and end -1 and the reason."""
     from shadowtime.engine.simulate import as_schedule, attempts_of
-    from shadowtime.engine.site.claims import site_claims
 
-    made = as_schedule(
-        workload, state, world, name=policy.name, claims=site_claims(policy, workload, site)
-    )
+    made = as_schedule(workload, state, world, name=name, claims=claims)
     job = ground.job
     phase = job[:, f.PHASE]
     ran = (phase == f.ENDED) | (phase == f.GONE_LOST)
@@ -160,12 +190,14 @@ def as_site_schedule(
         entries=ground.place[: int(ground.mark[f.ENTRIES])].copy(),
         shape=job[:, f.SHAPE].copy(),
         per_task=np.array([one.per_task[0] for one in shape] or [1], np.int64),
+        divisor=np.array([one.divisor for one in shape] or [1], np.int64),
         floor=np.array([one.floor for one in shape] or [0], np.int64),
         whole=np.array(
             [one.exclusive for one in shape] or [False],
             bool,
         ),
         cpus=np.array([node.amounts[0] for node in site.nodes], np.int64),
+        partition=np.array([one.partition for one in shape] or [0], np.int64),
     )
     counters = dict(made.counters)
     counters["slipped_promises"] = int(state.reg[SLIPPED])

@@ -71,6 +71,7 @@ def build_ground(
     node[:, f.FIRST_STEP] = np.arange(len(order))
     weights = np.array([site.nodes[i].weight for i in order], np.int64)
     node[:, f.WEIGHT] = np.unique(weights, return_inverse=True)[1]
+    node[:, f.INDEX] = order
     node[:, f.FREE : f.FREE + resources] = capacity
     node[:, f.FREE + resources :] = capacity
     shape, mask, bits = shape_table(asks, capacity, row_of)
@@ -143,6 +144,8 @@ def shape_table(asks: Asks, capacity: Ints, row_of: Ints) -> tuple[Ints, Ints, A
         table[row, f.ALL_MEMORY] = one.all_memory
         table[row, f.WANTED] = one.wanted
         table[row, f.FLOOR] = one.floor
+        table[row, f.DIVISOR] = one.divisor
+        table[row, f.IN_A_ROW] = one.in_a_row
         table[row, f.NOW_STAMP] = -1
         table[row, f.PER_TASK : f.PER_TASK + resources] = one.per_task
         table[row, f.PER_TASK + resources :] = one.fixed
@@ -158,7 +161,7 @@ def most_held(shape: Any, capacity: Ints) -> Ints:
     """Tasks that each of the shape's nodes holds when it is empty."""
     held = np.full(len(capacity), shape.per_node, np.int64)
     for k, (each, fixed) in enumerate(zip(shape.per_task, shape.fixed, strict=True)):
-        left = capacity[:, k] - fixed
+        left = (capacity[:, k] - fixed) * shape.divisor
         if each > 0:
             held = np.minimum(held, left // each)
         held[left < 0] = 0
@@ -169,10 +172,24 @@ def most_held(shape: Any, capacity: Ints) -> Ints:
 
 def fits_empty(shape: Any, held: Ints) -> bool:
     """True if the shape fits on the empty nodes."""
+    if shape.in_a_row:
+        return has_row(shape, held)
     if (held[: shape.wanted] == 0).any() or (held > 0).sum() < shape.least:
         return False
     rest = np.sort(held[shape.wanted :])[::-1][: shape.most - shape.wanted]
     return bool(held[: shape.wanted].sum() + rest.sum() >= shape.tasks)
+
+
+def has_row(shape: Any, held: Ints) -> bool:
+    """True if neighbours among the empty nodes, which are in the site's order, hold all tasks."""
+    room = dict(zip(shape.nodes, held.tolist(), strict=True))
+    for begin in shape.nodes:
+        at, count, total = begin, 0, 0
+        while room.get(at, 0) > 0 and count < shape.most:
+            count, total, at = count + 1, total + room[at], at + 1
+            if count >= shape.least and total >= shape.tasks:
+                return True
+    return False
 
 
 def closing_table(workload: Workload, site: Site, row_of: Ints, node: Ints) -> Ints:

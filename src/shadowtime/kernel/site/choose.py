@@ -1,4 +1,4 @@
-"""Which nodes a shape is given: first fit, best fit, pack, spread."""
+"""Which nodes a shape is given: first fit, best fit, pack, spread, Slurm's sets of neighbours."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from shadowtime.kernel.site.fields import (
     FIRST_FIT,
     FREE,
     GIVEN,
+    IN_A_ROW,
     LEAST,
     LEVEL,
     MASK_COUNT,
@@ -24,12 +25,14 @@ from shadowtime.kernel.site.fields import (
     PLACE_RULE,
     PLACED,
     ROOM,
+    SLURM,
     SPREAD,
     TASKS,
     TIME,
     WANTED,
     WEIGHT,
 )
+from shadowtime.kernel.site.neighbours import take_row, take_sets
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, room_at
 from shadowtime.kernel.site.steps import current
@@ -60,6 +63,8 @@ def choose(g: Any, now: int, shape: int, start: int, length: int) -> bool:
             return False
     if count < g.shape[shape, LEAST] or total < g.shape[shape, TASKS]:
         return False
+    if g.shape[shape, IN_A_ROW] != 0:
+        return take_row(g, shape)
     return settle(g, now, shape, start)
 
 
@@ -74,6 +79,9 @@ def settle(g: Any, now: int, shape: int, start: int) -> bool:
             return True
     if rule == SPREAD:
         if deal(g, shape):
+            return True
+    elif rule == SLURM:
+        if take_sets(g, shape):
             return True
     elif walk(g, shape, rule):
         return True

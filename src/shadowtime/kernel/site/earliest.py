@@ -12,6 +12,7 @@ from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site.fields import (
+    IN_A_ROW,
     LEAST,
     MASK_COUNT,
     MASK_FROM,
@@ -27,6 +28,7 @@ from shadowtime.kernel.site.fields import (
     UPCOMING,
     WANTED,
 )
+from shadowtime.kernel.site.neighbours import has_row
 from shadowtime.kernel.site.room import look
 
 PLACES = 24
@@ -102,9 +104,8 @@ def earliest_on_several(g: Any, now: int, shape: int, length: int, since: int, b
         if change < before:
             heap[entries] = change << PLACES | at
             entries += 1
-    if missing == 0 and count >= least and total >= tasks:
-        if not bounded or enough(g, shape, total_of_wanted(g, shape)):
-            return since
+    if missing == 0 and count >= least and total >= tasks and suffices(g, shape, bounded):
+        return since
     for at in range(entries // 2 - 1, -1, -1):
         settle_down(heap, entries, at)
     mask = (1 << PLACES) - 1
@@ -126,9 +127,8 @@ def earliest_on_several(g: Any, now: int, shape: int, length: int, since: int, b
                     scratch[TALLY, room] += 1
             if change < before:
                 entries = push(heap, entries, change << PLACES | at)
-        if missing == 0 and count >= least and total >= tasks:
-            if not bounded or enough(g, shape, total_of_wanted(g, shape)):
-                return start
+        if missing == 0 and count >= least and total >= tasks and suffices(g, shape, bounded):
+            return start
     return NEVER
 
 
@@ -146,6 +146,14 @@ def settle_down(heap: Any, size: int, at: int) -> None:
         at = child
         child = 2 * at + 1
     heap[at] = key
+
+
+@routine
+def suffices(g: Any, shape: int, bounded: bool) -> bool:
+    """True if nodes that together hold all tasks do so within the bound on nodes, or in a row."""
+    if g.shape[shape, IN_A_ROW] != 0:
+        return has_row(g, shape)
+    return not bounded or enough(g, shape, total_of_wanted(g, shape))
 
 
 @kernel

@@ -74,7 +74,9 @@ GONE = 4
 """1 while the node is known to be closed for good."""
 PLANS = 5
 """Plans that hold the node; without any, what is free on it only grows with time."""
-FREE = 6
+INDEX = 6
+"""The node's place in the site."""
+FREE = 7
 """First of the R columns of amounts free now; then R columns of capacities."""
 
 # The table of shapes.
@@ -101,7 +103,11 @@ REFUSED_AT = 15
 REFUSED_LENGTH = 16
 """No job of the shape that is as long can start now."""
 MASK = 17
-PER_TASK = 18
+DIVISOR = 18
+"""Amounts per task are in parts of which so many make one."""
+IN_A_ROW = 19
+"""1 if the nodes must be neighbours."""
+PER_TASK = 20
 """First of R columns of amounts per task, then R of amounts per node."""
 
 # Steps of a node's availability.
@@ -186,4 +192,4 @@ RING = 4096
 """Changes of nodes that are remembered; a power of two."""
 EVER = (1 << 40) - 1
 """An end that never comes."""
-FIRST_FIT, BEST_FIT, PACK, SPREAD = 0, 1, 2, 3
+FIRST_FIT, BEST_FIT, PACK, SPREAD, SLURM = 0, 1, 2, 3, 4

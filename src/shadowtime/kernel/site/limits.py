@@ -19,6 +19,7 @@ from shadowtime.kernel.site.fields import (
     BOUND,
     CHARGE,
     CHOSEN,
+    DIVISOR,
     GIVEN,
     LEAST,
     LEVEL,
@@ -48,7 +49,7 @@ def charge(s: Any, g: Any, job: int, alt: int, source: int) -> None:
         nodes = g.shape[shape, LEAST]
         for k in range(resources):
             line[1 + k] = (
-                g.shape[shape, TASKS] * g.shape[shape, PER_TASK + k]
+                g.shape[shape, TASKS] * g.shape[shape, PER_TASK + k] // g.shape[shape, DIVISOR]
                 + nodes * g.shape[shape, PER_TASK + resources + k]
             )
     else:

@@ -13,6 +13,7 @@ from shadowtime.kernel.site.fields import (
     CHANGES,
     CLOSE_COUNT,
     CLOSE_FROM,
+    DIVISOR,
     END,
     EXCLUSIVE,
     FLOOR,
@@ -48,13 +49,12 @@ def holds(g: Any, shape: int, node: int, table: Any, row: int, first: int) -> in
     if g.shape[shape, EXCLUSIVE] != 0:
         if cpus != g.node[node, FREE + resources]:
             return 0
-    elif cpus < max(g.shape[shape, PER_TASK], g.shape[shape, FLOOR]):
-        return 0
-    if cpus < g.shape[shape, FLOOR]:
+    divisor = g.shape[shape, DIVISOR]
+    if cpus * divisor < g.shape[shape, PER_TASK] or cpus < g.shape[shape, FLOOR]:
         return 0
     tasks = g.shape[shape, PER_NODE]
     for k in range(resources):
-        left = table[row, first + k] - g.shape[shape, PER_TASK + resources + k]
+        left = (table[row, first + k] - g.shape[shape, PER_TASK + resources + k]) * divisor
         each = g.shape[shape, PER_TASK + k]
         if left < each:
             return 0

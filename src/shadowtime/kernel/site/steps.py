@@ -12,6 +12,7 @@ from typing import Any
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.site.fields import (
     ALL_MEMORY,
+    DIVISOR,
     EXCLUSIVE,
     FIRST_STEP,
     FLOOR,
@@ -36,7 +37,11 @@ def amount(g: Any, shape: int, node: int, tasks: int, k: int) -> int:
         return g.node[node, FREE + resources + k]
     if g.shape[shape, ALL_MEMORY] != 0 and k == g.mark[MEMORY]:
         return g.node[node, FREE + resources + k]
-    taken = g.shape[shape, PER_TASK + resources + k] + tasks * g.shape[shape, PER_TASK + k]
+    taken = tasks * g.shape[shape, PER_TASK + k]
+    divisor = g.shape[shape, DIVISOR]
+    if divisor > 1:
+        taken = (taken + divisor - 1) // divisor
+    taken += g.shape[shape, PER_TASK + resources + k]
     if k == 0:
         taken = max(taken, g.shape[shape, FLOOR])
     return taken

@@ -58,12 +58,13 @@ class SiteCase:
         return [parse_site_place(text) for text in place]
 
     @cached_property
-    def partition(self) -> list[int]:
-        """The first of the job's partitions that has all its nodes and whose bounds let it in.
+    def _partitions(self) -> list[list[int]]:
+        """The job's partitions that have all its nodes: those whose bounds let it in, if any.
 
-        Where bounds shut it out of all that have its nodes, the first of those; -1 where none has.
+        Only one where the schedule says in which a job ran, and that has its nodes.
         """
         inside = [frozenset(one.nodes) for one in self.shapes.partitions]
+        place = self.case.schedule.place
         found = []
         for row, nodes in enumerate(self.places):
             names = {name for name, _ in nodes}
@@ -71,9 +72,22 @@ class SiteCase:
             numbers = [self.shapes.number[one.name] for one in chosen]
             having = [n for n in numbers if names <= inside[n]]
             asked = int(self.workload.request[row])
-            open_to = (n for n in having if _lets_in(self.shapes.partitions[n], asked, len(names)))
-            found.append(next(open_to, having[0] if having else -1))
+            parts = self.shapes.partitions
+            open_to = [n for n in having if _lets_in(parts[n], asked, len(names))] or having
+            if isinstance(place, SitePlaces) and nodes:
+                told = int(place.partition[place.shape[row]])
+                open_to = [told] if told in open_to else open_to
+            found.append(open_to)
         return found
+
+    @cached_property
+    def partition(self) -> list[int]:
+        """The first of the partitions in which each job can have run; -1 where there is none."""
+        return [numbers[0] if numbers else -1 for numbers in self._partitions]
+
+    def may_have_been_elsewhere(self, row: int) -> bool:
+        """True if the job may have run in another of its partitions, with other limits."""
+        return len(self._partitions[row]) > 1
 
     @cached_property
     def _made(self) -> dict[tuple[int, int], Shape | None]:
@@ -96,10 +110,12 @@ class SiteCase:
         if shape is None:
             return []
         found = []
+        place = self.case.schedule.place
+        told = dict(place.tasks_of(row)) if isinstance(place, SitePlaces) else {}
         for name, cpus in self.places[row]:
             node = self.shapes.index[name]
             capacity = self.site.nodes[node].amounts
-            tasks = shape.tasks if cpus is None else cpus // shape.per_task[0]
+            tasks = told.get(node, shape.tasks if cpus is None else shape.tasks_with(cpus))
             taken = shape.amounts(capacity, tasks, self.shapes.memory)
             if cpus is not None and not shape.exclusive:
                 taken = (cpus, *taken[1:])

@@ -18,6 +18,7 @@ NAME = "site-limits"
 def within_limits(case: SiteCase) -> Proof:
     """No bound on running jobs, resources in use, or a job alone is passed.
 
+    A job that may have run in one of several partitions, whose limits differ, is left out.
     Time bounds that add up over the run (minutes, wall) are not looked at here.
     """
     site = case.site
@@ -34,7 +35,7 @@ def within_limits(case: SiteCase) -> Proof:
         seconds = max(1, int(case.workload.request[row]))
         if not job_allowed(site, request, partition, shape, seconds, case.user(row)):
             return violated(NAME, f"{case.case.name(row)} ran, though a bound on each job forbids")
-        if enforced:
+        if enforced and not case.may_have_been_elsewhere(row):
             for bucket in buckets_of(site, request, partition, case.user(row)):
                 shared.setdefault(bucket, []).append(row)
     used = _used(case)

@@ -91,17 +91,20 @@ def as_asked(case: SiteCase) -> Proof:
                 f"{case.case.name(row)} ran on {len(nodes)} nodes, and asks for {shape.least} to "
                 f"{shape.most}",
             )
+        places = sorted(case.shapes.index[node] for node, _ in nodes)
+        if shape.in_a_row and places[-1] - places[0] != len(places) - 1:
+            return violated(name, f"{case.case.name(row)} asks for neighbours and ran on others")
         if shape.exclusive or any(cpus is None for _, cpus in nodes):
             continue
         each = [int(cpus or 0) for _, cpus in nodes]
-        most = shape.per_node * shape.per_task[0]
-        if sum(each) < shape.asked[0] or min(each) < max(shape.per_task[0], shape.floor):
+        most = shape.cpus(shape.per_node)
+        if sum(each) < shape.asked[0] or min(each) < shape.cpus(1):
             return violated(
                 name,
                 f"{case.case.name(row)} had {sum(each)} cpus, {min(each)} of them on one node, and "
                 f"asks for {shape.asked[0]}",
             )
-        if max(each) > max(most, shape.floor):
+        if max(each) > most:
             return violated(
                 name, f"{case.case.name(row)} had {max(each)} cpus on one node, at most {most}"
             )
