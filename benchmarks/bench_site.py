@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 JOBS, NODES, LOAD, WAITING, ENDED = 100_000, 1_000, 0.9, 10_000, 10
-BAR_DECISION = 0.1
+BAR_DECISION, EFFORT = 0.1, 20_000
+"""Seconds for one decision; how much its sweep of kept promises may look at."""
 MANY, BAR_MEMORY = 1_000_000, 1_500.0
 """Jobs for the peak memory, and its bar in MB."""
 BARS = {"easy": 10.0, "conservative": 60.0}
@@ -153,7 +154,7 @@ def decisions() -> Iterator[Row]:
         chosen = parse_policy(policy)
         first = decide_site(chosen, machine, snapshot)  # compiles
         seen = a_second_later(snapshot, first)
-        timed = partial(decide_site, chosen, machine, seen)
+        timed = partial(decide_site, chosen, machine, seen, effort=EFFORT)
         (seconds,) = best_cpu(lambda timed=timed: timed, runs=3)
         yield Row(
             what=f"site: one decision of {policy}, {WAITING:,} waiting on {NODES:,} nodes",

@@ -84,6 +84,8 @@ def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
         running: dict[int, Run] = {}
         times = set(workload.submit.tolist())
         gone: set[int] = set()
+        left: list[Freed] = []
+        asked: dict[int, int] = {}
         while times:
             now = min(times)
             times.discard(now)
@@ -109,9 +111,12 @@ def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
                     jobs=workload.take(seen),
                     running={place_of[row]: run for row, run in running.items()},
                     promises={place_of[row]: run for row, run in promises.items()},
-                    freed=freed,
+                    freed=[*left, *freed],
+                    asked={place_of[row]: count for row, count in asked.items()},
                 ),
             )
+            left = list(found.freed or ())
+            asked = {rows[at]: count for at, count in found.asked.items()}
             starts = {rows[at]: run for at, run in found.starts.items()}
             expected = [row for row in rows if made.start[row] == now]
             assert {row: run.tasks for row, run in starts.items()} == {
@@ -124,3 +129,50 @@ def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
                 times.add(found.wake)
 
     equal()
+
+
+@given(workloads(plain=True, most=14), sites(plain=True))
+@settings(max_examples=15, deadline=None)
+def test_a_bounded_sweep_goes_on_in_the_next_decision(workload, site) -> None:
+    """Small steps until nothing is left: promises only move earlier, and the sweep ends."""
+    chosen = parse_policy("conservative")
+    workload = workload.replace(submit=workload.submit * 0)
+    first = decide_site(chosen, site, Snapshot(now=0, jobs=workload))
+    if not first.starts or not first.promises:
+        return
+    gone = min(first.starts)
+    stays = workload.job_id != workload.job_id[gone]
+    rows = stays.nonzero()[0].tolist()
+    place = {row: i for i, row in enumerate(rows)}
+    running = {place[row]: run for row, run in first.starts.items() if row != gone}
+    promises = {place[row]: run for row, run in first.promises.items()}
+    end = max(1, int(workload.request[gone]))
+    freed = [Freed(nodes=tuple(first.starts[gone].tasks), begin=0, end=end)]
+    asked: dict[int, int] = {}
+    unfinished = False
+    jobs = workload.take(stays)
+    for _ in range(60):
+        found = decide_site(
+            chosen,
+            site,
+            Snapshot(
+                now=0,
+                jobs=jobs,
+                running=running,
+                promises=promises,
+                freed=freed,
+                asked=asked,
+                unfinished=unfinished,
+            ),
+            effort=1,
+        )
+        unfinished = found.unfinished
+        running |= found.starts
+        for row, run in promises.items():
+            assert row in found.starts or found.promises[row].start <= run.start
+        promises, asked = dict(found.promises), dict(found.asked)
+        freed = list(found.freed or ())
+        if not unfinished:
+            break
+    else:
+        raise AssertionError("the sweep does not end")

@@ -73,8 +73,14 @@ from shadowtime.kernel.site.start import (
 from shadowtime.kernel.site.steps import amount, current
 
 COMPRESS = 0
+EFFORT = 1
+"""How much a sweep may look at, in gains; 0: all there is. The rest is left to the next pass."""
+UNFINISHED = 2
+"""1 if the sweep was left unfinished."""
 MANY_GAINS = 256
 """With more gains than these a job is asked about all nodes at once."""
+A_SEARCH = 1000
+"""What a search for an earlier start costs, in gains looked at (measured, about)."""
 HIGHEST = 1 << 20
 """More than any tier."""
 
@@ -87,10 +93,10 @@ class Kept(NamedTuple):
     heap: Any  # int64[n]
 
 
-def make_kept(*, n: int, compress: bool) -> Kept:
+def make_kept(*, n: int, compress: bool, effort: int = 0) -> Kept:
     """Parameters and room for a run of ``n`` jobs."""
     return Kept(
-        par=np.array([compress, 0, 0, 0], np.int64),
+        par=np.array([compress, effort, 0, 0], np.int64),
         jobs=np.empty(n + 1, np.int64),
         heap=np.empty(n + 1, np.int64),
     )
@@ -142,7 +148,7 @@ def decide(s: Any, g: Any, f: Any) -> None:
         g.job[job, BROKEN] = 0
     start_due(s, g, f, count)
     s.reg[WAKE] = g.mark[SOONEST]
-    if g.mark[EARLY] != 0:
+    if g.mark[EARLY] != 0 or f.par[UNFINISHED] != 0:
         s.reg[WAKE] = now + 1
 
 
@@ -258,18 +264,25 @@ def promise_holds(s: Any, g: Any, job: int, due: int) -> bool:
 def sweep(s: Any, g: Any, f: Any, count: int) -> None:
     """One sweep in queue order: promises to their earliest start, never later."""
     begin = g.mark[GAINS]
+    spent = 0
+    f.par[UNFINISHED] = 0
     for i in range(count):
         job = f.jobs[i]
         due = g.job[job, DUE]
         if due == NEVER:
             continue
         asked = g.job[job, ASKED]
-        g.job[job, ASKED] = g.mark[GAINS]
         if asked == g.mark[GAINS]:
             continue
+        if f.par[EFFORT] > 0 and spent >= f.par[EFFORT]:
+            f.par[UNFINISHED] = 1
+            return  # the log of gains stays as it is: the others have not been asked
+        g.job[job, ASKED] = g.mark[GAINS]
         since, until = gain_for(s, g, job, due, asked)
+        spent += min(g.mark[GAINS] - asked, MANY_GAINS)
         if since < until:
             improve(s, g, job, since, until)
+            spent += A_SEARCH
     # Everybody has been asked about what came before: only what was given up meanwhile stays.
     shift = begin - g.mark[GAINS_FROM]
     for row in range(shift, g.mark[GAINS] - g.mark[GAINS_FROM]):

@@ -5,7 +5,7 @@ The live loop's door to the same passes that simulate uses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,22 +66,42 @@ class Snapshot:
     promises: Mapping[int, Run] = field(default_factory=dict)
     """Plans of waiting jobs that a policy with kept promises made before."""
     freed: Sequence[Freed] | None = None
-    """What came free early since the promises were made: only who can use it is asked whether it
-    can start earlier. None: not known, so every promise is compared with every node."""
+    """What came free early since the promises were made, behind what the verdict before handed
+    over: only who can use it is asked whether it can start earlier. None: not known, so every
+    promise is compared with every node."""
+    asked: Mapping[int, int] = field(default_factory=dict)
+    """How many entries of ``freed`` each promise has been compared with, if not none."""
+    unfinished: bool = False
+    """True if the verdict before left a sweep unfinished."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What is to be done now: starts in order, with reasons; promises to remember; when to ask."""
+    """What is to be done now: starts in order, with reasons; promises to remember; when to ask.
+
+    ``freed``, ``asked`` and ``unfinished`` belong to the next snapshot: what not every promise has
+    been compared with yet. ``freed`` is None where all promises are to be compared with all nodes.
+    """
 
     starts: Mapping[int, Run]
     reasons: Mapping[int, Reason]
     promises: Mapping[int, Run]
     wake: int | None
+    freed: Sequence[Freed] | None = ()
+    asked: Mapping[int, int] = field(default_factory=dict)
+    unfinished: bool = False
 
 
-def decide_site(policy: Policy, site: Site, snapshot: Snapshot) -> Verdict:
+def decide_site(
+    policy: Policy, site: Site, snapshot: Snapshot, *, effort: int | None = None
+) -> Verdict:
     """One pass of a policy over a snapshot.
+
+    Rules
+    -----
+    ``effort`` bounds the sweep of kept promises, which otherwise takes seconds with 10,000 of them:
+    so many entries of ``freed`` are looked at (a search for an earlier start counts as 1,000), in
+    queue order. The next decision, to be made a second later, goes on where this one stopped.
 
     Examples
     --------
@@ -101,7 +121,7 @@ def decide_site(policy: Policy, site: Site, snapshot: Snapshot) -> Verdict:
         raise UsageError(f"{policy.name}: a single decision has no history to learn from")
     asks = asks_of(workload, site, requests)
     state, _ = empty_state(workload, site, asks, known.estimate, 0)
-    made = prepare(policy, site, len(workload))
+    made = prepare(policy, site, len(workload), effort=effort or 0)
     ground, node_at = build_ground(
         workload, site, requests, asks, rule=made.rule, keeps=made.keeps, plans=made.plans
     )
@@ -125,7 +145,8 @@ def decide_site(policy: Policy, site: Site, snapshot: Snapshot) -> Verdict:
     arguments = made.arguments(ground)
     while made.decide_once(state, ground, *arguments) == ROOM_NEEDED:
         state, ground = with_more_room(state, ground)
-    return verdict(site, asks, state, ground, node_at)
+    found = verdict(site, asks, state, ground, node_at)
+    return replace(found, unfinished=made.unfinished(arguments))
 
 
 def _pairs(runs: Mapping[int, Run]) -> Ints:
@@ -187,16 +208,17 @@ def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: Snapshot) ->
         ground.mark[[f.GAINS, f.GAINS_FROM]] = MANY_GAINS + 1
         ground.mark[f.EARLY] = 1
         return ground
-    rows = [
-        (row_of[name], one.begin, one.end)
-        for one in snapshot.freed
-        for name in one.nodes
-        if name in row_of
-    ]
+    rows, behind = [], [0]
+    for one in snapshot.freed:
+        rows += [(row_of[name], one.begin, one.end) for name in one.nodes if name in row_of]
+        behind.append(len(rows))
+    for row, count in snapshot.asked.items():
+        ground.job[row, f.ASKED] = behind[count]
     gain = np.empty((len(ground.gain) + len(rows), 3), np.int64)
     gain[: len(rows)] = np.array(rows, np.int64).reshape(-1, 3)
     ground.mark[f.GAINS] = len(rows)
-    ground.mark[f.EARLY] = bool(rows)
+    fresh = len(snapshot.freed) > max(snapshot.asked.values(), default=0)
+    ground.mark[f.EARLY] = fresh or snapshot.unfinished
     return ground._replace(gain=gain)
 
 
@@ -226,9 +248,25 @@ def verdict(site: Site, asks: Asks, state: Any, ground: Ground, node_at: Ints) -
     due = ground.job[:, f.DUE]
     promised = np.flatnonzero(due < NEVER).tolist() if ground.mark[f.KEEPS] else []
     wake = int(state.reg[WAKE])
+    freed, asked = what_is_left(ground, name_at, promised)
     return Verdict(
         starts=runs_of(started, [now] * len(started)),
         reasons={row: Reason(int(state.job[row, columns.REASON])) for row in started},
         promises=runs_of(promised, due[promised].tolist()),
         wake=wake if wake < NEVER else None,
+        freed=freed,
+        asked=asked,
     )
+
+
+def what_is_left(
+    ground: Ground, name_at: list[str], promised: list[int]
+) -> tuple[Sequence[Freed] | None, dict[int, int]]:
+    """What not every promise has been compared with: the log of gains, and how far each is."""
+    since = int(ground.mark[f.GAINS_FROM])
+    asked = (ground.job[promised, f.ASKED] - since).tolist()
+    if asked and min(asked) < 0:
+        return None, {}
+    rows = ground.gain[: int(ground.mark[f.GAINS]) - since].tolist()
+    freed = [Freed(nodes=(name_at[node],), begin=begin, end=end) for node, begin, end in rows]
+    return freed, dict(zip(promised, asked, strict=True)) if freed else {}

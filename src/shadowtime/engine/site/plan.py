@@ -40,14 +40,16 @@ class Prepared(NamedTuple):
     """0: plans are dropped after the pass; 1: promises, compressed; 2: promises, not moved."""
     plans: int
     """How many jobs hold plans at once, at most."""
+    unfinished: Callable[[tuple[Any, ...]], bool] = lambda arguments: False
+    """Whether the pass with these arguments left a sweep unfinished."""
 
 
-def prepare(policy: Policy, site: Site, n: int) -> Prepared:
+def prepare(policy: Policy, site: Site, n: int, *, effort: int = 0) -> Prepared:
     """The right pass for this policy, with room for ``n`` jobs."""
     refuse_on_site(policy)
     rule = RULES[type(policy.place)]
     if isinstance(policy.reserve, reserve.Kept):
-        return prepare_kept(policy, rule, n)
+        return prepare_kept(policy, rule, n, effort)
     return prepare_frame(policy, site, rule, n)
 
 
@@ -82,7 +84,7 @@ def prepare_frame(policy: Policy, site: Site, rule: int, n: int) -> Prepared:
     return Prepared(frame.run, frame.decide_once, arguments, rule, keeps=0, plans=min(depth, 64))
 
 
-def prepare_kept(policy: Policy, rule: int, n: int) -> Prepared:
+def prepare_kept(policy: Policy, rule: int, n: int, effort: int) -> Prepared:
     """Promises that outlive the pass."""
     from shadowtime.engine.site import kept
 
@@ -90,10 +92,16 @@ def prepare_kept(policy: Policy, rule: int, n: int) -> Prepared:
     compress = policy.reserve.compress
 
     def arguments(ground: Ground) -> tuple[Any, ...]:
-        return (kept.make_kept(n=n, compress=compress),)
+        return (kept.make_kept(n=n, compress=compress, effort=effort),)
 
     return Prepared(
-        kept.run, kept.decide_once, arguments, rule, keeps=1 if compress else 2, plans=64
+        kept.run,
+        kept.decide_once,
+        arguments,
+        rule,
+        keeps=1 if compress else 2,
+        plans=64,
+        unfinished=lambda arguments: bool(arguments[0].par[kept.UNFINISHED]),
     )
 
 
