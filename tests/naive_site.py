@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from naive import BACKFILLED, CORRECTIONS, HEAD, KEYS, RESERVED, Estimates, Job
+from naive import BACKFILLED, CORRECTIONS, HEAD, KEYS, PREEMPTING, RESERVED, Estimates, Job
 
 ALL = 10**9
 FOREVER = (1 << 40) - 1
@@ -641,6 +641,13 @@ class SiteWorld:
                 return False
         return True
 
+    def considered_ever(self, row: int) -> list[Shape]:
+        return [
+            shape
+            for shape in self.shapes[row]
+            if self.allowed_ever(row, shape) and shape.partition.up
+        ]
+
     def considered(self, row: int) -> list[Shape]:
         return [
             shape
@@ -705,6 +712,9 @@ class Rules:
     place: str = "best-fit"
     estimate: object = "requested"
     compress: bool = True
+    venture: bool = True
+    preempt: bool = True
+    prune: bool = False
 
 
 def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Tasks] | None:
@@ -834,6 +844,91 @@ def score(share: list[Fraction]) -> Fraction | float:
     """BB: max / avg * (1 - avg)."""
     average = sum(share, Fraction(0)) / len(share)
     return max(share) / average * (1 - average) if average else math.inf
+
+
+def pv_easy(world: SiteWorld, rules: Rules) -> None:
+    """PV-EASY: heads stop whom they outrank on nodes they may use; bold backfilling."""
+
+    def rank(row: int) -> tuple[int, int]:
+        return (-world.tier(row), row)
+
+    def runs_without(gone: list[Run]) -> list[Held]:
+        kept = [run for run in world.running if run not in gone]
+        return [
+            Held(node, world.now, run.expected_end(world.now), world.takes(run.shape, node, tasks))
+            for run in kept
+            for node, tasks in run.tasks.items()
+        ]
+
+    def shadow(row: int) -> list[Run]:
+        behind = [run for run in world.running if rank(world.row_of(run)) > rank(row)]
+        return sorted(behind, key=lambda run: rank(world.row_of(run)), reverse=True)
+
+    def starts(row: int, gone: list[Run]) -> bool:
+        return try_start(world, row, runs_without(gone)) is not None
+
+    def choose_victims(row: int) -> list[Run]:
+        usable = {node for shape in world.considered_ever(row) for node in shape.nodes}
+        victims: list[Run] = []
+        for run in shadow(row):
+            if usable & set(run.tasks):
+                victims.append(run)
+                if starts(row, victims):
+                    break
+        else:
+            return []
+        if rules.prune:
+            for run in reversed(list(victims)):
+                others = [v for v in victims if v is not run]
+                if starts(row, others):
+                    victims = others
+        return victims
+
+    def begin(row: int, reason: int) -> bool:
+        found = try_start(world, row, world.held_by_running())
+        if found is not None:
+            world.start(row, *found, reason)
+        return found is not None
+
+    passed: list[int] = []
+    while True:
+        queue = [row for row in sorted(world.waiting, key=rank) if row not in passed]
+        if not queue:
+            return
+        head = queue[0]
+        if begin(head, world.first_reason(head)):
+            continue
+        if not world.considered(head) or fits_but_over_a_limit(
+            world, head, world.held_by_running()
+        ):
+            passed.append(head)
+            continue
+        victims = choose_victims(head) if rules.preempt else []
+        if not victims:
+            break
+        for run in victims:
+            row = world.row_of(run)
+            world.leave(row, run)
+            world.attempts.append((run.job.id, run.start, world.now))
+            world.waiting.append(row)
+        began = begin(head, PREEMPTING)
+        assert began
+    plan = world.earliest(head, world.considered(head), runs_without(shadow(head)))
+    if head not in world.blocked:
+        world.blocked[head] = world.now
+        if plan is not None:
+            world.promised[head] = plan.start
+    if rules.backfill == "never":
+        return
+    reserved = plan.start if plan is not None else FOREVER
+    rest = [row for row in sorted(world.waiting, key=rank) if row != head]
+    safe = [row for row in rest if world.now + world.estimate(row) <= reserved]
+    for row in sorted(safe, key=world.estimate):
+        begin(row, BACKFILLED)
+    if rules.venture:
+        for row in rest:
+            if row in world.waiting:
+                begin(row, BACKFILLED)
 
 
 class Kept:
@@ -1106,6 +1201,8 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
         before = set(world.started)
         if kept is not None:
             kept.one_pass(world)
+        elif rules.backfill == "venture":
+            pv_easy(world, rules)
         else:
             one_pass(world, rules)
         fresh = {jobs[row].id for row in world.started - before}

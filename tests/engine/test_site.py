@@ -26,6 +26,12 @@ POLICIES = {
     "conservative(place=first-fit)": Rules(depth=-1, place="first-fit"),
     "conservative(place=slurm)": Rules(depth=-1, place="slurm"),
     "conservative(compress=no)": Rules(depth=-1, compress=False),
+    "pv-easy": Rules(backfill="venture", estimate="last"),
+    "pv-easy(prune=yes)": Rules(backfill="venture", estimate="last", prune=True),
+    "pv-easy(venture=no)": Rules(backfill="venture", estimate="last", venture=False),
+    "pv-easy(preempt=never, place=first-fit)": Rules(
+        backfill="venture", estimate="last", preempt=False, place="first-fit"
+    ),
     "bb": Rules(backfill="balanced-one"),
     "bb(per_pass=until-none)": Rules(backfill="balanced"),
     "bl": Rules(backfill="least-used"),
@@ -39,6 +45,7 @@ OVERRUN = {
     "conservative": Rules(depth=-1),
     "conservative(estimate=last-two)": Rules(depth=-1, estimate="last-two"),
     "easy-last": Rules(estimate="last"),
+    "pv-easy(estimate=requested)": Rules(backfill="venture"),
     "easy++": Rules(estimate="last-two", backfill="sjbf"),
     "easy(estimate=actual)": Rules(estimate="actual"),
 }

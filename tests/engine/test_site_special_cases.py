@@ -33,6 +33,8 @@ ON_A_POOL = [
     "conservative",
     "conservative(compress=no)",
     "easy++",
+    "pv-easy",
+    "pv-easy(prune=yes)",
     "bb",
     "bl",
     "ibb",

@@ -33,7 +33,7 @@ class OnSite:
 
     def begin(self, place: int, reason: int) -> bool:
         """Start a job now; False if no nodes hold it or a limit forbids it."""
-        return bool(steps.begin_job(self.state, self.ground, place, reason))
+        return bool(steps.begin_job(self.state, self.ground, place, reason) == steps.STARTED)
 
     def stop(self, place: int) -> None:
         """Stop a running job."""

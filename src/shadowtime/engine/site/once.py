@@ -143,9 +143,10 @@ def decide_site(
         _pairs(snapshot.promises),
     )
     arguments = made.arguments(ground)
+    before = ground.job[:, [f.DUE, f.PLACE_FROM]].copy()
     while made.decide_once(state, ground, *arguments) == ROOM_NEEDED:
         state, ground = with_more_room(state, ground)
-    found = verdict(site, asks, state, ground, node_at)
+    found = verdict(site, asks, state, ground, node_at, snapshot, before)
     return replace(found, unfinished=made.unfinished(arguments))
 
 
@@ -158,44 +159,67 @@ def with_places(
 ) -> Ground:
     """Write down where jobs run or are promised to."""
     row_of = rows_by_name(site, node_at)
-    alternatives = [range(first, behind) for first, behind in ground.ask.tolist()]
-    masks = [bytes(mask) for mask in ground.bits]  # far quicker to look at than an array
-    mask_of = ground.shape[ground.alt[:, f.ALT_SHAPE], f.MASK].tolist()
-    of_job = asks.of_job.tolist()
-    entries: list[int] = []
-    placed: list[tuple[int, int, int, int]] = []
-    for row, run in (*snapshot.running.items(), *snapshot.promises.items()):
-        try:
-            nodes = [row_of[name] for name in run.tasks]
-        except KeyError as strange:
-            raise UsageError(
-                f"job {snapshot.jobs.job_id[row]} runs on node {strange.args[0]}, which the site "
-                "does not have"
-            ) from None
-        for alt in alternatives[of_job[row]]:
-            mask = masks[mask_of[alt]]
-            if all(mask[node] for node in nodes):
-                break
-        else:
-            raise UsageError(
-                f"job {snapshot.jobs.job_id[row]} holds nodes outside its partitions: "
-                f"{', '.join(run.tasks)}"
-            )
-        placed.append((row, len(entries), len(nodes), alt))
-        tasks = run.tasks.values()
-        entries += [node << 32 | count for node, count in zip(nodes, tasks, strict=True)]
-    place = np.empty(len(ground.place) + len(entries), np.int64)
-    place[: len(entries)] = entries
-    ground.mark[f.ENTRIES] = len(entries)
-    if placed:
-        row, *columns = np.array(placed, np.int64).T
-        for column, values in zip((f.PLACE_FROM, f.PLACE_COUNT, f.ALT), columns, strict=True):
-            ground.job[row, column] = values
-    # Every place may cut its node's steps twice.
-    step = np.empty((len(ground.step) + 2 * len(entries), ground.step.shape[1]), np.int64)
-    step[: len(ground.step)] = ground.step
-    ground.mark[f.STEPS_SPARE] += 2 * len(entries)
-    return ground._replace(place=place, step=step)
+    held = {**snapshot.running, **snapshot.promises}
+    rows = np.fromiter(held, np.int64, len(held))
+    counts = np.array([len(run.tasks) for run in held.values()], np.int64)
+    names = [name for run in held.values() for name in run.tasks]
+    tasks = np.array([count for run in held.values() for count in run.tasks.values()], np.int64)
+    if not row_of.keys() >= set(names):
+        strange = next(row for row, run in held.items() if not row_of.keys() >= set(run.tasks))
+        node = next(name for name in held[strange].tasks if name not in row_of)
+        raise UsageError(
+            f"job {snapshot.jobs.job_id[strange]} runs on node {node}, which the site does not have"
+        )
+    nodes = np.array([row_of[name] for name in names], np.int64)
+    first = np.cumsum(counts) - counts
+    ground.job[rows, f.PLACE_FROM] = first
+    ground.job[rows, f.PLACE_COUNT] = counts
+    ground.job[rows, f.ALT] = alternatives_of(ground, asks, snapshot, held, rows, counts, nodes)
+    # Every place may cut its node's steps twice, and every waiting job may be planned anew.
+    wide = 3 * int(ground.job[:, f.WIDTH].sum()) + 256
+    place = np.empty(len(ground.place) + len(nodes) + wide, np.int64)
+    place[: len(nodes)] = nodes << 32 | tasks
+    ground.mark[f.ENTRIES] = len(nodes)
+    more = 2 * len(nodes) + wide
+    step = np.empty((len(ground.step) + more, ground.step.shape[1]), np.int64)
+    used = int(ground.mark[f.STEPS_USED])
+    step[:used] = ground.step[:used]
+    ground.mark[f.STEPS_SPARE] += more
+    gain = np.empty((len(ground.gain) + wide if ground.mark[f.KEEPS] else 1, 3), np.int64)
+    return ground._replace(place=place, step=step, gain=gain)
+
+
+def alternatives_of(
+    ground: Ground,
+    asks: Asks,
+    snapshot: Snapshot,
+    held: Mapping[int, Run],
+    rows: Ints,
+    counts: Ints,
+    nodes: Ints,
+) -> Ints:
+    """The first alternative of each job whose nodes are among those that it holds."""
+    found: Ints = np.full(len(rows), -1, np.int64)
+    job = np.repeat(np.arange(len(rows)), counts)
+    ask = ground.ask[asks.of_job[rows]]
+    tried = ask[:, 0].copy()
+    open_ = np.flatnonzero(tried < ask[:, 1])
+    while len(open_):
+        mask = np.full(len(rows), -1, np.int64)
+        mask[open_] = ground.shape[ground.alt[tried[open_], f.ALT_SHAPE], f.MASK]
+        covers = mask >= 0
+        covers[job[ground.bits[mask[job], nodes] == 0]] = False
+        covers &= found < 0
+        found[covers] = tried[covers]
+        tried += 1
+        open_ = np.flatnonzero((found < 0) & (tried < ask[:, 1]))
+    if (found < 0).any():
+        row = int(rows[found < 0][0])
+        raise UsageError(
+            f"job {snapshot.jobs.job_id[row]} holds nodes outside its partitions: "
+            f"{', '.join(held[row].tasks)}"
+        )
+    return found
 
 
 def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: Snapshot) -> Ground:
@@ -227,8 +251,16 @@ def rows_by_name(site: Site, node_at: Ints) -> dict[str, int]:
     return {site.nodes[i].name: at for at, i in enumerate(node_at.tolist())}
 
 
-def verdict(site: Site, asks: Asks, state: Any, ground: Ground, node_at: Ints) -> Verdict:
-    """What the pass decided, by names."""
+def verdict(
+    site: Site,
+    asks: Asks,
+    state: Any,
+    ground: Ground,
+    node_at: Ints,
+    snapshot: Snapshot,
+    before: Ints,
+) -> Verdict:
+    """What the pass decided, by names; ``before``: due and place of each job before the pass."""
 
     name_at = [site.nodes[i].name for i in node_at.tolist()]
     partition_of = [site.partitions[one.partition].name if site.partitions else ""
@@ -247,12 +279,16 @@ def verdict(site: Site, asks: Asks, state: Any, ground: Ground, node_at: Ints) -
     started = state.did[columns.WHICH, : int(state.reg[DECISIONS])].tolist()
     due = ground.job[:, f.DUE]
     promised = np.flatnonzero(due < NEVER).tolist() if ground.mark[f.KEEPS] else []
+    same = (ground.job[:, [f.DUE, f.PLACE_FROM]] == before).all(axis=1).tolist()
+    moved = [row for row in promised if not same[row] or row not in snapshot.promises]
+    promises = {row: snapshot.promises[row] for row in promised if row in snapshot.promises}
+    promises |= runs_of(moved, due[moved].tolist())
     wake = int(state.reg[WAKE])
     freed, asked = what_is_left(ground, name_at, promised)
     return Verdict(
         starts=runs_of(started, [now] * len(started)),
         reasons={row: Reason(int(state.job[row, columns.REASON])) for row in started},
-        promises=runs_of(promised, due[promised].tolist()),
+        promises=promises,
         wake=wake if wake < NEVER else None,
         freed=freed,
         asked=asked,

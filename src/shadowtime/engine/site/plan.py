@@ -46,11 +46,18 @@ class Prepared(NamedTuple):
 
 def prepare(policy: Policy, site: Site, n: int, *, effort: int = 0) -> Prepared:
     """The right pass for this policy, with room for ``n`` jobs."""
-    refuse_on_site(policy)
-    rule = RULES[type(policy.place)]
+    rule = rule_of(policy)
+    if isinstance(policy.reserve, reserve.Sunny):
+        raise PolicyError(f"{policy.name}: a single decision on a site cannot stop jobs")
     if isinstance(policy.reserve, reserve.Kept):
         return prepare_kept(policy, rule, n, effort)
     return prepare_frame(policy, site, rule, n)
+
+
+def rule_of(policy: Policy) -> int:
+    """The number of a policy's place rule, once the policy has a meaning on a site."""
+    refuse_on_site(policy)
+    return RULES[type(policy.place)]
 
 
 def prepare_frame(policy: Policy, site: Site, rule: int, n: int) -> Prepared:
@@ -114,11 +121,9 @@ def refuse_on_site(policy: Policy) -> None:
         )
     if isinstance(policy.place, place.NodePlace) and policy.place != place.FirstFit():
         raise PolicyError(f"{policy.name}: on a site place=first-fit takes no options")
-    if isinstance(policy.preempt, preempt.ShadowLoad) or isinstance(policy.reserve, reserve.Sunny):
-        raise PolicyError(
-            f"{policy.name}: shadow-load preemption counts processors; whom to stop for certain "
-            "nodes of a site is not defined by it; use a pool"
-        )
+    stops = isinstance(policy.preempt, preempt.ShadowLoad)
+    if stops and not isinstance(policy.reserve, reserve.Sunny):
+        raise PolicyError(f"{policy.name}: on a site preempt=shadow-load needs reserve=sunny")
     if isinstance(policy.partition, ByClass):
         raise PolicyError(
             f"{policy.name}: partition=by-class is for hosts; write the classes down as "

@@ -11,13 +11,14 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
-from shadowtime.engine.site.plan import prepare
+from shadowtime.engine.site.plan import prepare, rule_of
 from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.engine.site.world import Events, build_events
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State, World, build
+from shadowtime.policy.reserve import Sunny
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import SitePlaces
 from shadowtime.workload.site_requests import requests_of
@@ -50,14 +51,24 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
         return simulate_object(workload, site, policy)
     from shadowtime.engine.site.claims import site_claims
 
-    chosen = prepare(policy, site, len(workload))
-    made = prepared_run(
-        workload, site, policy.estimate, rule=chosen.rule, keeps=chosen.keeps, plans=chosen.plans
-    )
-    state, ground = made.state, made.ground
-    arguments = chosen.arguments(ground)
-    while chosen.run(state, made.world, ground, made.events, *arguments) == ROOM_NEEDED:
-        state, ground = with_more_room(state, ground)
+    if isinstance(policy.reserve, Sunny):
+        from shadowtime.engine.site.venture import run_venture
+
+        made, state, ground = run_venture(workload, site, policy, rule_of(policy))
+    else:
+        chosen = prepare(policy, site, len(workload))
+        made = prepared_run(
+            workload,
+            site,
+            policy.estimate,
+            rule=chosen.rule,
+            keeps=chosen.keeps,
+            plans=chosen.plans,
+        )
+        state, ground = made.state, made.ground
+        arguments = chosen.arguments(ground)
+        while chosen.run(state, made.world, ground, made.events, *arguments) == ROOM_NEEDED:
+            state, ground = with_more_room(state, ground)
     claims = site_claims(policy, workload, site)
     return as_site_schedule(
         workload, site, policy.name, claims, state, made.world, ground, made.asks, made.node_at

@@ -1,0 +1,192 @@
+"""PV-EASY on a site: shadow-load preemption and venture backfilling on named nodes.
+
+The rules are in docs/decisions/site.md, "PV-EASY". The pass is plain Python around compiled
+questions: preemption asks few of them, and nothing else needs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.site import steps
+from shadowtime.engine.site.simulate import prepared_run, with_more_room
+from shadowtime.kernel import fields as columns
+from shadowtime.kernel.registers import ARRIVED, BIG, BITS, NEVER, NOW, RUNNING
+from shadowtime.kernel.site import fields as f
+from shadowtime.kernel.site.start import ASIDE
+from shadowtime.policy import backfill, preempt
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.engine.site.simulate import PreparedRun
+    from shadowtime.engine.site.tables import Ground
+    from shadowtime.kernel.state import State, World
+    from shadowtime.policy import Policy
+    from shadowtime.types import Ints
+    from shadowtime.workload import Workload
+
+
+@dataclass(frozen=True)
+class Venture:
+    """The parts of the policy that differ between its variants."""
+
+    stops: bool
+    prune: bool
+    safe: bool
+    """Backfill jobs that are expected to end by the head's reservation first."""
+    anybody: bool
+    """Then whoever fits."""
+
+    @classmethod
+    def of(cls, policy: Policy) -> Venture:
+        """From a policy whose reservation is that of the sunny jobs."""
+        stops, fill = policy.preempt, policy.backfill
+        safe = isinstance(fill, backfill.Venture)
+        bold = isinstance(fill, backfill.Venture) and fill.venture
+        return cls(
+            stops=isinstance(stops, preempt.ShadowLoad),
+            prune=isinstance(stops, preempt.ShadowLoad) and stops.prune,
+            safe=safe,
+            anybody=bold or isinstance(fill, backfill.Anybody),
+        )
+
+
+def run_venture(
+    workload: Workload, site: Site, policy: Policy, rule: int
+) -> tuple[PreparedRun, State, Ground]:
+    """Run a workload; returns what it worked on, and the tables as they are at the end."""
+    made = prepared_run(workload, site, policy.estimate, rule=rule, keeps=0, plans=0)
+    state, ground = made.state, made.ground
+    parts = Venture.of(policy)
+    while True:
+        code = steps.go_to_pass(state, made.world, ground, made.events)
+        if code == ROOM_NEEDED:
+            state, ground = with_more_room(state, ground)
+            continue
+        if code != PASS_DUE:
+            return made, state, ground
+        if made.volatile:
+            steps.update_expected(state, ground)
+        Pass(state, made.world, ground, parts).carry_out()
+        steps.finish_pass(state, made.world, ground, made.events)
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """One pass; jobs are rows."""
+
+    state: State
+    world: World
+    ground: Ground
+    parts: Venture
+
+    @property
+    def now(self) -> int:
+        return int(self.state.reg[NOW])
+
+    def by_rank(self, rows: Ints) -> list[int]:
+        """Tier, then arrival."""
+        tier = self.ground.job[rows, f.TIER]
+        return [int(row) for row in rows[np.lexsort((rows, -tier))]]
+
+    def waiting(self) -> list[int]:
+        arrived = int(self.state.reg[ARRIVED])
+        return self.by_rank(np.flatnonzero(self.state.wait[columns.PROCS, :arrived] != BIG))
+
+    def carry_out(self) -> None:
+        """Heads start, by stopping others where that helps; the first blocked one is reserved."""
+        head = self.start_heads()
+        if head < 0:
+            return
+        reserved = self.reserve(head)
+        rest = [row for row in self.waiting() if row != head]
+        if self.parts.safe:
+            length = self.state.job[:, columns.ESTIMATE]
+            safe = [row for row in rest if self.now + int(length[row]) <= reserved]
+            self.fill(sorted(safe, key=lambda row: int(length[row])))
+        if self.parts.anybody:
+            self.fill([row for row in rest if self.state.wait[columns.PROCS, row] != BIG])
+
+    def start_heads(self) -> int:
+        """Start jobs in order; returns the first that is blocked, -1 if there is none."""
+        todo = self.waiting()
+        while todo:
+            head = todo.pop(0)
+            blocked_before = self.state.job[head, columns.BLOCKED_AT] >= 0
+            reason = Reason.RESERVED if blocked_before else Reason.HEAD
+            code = steps.begin_job(self.state, self.ground, head, int(reason))
+            if code in (steps.STARTED, ASIDE):
+                continue
+            victims = self.victims(head) if self.parts.stops else []
+            if not victims:
+                return head
+            for row in victims:
+                steps.stop_job(self.state, self.world, self.ground, row)
+            steps.begin_job(self.state, self.ground, head, int(Reason.PREEMPTING))
+            todo = sorted({*todo, *victims}, key=lambda row: (-self.ground.job[row, f.TIER], row))
+        return -1
+
+    def shadow(self, head: int) -> list[int]:
+        """Running jobs that the head outranks, the lowest rank first."""
+        reg = self.state.reg
+        rows = self.state.running[: int(reg[RUNNING])] & ((1 << int(reg[BITS])) - 1)
+        ranked = self.by_rank(np.append(rows, head))
+        return ranked[: ranked.index(head) : -1]
+
+    def victims(self, head: int) -> list[int]:
+        """Whom to stop so that the head starts now; nobody if that would be in vain."""
+        usable = self.nodes_of(head)
+        near = [row for row in self.shadow(head) if usable[self.places(row)].any()]
+        if not near or not self.fits(head, near):
+            return []
+        count = 1
+        while not self.fits(head, near[:count]):
+            count += 1
+        found = near[:count]
+        if self.parts.prune:
+            for row in found[::-1]:
+                others = [one for one in found if one != row]
+                if self.fits(head, others):
+                    found = others
+        return found
+
+    def fits(self, head: int, without: list[int]) -> bool:
+        others = np.array(without, np.int64)
+        return bool(steps.fits_without(self.state, self.ground, head, others))
+
+    def places(self, row: int) -> Ints:
+        """Rows of the nodes that a job holds."""
+        first, count = self.ground.job[row, [f.PLACE_FROM, f.PLACE_COUNT]].tolist()
+        held: Ints = self.ground.place[first : first + count] >> 32
+        return held
+
+    def nodes_of(self, row: int) -> Ints:
+        """Which nodes a job may use, by any of its alternatives."""
+        ground = self.ground
+        first, behind = ground.ask[ground.job[row, f.ASK]].tolist()
+        masks = ground.shape[ground.alt[first:behind, f.ALT_SHAPE], f.MASK]
+        usable: Ints = ground.bits[masks].any(axis=0)
+        return usable
+
+    def reserve(self, head: int) -> int:
+        """The head's earliest start as if the shadow jobs were not there; noted the first time."""
+        others = np.array(self.shadow(head), np.int64)
+        when = int(steps.earliest_without(self.state, self.ground, head, others))
+        if self.state.job[head, columns.BLOCKED_AT] < 0:
+            self.state.job[head, columns.BLOCKED_AT] = self.now
+            if when < NEVER:
+                self.state.job[head, columns.PROMISED] = when
+        return when
+
+    def fill(self, rows: list[int]) -> None:
+        """Start who fits, in this order."""
+        jobs = np.array(rows, np.int64)
+        fits = np.zeros(len(jobs), np.int8)
+        steps.fits_now(self.state, self.ground, jobs, fits)
+        for row in jobs[fits != 0].tolist():
+            steps.begin_job(self.state, self.ground, row, int(Reason.BACKFILLED))
