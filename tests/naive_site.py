@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -590,16 +590,19 @@ class SiteWorld:
                     found.append((("qos", qos), "group", q.limits))
                     found.append((("qos", qos, "user", user), "user", q.limits))
                     found.append((("qos", qos, "account", account), "account", q.limits))
-        for a in self.chain(user, account):
+        for a in self.chain(user, account, shape.partition.name):
             found.append((("assoc", a.account, a.user), "group", a.limits))
             found.append((("assoc", a.account, a.user, "user", user), "user", a.limits))
         return found
 
-    def chain(self, user: str, account: str) -> list[Any]:
-        """The user's association, its account and the accounts above."""
-        found = [
+    def chain(self, user: str, account: str, partition: str) -> list[Any]:
+        """The user's association (of the partition, else of all), its account and those above."""
+        mine = [
             a for a in self.site.associations if (a.account, a.user) == (account, user) and user
         ]
+        found = [a for a in mine if a.partition == partition]
+        if not found:
+            found = [a for a in mine if a.partition == ""]
         while account:
             above = [a for a in self.site.associations if a.account == account and not a.user]
             found += above
@@ -634,6 +637,25 @@ class SiteWorld:
                 if amount * job.request > 60 * bounds.job_minutes.get(name, FOREVER):
                     return False
         return True
+
+    def bounded(self, row: int, shape: Shape) -> Shape:
+        """No more tasks on a node than the bounds on a node's amounts allow."""
+
+        def allowed(tasks: int) -> bool:
+            amounts = [
+                f + math.ceil(tasks * t) for f, t in zip(shape.fixed, shape.task, strict=True)
+            ]
+            amounts[0] = max(amounts[0], shape.floor)
+            by_name = dict(zip(self.site.resources, amounts, strict=True))
+            return all(
+                by_name[name] <= bound
+                for _, _, bounds in self.scopes(row, shape)
+                for name, bound in bounds.job_node_resources.items()
+                if name in by_name
+            )
+
+        most = max((n for n in range(1, shape.per_node + 1) if allowed(n)), default=0)
+        return replace(shape, per_node=most)
 
     def within(self, row: int, shape: Shape, tasks: Tasks | None) -> bool:
         for key, amount in self.charges(row, shape, tasks).items():
@@ -687,7 +709,6 @@ class SiteWorld:
 
     def order(self, key: Callable[[Job, int], float] | None) -> list[int]:
         """The queue: tier, then the policy's key, then (submit, id)."""
-        from dataclasses import replace
 
         def rank(row: int) -> tuple[float, float, int]:
             value = 0.0
@@ -1121,6 +1142,8 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
         shapes=shapes,
         closings=closings,
     )
+    for row, mine in enumerate(shapes):
+        shapes[row] = [world.bounded(row, shape) for shape in mine]
     kept = Kept(rules) if rules.depth < 0 else None
     coming = list(range(len(jobs)))
     cancel = [int(asks.cancel_at[i]) for i in range(len(jobs))]

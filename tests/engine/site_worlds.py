@@ -107,6 +107,7 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
             job_wall=draw(st.sampled_from([None, None, 10])),
             job_resources=draw(st.sampled_from([{}, {}, {"cpus": 3}])),
             job_minutes=draw(st.sampled_from([{}, {}, {"cpus": 1}])),
+            job_node_resources=draw(st.sampled_from([{}, {}, {"cpus": 2, "gpu": 1}])),
         )
 
     return Site(
@@ -118,6 +119,7 @@ def sites(draw: st.DrawFn, *, plain: bool = False, events: bool = True) -> Site:
             Association(account="root"),
             Association(account="a", parent="root", limits=limits()),
             Association(account="a", user="0", parent="a", limits=limits()),
+            Association(account="a", user="0", partition="p1", parent="a", limits=limits()),
         ),
         reservations=tuple(reservations),
         outages=tuple(outages),

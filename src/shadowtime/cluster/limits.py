@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,17 +41,20 @@ def limits_of(
     for name in dict.fromkeys((request.qos, partition.qos)):
         if name in named:
             yield ("qos", name), named[name].limits, True
-    for one in chain(site, request.account, user):
+    for one in chain(site, request.account, user, partition.name):
         yield ("assoc", one.account, one.user), one.limits, False
 
 
-def chain(site: Site, account: str, user: str) -> Iterator[Association]:
-    """The user's association, its account, and the accounts above."""
+def chain(site: Site, account: str, user: str, partition: str) -> Iterator[Association]:
+    """The user's association, its account, and the accounts above.
+
+    A user's association for the partition takes precedence over the one for all.
+    """
     accounts = {one.account: one for one in site.associations if not one.user}
     if user:
-        for one in site.associations:
-            if (one.account, one.user) == (account, user):
-                yield one
+        mine = [one for one in site.associations if (one.account, one.user) == (account, user)]
+        here = [one for one in mine if one.partition == partition]
+        yield from here or [one for one in mine if not one.partition]
     seen: set[str] = set()
     while account in accounts and account not in seen:
         seen.add(account)
@@ -95,6 +98,40 @@ def buckets_of(site: Site, request: Request, partition: Partition, user: str) ->
 
 def _sorted(amounts: Mapping[str, int], times: int = 1) -> tuple[tuple[str, int], ...]:
     return tuple(sorted((name, times * amount) for name, amount in amounts.items()))
+
+
+def bounded_shape(
+    site: Site, request: Request, partition: Partition, shape: Shape, user: str
+) -> Shape | None:
+    """The shape with no more tasks on a node than ``job_node_resources`` allow; None: not one.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.shape import Shapes
+    >>> from shadowtime.cluster.site import Limits, Node, Qos, Site
+    >>> from shadowtime.workload.request import Request
+    >>> thin = Qos(name="thin", limits=Limits(job_node_resources={"cpus": 3}))
+    >>> site = Site(nodes=(Node(name="n", amounts=(8,)),), qos=(thin,),
+    ...             enforce=frozenset({"limits"}))
+    >>> made, asked = Shapes(site), Request(tasks=8, cpus_per_task=2, qos="thin")
+    >>> shape = made.of(asked, made.partitions[0])
+    >>> bounded_shape(site, asked, made.partitions[0], shape, "ann").per_node
+    1
+    """
+    if "limits" not in site.enforce:
+        return shape
+    most = shape.per_node
+    for _, limits, _ in limits_of(site, request, partition, user):
+        for k, name in enumerate(site.resources):
+            bound = limits.job_node_resources.get(name)
+            if bound is None:
+                continue
+            left = (bound - shape.fixed[k]) * shape.divisor
+            if left < shape.per_task[k] or (k == 0 and shape.floor > bound):
+                return None
+            if shape.per_task[k] > 0:
+                most = min(most, left // shape.per_task[k])
+    return shape if most == shape.per_node else replace(shape, per_node=most)
 
 
 def job_allowed(

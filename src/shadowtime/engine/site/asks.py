@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.features import counts_nodes
-from shadowtime.cluster.limits import buckets_of, job_allowed
+from shadowtime.cluster.limits import bounded_shape, buckets_of, job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
                 if shape is None or not partition.up:
                     continue
                 if not job_allowed(site, request, partition, shape, seconds, name):
+                    continue
+                shape = bounded_shape(site, request, partition, shape, name)
+                if shape is None:
                     continue
                 at = shapes.setdefault(shape, len(shapes))
                 shared = buckets_of(site, request, partition, name) if enforced else ()

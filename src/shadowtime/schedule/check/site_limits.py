@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.limits import NODES, Bucket, buckets_of, job_allowed
+from shadowtime.cluster.limits import NODES, Bucket, bounded_shape, buckets_of, job_allowed
 from shadowtime.schedule.check.report import Proof, not_made, proved, violated
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ def within_limits(case: SiteCase) -> Proof:
         seconds = max(1, int(case.workload.request[row]))
         if not job_allowed(site, request, partition, shape, seconds, case.user(row)):
             return violated(NAME, f"{case.case.name(row)} ran, though a bound on each job forbids")
+        bounded = bounded_shape(site, request, partition, shape, case.user(row))
+        on_a_node = [node for _, node in case.amounts(row)]
+        if not shape.exclusive and (
+            bounded is None or any(node[0] > bounded.cpus(bounded.per_node) for node in on_a_node)
+        ):
+            return violated(NAME, f"{case.case.name(row)} has more on a node than a bound allows")
         if enforced and not case.may_have_been_elsewhere(row):
             for bucket in buckets_of(site, request, partition, case.user(row)):
                 shared.setdefault(bucket, []).append(row)
