@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -123,4 +124,38 @@ def test_help_and_usage_errors_are_light(arguments: list[str]) -> None:
         "sys.exit(f'code {code}, loaded {loaded}' if loaded or code not in (0, 2) else 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+UNUSED = (
+    "numba",
+    "llvmlite",
+    "importlib.metadata",
+    "tomllib",
+    "shadowtime.cluster.site",
+    "shadowtime.schedule.check.proofs",
+    "shadowtime.study",
+    "shadowtime.trace.sacct",
+    "shadowtime.workload.lublin",
+)
+
+
+def test_a_simulation_loads_only_what_it_uses(tmp_path: Path) -> None:
+    """Where nothing has to be compiled Numba is not imported, nor rooms that a plain run leaves."""
+    log = tmp_path / "log.swf"
+    line = "{} {} -1 9 2 -1 -1 2 20 -1 1 1 1 1 1 1 -1 -1\n"
+    log.write_text("; MaxProcs: 4\n" + "".join(line.format(job, job) for job in (1, 2, 3)))
+    code = (
+        "import sys\nfrom shadowtime.cli import run\n"
+        f"code = run(['simulate', {str(log)!r}, '--policy', 'easy'])\n"
+        f"loaded = [name for name in {UNUSED!r} if name in sys.modules]\n"
+        "sys.exit(f'code {code}, loaded {loaded}' if loaded or code else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
