@@ -71,7 +71,8 @@ def test_a_job_the_loop_stopped_comes_back_to_the_gate() -> None:
     port.tidy()
     assert fake.told == ["release 7", "uhold 7", "update JobId=7 StartTime=now"]
     row = queue_line("7", EligibleTime=1000, RestartCnt=1)
-    assert [job.id for job in look(row).state.waiting] == ["7"]
+    (job,) = look(row).state.waiting
+    assert (job.id, job.submit) == ("7", 900)  # its place in the queue is that of its submission
     row = queue_line("7", EligibleTime=4000000000, RestartCnt=1)  # its user holds it meanwhile
     assert look(row, stopped=lambda job: True).state.waiting == ()
 

@@ -275,7 +275,8 @@ def _waiting(
         need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
     return Waiting(
         id=row.id,
-        submit=max(row.submit, row.eligible) if row.eligible <= now else row.submit,
+        # The begin time of a stopped job is that of its requeue: it keeps its place in the queue.
+        submit=row.submit if row.eligible > now or row.restarts else max(row.submit, row.eligible),
         need=need,
         request=row.limit,
         user=row.user,
