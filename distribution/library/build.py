@@ -60,6 +60,11 @@ def main(words: list[str] | None = None) -> int:
         [sys.executable, str(HERE / "record.py"), str(record)], check=True, env=environment
     )
     entries, pointers = pickle.loads(record.read_bytes())
+    silent = sorted(name for name, (_, seen) in entries.items() if not seen)
+    if silent and not given.only:
+        record.unlink()
+        print(f"build: no example calls {', '.join(silent)}: add one to record.py", file=sys.stderr)
+        return 1
     names = sorted(
         given.only or [*entries, *pointers], key=lambda n: not any(w in n for w in LARGE)
     )
