@@ -54,7 +54,9 @@ NODES, CPUS = 6, 4
 EVERY = 0.3
 """Seconds between two looks for stalls."""
 PATIENCE = 40.0
-"""Seconds without a start or an end after which what waits is stuck."""
+"""Seconds without a start or an end under a loop that looks, after which what waits is stuck."""
+AT_MOST = 3600.0
+"""Seconds after which it is stuck in any case."""
 
 
 def main(words: list[str] | None = None) -> int:
@@ -277,14 +279,19 @@ def wait_for_the_end(world: World, meanwhile: Callable[[], None]) -> None:
     """Until every ordinary job has ended, or nothing has happened for a long time.
 
     Slurm takes nodes out late: one whose daemon was killed, or that could not end a requeued job in
-    time, is marked a minute or more after the last fault. So nodes are put back until the end.
+    time, is marked a minute or more after the last fault. So nodes are put back until the end. And
+    nothing can happen before a restarted loop has looked, which takes long on a busy machine: those
+    seconds do not count against the jobs that wait.
     """
-    last, since = -1, time.monotonic()
-    while world.unfinished() and time.monotonic() - since < PATIENCE:
+    last = -1
+    since = began = time.monotonic()
+    while world.unfinished() and (now := time.monotonic()) - since < PATIENCE:
+        if now - began > AT_MOST:
+            break
         world.put_back()
         meanwhile()
         events = sum(len(world.marks(job)) for job in world.jobs)
-        if events != last:
+        if events != last or not world.loop.up():
             last, since = events, time.monotonic()
         time.sleep(EVERY)
     world.finish()

@@ -129,3 +129,26 @@ def test_seconds_in_which_slurmctld_comes_back_are_no_stall(tmp_path: Path) -> N
     world.sample()
     world.finish()
     assert world.stalls[0].seconds < 30
+
+
+def test_jobs_are_not_stuck_while_the_loop_is_coming_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart may take longer than the patience; only a loop that looks is held to it."""
+    from benchmarks import fault_injection
+
+    world, clock = a_world(tmp_path), SimpleNamespace(time=0.0)
+    waits(world, Job("1", 1, True, 0.0))
+    monkeypatch.setattr(world, "put_back", lambda: None, raising=False)
+    world.loop.up = lambda: clock.time > 90
+
+    def sleep(seconds: float) -> None:
+        clock.time += seconds
+        if 100 < clock.time < 101:
+            (tmp_path / "1").write_text("begin 100\n")
+
+    fake = SimpleNamespace(monotonic=lambda: clock.time, sleep=sleep)
+    monkeypatch.setattr(fault_injection, "time", fake)
+    fault_injection.wait_for_the_end(world, lambda: None)
+    assert (tmp_path / "1").exists(), "it gave up before the loop had looked"
+    assert 140 < clock.time < 145  # nothing happens after its begin: then it is stuck
