@@ -138,6 +138,7 @@ def run_experiment(
         repeats=experiment.repeats,
         by=parse_by(experiment.by) if experiment.by else BY,
         where=Where.parse(experiment.where),
+        feedback=experiment.feedback,
         engine=engine or simulate,
         advance=advance,
     )

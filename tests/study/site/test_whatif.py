@@ -349,3 +349,26 @@ def test_backfill_is_predicted_from_first_come_first_served() -> None:
         for group in groups_of(real)
     ]
     assert len(within) == 7 and sum(within) >= 6
+
+
+def test_a_closed_loop_sends_more_to_a_faster_site() -> None:
+    """Six users in turn on two nodes, each back 30 s after a job: with six nodes nobody waits."""
+    world = small(2)
+    begun = np.array([[900 * k + 300 * (u // 2) for u in range(6)] for k in range(5)])
+    sent = np.vstack([np.arange(6), begun[:-1] + 330])
+    users = tuple(f"u{u}" for u in range(6))
+    jobs = Workload.build(
+        submit=sent.ravel(), run=[300] * 30, procs=[4] * 30, request=[600] * 30,
+        user=np.tile(np.arange(1, 7), 5), names={"user": ("", *users)},
+        recorded_start=begun.ravel(),
+    )  # fmt: skip
+    closed = world.replace(jobs=jobs)
+    more = [Change("add-nodes", "n1=4")]
+    loop = what_if(closed, more, repeats=Repeats(phases=2), feedback=True)
+    before, after = loop.together.throughput
+    assert after > 1.2 * before  # all thirty are done by then, not twenty-four
+    last = [trial.workload.submit.max() for trial in (loop.baseline[0], loop.together.trials[0])]
+    assert abs(last[0] - sent.max()) < 300 and last[1] < 0.5 * sent.max()
+    assert loop.together.whole.effect == "shorter"
+    with pytest.raises(UsageError, match="--feedback works on the log as it is"):
+        what_if(closed, [Change("load", "2")], repeats=Repeats(phases=2), feedback=True)

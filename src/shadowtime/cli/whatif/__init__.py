@@ -53,6 +53,11 @@ HOW = options.all_of(
     options.phases,
     click.option("--shake", is_flag=True, help="Repeat on shaken copies of the log."),
     click.option("--resample", is_flag=True, help="Repeat on copies with users drawn anew."),
+    click.option(
+        "--feedback",
+        is_flag=True,
+        help="A closed loop: users submit their think time after their jobs have ended.",
+    ),
     click.option("--seed", type=int, default=1, show_default=True, help="Of the copies."),
     click.option("--tz", metavar="ZONE", help="Time zone of the folder, as Europe/Zurich."),
 )
@@ -87,6 +92,7 @@ def command(
     phases: int | None,
     shake: bool,
     resample: bool,
+    feedback: bool,
     seed: int,
     tz: str | None,
     where: str,
@@ -128,6 +134,7 @@ def command(
         phases=phases or PHASES,
         shake=shake,
         resample=resample,
+        feedback=feedback,
         seed=seed,
         tz=tz or "",
         where=str(Where.parse(where)),

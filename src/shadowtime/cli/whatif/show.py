@@ -105,7 +105,9 @@ def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
         )
     here: Any = found.world.site
     # At another load jobs arrive at other times: a page of the log's jobs cannot show them.
-    same = bool((before.schedule.submit == after.schedule.submit).all()) or not for_folder
+    same = not for_folder or (
+        not found.feedback and bool((before.schedule.submit == after.schedule.submit).all())
+    )
     return ReportInput(
         title=f"{found.world.jobs.name}: {found.together.label}",
         workload=before.workload,
@@ -152,7 +154,11 @@ def show_what_if(found: WhatIf) -> None:
     parts += [head, Text()]
     if found.alone:
         parts += [_alone(found), Text()]
-    parts += [_groups(found.together), Text(), *_sentences(found.together)]
+    parts += [
+        _groups(found.together),
+        Text(),
+        *_sentences(found.together, _throughput(found) if found.feedback else ""),
+    ]
     show(*parts)
 
 
@@ -227,7 +233,18 @@ def _between(difference: Interval) -> str:
     return f"{signed(difference.mean)} ({signed(difference.low)} to {signed(difference.high)})"
 
 
-def _sentences(arm: Arm) -> list[Text]:
+def _throughput(found: WhatIf) -> str:
+    """In a closed loop a faster site is sent more, and does more."""
+    from shadowtime.report.numbers import number
+
+    before, after = found.together.throughput
+    return (
+        f"closed loop: {number(before)} jobs a day until the last recorded submission, "
+        f"{number(after)} with the changes"
+    )
+
+
+def _sentences(arm: Arm, told: str = "") -> list[Text]:
     from rich.text import Text
 
     from shadowtime.cli.common.tables import count
@@ -243,6 +260,8 @@ def _sentences(arm: Arm) -> list[Text]:
             found.append(Text(f"{verb}: {_named(rows)}"))
     if not any(row.effect != "no clear effect" for row in arm.groups):
         found.append(Text("no clear effect on anybody: the differences are within the noise"))
+    if told:
+        found.append(Text(told))
     if arm.never_started:
         never = count(arm.never_started, "job")
         found.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -15,9 +16,11 @@ from shadowtime.metrics.groups import BY, Key, groups_of
 from shadowtime.schedule import Schedule
 from shadowtime.study.intervals import Interval, interval
 from shadowtime.study.site.changes import Change, apply_all, without_effect
+from shadowtime.study.site.feedback import closed_loop, throughput
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.sessions import sessions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
+    from shadowtime.workload.sessions import Sessions
 
 SMALL = 0.01
 """Share of the response time below which a difference is none that anybody would notice."""
@@ -88,6 +92,8 @@ class Arm:
     killed: int
     """Jobs that end at a lowered limit before their work is done."""
     trials: tuple[Trial, ...]
+    throughput: tuple[float, float] = (math.nan, math.nan)
+    """Jobs ended per day until the last recorded submission: baseline, changed."""
 
     @property
     def label(self) -> str:
@@ -105,6 +111,7 @@ class Arm:
             "changes": [change.label for change in self.changes],
             "never_started": self.never_started,
             "killed": self.killed,
+            "throughput_per_day": {"baseline": self.throughput[0], "changed": self.throughput[1]},
             "groups": [group.as_dict() for group in self.groups],
         }
 
@@ -120,6 +127,8 @@ class WhatIf:
     """One for each change where there are several."""
     together: Arm
     baseline: tuple[Trial, ...]
+    feedback: bool = False
+    """True where users come back when their jobs have ended."""
     trust: Trust | None = None
     """How far the baseline can be trusted; None where the log records no starts."""
     notes: tuple[str, ...] = field(default=())
@@ -137,6 +146,11 @@ class WhatIf:
             "groups": [group.as_dict() for group in self.together.groups],
             "never_started": self.together.never_started,
             "killed": self.together.killed,
+            "throughput_per_day": {
+                "baseline": self.together.throughput[0],
+                "changed": self.together.throughput[1],
+            },
+            "feedback": self.feedback,
             "alone": [arm.as_dict() for arm in self.alone],
             "notes": list(self.notes),
         }
@@ -150,6 +164,7 @@ def what_if(
     by: Sequence[str] = BY,
     where: Where | None = None,
     alone: bool = True,
+    feedback: bool = False,
     engine: Engine = simulate,
     advance: Callable[[], None] = lambda: None,
 ) -> WhatIf:
@@ -162,7 +177,9 @@ def what_if(
     both, run by run, with Student's 95 % interval of the mean. An effect is clear if the interval
     is on one side of 0 and the difference is at least a hundredth of the mean response time.
     Groups are those of the changed site: a user who works in another QOS is counted there.
-    ``alone=False`` leaves out the runs of each change by itself.
+    ``feedback``: users submit their think time after their jobs have ended
+    (:mod:`shadowtime.workload.sessions`), in the baseline too. ``alone=False`` leaves out the runs
+    of each change by itself.
 
     Examples
     --------
@@ -187,7 +204,15 @@ def what_if(
         repeats = replace(repeats, shake=not repeats.resample)
     if repeats.count < 2:
         raise UsageError("one run has no interval: give --phases 2 or more")
-    run = _Runner(world, repeats, engine, advance)
+    sessions = None
+    if feedback:
+        if repeats.shake or repeats.resample or any(one.kind == "load" for one in changes):
+            raise UsageError(
+                "--feedback works on the log as it is under slurm: not with --shake, --resample, "
+                "--load or a policy without phases"
+            )
+        sessions = sessions_of(world.jobs)
+    run = _Runner(world, repeats, engine, advance, sessions)
     baseline = run.trials(())
     arms = []
     sets = [(change,) for change in changes] if alone and len(changes) > 1 else []
@@ -201,7 +226,8 @@ def what_if(
         alone=tuple(arms[:-1]),
         together=arms[-1],
         baseline=tuple(baseline),
-        trust=_trust(world, baseline[0]),
+        feedback=feedback,
+        trust=None if feedback else _trust(world, baseline[0]),
         notes=tuple(without_effect(changed, changes)),
     )
 
@@ -214,6 +240,7 @@ class _Runner:
     repeats: Repeats
     engine: Engine
     advance: Callable[[], None]
+    sessions: Sessions | None
 
     def trials(self, changes: Sequence[Change]) -> list[Trial]:
         found = []
@@ -221,11 +248,17 @@ class _Runner:
             copy = self.repeats.copy(self.world.jobs, number)
             made = apply_all(self.world.replace(jobs=copy), changes)
             policy = self.repeats.phased(made.policy, number)
-            found.append(
-                Trial(made.jobs, self.engine(made.jobs, cast("Cluster", made.site), policy))
-            )
+            run = partial(_simulated, self.engine, cast("Cluster", made.site), policy)
+            if self.sessions is None:
+                found.append(Trial(made.jobs, run(made.jobs)))
+            else:
+                found.append(closed_loop(made.jobs, self.sessions, run))
             self.advance()
         return found
+
+
+def _simulated(engine: Engine, site: Cluster, policy: Any, jobs: Workload) -> Schedule:
+    return engine(jobs, site, policy)
 
 
 def _arm(
@@ -286,6 +319,7 @@ def _arm(
         never_started=round(lost / len(trials)),
         killed=max(0, int(stopped.sum()) - int(was.sum())),
         trials=tuple(trials),
+        throughput=(_rate(baseline, log), _rate(trials, log)),
     )
 
 
@@ -300,6 +334,10 @@ def _trust(world: SiteWorld, first: Trial) -> Trust | None:
         first.schedule.wait, which=which, policy=str(getattr(world.policy, "name", "")),
         window=Window.all(),
     )  # fmt: skip
+
+
+def _rate(trials: Sequence[Trial], log: Workload) -> float:
+    return float(np.mean([throughput(one, int(log.submit[-1])) for one in trials]))
 
 
 def _aligned(trial: Trial, other: Workload, values: Floats) -> Floats:
