@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import warm
 from shadowtime.policy import catalogue, parse_policy
 
@@ -22,6 +23,15 @@ def test_every_policy_of_the_catalogue_has_a_pass_we_can_compile() -> None:
         name = warm.pass_of(policy, POOL)
         assert name in warm.COST and name in warm.EXAMPLE
         assert warm.pass_of(parse_policy(warm.EXAMPLE[name]), POOL) == name
+
+
+def test_a_site_has_passes_of_its_own() -> None:
+    """And a policy that is not compiled there is not waited for."""
+    site = Site(nodes=(Node(name="n", amounts=(4,)),))
+    for name in ("site-frame", "site-kept"):
+        assert warm.pass_of(parse_policy(warm.EXAMPLE[name]), site) == name
+        assert isinstance(warm.is_compiled(name), bool)
+    assert warm.pass_of(parse_policy("pv-easy"), site) == ""
 
 
 def test_an_empty_cache_is_cold_and_a_used_one_is_not(tmp_path: Path) -> None:

@@ -24,13 +24,27 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
 
-PASSES = Path(__file__).resolve().parent / "passes"
+ENGINE = Path(__file__).resolve().parent
 
-COST = {"frame": 25, "conservative": 20, "pool": 12, "easy": 10}
+COST = {
+    "site-frame": 90,
+    "site-kept": 70,
+    "frame": 25,
+    "conservative": 20,
+    "pool": 12,
+    "easy": 10,
+}
 """Seconds that compiling a pass takes, about: the longest goes first."""
 
-EXAMPLE = {"frame": "lxfw", "conservative": "conservative", "pool": "ibb", "easy": "easy"}
-"""A policy that each pass carries out."""
+EXAMPLE = {
+    "site-frame": "lxfw",
+    "site-kept": "conservative",
+    "frame": "lxfw",
+    "conservative": "conservative",
+    "pool": "ibb",
+    "easy": "easy",
+}
+"""A policy that each pass carries out, on a pool or on a site."""
 
 
 def pass_of(policy: Any, cluster: Cluster) -> str:
@@ -45,6 +59,10 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     own_code = hasattr(policy, "decide") or hasattr(policy, "simulate")
     if own_code or cluster.shape == "nodes":
         return ""
+    if cluster.shape == "site":
+        if isinstance(policy.reserve, reserve.Sunny):
+            return ""  # plain Python around small questions
+        return "site-kept" if isinstance(policy.reserve, reserve.Kept) else "site-frame"
     if isinstance(policy.reserve, reserve.Kept):
         return "conservative"
     if is_plain_easy(policy, cluster):
@@ -67,12 +85,13 @@ def is_compiled(name: str) -> bool:
     """True if a pass lies in the library of this installation or in the cache."""
     from shadowtime.kernel import library
 
-    run: Any = import_module(f"shadowtime.engine.passes.{name}").run
+    folder, file = ("site", name[5:]) if name.startswith("site-") else ("passes", name)
+    run: Any = import_module(f"shadowtime.engine.{folder}.{file}").run
     if library.holds(run.py_func):
         return True
     from shadowtime.kernel.numba_cache import cache_folder
 
-    return any(cache_folder(PASSES / f"{name}.py").glob(f"{name}.run-*.nbi"))
+    return any(cache_folder(ENGINE / folder / f"{file}.py").glob(f"{file}.run-*.nbi"))
 
 
 def warm(
@@ -143,14 +162,18 @@ def compile_pass(name: str) -> None:
     compiler keeps (a tenth of the time, measured).
     """
     from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Node, Site
     from shadowtime.engine.simulate import simulate
     from shadowtime.workload import Workload
 
+    machine: Any = Cluster.pool(4)
+    if name.startswith("site-"):
+        machine = Site(nodes=(Node(name="n", amounts=(4,)),))
     jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
     was_on = gc.isenabled()
     gc.disable()
     try:
-        simulate(jobs, Cluster.pool(4), parse_policy(EXAMPLE[name]))
+        simulate(jobs, machine, parse_policy(EXAMPLE[name]))
     finally:
         if was_on:
             gc.enable()
