@@ -15,7 +15,7 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.metrics import measure
 from shadowtime.report import Claim, PaperTable, PaperValue, PolicyRun, ReportInput
 from shadowtime.report.levels import busy, queue
-from shadowtime.report.numbers import cell
+from shadowtime.report.numbers import amount
 from shadowtime.report.rows import lay_out
 from shadowtime.schedule import Attempts, Schedule
 
@@ -67,9 +67,9 @@ def test_numbers_in_the_tables_equal_the_json(opened):
     for policy, metric, value, text in rows:
         assert float(value) == metrics[policy][metric]
         if metric.startswith(("wait", "bsld")):
-            assert text == cell(float(value), "")
+            assert text == amount(float(value), "s" if metric.endswith("_s") else "")
         elif metric in shares:
-            assert text == cell(float(value), "share")
+            assert text == amount(float(value), "share")
 
 
 def test_the_page_reads_the_schedule_exactly(opened):
@@ -252,19 +252,6 @@ def test_the_switch_turns_the_page_dark_and_back(opened):
 def test_nothing_is_fetched(opened):
     browser = opened(report_input(20))
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
-
-
-def test_the_fallback_inflates_the_same_bytes(opened):
-    """Browsers without DecompressionStream read the columns with our own few lines."""
-    browser = opened(report_input(400))
-    same = browser.wait(
-        "(async () => { for (const name of ['jobs', 'policy-0', 'policy-2']) {"
-        " const a = await shadowtime.readColumns(name);"
-        " const b = await shadowtime.readColumns(name, {native: false});"
-        " for (const key in a) if (a[key].join() !== b[key].join()) return key; }"
-        " return 'same'; })()"
-    )
-    assert same == "same"
 
 
 def nothing_finished() -> ReportInput:

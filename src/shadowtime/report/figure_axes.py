@@ -25,16 +25,20 @@ if TYPE_CHECKING:
 PALETTE = (
     "#0072b2",
     "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
-    "#a89a00",
-    "#4d5560",
+    "#008a64",
+    "#78113f",
+    "#4800ad",
+    "#b463fa",
+    "#7d4b05",
+    "#104375",
+    "#8a87af",
+    "#f03978",
+    "#6f49e4",
+    "#3b624a",
 )
-"""Okabe and Ito's colours, as on the page."""
+"""The colours of policies, as on the page."""
 
-REASONS = ("#858d96", "#0072b2", "#e69f00", "#009e73", "#d55e00")
+REASONS = ("#858d96", "#afc0d0", "#e1b942", "#5f9e6e", "#8e4967")
 LOST = "#cc79a7"
 DAY = 86_400
 POINTS = 600
@@ -51,7 +55,7 @@ def over_time(figure: Any, report: ReportInput) -> bool:
     days = (edges[:-1] + edges[1:]) / 2 / DAY - start / DAY
     above, below = figure.subplots(2, 1, sharex=True)
     for i, run in enumerate(report.runs):
-        colour = PALETTE[i % 8]
+        colour = PALETTE[i % len(PALETTE)]
         above.plot(days, queue(run.schedule).means(edges), color=colour, lw=1, label=run.name)
         use = 100 * busy(run.schedule).means(edges) / report.cluster.procs
         below.plot(days, use, color=colour, lw=1)
@@ -73,7 +77,7 @@ def bandwidth(figure: Any, report: ReportInput) -> bool:
     for i, (name, values) in enumerate(lines.items()):
         at = (np.arange(len(values)) + 0.5) / len(values) * days * 24
         limit = name == "capacity"
-        colour, style = ("#15191e", "--") if limit else (PALETTE[i % 8], "-")
+        colour, style = ("#15191e", "--") if limit else (PALETTE[i % len(PALETTE)], "-")
         axes.plot(at, values / 1000, style, color=colour, lw=1, label=name)
     axes.set_xlabel("hours")
     axes.set_ylabel("bandwidth asked for, GB/s")
@@ -98,7 +102,7 @@ def cdf(figure: Any, report: ReportInput) -> bool:
                 low = 1.0 / unit if unit > 1 else 1.0
                 at = np.geomspace(low, max(values[-1] / unit, 10 * low), POINTS)
                 share = np.searchsorted(values, at * unit, side="right") / len(values)
-                axes.plot(at, 100 * share, color=PALETTE[i % 8], lw=1.4, label=run.name)
+                axes.plot(at, 100 * share, color=PALETTE[i % len(PALETTE)], lw=1.4, label=run.name)
     for axes, label in ((left, "wait, h"), (right, "bounded slowdown")):
         axes.set_xscale("log")
         axes.set_xlabel(label)
@@ -151,8 +155,8 @@ def class_bars(figure: Any, report: ReportInput) -> bool:
     places = list(range(len(known)))[::-1]
     colours = [PALETTE[1] if value > 0 else PALETTE[0] for value in values]
     axes.barh(places, values, color=colours, height=0.7)
-    units = {"size": " processors", "runtime": "", "user": ""}
-    labels = [f"{change.label}{units[change.kind]}" for change in known]
+    units = {"size": " processors"}
+    labels = [f"{change.label}{units.get(change.kind, '')}" for change in known]
     axes.set_yticks(places, labels, fontsize=7)
     axes.axvline(0, color="#15191e", lw=0.6)
     axes.set_xlabel(f"mean wait, change in % ({found.policy} against {found.against})")

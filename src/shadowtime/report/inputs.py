@@ -34,6 +34,8 @@ class PolicyRun:
     metrics: Mapping[str, float] = field(default_factory=dict)
     classes: tuple[ClassRow, ...] | None = None
     copies: Mapping[str, Sequence[float] | Floats] = field(default_factory=dict)
+    cluster: Cluster | None = None
+    """The machine of this run, where it is not the report's own."""
 
     def interval(self, metric: str) -> Interval | None:
         """The mean over the copies with its interval; None where there are none."""

@@ -106,3 +106,14 @@ def short(name: str, most: int = 36) -> str:
 def cell(value: float | None, unit: str) -> str:
     """A metric's value in a table whose row names the unit."""
     return percent(value) if unit == "share" else number(value)
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A metric's value in a table of the page: times in days and hours, shares in per cent.
+
+    Examples
+    --------
+    >>> amount(20_291, "s"), amount(0.25, "share").replace(THIN, " "), amount(3.0, "jobs")
+    ('5 h 38 min', '25.0 %', '3')
+    """
+    return span(value) if unit == "s" else cell(value, unit)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.report.numbers import THIN, percent, short, span
 from shadowtime.report.verdict import challenger, verdict_of
-from shadowtime.study.losers import WORSE, Change, changes, class_rows, losers
+from shadowtime.study.losers import WORSE, Change, changes, class_rows, losers, named_rows
 
 if TYPE_CHECKING:
     from shadowtime.metrics import ClassRow
@@ -33,28 +33,30 @@ class Payers:
     def sentence(self) -> str:
         """Who pays, with the metric and the baseline."""
         head = f"Mean wait under {short(self.policy)} against {short(self.against)}"
-        if not self.changes:
+        judged = [change for change in self.changes if change.kind in KINDS]
+        lost = [change for change in self.losers if change.kind in KINDS]
+        if not judged:
             return f"{head}: no class can be compared."
-        if not self.losers:
+        if not lost:
             return (
                 f"{head}: nobody pays, no class by size, run time or user waits more than "
                 f"{100 * WORSE:g}{THIN}% longer."
             )
         parts = []
         for kind, words in KINDS.items():
-            worst = [change for change in self.losers if change.kind == kind][:MANY]
+            worst = [change for change in lost if change.kind == kind][:MANY]
             if worst:
                 parts.append(f"{words} {', '.join(_named(change) for change in worst)}")
-        count = (
-            f"{len(self.losers)} of {len(self.changes)} classes wait more than "
-            f"{100 * WORSE:g}{THIN}% longer"
-        )
+        count = f"{len(lost)} of {len(judged)} classes wait more than {100 * WORSE:g}{THIN}% longer"
         return f"{head}: {count}, most of all {'; '.join(parts)}."
 
 
 def classes_of(report: ReportInput, run: PolicyRun) -> tuple[ClassRow, ...]:
     """The classes of a run, worked out where nobody has."""
-    return class_rows(report.workload, run.schedule) if run.classes is None else run.classes
+    if run.classes is not None:
+        return run.classes
+    rows = class_rows(report.workload, run.schedule)
+    return rows + named_rows(report.workload, run.schedule)
 
 
 def payers(report: ReportInput, run: int) -> Payers:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from shadowtime.metrics import Window
-    from shadowtime.report import ReportInput
+    from shadowtime.metrics import ClassRow, Window
+    from shadowtime.report import PolicyRun, ReportInput
+    from shadowtime.result.read import Folder
 
 Step = Callable[[str], AbstractContextManager[Any]]
 
@@ -22,15 +25,21 @@ def quiet(what: str) -> AbstractContextManager[Any]:
 
 
 def with_classes(result: ReportInput, window: Window) -> ReportInput:
-    """The same result with the classes of each run: of the jobs that the metrics count."""
-    from shadowtime.study.losers import class_rows
+    """The same result with the classes of each run: of the jobs that the metrics count.
 
-    runs = tuple(
-        replace(run, classes=class_rows(result.workload, run.schedule, window=window))
-        if run.classes is None
-        else run
-        for run in result.runs
-    )
+    Accounts, partitions and QOS join them where the log names them.
+    """
+    from shadowtime.study.losers import NAMED, class_rows, named_rows
+
+    def classes(run: PolicyRun) -> tuple[ClassRow, ...]:
+        known = run.classes
+        if known is None:
+            known = class_rows(result.workload, run.schedule, window=window)
+        if not known or any(row.kind in NAMED for row in known):
+            return known
+        return (*known, *named_rows(result.workload, run.schedule, window=window))
+
+    runs = tuple(replace(run, classes=classes(run)) for run in result.runs)
     return result.replace(runs=runs)
 
 
@@ -61,3 +70,27 @@ def write_results(
         with step(f"drawing figures in {figures}"):
             written += write_figures(whole, figures)
     return written
+
+
+def write_grid_pages(
+    found: Sequence[tuple[str, Folder]], page: str | Path, *, title: str, step: Step = quiet
+) -> list[Path]:
+    """A page of several results by name, and beside it a page for each, which it links to."""
+    from shadowtime.report.page.grid import write_grid
+
+    whole = Path(page)
+    inner = {
+        name: whole.with_name(f"{whole.stem}-{_part(name)}{whole.suffix}") for name, _ in found
+    }
+    with step(f"writing {whole}"):
+        results = [(name, folder.result) for name, folder in found]
+        links = {name: path.name for name, path in inner.items()}
+        written = [write_grid(results, whole, title=title, links=links)]
+    for name, folder in found:
+        written += write_results(folder.result, folder.window, report=inner[name], step=step)
+    return written
+
+
+def _part(name: str) -> str:
+    """A folder's name as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.") or "result"

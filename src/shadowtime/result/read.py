@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -49,6 +50,24 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
     content = _content(root)
     with _understood(root / "result.json"):
         return _folder(root, content, policies)
+
+
+def inner_folders(folder: str) -> list[Path]:
+    """The results inside a folder of several (a comparison over loads), in the order of its list.
+
+    Empty where the folder is a result itself or holds none.
+    """
+    root = Path(folder)
+    inner = {found.parent.name: found.parent for found in root.glob("*/result.json")}
+    if is_result_folder(folder) or not inner:
+        return []
+    return [inner[name] for name in sorted(inner, key=_natural)]
+
+
+def _natural(name: str) -> list[tuple[float, str]]:
+    """Numbers in a name by their size: load-0.9 before load-1.1 before load-10."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", name)
+    return [(float(part), "") if i % 2 else (0.0, part) for i, part in enumerate(parts)]
 
 
 def is_result_folder(path: str) -> bool:

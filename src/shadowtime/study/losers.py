@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 KINDS = ("size", "runtime", "user")
 """The classes that are looked at."""
 
+NAMED = ("group", "partition", "queue")
+"""Accounts, partitions and QOS: shown beside the others, where the log has their names."""
+
 TOP_USERS = 8
 """Users with the most work are looked at one by one, the others as one class."""
 
@@ -100,6 +103,32 @@ def class_rows(
             only=only,
             top=TOP_USERS,
         )
+    )
+
+
+def named_rows(
+    workload: Workload, schedule: Schedule, *, window: Window | None = None
+) -> tuple[ClassRow, ...]:
+    """The classes by account, partition and QOS, where the log names at least two of them.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> named = {"partition": ("", "batch", "gpu")}
+    >>> w = Workload.build(submit=[0, 0], run=[9, 9], procs=[1, 1], partition=[1, 2], names=named,
+    ...                    recorded_start=[0, 5])
+    >>> for row in named_rows(w, Schedule.recorded(w)):
+    ...     print(row.label, row.metrics["wait_mean_s"])
+    partition batch 0.0
+    partition gpu 5.0
+    """
+    scored = Window.all() if window is None else window
+    return tuple(
+        row
+        for kind in NAMED
+        if kind in workload.names and len(set(getattr(workload, kind).tolist())) > 1
+        for row in by_class(schedule, workload, kind, window=scored, top=TOP_USERS)
     )
 
 

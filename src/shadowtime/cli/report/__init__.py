@@ -1,7 +1,8 @@
-"""shadowtime report: a result folder as a page, as figures, as files for other viewers."""
+"""shadowtime report: result folders as a page, as figures, as files for other viewers."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -16,23 +17,28 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shadowtime.report import ReportInput
+    from shadowtime.result.combine import Folders
 
 PAGE = "report.html"
 """The page's name in the result folder, where nothing else is asked for."""
+
+TOGETHER = "comparison.html"
+"""The page of several folders."""
 
 LINE = 60
 """Characters of a line that draws the queue."""
 
 
 @click.command("report")
-@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "-o",
     "--output",
     "page",
     metavar="OUT.html",
     type=click.Path(dir_okay=False),
-    help=f"Where the page goes. [default: DIR/{PAGE}, unless something else is asked for]",
+    help=f"Where the page goes. [default: DIR/{PAGE}, or {TOGETHER} here for several folders, "
+    "unless something else is asked for]",
 )
 @options.figures
 @exports
@@ -45,7 +51,7 @@ LINE = 60
     help="Only this policy of the folder; repeatable. [default: all of them]",
 )
 def command(
-    folder: str,
+    folders: tuple[str, ...],
     page: str | None,
     figures: str | None,
     paraver: str | None,
@@ -59,29 +65,61 @@ def command(
     DIR was written with -o by simulate, compare, demo or paper. The page is one file that needs
     no network. Nothing is simulated again.
 
+    Several folders of the same jobs are compared on one page. Folders of different jobs, and a
+    folder of several loads, become a grid: a page of every metric by folder, with links to a
+    page for each.
+
     \b
     shadowtime report results
     shadowtime report results -o page.html --figures figures
     shadowtime report results --policy easy --perfetto easy.json
+    shadowtime report before after -o comparison.html
     """
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.progress import working
     from shadowtime.cli.report.export import write_exports
+    from shadowtime.result.combine import read_folders
     from shadowtime.result.pages import write_results
-    from shadowtime.result.read import read_folder
 
-    with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
-        found = read_folder(folder, policies=policies)
-    if not any((page, figures, paraver, perfetto, job_lines, batsim)):
-        page = str(found.root / PAGE)
+    with (
+        working(f"reading {', '.join(folders)}"),
+        compile_notice("the log reader", "a few seconds"),
+    ):
+        known = read_folders(folders, policies=policies)
+    others = {"paraver": paraver, "perfetto": perfetto, "job_lines": job_lines, "batsim": batsim}
+    if not any((page, figures, *others.values())):
+        page = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
+    if not known.same_jobs:
+        _grid(known, folders, page, [figures, *others.values()])
+        return
+    found = known.merged() if len(known.found) > 1 else known.found[0]
     done = write_results(found.result, found.window, report=page, figures=figures, step=working)
     written = [f"wrote {path}" for path in done[: page is not None]]
     if figures:
         written.append(f"drew {len(done) - len(written)} files in {figures}")
-    others = write_exports(
-        found.result, paraver=paraver, perfetto=perfetto, job_lines=job_lines, batsim=batsim
-    )
-    _show(found.result, [*written, *(f"wrote {path}" for path in others)])
+    more = write_exports(found.result, **others)
+    _show(found.result, [*written, *(f"wrote {path}" for path in more)])
+
+
+def _grid(
+    known: Folders, folders: Sequence[str], page: str | None, others: Sequence[str | None]
+) -> None:
+    """The page of all of them, and beside it a page for each."""
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.progress import working
+    from shadowtime.errors import UsageError
+    from shadowtime.result.pages import write_grid_pages
+
+    if any(others):
+        raise UsageError(
+            f"figures and exports need one result, and {', '.join(folders)} hold different jobs: "
+            f"name one of them, as {known.found[0].root}"
+        )
+    assert page is not None
+    title = " and ".join(folders)
+    pairs = list(zip(known.names, known.found, strict=True))
+    written = write_grid_pages(pairs, page, title=title, step=working)
+    show(*(f"wrote {path}" for path in written))
 
 
 def _show(result: ReportInput, written: Sequence[str]) -> None:

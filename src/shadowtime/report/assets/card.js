@@ -10,13 +10,13 @@ function why(world, policy, job) {
     recorded: 'Started as the log records it, which does not say why.',
     head: columns.wait[job]
       ? 'Started when it became the first in the queue: it fitted at once.'
-      : 'Started on arrival: nobody was ahead and it fitted.',
+      : 'Started on arrival: no job was ahead of it and it fitted.',
     reserved: 'Started as the first in the queue, as soon as enough processors were free.',
-    backfilled: 'Backfilled: it started ahead of a job that stays blocked, without its place.',
-    preempting: 'Started as the first in the queue by stopping others.',
+    backfilled: 'Backfilled: it started ahead of a blocked job, without delaying it.',
+    preempting: 'Started as the first in the queue by preempting other jobs.',
   }[reason] || reason;
   const parts = [said];
-  if (blocked) parts.push(`First in the queue and held up from ${at(blocked)}.`);
+  if (blocked) parts.push(`At the head of the queue and blocked from ${at(blocked)}.`);
   if (promised) {
     const slip = columns.wait[job] - (promised - 1);
     parts.push(`Promised ${at(promised)}, started ${
@@ -43,13 +43,15 @@ function facts(world, policy, job) {
 
 function title(world, job) {
   const { id, procs, user } = world.jobs;
-  const { names } = world.figure;
-  const known = (column, number) => names[column]?.[number] ?? number;
-  const who = user[job] >= 0 ? ` · user ${known('user', user[job])}` : '';
-  const rest = [['group', 'account'], ['partition', 'partition'], ['queue', 'QOS']]
-    .filter(([column]) => names[column] && world.jobs[column][job] >= 0)
-    .map(([column, word]) => ` · ${word} ${known(column, world.jobs[column][job])}`).join('');
-  return `Job ${id[job]} · ${number(procs[job])} processor${procs[job] === 1 ? '' : 's'}${who}${rest}`;
+  const who = user[job] >= 0 ? ` · user ${nameOf(world, 'user', user[job])}` : '';
+  const rest = ['group', 'partition', 'queue']
+    .filter((column) => world.jobs[column] && world.jobs[column][job] >= 0)
+    .map((column) => ` · ${filterLabel(world, column).toLowerCase().replace('qos', 'QOS')} ${nameOf(world, column, world.jobs[column][job])}`)
+    .join('');
+  const amounts = world.figure.resources.map((name, k) => [name, world.jobs[`demand${k + 1}`][job]])
+    .filter(([, amount]) => amount > 0)
+    .map(([name, amount]) => ` · ${name === 'memory' ? `${memory(amount)} memory` : `${number(amount)} ${name}`}`).join('');
+  return `Job ${id[job]} · ${number(procs[job])} processor${procs[job] === 1 ? '' : 's'}${amounts}${who}${rest}`;
 }
 
 function makeTip(world) {
@@ -69,11 +71,13 @@ function makeTip(world) {
       this.place(event);
     },
     values(event, time, values) {
-      tip.replaceChildren(
-        node('b', {}, moment(time, world.figure.epoch)),
-        node('dl', { class: 'values' }, ...values.flatMap(([policy, text]) => [
-          node('dt', {}, node('i', { class: `swatch p${policy % 8}` }),
-            world.summary.policies[policy].name), node('dd', {}, text)])));
+      this.lines(event, moment(time, world.figure.epoch), values.map(([policy, text]) =>
+        [policyMark(policy), world.summary.policies[policy].name, text]));
+    },
+    lines(event, heading, values) {
+      tip.replaceChildren(node('b', {}, heading), node('dl', { class: 'values' },
+        ...values.flatMap(([mark, name, text]) => [
+          node('dt', {}, node('i', { class: `swatch ${mark}` }), name), node('dd', {}, text)])));
       this.place(event);
     },
     place(event) {
@@ -91,14 +95,14 @@ function showCard(world) {
   card.hidden = job < 0;
   if (job < 0) return;
   const policies = world.models.map((model, policy) => model && node('div', {},
-    node('h5', {}, node('i', { class: `swatch p${policy % 8}` }),
+    node('h4', {}, node('i', { class: `swatch ${policyMark(policy)}` }),
       node('span', { class: 'name', title: world.summary.policies[policy].name },
         world.summary.policies[policy].name)),
     node('dl', {}, ...facts(world, policy, job).flatMap(([key, value]) => [
       node('dt', {}, key), node('dd', {}, value)])),
     node('p', {}, why(world, policy, job)))).filter(Boolean);
   card.replaceChildren(
-    node('h4', {}, title(world, job), node('small', {},
+    node('h3', {}, title(world, job), node('small', {},
       `submitted ${moment(world.jobs.submit[job], world.figure.epoch)}`)),
     node('div', { class: 'policies' }, ...policies));
 }

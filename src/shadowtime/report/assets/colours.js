@@ -5,7 +5,7 @@ const PENALTY_EDGES = [0, 0.05, 0.2, 0.5];
 const PENALTY_LABELS = ['none', '≤ 5 %', '5–20 %', '20–50 %', '> 50 %'];
 const LOST = 'lost work';
 const REASONS = {
-  recorded: 'recorded', head: 'first in line', reserved: 'held up, then first', backfilled: 'backfilled',
+  recorded: 'recorded', head: 'first in the queue', reserved: 'waited at the head of the queue', backfilled: 'backfilled',
   preempting: 'by preemption',
 };
 
@@ -37,7 +37,7 @@ const CLASSIFIERS = {
   }),
   user: (world) => ({
     labels: world.figure.users,
-    names: world.figure.users.map((user, i) => (user === 'others' ? '--others' : `--p${i}`)),
+    names: world.figure.users.map((user, i) => (user === 'others' ? '--others' : `--u${i}`)),
     of: (model, job) => world.jobs.rank[job],
   }),
   slowdown: (world) => ({
@@ -61,14 +61,16 @@ const CLASSIFIERS = {
 // Classes of all runs of a model in one mode.
 function classify(world, model, mode) {
   const classifier = CLASSIFIERS[mode](world);
-  const lost = classifier.labels.length;
+  const lost = classifier.labels.length, rest = lost + 1;
+  const { keep } = world.scope;
   const of = new Uint8Array(model.runs.count);
   const used = new Set();
   for (let r = 0; r < of.length; r += 1) {
-    of[r] = model.runs.lost[r] ? lost : classifier.of(model, model.runs.job[r]);
+    const job = model.runs.job[r];
+    of[r] = keep && !keep[job] ? rest : model.runs.lost[r] ? lost : classifier.of(model, job);
     used.add(of[r]);
   }
-  const names = [...classifier.names, '--lost'], labels = [...classifier.labels, LOST];
+  const names = [...classifier.names, '--lost', '--line'], labels = [...classifier.labels, LOST, 'not selected'];
   const kept = [...used].sort((a, b) => a - b); // only classes that occur: tiles cost by the class
   const place = new Uint8Array(names.length);
   kept.forEach((value, i) => { place[value] = i; });

@@ -7,8 +7,7 @@ function fromBase64(text) {
   return bytes;
 }
 
-async function decompressed(bytes, size, { native = typeof DecompressionStream === 'function' } = {}) {
-  if (!native) return inflate(bytes.subarray(2), size); // two bytes of zlib header
+async function decompressed(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
@@ -49,10 +48,9 @@ function wide(planes, at, length) {
   return values;
 }
 
-async function readColumns(name, options) {
+async function readColumns(name) {
   const listed = JSON.parse(element(`${name}-columns`).textContent);
-  const size = listed.reduce((sum, [, length, width]) => sum + length * width, 0);
-  const planes = await decompressed(fromBase64(element(`${name}-data`).textContent), size, options);
+  const planes = await decompressed(fromBase64(element(`${name}-data`).textContent));
   const columns = {};
   let at = 0;
   for (const [key, length, width, delta] of listed) {

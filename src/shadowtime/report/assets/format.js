@@ -52,6 +52,17 @@ function moment(seconds, epoch) {
     two(rest % 60);
 }
 
+// Twelve colours, then the same ones hollow or dashed: as the style sheet and markup.py have it.
+const POLICY_COLOURS = 12;
+const policyMark = (place) => `p${place % POLICY_COLOURS}${place >= POLICY_COLOURS ? ' again' : ''}`;
+
+function memory(kilobytes) {
+  const units = ['KB', 'MB', 'GB', 'TB', 'PB'];
+  let size = kilobytes, unit = 0;
+  while (size >= 1024 && unit < units.length - 1) { size /= 1024; unit += 1; }
+  return `${number(size)} ${units[unit]}`;
+}
+
 const element = (id) => document.getElementById(id);
 
 // Markup is never built from text: nodes are, so that no name can become an element.

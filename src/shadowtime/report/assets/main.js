@@ -9,7 +9,7 @@ function legendOf(world) {
     node('li', {}, node('i', { class: 'swatch', style: `background:${colour}` }), label)));
   element('policies').replaceChildren(...world.summary.policies.map(({ name }, i) => {
     const button = node('button', { type: 'button', title: name, 'aria-pressed': String(!world.muted.has(i)) },
-      node('i', { class: `swatch p${i % 8}` }), node('span', { class: 'name' }, name));
+      node('i', { class: `swatch ${policyMark(i)}` }), node('span', { class: 'name' }, name));
     button.addEventListener('click', () => {
       if (!world.muted.delete(i)) world.muted.add(i);
       button.setAttribute('aria-pressed', String(!world.muted.has(i)));
@@ -22,19 +22,30 @@ function legendOf(world) {
 function drawAxis(world) {
   const canvas = element('axis'), context = canvas.getContext('2d');
   const scale = fit(canvas);
+  const { from, to } = world.view;
+  const place = (at) => ((at - from) / (to - from)) * canvas.width;
   context.clearRect(0, 0, canvas.width, canvas.height);
-  context.font = `${11.5 * scale}px ${world.theme.font}`;
   context.textBaseline = 'top';
+  const row = (ticks, top, centred) => {
+    let free = -Infinity;
+    for (const tick of ticks) {
+      const x = place(tick.at), wide = context.measureText(tick.label).width;
+      const left = Math.min(Math.max(centred ? x - wide / 2 : x, 0), canvas.width - wide);
+      if (left < free) continue;
+      context.fillText(tick.label, left, top * scale);
+      free = left + wide + 10 * scale;
+    }
+  };
+  context.font = `${11.5 * scale}px ${world.theme.font}`;
   context.fillStyle = world.theme.muted;
-  let free = -Infinity;
-  for (const tick of world.ticks) {
-    const x = ((tick.at - world.view.from) / (world.view.to - world.view.from)) * canvas.width;
-    const wide = context.measureText(tick.label).width;
-    const left = Math.min(Math.max(x - wide / 2, 0), canvas.width - wide);
-    if (left < free) continue;
-    context.fillText(tick.label, left, 5 * scale);
-    free = left + wide + 10 * scale;
-  }
+  row(world.ticks, 5, true);
+  world.days = world.ticks.some((tick) => tick.hours) ? dayTicks(from, to, world.figure.epoch) : [];
+  // the first day gives way to the next one if they would overlap
+  if (world.days.length > 1 && place(world.days[1].at) < context.measureText(world.days[0].label).width * 1.1 + 10 * scale) world.days.shift();
+  context.font = `600 ${11.5 * scale}px ${world.theme.font}`;
+  context.fillStyle = world.theme.text;
+  row(world.days, 20, false);
+  canvas.setAttribute('aria-label', `Time axis from ${moment(Math.max(0, from), world.figure.epoch)} to ${moment(to, world.figure.epoch)}`);
 }
 
 // A slow machine draws the strips in every fourth frame while things move, and all of them at rest.
@@ -71,7 +82,12 @@ function frameLoop(world) {
     requestAnimationFrame(frame);
   };
   world.redraw = ask;
-  world.moved = () => { moved = true; ask(); };
+  world.moved = () => {
+    moved = true;
+    if (world.tip) world.tip.hide(); // what it describes is no longer under it
+    if (world.scope) { rescoreSoon(world); writeStateSoon(world); }
+    ask();
+  };
 }
 
 // What is scrolled out of sight is not drawn until it comes back.
@@ -114,7 +130,9 @@ async function start() {
     for (const strip of world.strips) strip.draw();
   };
   await load(world);
-  attachDistributions(world.summary);
+  world.scope = makeScope(world);
+  world.defaults = Object.fromEntries(['policy-a', 'policy-b', 'colour']
+    .map((id) => [id, element(id) ? element(id).value : '']));
   world.theme = currentTheme();
   world.view = makeView(world.figure.end, world.moved);
   const panels = [...document.querySelectorAll('[data-panel]')].map((holder) => makePanel(world, holder));
@@ -134,20 +152,48 @@ async function start() {
     legendOf(world);
     world.redraw();
   };
+  world.changed = async () => {
+    world.tip.hide();
+    await world.show();
+    redrawCharts(world);
+    rescore(world);
+    writeState(world);
+  };
   for (const id of ['policy-a', 'policy-b', 'colour']) {
-    if (element(id)) element(id).addEventListener('change', world.show);
+    if (element(id)) element(id).addEventListener('change', async () => { await world.show(); writeState(world); });
   }
+  attachFilters(world, world.changed);
+  const missing = applyState(world);
+  if (missing.length) {
+    element('found').classList.add('missing');
+    element('found').textContent = `This page does not have what the link asks for: ${missing.join(', ')}.`;
+  }
+  world.theme = currentTheme();
   await world.show();
-  attachHands(world);
+  attachInteraction(world);
+  attachDistributions(world.tip);
   attachTheme((now) => {
     world.theme = currentTheme();
-    if (!now) { world.show(); return; }
+    if (!now) { world.show(); writeState(world); return; }
     world.dress(); // a printer does not wait
     drawFrame(world);
   });
   new ResizeObserver(world.redraw).observe(element('figure'));
   watchVisible(world);
   await loadRest(world);
+  attachExports(world);
+  attachShare(world);
+  attachContents();
+  if (world.scope.keep) redrawCharts(world);
+  rescore(world);
+  showCard(world);
+  addEventListener('hashchange', async () => {
+    if (!location.hash.includes('=')) return;
+    applyState(world);
+    world.theme = currentTheme();
+    await world.changed();
+    showCard(world);
+  });
   return world;
 }
 
@@ -162,7 +208,7 @@ async function loadRest(world) {
 }
 
 // What a test or a curious reader may use from the console.
-const api = { decompressed, fromBase64, inflate, readColumns, why, find };
+const api = { decompressed, fromBase64, readColumns, why, find, redrawCharts, tableCsv, linesCsv, stripCsv, panelCsv, drawingPicture, tablePicture };
 window.shadowtime = api;
 api.ready = start().then((world) => {
   api.world = world;

@@ -22,7 +22,7 @@ function makeOverview(world, canvas) {
         const line = series ? means(...series.busy, -world.figure.end * 0.01, world.figure.end * 1.01, width) : [];
         paint.globalAlpha = 0.55;
         line.forEach((busy, x) => {
-          const tall = (Math.min(busy / world.figure.procs, 1)) * height;
+          const tall = (Math.min(busy / world.figure.rows[policy].procs, 1)) * height;
           paint.fillRect(x, height - tall, 1, tall);
         });
       }

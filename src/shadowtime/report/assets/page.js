@@ -6,7 +6,7 @@ function currentTheme() {
     panel: styles('--panel'), grid: styles('--grid'), line: styles('--line'), text: styles('--text'),
     muted: styles('--muted'), accent: styles('--accent'), shade: styles('--shade'),
     font: getComputedStyle(document.body).fontFamily,
-    policies: Array.from({ length: 8 }, (_, i) => styles(`--p${i}`)),
+    policies: Array.from({ length: POLICY_COLOURS }, (_, i) => styles(`--p${i}`)),
   };
 }
 
@@ -42,28 +42,32 @@ function attachCopy() {
   }));
 }
 
-function attachDistributions(summary) {
-  const tip = element('tip');
+function attachDistributions(tip) {
   document.querySelectorAll('figure.cdf').forEach((figure) => {
     const drawing = figure.querySelector('svg');
-    const lines = [...drawing.querySelectorAll('.line')].map((line) => line.dataset.shares.split(' ').map(Number));
-    const marks = [...drawing.querySelectorAll('.line')].map((line) => Number(/p(\d)/.exec(line.className.baseVal)[1]));
     const low = Number(figure.dataset.low), high = Number(figure.dataset.high);
-    const { width } = drawing.viewBox.baseVal;
     drawing.addEventListener('pointermove', (event) => {
       const box = drawing.getBoundingClientRect();
-      const share = (((event.clientX - box.left) / box.width) * width - 46) / (width - 60);
-      if (share < 0 || share > 1) { tip.hidden = true; return; }
+      const inside = ((event.clientX - box.left) / box.width) * FRAME.width - FRAME.left;
+      const share = inside / (FRAME.width - FRAME.left - FRAME.right);
+      if (share < 0 || share > 1) { tip.hide(); return; }
       const value = low * (high / low) ** share;
-      const said = figure.dataset.cdf === 'wait' ? span(value) : number(value);
-      tip.replaceChildren(node('b', {}, `≤ ${said}`), node('dl', { class: 'values' },
-        ...lines.flatMap((shares, i) => [
-          node('dt', {}, node('i', { class: `swatch p${marks[i]}` }), summary.policies[i].name),
-          node('dd', {}, percent(shares[Math.round(share * (shares.length - 1))]))])));
-      tip.hidden = false;
-      tip.style.transform = `translate(${Math.min(event.clientX + 16, innerWidth - tip.offsetWidth - 8)}px, ` +
-        `${Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8)}px)`;
+      const values = [...drawing.querySelectorAll('.line')].map((line) => {
+        const shares = line.dataset.values.split(' ').map(Number);
+        return [line.getAttribute('class').replace('line ', ''), line.dataset.name,
+          percent(shares[Math.round(share * (shares.length - 1))])];
+      });
+      tip.lines(event, `≤ ${figure.dataset.cdf === 'wait' ? span(value) : number(value)}`, values);
     });
-    drawing.addEventListener('pointerleave', () => { tip.hidden = true; });
+    drawing.addEventListener('pointerleave', () => tip.hide());
   });
+}
+
+// A section's link scrolls to it; the address keeps the reader's choices.
+function attachContents() {
+  document.querySelectorAll('.top nav a').forEach((link) => link.addEventListener('click', (event) => {
+    if (!location.hash.includes('=')) return;
+    event.preventDefault();
+    element(link.hash.slice(1)).scrollIntoView();
+  }));
 }

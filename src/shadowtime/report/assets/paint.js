@@ -22,11 +22,12 @@ function makePaint(image, background) {
   }
 
   // Values from left to right, `scale` pixels each, joined; soft at the upper and lower edge.
-  function line(values, y, scale, colour) {
+  function line(values, y, scale, colour, dashed = false) {
     const half = 0.8 * scale;
     let before = y(values[0]);
     for (let i = 0; i < values.length; i += 1) {
       const now = y(values[i]);
+      if (dashed && i % 9 > 5) { before = now; continue; }
       const top = Math.min(before, now) - half, bottom = Math.max(before, now) + half;
       const first = Math.max(0, Math.floor(top)), last = Math.min(height, Math.ceil(bottom));
       for (let row = first; row < last; row += 1) {

@@ -12,7 +12,7 @@ function makePanel(world, holder) {
     holder.hidden = policy < 0;
     if (policy < 0) return;
     panel.model = world.models[policy];
-    const key = `${policy}/${mode}/${theme}`;
+    const key = `${policy}/${mode}/${theme}/${world.scope.key}`;
     if (!cache.has(key)) {
       cache.set(key, {
         classes: classify(world, panel.model, mode),
@@ -22,8 +22,9 @@ function makePanel(world, holder) {
     }
     Object.assign(panel, cache.get(key), { key });
     const name = world.summary.policies[policy].name;
-    holder.querySelector('h4').replaceChildren(
-      node('i', { class: `swatch p${policy % 8}` }), node('span', { class: 'name', title: name }, name));
+    canvas.setAttribute('aria-label', `Gantt chart of ${name}`);
+    holder.querySelector('h3').replaceChildren(
+      node('i', { class: `swatch ${policyMark(policy)}` }), node('span', { class: 'name', title: name }, name));
   };
 
   panel.time = (x) => world.view.from + (x / canvas.clientWidth) * (world.view.to - world.view.from);

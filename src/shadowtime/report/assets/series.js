@@ -68,11 +68,11 @@ const STRIPS = {
   queue: { of: 'queue', value: (x) => Math.max(0, x), text: (x) => `${number(Math.round(x * 10) / 10)} jobs` },
   utilisation: {
     of: 'busy', top: () => 100, text: (x) => `${x.toFixed(1)} %`,
-    value: (x, world) => (100 * x) / world.figure.procs,
+    value: (x, world, policy) => (100 * x) / world.figure.rows[policy].procs,
   },
   free: {
-    of: 'busy', top: (world) => world.figure.procs, text: (x) => number(Math.round(x)),
-    value: (x, world) => world.figure.procs - x,
+    of: 'busy', top: (world) => Math.max(...world.figure.rows.map(({ procs }) => procs)), text: (x) => number(Math.round(x)),
+    value: (x, world, policy) => world.figure.rows[policy].procs - x,
   },
   bandwidth: { of: 'bandwidth', value: (x) => Math.max(0, x), text: (x) => `${number(Math.round(x))} MB/s` },
 };
@@ -88,7 +88,7 @@ function makeStrip(world, canvas) {
     const { width, height } = canvas;
     if (!image || image.width !== width || image.height !== height) image = context.createImageData(width, height);
     const lines = world.series.map((series, policy) => series && series[kind.of] && !world.muted.has(policy) &&
-      meansInView(world, series[kind.of], Math.ceil(width / scale)).map((x) => kind.value(x, world)));
+      meansInView(world, series[kind.of], Math.ceil(width / scale)).map((x) => kind.value(x, world, policy)));
     strip.lines = lines;
     let top = kind.top ? kind.top(world) : 1;
     for (const line of lines) if (line) for (const x of line) if (x > top) top = x;
@@ -98,7 +98,7 @@ function makeStrip(world, canvas) {
     for (const tick of world.ticks) paint.column(Math.round(xOf(world, tick.at, width)), scale, 0, height, grid);
     for (const value of plainTicks(top, 3)) paint.column(0, width, Math.round(y(value)), Math.round(y(value)) + scale, grid);
     lines.forEach((line, policy) => {
-      if (line) paint.line(line, y, scale, rgb(world.theme.policies[policy % 8]));
+      if (line) paint.line(line, y, scale, rgb(world.theme.policies[policy % POLICY_COLOURS]), policy >= POLICY_COLOURS);
     });
     if (world.pointer !== null) {
       paint.column(Math.round(xOf(world, world.pointer, width)), scale, 0, height, rgb(world.theme.text));

@@ -11,21 +11,36 @@ function timeTicks(from, to, room, epoch) {
   const ticks = [];
   for (let k = Math.ceil((from + shift) / step); k * step - shift <= to; k += 1) {
     const at = k * step - shift + 0; // plus 0: no minus zero
-    ticks.push({ at, label: tickLabel(at, step, epoch) });
+    ticks.push({ at, label: tickLabel(at, step, epoch), hours: step < 86400 });
   }
   return ticks;
 }
 
+const twoDigits = (value) => String(value).padStart(2, '0');
+
 function tickLabel(at, step, epoch) {
-  const two = (value) => String(value).padStart(2, '0');
   const seconds = epoch === null ? at : epoch + at;
+  if (step >= 86400) return dayLabel(at, epoch);
   const inDay = ((seconds % 86400) + 86400) % 86400;
-  const clock = `${two(Math.floor(inDay / 3600))}:${two(Math.floor(inDay / 60) % 60)}` +
-    (step < 60 ? `:${two(Math.floor(inDay % 60))}` : '');
-  if (inDay && step < 86400) return clock;
-  if (epoch === null) return `day ${number(Math.floor(seconds / 86400))}`;
-  const date = new Date(seconds * 1000);
+  return `${twoDigits(Math.floor(inDay / 3600))}:${twoDigits(Math.floor(inDay / 60) % 60)}` +
+    (step < 60 ? `:${twoDigits(Math.floor(inDay % 60))}` : '');
+}
+
+function dayLabel(at, epoch) {
+  if (epoch === null) return `day ${number(Math.floor(at / 86400))}`;
+  const date = new Date((epoch + at) * 1000);
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+}
+
+// The days in view where the ticks are hours: the first one at the left edge, always.
+function dayTicks(from, to, epoch) {
+  const shift = epoch === null ? 0 : ((epoch % 86400) + 86400) % 86400;
+  const days = [{ at: from, label: dayLabel(Math.max(0, from), epoch) }];
+  for (let k = Math.ceil((from + shift) / 86400); k * 86400 - shift <= to; k += 1) {
+    const at = k * 86400 - shift;
+    if (at > from && at >= 0) days.push({ at, label: dayLabel(at, epoch) });
+  }
+  return days;
 }
 
 function monthTicks(from, to, least, epoch) {

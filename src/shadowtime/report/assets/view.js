@@ -3,7 +3,7 @@ const CLOSEST = 20; // seconds: nothing shorter is worth a whole screen
 
 function makeView(length, redraw) {
   const full = { from: -length * 0.01, to: length * 1.01 };
-  const view = { ...full, low: 0, high: 1, length };
+  const view = { ...full, full, low: 0, high: 1, length };
   const listeners = [redraw];
   let moving = null;
 

@@ -9,11 +9,20 @@ import numpy as np
 from shadowtime.cluster.contention import contention_of
 from shadowtime.errors import ClusterError
 from shadowtime.metrics.drawn import drawn_over_time
+from shadowtime.report.clock import unix_start
 from shadowtime.report.levels import Level
 from shadowtime.report.node_demand import demand_over_time
 from shadowtime.report.page.chart import Frame, svg
-from shadowtime.report.page.markup import section, text
-from shadowtime.report.page.over_time import BINS, DAY, over_time, quarters, stretches
+from shadowtime.report.page.markup import mark, section, text
+from shadowtime.report.page.over_time import (
+    BINS,
+    Line,
+    TimeAxis,
+    over_time,
+    quarters,
+    resource_mark,
+    stretches,
+)
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import PolicyRun, ReportInput
@@ -92,6 +101,7 @@ def _cells(frame: Frame, share: Floats) -> str:
 
 
 RESOURCE = "bandwidth"
+DAY = 86_400
 
 
 def bandwidth(report: ReportInput, numbers: str) -> str:
@@ -101,18 +111,23 @@ def bandwidth(report: ReportInput, numbers: str) -> str:
         return ""
     if not known:
         return section("bandwidth", "Bandwidth", numbers)
-    strip = '<canvas class="strip" data-series="bandwidth" tabindex="-1"></canvas>'
+    strip = (
+        '<canvas class="strip" data-series="bandwidth" role="img" '
+        'aria-label="Bandwidth of the running jobs over time, MB/s"></canvas>'
+    )
     lead = "Bandwidth that the running jobs ask for, MB/s, on the time axis of the schedule above."
     lines, days = allocated(report)
     drawing = ""
     if lines:
         top = max(float(np.nanmax(values)) for values in lines.values())
+        begin = int(report.workload.submit[0])
+        marks = {run.name: mark(i) for i, run in enumerate(report.runs)}
         drawing = over_time(
-            lines,
+            [Line(k, marks.get(k, resource_mark(1)), values) for k, values in lines.items()],
             title="Bandwidth allocated over time",
             name="allocated",
             caption=f"MB/s asked for by the running jobs, means over {BINS} stretches of time",
-            days=days,
+            axis=TimeAxis(begin, begin + days * DAY, unix_start(report.workload)),
             ticks=quarters(top),
         )
     body = strip + drawing + node_demand(report) + numbers

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import cell, number
+from shadowtime.report.numbers import amount
 from shadowtime.report.page.losers import TITLES
-from shadowtime.report.page.markup import section, swatch, text
+from shadowtime.report.page.templates import fill
 
 if TYPE_CHECKING:
     from shadowtime.metrics import ClassRow
@@ -19,58 +19,47 @@ SHOWN = ("wait_mean_s", "bsld_mean")
 
 
 def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:
-    """A row per class, a block of columns per metric."""
+    """A table per metric: a row per class, a column per policy."""
     rows = [row for found in classes.values() for row in found]
     metrics = [name for name in SHOWN if any(name in row.metrics for row in rows)]
     if not metrics:
         return ""
-    groups = "".join(
-        f'<th scope="colgroup" colspan="{len(report.runs)}">{text(describe(name).heading)}</th>'
-        for name in metrics
-    )
-    names = "".join(
-        f'<th scope="col" title="{text(run.name)}">{swatch(i)}<span class="name">{text(run.name)}'
-        "</span></th>"
-        for i, run in enumerate(report.runs)
-    )
-    body = "".join(_group(report, classes, kind, metrics) for kind in TITLES)
-    lead = "The same jobs in each class under every policy; the best value of each row is marked."
-    return section(
-        "classes",
-        "Classes",
-        '<div class="scroll"><table class="numbers classes"><thead><tr><th scope="col" rowspan="2">'
-        f'Class</th><th scope="col" rowspan="2">Jobs</th>{groups}</tr>'
-        f"<tr>{names * len(metrics)}</tr></thead>{body}</table></div>",
-        lead=lead,
+    return fill(
+        "classes.html",
+        names=[run.name for run in report.runs],
+        tables=[
+            {"title": describe(name).label, "groups": _groups(report, classes, name)}
+            for name in metrics
+        ],
     )
 
 
-def _group(
-    report: ReportInput, classes: dict[str, tuple[ClassRow, ...]], kind: str, metrics: list[str]
-) -> str:
-    by_run = [
-        {row.label: row for row in classes[run.name] if row.kind == kind} for run in report.runs
-    ]
-    labels = list(dict.fromkeys(label for found in by_run for label in found))
-    if not labels:
-        return ""
-    wide = 2 + len(by_run) * len(metrics)
-    rows = "".join(_row(label, by_run, metrics) for label in labels)
-    return f'<tbody><tr class="group"><th colspan="{wide}">{TITLES[kind]}</th></tr>{rows}</tbody>'
-
-
-def _row(label: str, by_run: list[dict[str, ClassRow]], metrics: list[str]) -> str:
-    jobs = max(found[label].jobs for found in by_run if label in found)
-    cells = []
-    for name in metrics:
-        info = describe(name)
-        values = [found[label].metrics.get(name) if label in found else None for found in by_run]
-        there = [value for value in values if value is not None]
-        best = min(there, default=None) if info.better == "lower" else max(there, default=None)
-        alone = len(there) > 1 and there.count(best or 0.0) == 1
-        cells += [
-            f'<td class="{"best" if alone and value == best else ""}">'
-            f"<b>{cell(value, info.unit)}</b></td>"
-            for value in values
+def _groups(
+    report: ReportInput, classes: dict[str, tuple[ClassRow, ...]], metric: str
+) -> list[dict[str, Any]]:
+    """The classes of each kind that occurs."""
+    found = []
+    for kind, title in TITLES.items():
+        by_run = [
+            {row.label: row for row in classes[run.name] if row.kind == kind} for run in report.runs
         ]
-    return f'<tr><th scope="row">{text(label)}</th><td>{number(jobs)}</td>{"".join(cells)}</tr>'
+        labels = list(dict.fromkeys(label for rows in by_run for label in rows))
+        if labels:
+            rows = [_row(label, by_run, metric) for label in labels]
+            found.append({"title": title, "rows": rows})
+    return found
+
+
+def _row(label: str, by_run: list[dict[str, ClassRow]], metric: str) -> dict[str, Any]:
+    info = describe(metric)
+    values = [found[label].metrics.get(metric) if label in found else None for found in by_run]
+    there = [value for value in values if value is not None]
+    best = min(there, default=None) if info.better == "lower" else max(there, default=None)
+    alone = len(there) > 1 and there.count(best or 0.0) == 1
+    return {
+        "label": label,
+        "jobs": max(found[label].jobs for found in by_run if label in found),
+        "cells": [
+            {"shown": amount(value, info.unit), "best": alone and value == best} for value in values
+        ],
+    }

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.report.classes import size_classes, user_classes
+from shadowtime.report.classes import runtime_classes, size_classes, user_classes
 from shadowtime.report.clock import first_submit, unix_start
 from shadowtime.report.columns import pack
+from shadowtime.report.metadata import describe
 from shadowtime.schedule.runs import started
 from shadowtime.types import MAX_SPAN, Reason
 
@@ -18,10 +19,22 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
 
 CARD = ("user", "group", "queue", "partition")
-"""Columns that a job's card shows by name where the log has names."""
+"""Columns that a job's card shows, by name where the log has names, and that filters choose by."""
 
 USERS = 7
 """Users with a colour of their own."""
+
+SCORED = (
+    "bsld_mean",
+    "bsld_p95",
+    "mwbs",
+    "wait_mean_s",
+    "wait_median_s",
+    "wait_p95_s",
+    "wait_max_s",
+    "awrt_s",
+)
+"""Metrics that the page computes again for the jobs in view; assets/rescore.js has their rules."""
 
 
 def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
@@ -63,14 +76,22 @@ def summary(report: ReportInput, rows: list[Rows]) -> dict[str, Any]:
                 report.workload.user, work, top=USERS, known=report.workload.names.get("user", ())
             )[1],
             "names": _names(report),
+            "resources": list(report.workload.resources[1:]),
+            "lengths": runtime_classes(report.workload.run)[1],
+            "metrics": {
+                name: [found.label, found.unit, found.better]
+                for name in SCORED
+                for found in [describe(name)]
+            },
             "rows": [
                 {
                     "rows": r.rows,
                     "unit": r.unit,
+                    "procs": (run.cluster or report.cluster).procs,
                     "real": r.real,
                     "bands": [[b.name, b.row, b.rows, b.beyond] for b in r.bands],
                 }
-                for r in rows
+                for run, r in zip(report.runs, rows, strict=True)
             ],
         },
     }
@@ -96,9 +117,13 @@ def job_columns(report: ReportInput) -> dict[str, Any]:
         "size": size_classes(jobs.procs)[0],
         "rank": user_classes(jobs.user, work, top=USERS)[0],
     }
+    columns["length"] = runtime_classes(jobs.run)[0]
     for name in CARD[1:]:
-        if name in jobs.names:
-            columns[name] = getattr(jobs, name)
+        column = getattr(jobs, name)
+        if name in jobs.names or len(np.unique(column)) > 1:
+            columns[name] = column
+    for k in range(1, len(jobs.resources)):
+        columns[f"demand{k}"] = jobs.demand[:, k]
     if "bandwidth" in jobs.extra:
         # per process in MB/s: kept to a hundredth
         columns["bandwidth"] = np.rint(np.nan_to_num(jobs.extra["bandwidth"]) * 100)

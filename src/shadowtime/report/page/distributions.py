@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.report.classes import bounded_slowdown
 from shadowtime.report.page.chart import PLAIN_TICKS, TIME_TICKS, Frame, grid, log_frame, svg
-from shadowtime.report.page.markup import section, swatch, text
+from shadowtime.report.page.markup import mark, section, swatch, text
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def _cdf(
     high = max(float(values[-1]) for values in columns if len(values))
     frame = log_frame(low, high)
     at = np.geomspace(frame.low, frame.high, POINTS)
-    lines = [_line(frame, at, values, i) for i, values in enumerate(columns) if len(values)]
+    lines = [
+        _line(frame, at, values, i, names[i]) for i, values in enumerate(columns) if len(values)
+    ]
     ticks, label = (TIME_TICKS, "wait") if name == "wait" else (PLAIN_TICKS, "bounded slowdown")
     legend = "".join(
         f'<li title="{text(n)}">{swatch(i)}<span class="name">{text(n)}</span></li>'
@@ -69,7 +71,7 @@ def _cdf(
     )
 
 
-def _line(frame: Frame, at: AnyArray, values: AnyArray, index: int) -> str:
+def _line(frame: Frame, at: AnyArray, values: AnyArray, index: int, name: str) -> str:
     shares = np.searchsorted(values, at, side="right") / len(values)
     points = " ".join(
         f"{frame.x(x):.1f},{frame.y(s):.1f}"
@@ -77,4 +79,7 @@ def _line(frame: Frame, at: AnyArray, values: AnyArray, index: int) -> str:
     )
     # the shares ride along so that the page can read a value under the pointer
     packed = " ".join(f"{share:.4f}" for share in shares.tolist())
-    return f'<polyline class="line p{index % 8}" data-shares="{packed}" points="{points}"/>'
+    return (
+        f'<polyline class="line {mark(index)}" data-name="{text(name)}" data-values="{packed}" '
+        f'points="{points}"/>'
+    )

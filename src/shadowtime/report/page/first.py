@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from shadowtime.report.metadata import describe
-from shadowtime.report.numbers import cell, number, percent, span, with_unit
-from shadowtime.report.page.markup import swatch, text
-from shadowtime.report.verdict import Contest, Verdict, contest, metric_names, runner_up, verdict_of
+from shadowtime.report.numbers import DASH, amount, number, percent, span, with_unit
+from shadowtime.report.page.templates import fill
+from shadowtime.report.verdict import Contest, contest, metric_names, runner_up, verdict_of
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import PolicyRun, ReportInput
 
 
+MANY = 3
+"""With more policies the table takes the whole width, and who pays stands below it."""
+
+
 def first_screen(report: ReportInput, losers: str) -> str:
-    """Title, verdict, the table of metrics and the classes that lose."""
+    """Title, verdict, the table of metrics and the classes that lose.
+
+    A replay leads with how far to trust it; elsewhere that is a sentence below the verdict.
+    """
     verdict = verdict_of(report)
-    more = _more(report, verdict)
-    grade = f" {report.trust.grade}" if report.replay and report.trust else ""
-    return (
-        f'<section id="result">{_title(report)}'
-        f'<p class="verdict{grade}">{_mark(verdict)}{text(verdict.headline)}</p>'
-        f'<p class="detail">{text(verdict.detail)}</p>{trust_note(report)}'
-        f'<div class="columns"><div>{scoreboard(report, verdict.contests)}'
-        f"{_note(report)}{more}</div><div>{losers}</div></div></section>"
+    shown = {result.info.name for result in verdict.contests}
+    rest = [name for name in metric_names(report.runs) if name not in shown]
+    grouped = sorted(rest, key=lambda name: describe(name).group)
+    copied = any(run.copies for run in report.runs)
+    note = report.interval_note or "Means over copies of the log with their 95 % intervals."
+    return fill(
+        "result.html",
+        title=report.title,
+        facts=_facts(report),
+        headline=verdict.headline,
+        detail=verdict.detail,
+        winner=verdict.winner,
+        grade=report.trust.grade if report.replay and report.trust else "",
+        trust=report.trust,
+        replay=report.replay,
+        stacked=len(report.runs) > MANY,
+        scores=scoreboard(report, verdict.contests),
+        note=note if copied else "",
+        more_count=len(rest),
+        more=scoreboard(report, _contests(report, grouped)),
+        losers=Markup(losers),
     )
 
 
-def _title(report: ReportInput) -> str:
+def _facts(report: ReportInput) -> list[str]:
     jobs = report.workload
     length = int(jobs.submit[-1] - jobs.submit[0]) if len(jobs) else 0
     facts = [jobs.name, f"{number(len(jobs))} jobs"]
     if length:
         facts.append(f"submitted over {span(length)}")
-    facts.append(machine(report))
-    facts.append(f"scored: {report.window}")
-    joined = '<span class="dot">·</span>'.join(f"<span>{text(fact)}</span>" for fact in facts)
-    return f'<h1>{text(report.title)}</h1><p class="facts">{joined}</p>'
+    return [*facts, machine(report), f"scored: {report.window}"]
 
 
 def machine(report: ReportInput) -> str:
@@ -49,38 +68,22 @@ def machine(report: ReportInput) -> str:
     return f"{number(len(cluster.hosts))} {cluster.shape} with {procs}"
 
 
-def _mark(verdict: Verdict) -> str:
-    return "" if verdict.winner is None else swatch(verdict.winner)
-
-
-def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> str:
+def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> Markup:
     """Metrics down, policies across; the best value of each row is marked."""
     if not contests:
-        return ""
-    runs = report.runs
-    head = '<th scope="col">Metric</th>' + "".join(
-        f'<th scope="col" title="{text(run.name)}">{swatch(i)}<span class="name">{text(run.name)}'
-        "</span></th>"
-        for i, run in enumerate(runs)
-    )
-    if len(runs) > 2 and not report.replay:
-        head += '<th scope="col" class="versus">Best vs<br>runner-up</th>'
-    if len(runs) > 1:
-        head += (
-            f'<th scope="col" class="versus" title="{text(runs[0].name)}">against<br>'
-            f'<span class="name">{text(runs[0].name)}</span></th>'
-        )
-    rows = "".join(_row(report, result) for result in contests)
-    return (
-        f'<div class="scroll"><table class="scores"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        return Markup("")
+    return fill(
+        "scores.html",
+        names=[run.name for run in report.runs],
+        versus_next=len(report.runs) > 2 and not report.replay,
+        rows=[_row(report, result) for result in contests],
     )
 
 
 def group_scores(report: ReportInput, group: str) -> str:
     """The same for the metrics of one group; empty where no run has any."""
     names = [name for name in metric_names(report.runs) if describe(name).group == group]
-    return scoreboard(report, _contests(report, names))
+    return str(scoreboard(report, _contests(report, names)))  # plain: sections are joined as text
 
 
 def _contests(report: ReportInput, names: list[str]) -> tuple[Contest, ...]:
@@ -91,102 +94,60 @@ def _contests(report: ReportInput, names: list[str]) -> tuple[Contest, ...]:
     return found
 
 
-def _row(report: ReportInput, result: Contest) -> str:
+def _row(report: ReportInput, result: Contest) -> dict[str, Any]:
+    """One metric: its heading, a cell per policy, and the winner against others."""
     info, runs = result.info, report.runs
     top = max((abs(v) for v in result.values if v is not None), default=0.0)
-    cells = "".join(_cell(run, i, result, top) for i, run in enumerate(runs))
     side = {"lower": "lower is better", "higher": "higher is better"}.get(info.better, "")
     about = ": ".join(part for part in (info.name, info.definition) if part)
     rivals = [0] if len(runs) > 1 else []
     if len(runs) > 2:
         rivals.insert(0, 0 if result.winner is None else runner_up(result, result.winner))
+    versus = [_versus(report, result, rival, first=not k) for k, rival in enumerate(rivals)]
     if report.replay:
-        last = f'<td class="versus"><b>{percent(result.change(1), signed=True)}</b></td>'
-    else:
-        last = "".join(
-            f'<td class="versus">{_versus(result, rival, first=not place)}</td>'
-            for place, rival in enumerate(rivals)
-        )
-    return (
-        f'<tr><th scope="row" title="{text(f"{about} ({side})" if side else about)}">'
-        f"{text(info.heading)}</th>{cells}{last}</tr>"
-    )
+        change = percent(result.change(1), signed=True)
+        versus = [{"shown": change, "strong": True, "doubt": False, "against": "difference"}]
+    return {
+        "metric": info.name,
+        "heading": info.label if info.unit == "s" else info.heading,
+        "about": f"{about} ({side})" if side else about,
+        "cells": [_cell(run, i, result, top) for i, run in enumerate(runs)],
+        "versus": versus,
+    }
 
 
-def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> str:
+def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> dict[str, str]:
     info, value = result.info, result.values[index]
     tie = len(result.winners) == sum(value is not None for value in result.values)
     best = index in result.winners and not tie
     interval = run.interval(info.name)
-    spread = (
-        f'<small class="interval">{cell(interval.low, info.unit)} to '
-        f"{cell(interval.high, info.unit)}</small>"
-        if interval is not None
-        else ""
-    )
-    share = 100 * abs(value) / top if value is not None and top else 0
-    bar = f'<span class="bar p{index % 8}" style="width:{share:.1f}%"></span>'
-    human = with_unit(value, info.unit) if info.unit == "s" else ""
+    human = f"{number(value)} s" if info.unit == "s" and value is not None else ""
     if interval is not None:
         alone = with_unit(run.metrics.get(info.name), info.unit)
         human = f"{human}{'; ' if human else ''}the log as it is: {alone}"
-    kind = "perhaps" if best and result.clear is False else "best" if best else ""
-    return (
-        f'<td class="{kind}" data-policy="{text(run.name)}" '
-        f'data-metric="{text(info.name)}" data-value="{"" if value is None else repr(value)}" '
-        f'title="{text(human)}"><b>{cell(value, info.unit)}</b>{spread}{bar}</td>'
-    )
+    return {
+        "kind": "perhaps" if best and result.clear is False else "best" if best else "",
+        "policy": run.name,
+        "value": "" if value is None else repr(value),
+        "human": human,
+        "shown": amount(value, info.unit),
+        "low": amount(interval.low, info.unit) if interval else "",
+        "high": amount(interval.high, info.unit) if interval else "",
+        "share": f"{100 * abs(value) / top if value is not None and top else 0:.1f}",
+    }
 
 
-def _versus(result: Contest, rival: int, *, first: bool) -> str:
+def _versus(report: ReportInput, result: Contest, rival: int, *, first: bool) -> dict[str, Any]:
     """The winner against a rival; whether the win is clear is said in the first such column."""
+    against = "best vs runner-up" if first and len(report.runs) > 2 else "best vs baseline"
+    found = {"strong": False, "doubt": False, "against": against}
     if len(result.winners) > 1:
         everybody = len(result.winners) == sum(value is not None for value in result.values)
-        return f'<span class="muted">{"equal" if everybody else "tied"}</span>'
+        return found | {"shown": "equal" if everybody else "tied"}
     if result.winner is None:
-        return '<span class="muted">&ndash;</span>'
-    doubt = first and result.clear is False
-    unclear = ' <small class="interval">may be chance</small>' if doubt else ""
+        return found | {"shown": DASH}
+    found["doubt"] = first and result.clear is False
     if result.winner == rival:
-        return f'<span class="muted">is best</span>{unclear}'
-    return f"<b>{percent(result.change(result.winner, rival), signed=True)}</b>{unclear}"
-
-
-def _note(report: ReportInput) -> str:
-    if not any(run.copies for run in report.runs):
-        return ""
-    note = report.interval_note or "Means over copies of the log with their 95 % intervals."
-    return f'<p class="note">{text(note)}</p>'
-
-
-def trust_note(report: ReportInput) -> str:
-    """How far to trust a what-if on this log: the reasons of a replay, a sentence elsewhere."""
-    trust = report.trust
-    if trust is None:
-        return ""
-    if not report.replay:
-        return (
-            f'<p class="trust"><b class="{trust.grade}">{text(trust.headline)}</b> '
-            f"{text(trust.meaning)} <span>{text(trust.basis_sentence)}</span></p>"
-        )
-    rows = "".join(
-        f'<li class="{finding.grade}"><b>{text(finding.shown)}</b> '
-        f"{text(finding.rule.measures)}: {text(finding.rule.reason)}.</li>"
-        for finding in trust.reasons
-    )
-    good = text(trust.nothing_wrong)
-    return f'<ul class="trust">{rows}{f"<li>{good}</li>" if good else ""}</ul>'
-
-
-def _more(report: ReportInput, verdict: Verdict) -> str:
-    """All other metrics, folded away."""
-    shown = {result.info.name for result in verdict.contests}
-    rest = [name for name in metric_names(report.runs) if name not in shown]
-    if not rest:
-        return ""
-    grouped = sorted(rest, key=lambda name: describe(name).group)
-    contests = _contests(report, grouped)
-    return (
-        f'<details class="more"><summary>{number(len(rest))} more metrics</summary>'
-        f"{scoreboard(report, contests)}</details>"
-    )
+        return found | {"shown": "is best"}
+    change = result.change(result.winner, rival)
+    return found | {"shown": percent(change, signed=True), "strong": True}

@@ -1,15 +1,16 @@
-"""Heat maps: mean wait by size and run time, one map per policy on one scale."""
+"""Heat maps by size and run time: the mean wait of each policy, and the difference it makes."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.report.classes import runtime_classes, size_classes
-from shadowtime.report.numbers import number, span
-from shadowtime.report.page.markup import section, swatch, text
+from shadowtime.report.numbers import MINUS, number, span
+from shadowtime.report.page.templates import fill
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
@@ -19,42 +20,117 @@ if TYPE_CHECKING:
 STEPS = 9
 FLOOR = 10.0
 """Mean waits below this many seconds share the palest colour at least."""
+STRONG = 4
+"""Steps of colour on each side of no difference."""
+EVEN = 60.0
+"""Differences below this many seconds have no colour: nobody notices them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """Mean wait and jobs of every cell (run time down, size across) under each policy."""
+
+    sizes: tuple[str, ...]
+    lengths: tuple[str, ...]
+    waits: tuple[AnyArray, ...]
+    jobs: tuple[AnyArray, ...]
+
+    @staticmethod
+    def of(report: ReportInput) -> Maps | None:
+        """Classes without any job are left out everywhere; None where no job has started."""
+        size, sizes = size_classes(report.workload.procs)
+        length, lengths = runtime_classes(report.workload.run)
+        maps = [mean_waits(run, size, length, len(sizes), len(lengths)) for run in report.runs]
+        some = np.sum([jobs for _, jobs in maps], axis=0)
+        if not some.any():
+            return None
+        across, down = np.flatnonzero(some.any(axis=0)), np.flatnonzero(some.any(axis=1))
+        cut = np.ix_(down, across)
+        return Maps(
+            sizes=tuple(sizes[i] for i in across),
+            lengths=tuple(lengths[i] for i in down),
+            waits=tuple(means[cut] for means, _ in maps),
+            jobs=tuple(jobs[cut] for _, jobs in maps),
+        )
 
 
 def heat_maps(report: ReportInput) -> str:
     """The maps of all policies, the darkest cell being the longest mean wait of all."""
-    size, sizes = size_classes(report.workload.procs)
-    length, lengths = runtime_classes(report.workload.run)
-    maps = [mean_waits(run, size, length, len(sizes), len(lengths)) for run in report.runs]
-    filled = np.concatenate([means[jobs > 0] for means, jobs in maps])
-    if not len(filled):
+    maps = Maps.of(report)
+    if maps is None:
         return ""
+    filled = np.concatenate([w[n > 0] for w, n in zip(maps.waits, maps.jobs, strict=True)])
     low, top = max(FLOOR, float(filled.min())), float(filled.max())
-    some = np.sum(
-        [jobs for _, jobs in maps], axis=0
-    )  # classes without any job are left out everywhere
-    across, down = np.flatnonzero(some.any(axis=0)), np.flatnonzero(some.any(axis=1))
-    sizes, lengths = tuple(sizes[i] for i in across), tuple(lengths[i] for i in down)
-    cut = np.ix_(down, across)
-    figures = "".join(
-        _map(i, run, means[cut], jobs[cut], sizes, lengths, (low, top))
-        for i, (run, (means, jobs)) in enumerate(zip(report.runs, maps, strict=True))
+
+    def shown(run: int, row: int, column: int) -> dict[str, str] | None:
+        wait, count = float(maps.waits[run][row, column]), int(maps.jobs[run][row, column])
+        if not count:
+            return None
+        title = f"{number(count)} jobs, mean wait {span(wait)}"
+        return {"kind": f"h{step(wait, low, top)}", "shown": short_span(wait), "title": title}
+
+    return fill(
+        "heat.html",
+        figures=_figures(report, maps, range(len(report.runs)), shown),
+        sizes=maps.sizes,
+        low=span(min(low, top)),
+        high=span(top),
+        bounds=(low, top),
+        steps=[f"h{k}" for k in range(STEPS)],
     )
-    scale = "".join(f'<i class="h{k}"></i>' for k in range(STEPS))
-    body = (
-        f'<div class="maps">{figures}</div>'
-        f'<p class="scale"><span>{span(min(low, top))}</span>{scale}'
-        f"<span>{span(top)}</span></p>"
+
+
+def difference_maps(report: ReportInput) -> str:
+    """Each other policy's mean waits less the baseline's, on one scale around zero."""
+    maps = Maps.of(report)
+    if maps is None or len(report.runs) < 2:
+        return ""
+    base = maps.waits[0]
+    gaps = [waits - base for waits in maps.waits]
+    top = max((float(np.nanmax(np.abs(g), initial=0.0)) for g in gaps[1:]), default=0.0)
+
+    def shown(run: int, row: int, column: int) -> dict[str, str] | None:
+        gap = float(gaps[run][row, column])
+        if math.isnan(gap):
+            return None
+        now, before = float(maps.waits[run][row, column]), float(base[row, column])
+        title = (
+            f"{number(int(maps.jobs[run][row, column]))} jobs, mean wait {span(before)} "
+            f"to {span(now)}"
+        )
+        return {"kind": change_step(gap, top), "shown": signed_span(gap), "title": title}
+
+    return fill(
+        "difference_maps.html",
+        baseline=report.baseline.name,
+        figures=_figures(report, maps, range(1, len(report.runs)), shown),
+        sizes=maps.sizes,
+        top=span(top),
+        bound=top,
+        steps=[f"gain-{k}" for k in range(STRONG, 0, -1)]
+        + ["even"]
+        + [f"loss-{k}" for k in range(1, STRONG + 1)],
     )
-    lead = (
-        "Mean wait of the jobs of each size (across) and run time (down), on one logarithmic scale."
-    )
-    return section("heat", "Wait by size and run time", body, lead=lead)
+
+
+def _figures(report: ReportInput, maps: Maps, runs: range, shown: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": i,
+            "name": report.runs[i].name,
+            "rows": [
+                (label, [shown(i, row, column) for column in range(len(maps.sizes))])
+                for row, label in enumerate(maps.lengths)
+            ],
+        }
+        for i in runs
+    ]
 
 
 def mean_waits(
     run: PolicyRun, size: AnyArray, length: AnyArray, sizes: int, lengths: int
 ) -> tuple[AnyArray, AnyArray]:
+    """Mean wait (nan where there is none) and jobs of each cell."""
     done = started(run.schedule)
     where = length[done] * sizes + size[done]
     jobs = np.bincount(where, minlength=sizes * lengths).reshape(lengths, sizes)
@@ -77,32 +153,22 @@ def step(value: float, low: float, top: float) -> int:
     return min(STEPS - 1, int(STEPS * math.log(value / low) / math.log(top / low)))
 
 
-def _map(
-    index: int,
-    run: PolicyRun,
-    means: AnyArray,
-    jobs: AnyArray,
-    sizes: tuple[str, ...],
-    lengths: tuple[str, ...],
-    scale: tuple[float, float],
-) -> str:
-    head = "".join(f'<th scope="col">{text(label)}</th>' for label in sizes)
-    rows = []
-    for label, waits, counts in zip(lengths, means.tolist(), jobs.tolist(), strict=True):
-        cells = "".join(
-            f'<td class="h{step(wait, *scale)}" '
-            f'title="{number(count)} jobs, mean wait {span(wait)}">'
-            f"{short_span(wait)}</td>"
-            if count
-            else "<td></td>"
-            for wait, count in zip(waits, counts, strict=True)
-        )
-        rows.append(f'<tr><th scope="row">{text(label)}</th>{cells}</tr>')
-    return (
-        f'<figure class="map"><figcaption title="{text(run.name)}">{swatch(index)}'
-        f'<span class="name">{text(run.name)}</span></figcaption><table><thead><tr><th>processors'
-        f"</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></figure>"
-    )
+def change_step(gap: float, top: float) -> str:
+    """The colour of a difference between mean waits: gains and losses in four steps each.
+
+    Steps follow the square root of the difference over the largest one, so that an hour shows
+    beside a week.
+
+    Examples
+    --------
+    >>> change_step(-1e5, 1e5), change_step(30, 1e5), change_step(3600, 1e5)
+    ('gain-4', 'even', 'loss-1')
+    """
+    size = abs(gap)
+    if size < EVEN:
+        return "even"
+    share = math.sqrt(size / top) if top > EVEN else 1.0
+    return f"{'gain' if gap < 0 else 'loss'}-{min(STRONG, 1 + int(STRONG * share))}"
 
 
 def short_span(seconds: float) -> str:
@@ -118,3 +184,15 @@ def short_span(seconds: float) -> str:
             value = seconds / size
             return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
     return f"{seconds:.0f} s" if seconds >= 0.5 else "0"
+
+
+def signed_span(seconds: float) -> str:
+    """A difference in one unit, with its sign.
+
+    Examples
+    --------
+    >>> signed_span(4000), signed_span(-30).replace(MINUS, "-"), signed_span(0.2)
+    ('+1.1 h', '-30 s', '0')
+    """
+    shown = short_span(abs(seconds))
+    return shown if shown == "0" else f"{'+' if seconds > 0 else MINUS}{shown}"

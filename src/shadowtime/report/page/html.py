@@ -9,31 +9,36 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from shadowtime.private import write_result
 from shadowtime.report.numbers import number
 from shadowtime.report.page.classes_table import class_table
 from shadowtime.report.page.data import job_columns, policy_columns, summary
+from shadowtime.report.page.difference import difference
 from shadowtime.report.page.distributions import distributions
 from shadowtime.report.page.extra import extra_sections
 from shadowtime.report.page.first import first_screen
 from shadowtime.report.page.gantt import schedule_figure
 from shadowtime.report.page.heat import heat_maps
 from shadowtime.report.page.losers import who_loses
-from shadowtime.report.page.markup import json_block, text
+from shadowtime.report.page.markup import json_block
 from shadowtime.report.page.paper import paper
 from shadowtime.report.page.provenance import inputs
+from shadowtime.report.page.templates import fill
 from shadowtime.report.payers import classes_of
 from shadowtime.report.rows import lay_out
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shadowtime.report.inputs import ReportInput
     from shadowtime.report.rows import Rows
 
 STYLES = ("base.css", "result.css", "figure.css", "print.css")
 SCRIPTS = (
     "format.js",
-    "inflate.js",
     "decode.js",
     "model.js",
     "colours.js",
@@ -45,11 +50,34 @@ SCRIPTS = (
     "series.js",
     "overview.js",
     "card.js",
-    "hands.js",
+    "scope.js",
+    "rescore.js",
+    "redraw.js",
+    "state.js",
+    "download.js",
+    "interaction.js",
     "page.js",
     "main.js",
 )
 """Concatenated in this order inside one function, so they share names and nothing leaks."""
+
+CONTENTS = {
+    "result": "Result",
+    "paper": "Paper",
+    "loads": "Loads",
+    "difference": "Difference",
+    "schedule": "Schedule",
+    "distributions": "Distributions",
+    "heat": "Heat map",
+    "classes": "Classes",
+    "resources": "Resources",
+    "fairness": "Fairness",
+    "predictions": "Predictions",
+    "preemption": "Preemption",
+    "bandwidth": "Bandwidth",
+    "inputs": "Inputs",
+}
+"""What the bar at the top calls the sections that are there."""
 
 
 def write_html(report: ReportInput, path: str | Path) -> Path:
@@ -65,13 +93,14 @@ def write_html(report: ReportInput, path: str | Path) -> Path:
 
 def render(report: ReportInput) -> str:
     """The report as text. The same input gives the same bytes."""
-    rows = [lay_out(run.schedule, report.cluster) for run in report.runs]
+    rows = [lay_out(run.schedule, run.cluster or report.cluster) for run in report.runs]
     runs = tuple(replace(run, classes=classes_of(report, run)) for run in report.runs)
     report = report.replace(runs=runs)
     classes = {run.name: classes_of(report, run) for run in report.runs}
     sections = [
         first_screen(report, who_loses(report, classes)),
         paper(report),
+        difference(report),
         schedule_figure(
             report,
             penalties=any(run.schedule.penalised is not None for run in report.runs),
@@ -83,7 +112,6 @@ def render(report: ReportInput) -> str:
         extra_sections(report),
         inputs(report),
     ]
-    script = _script()
     blocks = [
         json_block("summary", summary(report, rows)),
         _packed("jobs", job_columns(report)),
@@ -92,15 +120,39 @@ def render(report: ReportInput) -> str:
             for i, run in enumerate(report.runs)
         ),
     ]
-    return "".join(
-        [
-            _head(report, script),
-            _bar(report, sections),
-            f"<main>{''.join(sections)}</main>",
-            f"<footer>{text(_footer(report))}</footer>",
-            *blocks,
-            f"<script>{script}</script></body></html>\n",
-        ]
+    return whole_page(
+        report.title, sections, blocks, versions=report.versions, scripts=SCRIPTS, shareable=True
+    )
+
+
+def whole_page(
+    title: str,
+    sections: list[str],
+    blocks: list[str],
+    *,
+    versions: Mapping[str, str],
+    scripts: tuple[str, ...],
+    shareable: bool = False,
+) -> str:
+    """A page that carries its style, its script and its data, with links to its sections."""
+    script = _script(scripts)
+    there = "".join(sections)
+    return (
+        fill(
+            "page.html",
+            digest=base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode(
+                "ascii"
+            ),
+            title=title,
+            style=Markup("\n".join(_asset(name) for name in STYLES)),
+            contents=[(n, t) for n, t in CONTENTS.items() if f'<section id="{n}"' in there],
+            shareable=shareable,
+            sections=[Markup(section) for section in sections],
+            versions=", ".join(f"{name} {version}" for name, version in versions.items()),
+            blocks=Markup("".join(blocks)),
+            script=Markup(script),
+        )
+        + "\n"
     )
 
 
@@ -109,7 +161,7 @@ def _lead(report: ReportInput, rows: list[Rows]) -> str:
     where = (
         "Rows are the hosts that the jobs ran on."
         if real
-        else "Rows were found after the run, so that no two jobs overlap; a job may be split."
+        else "Rows are assigned for drawing only, so that no two jobs overlap; a job may be split."
     )
     unit = rows[0].unit
     each = f" A row is {number(unit)} processors." if unit > 1 else ""
@@ -130,53 +182,6 @@ def _asset(name: str) -> str:
     return (files("shadowtime.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
-    body = "\n".join(_asset(name) for name in SCRIPTS)
+def _script(names: tuple[str, ...]) -> str:
+    body = "\n".join(_asset(name) for name in names)
     return f"(() => {{\n'use strict';\n{body}\n}})();"
-
-
-def _head(report: ReportInput, script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    style = "\n".join(_asset(name) for name in STYLES)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        f"script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{text(report.title)}</title><style>{style}</style></head><body>"
-    )
-
-
-def _bar(report: ReportInput, sections: list[str]) -> str:
-    """The bar at the top: the sections that are there, and the switch between light and dark."""
-    titles = {
-        "result": "Result",
-        "paper": "Paper",
-        "schedule": "Schedule",
-        "distributions": "Distributions",
-        "heat": "Heat map",
-        "classes": "Classes",
-        "resources": "Resources",
-        "fairness": "Fairness",
-        "predictions": "Predictions",
-        "preemption": "Preemption",
-        "bandwidth": "Bandwidth",
-        "inputs": "Inputs",
-    }
-    there = "".join(sections)
-    links = "".join(
-        f'<a href="#{name}">{title}</a>'
-        for name, title in titles.items()
-        if f'<section id="{name}">' in there
-    )
-    return (
-        f'<header class="top"><b class="brand">Shadowtime</b><nav>{links}</nav>'
-        '<button type="button" id="theme" aria-label="switch between light and dark">◐</button>'
-        "</header>"
-    )
-
-
-def _footer(report: ReportInput) -> str:
-    made = ", ".join(f"{name} {version}" for name, version in report.versions.items())
-    return f"Made by Shadowtime{f' ({made})' if made else ''}. This file works without a network."

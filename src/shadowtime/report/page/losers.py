@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from shadowtime.report.payers import Payers
     from shadowtime.study.losers import Change
 
-TITLES = {"size": "By size, processors", "runtime": "By run time", "user": "By user"}
+TITLES = {
+    "size": "By size, processors",
+    "runtime": "By run time",
+    "user": "By user",
+    "group": "By account",
+    "partition": "By partition",
+    "queue": "By QOS",
+}
 HALF = 1.0
 """A bar of full length is this change, or the largest one if that is less."""
 
@@ -50,18 +57,20 @@ def who_loses(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> 
 def _panel(found: Payers) -> str:
     top = max((abs(c.change) for c in found.changes if c.change < float("inf")), default=0.0)
     scale = min(HALF, top) or HALF
-    groups = []
-    for kind, title in TITLES.items():
-        rows = "".join(_bar(c, scale) for c in found.changes if c.kind == kind)
-        if rows:
-            groups.append(
-                f'<tbody><tr class="group"><th colspan="4">{title}</th></tr>{rows}</tbody>'
-            )
+    head = '<th scope="col">class</th><th scope="col">jobs</th><th scope="col">better or worse</th>'
+    groups = "".join(
+        _table(title, head + '<th scope="col">change</th>', rows)
+        for kind, title in TITLES.items()
+        if (rows := "".join(_bar(c, scale) for c in found.changes if c.kind == kind))
+    )
+    return f'<p class="sentence">{text(found.sentence)}</p><div class="groups">{groups}</div>'
+
+
+def _table(title: str, head: str, rows: str) -> str:
+    """The classes of one kind."""
     return (
-        f'<p class="sentence">{text(found.sentence)}</p>'
-        f'<table class="diverging"><thead><tr><th scope="col">class</th><th scope="col">jobs</th>'
-        f'<th scope="col"><span>better</span><span>worse</span></th><th scope="col">change</th>'
-        f"</tr></thead>{''.join(groups)}</table>"
+        f'<table class="diverging"><caption>{title}</caption><thead class="sr"><tr>{head}</tr>'
+        f"</thead><tbody>{rows}</tbody></table>"
     )
 
 
@@ -86,6 +95,7 @@ def _alone(rows: tuple[ClassRow, ...]) -> str:
     """One policy: the classes themselves, longest bar for the worst."""
     info = REGISTRY[METRIC]
     top = max((row.metrics.get(METRIC, 0.0) for row in rows), default=0.0) or 1.0
+    head = '<th scope="col">class</th><th scope="col">jobs</th><th scope="col">share</th>'
     groups = []
     for kind, title in TITLES.items():
         body = "".join(
@@ -97,12 +107,8 @@ def _alone(rows: tuple[ClassRow, ...]) -> str:
             if row.kind == kind
         )
         if body:
-            groups.append(
-                f'<tbody><tr class="group"><th colspan="4">{title}</th></tr>{body}</tbody>'
-            )
+            groups.append(_table(title, head + '<th scope="col">value</th>', body))
     return (
         f'<div class="losers"><h2>Who waits</h2><p class="note">{text(info.label)} of each class.'
-        f'</p><table class="diverging"><thead><tr><th scope="col">class</th><th scope="col">jobs'
-        f'</th><th scope="col"></th><th scope="col">value</th></tr></thead>{"".join(groups)}'
-        "</table></div>"
+        f'</p><div class="groups">{"".join(groups)}</div></div>'
     )

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 SAFE_IN_SCRIPT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 """No data can end the element it lies in or open a comment."""
 
+POLICY_COLOURS = 12
+"""Policies with a colour of their own; the style sheet and the script have as many."""
+
 MOST_TABS = 8
 """As many as the style sheet can switch between."""
 
@@ -78,9 +81,20 @@ def table(head: list[str], rows: list[list[str]], *, kind: str = "") -> str:
     )
 
 
+def mark(index: int) -> str:
+    """The class that colours the run at this place: twelve colours, then the same ones hollow.
+
+    Examples
+    --------
+    >>> mark(0), mark(11), mark(12)
+    ('p0', 'p11', 'p0 again')
+    """
+    return f"p{index % POLICY_COLOURS}{' again' if index >= POLICY_COLOURS else ''}"
+
+
 def swatch(index: int) -> str:
     """The coloured mark of the run at this place."""
-    return f'<i class="swatch p{index % 8}"></i>'
+    return f'<i class="swatch {mark(index)}"></i>'
 
 
 def named(index: int, name: str) -> str:

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.report.clock import time_ticks, unix_start
 from shadowtime.report.numbers import number
 from shadowtime.report.page.chart import Frame, svg
-from shadowtime.report.page.markup import swatch, text
+from shadowtime.report.page.markup import text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from shadowtime.types import Floats
+    from shadowtime.workload import Workload
 
 BINS = 240
-DAY = 86_400
+RESOURCE_COLOURS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A name, the class that colours it, and a value for each stretch of time (or nan)."""
+
+    name: str
+    mark: str
+    values: Floats
+
+
+@dataclass(frozen=True)
+class TimeAxis:
+    """A span of the log's seconds, with the moment at which they begin where that is known."""
+
+    begin: float
+    end: float
+    epoch: int | None
+
+    @staticmethod
+    def of(workload: Workload, edges: Floats) -> TimeAxis:
+        return TimeAxis(float(edges[0]), float(edges[-1]), unix_start(workload))
 
 
 def stretches(begin: int, end: int) -> Floats:
@@ -26,35 +51,48 @@ def stretches(begin: int, end: int) -> Floats:
     return edges
 
 
+def resource_mark(place: int) -> str:
+    """The class of a resource's line: its own colours, and a dash that differs too.
+
+    Examples
+    --------
+    >>> resource_mark(0), resource_mark(7)
+    ('r0 dash0', 'r1 dash1')
+    """
+    return f"r{place % RESOURCE_COLOURS} dash{place % RESOURCE_COLOURS}"
+
+
 def over_time(
-    lines: Mapping[str, Floats],
+    lines: Sequence[Line],
     *,
     title: str,
     name: str,
     caption: str,
-    days: float,
+    axis: TimeAxis,
     ticks: Sequence[tuple[float, str]],
 ) -> str:
     """A drawing with a line per name and its legend; where a value is missing a line has no point.
 
-    Values hold for equal stretches of ``days``. The first and the last of ``ticks`` are the lower
+    Values hold for equal stretches of the axis. The first and the last of ``ticks`` are the lower
     and the upper border; what lies outside is drawn on the border.
     """
-    frame = Frame(low=0.0, high=1.0, height=200, left=64)
+    frame = Frame(low=0.0, high=1.0, height=210, left=64)
     low, high = ticks[0][0], ticks[-1][0]
-    shares = [(values - low) / (high - low) for values in lines.values()]
     drawn = "".join(
-        f'<polyline class="line p{k % 8}" points="{_points(frame, share)}"/>'
-        for k, share in enumerate(shares)
+        f'<polyline class="line {line.mark}" data-name="{text(line.name)}" '
+        f'data-values="{_packed(line.values)}" '
+        f'points="{_points(frame, (line.values - low) / (high - low))}"/>'
+        for line in lines
     )
     legend = "".join(
-        f'<li title="{text(one)}">{swatch(k)}<span class="name">{text(one)}</span></li>'
-        for k, one in enumerate(lines)
+        f'<li><i class="swatch {line.mark}"></i><span class="name">{text(line.name)}</span></li>'
+        for line in lines
     )
-    drawing = svg(frame, _grid(frame, ticks, days) + drawn, title=title, name=name)
+    drawing = svg(frame, _grid(frame, ticks, axis) + drawn, title=title, name=name)
     return (
-        f'<figure class="{name}"><figcaption title="{text(caption)}">{text(caption)}'
-        f'</figcaption>{drawing}<ul class="legend">{legend}</ul></figure>'
+        f'<figure class="{name}" data-begin="{axis.begin!r}" data-end="{axis.end!r}" '
+        f'data-top="{high!r}"><figcaption>{text(caption)}</figcaption>{drawing}'
+        f'<ul class="legend">{legend}</ul></figure>'
     )
 
 
@@ -71,6 +109,11 @@ def quarters(top: float) -> tuple[tuple[float, str], ...]:
     return tuple((high * k / 4, number(high * k / 4)) for k in range(5))
 
 
+def _packed(values: Floats) -> str:
+    """The values for the page's script, empty where there is none."""
+    return " ".join("-" if math.isnan(value) else f"{value:.6g}" for value in values.tolist())
+
+
 def _points(frame: Frame, share: Floats) -> str:
     width = frame.width - frame.left - frame.right
     return " ".join(
@@ -80,8 +123,8 @@ def _points(frame: Frame, share: Floats) -> str:
     )
 
 
-def _grid(frame: Frame, ticks: Sequence[tuple[float, str]], days: float) -> str:
-    """The ticks upwards, the length of the log sideways."""
+def _grid(frame: Frame, ticks: Sequence[tuple[float, str]], axis: TimeAxis) -> str:
+    """The ticks upwards, the calendar sideways."""
     right = frame.width - frame.right
     low, high = ticks[0][0], ticks[-1][0]
     parts = []
@@ -89,11 +132,17 @@ def _grid(frame: Frame, ticks: Sequence[tuple[float, str]], days: float) -> str:
         y = frame.y((value - low) / (high - low))
         parts.append(
             f'<path class="grid" d="M{frame.left} {y:.1f}H{right}"/>'
-            f'<text x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{text(label)}</text>'
+            f'<text class="value" x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{text(label)}</text>"
         )
-    said = f"{days:,.0f} days" if days >= 2 else f"{days * 24:,.1f} hours"
-    parts.append(
-        f'<text class="axis-label" x="{right}" y="{frame.height - 12}" text-anchor="end">'
-        f"{said}</text>"
-    )
+    bottom = frame.height - frame.bottom
+    for at, label in time_ticks(axis.begin, axis.end, axis.epoch):
+        share = (at - axis.begin) / max(axis.end - axis.begin, 1e-9)
+        x = frame.left + share * (right - frame.left)
+        side = "end" if x > right - 24 else "middle"
+        parts.append(
+            f'<path class="grid" d="M{x:.1f} {frame.top}V{bottom}"/>'
+            f'<text class="time" x="{x:.1f}" y="{bottom + 17}" text-anchor="{side}">'
+            f"{text(label)}</text>"
+        )
     return "".join(parts)

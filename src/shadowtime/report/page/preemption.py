@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from shadowtime.metrics import lost_work
 from shadowtime.report.numbers import number, percent
 from shadowtime.report.page.first import group_scores
-from shadowtime.report.page.markup import named, section, table, text
-from shadowtime.report.page.over_time import DAY, over_time, quarters, stretches
+from shadowtime.report.page.markup import mark, named, section, table, text
+from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarters, stretches
 from shadowtime.schedule.runs import lost_runs, started
 
 if TYPE_CHECKING:
@@ -65,25 +66,28 @@ def _lost(report: ReportInput) -> str:
     begin = int(report.workload.submit[0])
     end = max(int(run.schedule.end.max()) for run in report.runs)
     edges = stretches(begin, end)
-    upto = {
-        run.name: _by(run.schedule, edges) for run in report.runs if len(lost_runs(run.schedule))
-    }
+    upto = [
+        Line(run.name, mark(i), _by(run.schedule, edges))
+        for i, run in enumerate(report.runs)
+        if len(lost_runs(run.schedule))
+    ]
     if not upto:
         return ""
-    each = {name: np.diff(values) for name, values in upto.items()}
-    days = float(edges[-1] - edges[0]) / DAY
     drawings = [
         over_time(
             lines,
             title=title,
             name="lost",
             caption=title,
-            days=days,
-            ticks=quarters(max(float(values.max()) for values in lines.values())),
+            axis=TimeAxis.of(report.workload, edges),
+            ticks=quarters(max(float(line.values.max()) for line in lines)),
         )
         for title, lines in (
-            ("Processor-hours lost by then", {name: v[1:] for name, v in upto.items()}),
-            (f"Processor-hours lost in each of {len(edges) - 1} stretches", each),
+            ("Processor-hours lost by then", [replace(one, values=one.values[1:]) for one in upto]),
+            (
+                f"Processor-hours lost in each of {len(edges) - 1} stretches",
+                [replace(one, values=np.diff(one.values)) for one in upto],
+            ),
         )
     ]
     return f'<div class="pair">{"".join(drawings)}</div>'

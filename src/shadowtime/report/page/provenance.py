@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from shadowtime.report.machine import machine, memory
 from shadowtime.report.numbers import number
-from shadowtime.report.page.markup import section, swatch, text
+from shadowtime.report.page.templates import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from shadowtime.report.inputs import ReportInput
 
 HOSTS_SHOWN = 12
@@ -20,45 +18,28 @@ HOSTS_SHOWN = 12
 def inputs(report: ReportInput) -> str:
     """Trace, cleaning, cluster, policies, seeds, versions and the command."""
     trace = report.workload
-    blocks = [
-        _block(
-            "Trace",
-            {
-                "name": trace.name,
-                "jobs": number(len(trace)),
-                "resources": ", ".join(trace.resources),
-                "scored": report.window,
-            },
-        ),
-        _cleaning(report),
-        _block("Cluster", _cluster(report)),
-        _block("Versions", report.versions or {"versions": "not recorded"}),
-        _block(
-            "Seeds",
-            {"seeds": ", ".join(map(str, report.seeds)) if report.seeds else "no randomness used"},
-        ),
-    ]
-    policies = "".join(
-        f'<div class="block"><h3 title="{text(run.name)}">{swatch(i)}<span class="name">'
-        f"{text(run.name)}</span></h3>{_list(_parameters(run.parameters))}</div>"
-        for i, run in enumerate(report.runs)
-    )
-    return section(
-        "inputs",
-        "Inputs",
-        f'<div class="blocks">{"".join(blocks)}</div><h3>Policies and their parameters</h3>'
-        f'<div class="blocks">{policies}</div>{_command(report.command)}{_header(trace.header)}',
-    )
-
-
-def _cleaning(report: ReportInput) -> str:
-    """The rules that touched jobs with their counts, the others by name."""
+    facts = {
+        "name": trace.name,
+        "jobs": number(len(trace)),
+        "resources": ", ".join(trace.resources),
+        "scored": report.window,
+    }
+    seeds = ", ".join(map(str, report.seeds)) if report.seeds else "no randomness used"
     touched = {rule: f"{number(count)} jobs" for rule, count in report.cleaned.items() if count}
     idle = [rule for rule, count in report.cleaned.items() if not count]
-    rest = f'<p class="note idle">No job touched by {text(", ".join(idle))}.</p>' if idle else ""
-    return (
-        f'<div class="block"><h3>Cleaning</h3>{_list(touched or {"jobs touched": "none"})}{rest}'
-        "</div>"
+    note = f"No job touched by {', '.join(idle)}." if idle else ""
+    return fill(
+        "inputs.html",
+        blocks=[
+            ("Trace", facts, ""),
+            ("Cleaning", touched or {"jobs touched": "none"}, note),
+            ("Cluster", _cluster(report), ""),
+            ("Versions", report.versions or {"versions": "not recorded"}, ""),
+            ("Seeds", {"seeds": seeds}, ""),
+        ],
+        policies=[(run.name, _parameters(run.parameters)) for run in report.runs],
+        command=report.command,
+        header=trace.header,
     )
 
 
@@ -97,33 +78,3 @@ def _parameters(parameters: Mapping[str, object], prefix: str = "") -> dict[str,
         else:
             flat[f"{prefix}{key}"] = str(value)
     return flat or ({} if prefix else {"parameters": "none"})
-
-
-def _block(title: str, facts: Mapping[str, str]) -> str:
-    return f'<div class="block"><h3>{text(title)}</h3>{_list(facts)}</div>'
-
-
-def _list(facts: Mapping[str, str]) -> str:
-    pairs: Iterable[str] = (
-        f"<dt>{text(key)}</dt><dd>{text(value)}</dd>" for key, value in facts.items()
-    )
-    return f"<dl>{''.join(pairs)}</dl>"
-
-
-def _command(command: str) -> str:
-    if not command:
-        return ""
-    return (
-        f'<h3>Run it again</h3><div class="command"><pre id="command">{text(command)}</pre>'
-        '<button type="button" data-copy="command">Copy</button></div>'
-    )
-
-
-def _header(lines: tuple[str, ...]) -> str:
-    """The trace's own header: it names whom to acknowledge."""
-    if not lines:
-        return ""
-    return (
-        f"<details><summary>Header of the trace, {number(len(lines))} lines</summary>"
-        f"<pre>{text(chr(10).join(lines))}</pre></details>"
-    )

@@ -9,8 +9,15 @@ import numpy as np
 from shadowtime.metrics.resources import counted, shares_over_time
 from shadowtime.report.levels import Level
 from shadowtime.report.numbers import number
-from shadowtime.report.page.markup import section
-from shadowtime.report.page.over_time import BINS, DAY, over_time, stretches
+from shadowtime.report.page.markup import mark, section
+from shadowtime.report.page.over_time import (
+    BINS,
+    Line,
+    TimeAxis,
+    over_time,
+    resource_mark,
+    stretches,
+)
 
 if TYPE_CHECKING:
     from shadowtime.metrics.resources import Shares
@@ -29,28 +36,34 @@ def resources(report: ReportInput, numbers: str) -> str:
     if len(names) < 2 or len(report.workload) == 0:
         return ""
     edges = stretches(int(report.workload.submit[0]), int(report.workload.submit[-1]))
-    days = float(edges[-1] - edges[0]) / DAY
+    axis = TimeAxis.of(report.workload, edges)
     shares = {
         run.name: shares_over_time(run.schedule, report.workload, report.cluster)
         for run in report.runs
     }
     drawings = "".join(
         over_time(
-            {one: Level(found.at, found.share[:, k]).means(edges) for k, one in enumerate(names)},
+            [
+                Line(one, resource_mark(k), Level(found.at, found.share[:, k]).means(edges))
+                for k, one in enumerate(names)
+            ],
             title=f"Resources in use under {name}",
             name="shares",
             caption=name,
-            days=days,
+            axis=axis,
             ticks=PER_CENT,
         )
         for name, found in shares.items()
     )
     uneven = over_time(
-        {name: _imbalance(found, edges) for name, found in shares.items()},
+        [
+            Line(name, mark(i), _imbalance(found, edges))
+            for i, (name, found) in enumerate(shares.items())
+        ],
         title="Imbalance over time",
         name="imbalance",
         caption="Imbalance: the fullest resource over the average of all",
-        days=days,
+        axis=axis,
         ticks=tuple((1 + (len(names) - 1) * k / 4, _step(len(names), k)) for k in range(5)),
     )
     lead = (

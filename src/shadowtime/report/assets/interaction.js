@@ -1,7 +1,8 @@
-// Hands on the figure: wheel, pinch, drag, keys, search.
-function attachHands(world) {
+// What a reader does with the figure: wheel, pinch, drag, keys, search.
+function attachInteraction(world) {
   const { view } = world;
   const tip = makeTip(world);
+  world.tip = tip;
   world.panels.forEach((panel) => attachPanel(world, panel, tip));
   world.strips.forEach((strip) => attachStrip(world, strip, tip));
   attachOverview(world);
@@ -22,10 +23,12 @@ function attachHands(world) {
     if (event.key === '/' && !typing) { event.preventDefault(); element('job').focus(); }
     if (event.key === 'Escape') { choose(world, -1); tip.hide(); }
   });
+  addEventListener('scroll', () => tip.hide(), { passive: true });
 }
 
 function find(world, text) {
   const found = element('found');
+  if (world.tip) world.tip.hide();
   const sought = Number(String(text).replace(/[,\s]/g, ''));
   const job = String(text).trim() === '' || !Number.isFinite(sought) ? -1 : world.jobs.id.indexOf(sought);
   found.classList.toggle('missing', job < 0);
@@ -51,6 +54,7 @@ function find(world, text) {
 function choose(world, job) {
   world.chosen = job;
   showCard(world);
+  writeStateSoon(world);
   world.redraw();
 }
 
@@ -109,7 +113,7 @@ function attachPanel(world, panel, tip) {
     const at = panel.time(spot(event)[0]), half = (view.to - view.from) / 6;
     view.glide(at - half, at + half);
   });
-  canvas.addEventListener('keydown', (event) => keys(world, event));
+  canvas.addEventListener('keydown', (event) => keys(world, panel, event));
 
   function pinched() {
     const [[ax], [bx]] = held.values();
@@ -128,7 +132,24 @@ function attachPanel(world, panel, tip) {
   }
 }
 
-function keys(world, event) {
+// The job that starts next (or before) among those in view: the keyboard's way to a job's card.
+function step(world, panel, direction) {
+  const { runs } = panel.model;
+  const { view, scope } = world;
+  const seen = (r) => !runs.lost[r] && runs.end[r] > view.from && runs.start[r] < view.to &&
+    (!scope.keep || scope.keep[runs.job[r]]);
+  const order = runs.byStart;
+  const now = world.chosen < 0 ? -1 : order.indexOf(runs.last[world.chosen]);
+  let at = now < 0 ? (direction > 0 ? 0 : order.length - 1) : now + direction;
+  while (at >= 0 && at < order.length && !seen(order[at])) at += direction;
+  if (at < 0 || at >= order.length) return;
+  const job = runs.job[order[at]];
+  choose(world, job);
+  element('found').classList.remove('missing');
+  element('found').textContent = title(world, job);
+}
+
+function keys(world, panel, event) {
   const { view } = world;
   const size = view.to - view.from, rows = view.high - view.low;
   const moves = {
@@ -141,7 +162,13 @@ function keys(world, event) {
     '-': () => view.zoom(1.5),
     '0': () => view.all(),
     Home: () => view.all(),
+    '[': () => step(world, panel, -1),
+    ']': () => step(world, panel, 1),
   };
+  for (const [letter, key] of [['w', '+'], ['s', '-'], ['a', 'ArrowLeft'], ['d', 'ArrowRight']]) {
+    moves[letter] = moves[key];
+    moves[letter.toUpperCase()] = moves[key];
+  }
   if (!moves[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   moves[event.key]();

@@ -1,0 +1,109 @@
+"""The difference to the baseline: by size and run time, and over the calendar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+
+from shadowtime.report.numbers import MINUS, span
+from shadowtime.report.page.heat import difference_maps
+from shadowtime.report.page.markup import mark
+from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarters
+from shadowtime.report.page.templates import fill
+from shadowtime.schedule.runs import started
+
+if TYPE_CHECKING:
+    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.types import Floats
+
+STRETCHES = 60
+"""Stretches of time with a mean wait of their own; fewer where there are few jobs."""
+UNITS = (86_400.0, 3_600.0, 60.0, 1.0)
+
+
+def difference(report: ReportInput) -> str:
+    """Who waits how much longer or shorter than under the baseline, and when.
+
+    One policy alone has its waits over time.
+    """
+    maps = difference_maps(report)
+    waits = waits_over_time(report)
+    if not maps and not waits:
+        return ""
+    return fill(
+        "difference.html",
+        baseline=report.baseline.name if len(report.runs) > 1 else "",
+        record=report.replay,
+        maps=maps,
+        waits=Markup(waits),
+    )
+
+
+def waits_over_time(report: ReportInput) -> str:
+    """Mean wait of the jobs submitted in each stretch of time, and its difference."""
+    jobs = report.workload
+    if len(jobs) < 2 or not any(bool(started(run.schedule).any()) for run in report.runs):
+        return ""
+    count = int(min(STRETCHES, max(4, len(jobs) // 10)))
+    edges = np.linspace(
+        float(jobs.submit[0]), float(max(jobs.submit[-1], jobs.submit[0] + 1)), count + 1
+    )
+    axis = TimeAxis.of(jobs, edges)
+    means = [mean_by_submission(run, edges) for run in report.runs]
+    top = max(float(np.nanmax(values, initial=0.0)) for values in means)
+    lines = [
+        Line(run.name, mark(i), values)
+        for i, (run, values) in enumerate(zip(report.runs, means, strict=True))
+    ]
+    drawing = over_time(
+        lines,
+        title="Mean wait over the time of submission",
+        name="waits",
+        caption="Mean wait of the jobs submitted at that time",
+        axis=axis,
+        ticks=span_ticks(top),
+    )
+    if len(lines) == 1:
+        return drawing
+    gaps = [Line(one.name, one.mark, one.values - means[0]) for one in lines[1:]]
+    most = max(float(np.nanmax(np.abs(one.values), initial=0.0)) for one in gaps)
+    around = span_ticks(most)
+    below = [(-at, f"{MINUS}{label}") for at, label in reversed(around[2::2])]
+    above = [(at, f"+{label}") for at, label in around[2::2]]
+    return drawing + over_time(
+        gaps,
+        title=f"Mean wait less that under {report.baseline.name}, over the time of submission",
+        name="gaps",
+        caption=f"The same less that under {report.baseline.name}; below 0 is shorter",
+        axis=axis,
+        ticks=[*below, (0.0, "0"), *above],
+    )
+
+
+def mean_by_submission(run: PolicyRun, edges: Floats) -> Floats:
+    """Mean wait of the jobs submitted in each stretch, nan where there is none.
+
+    The last stretch holds its own end.
+    """
+    done = started(run.schedule)
+    place = np.searchsorted(edges, run.schedule.submit[done], side="right") - 1
+    place = np.clip(place, 0, len(edges) - 2)
+    jobs = np.bincount(place, minlength=len(edges) - 1)
+    total = np.bincount(place, weights=run.schedule.wait[done], minlength=len(edges) - 1)
+    means: Floats = np.full(len(edges) - 1, np.nan)
+    np.divide(total, jobs, out=means, where=jobs > 0)
+    return means
+
+
+def span_ticks(top: float) -> tuple[tuple[float, str], ...]:
+    """Five ticks from 0 to a round number of minutes, hours or days.
+
+    Examples
+    --------
+    >>> [label for _, label in span_ticks(7 * 3600)]
+    ['0', '2 h 30 min', '5 h', '7 h 30 min', '10 h']
+    """
+    unit = next((size for size in UNITS if top >= size), 1.0)
+    return tuple((at * unit, span(at * unit) if at else "0") for at, _ in quarters(top / unit))

@@ -1,0 +1,169 @@
+"""A page for a grid: the same policies at several loads, or over several logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from shadowtime.private import write_result
+from shadowtime.report.metadata import describe
+from shadowtime.report.numbers import amount, number, span
+from shadowtime.report.page.chart import Frame, svg
+from shadowtime.report.page.difference import span_ticks
+from shadowtime.report.page.html import whole_page
+from shadowtime.report.page.markup import mark, text
+from shadowtime.report.page.over_time import quarters
+from shadowtime.report.page.templates import fill
+from shadowtime.report.verdict import contest, metric_names, verdict_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shadowtime.report.inputs import ReportInput
+    from shadowtime.report.verdict import Contest
+
+SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
+SHOWN = 10
+"""Metrics with a chart and a table of their own."""
+
+
+def write_grid(
+    results: Sequence[tuple[str, ReportInput]],
+    path: str | Path,
+    *,
+    title: str,
+    links: Mapping[str, str] | None = None,
+) -> Path:
+    """Write the page of several results by name, and return its path.
+
+    ``links`` are the pages of the single results, by their name and relative to this one.
+    """
+    path = Path(path)
+    write_result(path, render_grid(results, title=title, links=links or {}))
+    return path
+
+
+def render_grid(
+    results: Sequence[tuple[str, ReportInput]], *, title: str, links: Mapping[str, str]
+) -> str:
+    """Who wins where, then every metric over the grid."""
+    policies = list(dict.fromkeys(run.name for _, result in results for run in result.runs))
+    first = fill(
+        "grid_result.html",
+        title=title,
+        headline=_headline(results),
+        rows=[_setting(name, result, policies, links) for name, result in results],
+    )
+    metrics = [name for name in _metrics(results) if describe(name).better != "neither"][:SHOWN]
+    figures = [_figure(results, policies, name) for name in metrics]
+    loads = fill("grid_metrics.html", figures=figures)
+    versions = results[0][1].versions
+    return whole_page(title, [first, loads], [], versions=versions, scripts=SCRIPTS)
+
+
+def _metrics(results: Sequence[tuple[str, ReportInput]]) -> list[str]:
+    """Those of the verdicts first, each once."""
+    judged = [c.info.name for _, result in results for c in verdict_of(result).contests]
+    rest = [name for _, result in results for name in metric_names(result.runs)]
+    return list(dict.fromkeys([*judged, *rest])) if judged else list(dict.fromkeys(rest))
+
+
+def _headline(results: Sequence[tuple[str, ReportInput]]) -> str:
+    """One winner everywhere, or how often each wins."""
+    winners = [_winner(result) for _, result in results]
+    known = dict.fromkeys(name for name in winners if name is not None)
+    if len(known) == 1 and None not in winners:
+        return f"{next(iter(known))} wins at each of {number(len(results))} settings."
+    parts = [f"{name} wins {winners.count(name)}" for name in known]
+    if None in winners:
+        parts.append(f"{winners.count(None)} without a clear winner")
+    return f"Of {number(len(results))} settings: {', '.join(parts)}."
+
+
+def _winner(result: ReportInput) -> str | None:
+    place = verdict_of(result).winner
+    return None if place is None else result.runs[place].name
+
+
+def _setting(
+    name: str, result: ReportInput, policies: list[str], links: Mapping[str, str]
+) -> dict[str, Any]:
+    jobs = result.workload
+    winner = _winner(result)
+    return {
+        "name": name,
+        "link": links.get(name, ""),
+        "jobs": number(len(jobs)),
+        "length": span(int(jobs.submit[-1] - jobs.submit[0])) if len(jobs) else "",
+        "winner": winner,
+        "place": None if winner is None else policies.index(winner),
+        "headline": verdict_of(result).headline,
+    }
+
+
+def _figure(
+    results: Sequence[tuple[str, ReportInput]], policies: list[str], metric: str
+) -> dict[str, Any]:
+    """One metric: a line per policy over the settings, and the same in a table."""
+    info = describe(metric)
+    rows, lines = [], []
+    for name, result in results:
+        found = contest(result.runs, metric)
+        cells = [_cell(result, found, policy, info.unit) for policy in policies]
+        rows.append({"name": name, "cells": cells})
+    for i, policy in enumerate(policies):
+        lines.append((policy, mark(i), [row["cells"][i]["number"] for row in rows]))
+    label = info.label if info.unit == "s" else info.heading
+    return {
+        "title": label,
+        "chart": Markup(_chart(label, info.unit, [name for name, _ in results], lines)),
+        "policies": policies,
+        "rows": rows,
+    }
+
+
+def _cell(result: ReportInput, found: Contest, policy: str, unit: str) -> dict[str, Any]:
+    names = [run.name for run in result.runs]
+    value = found.values[names.index(policy)] if policy in names else None
+    best = policy in names and found.winner == names.index(policy)
+    kind = "" if not best else "perhaps" if found.clear is False else "best"
+    return {"number": value, "shown": amount(value, unit), "kind": kind}
+
+
+def _chart(
+    title: str,
+    unit: str,
+    settings: list[str],
+    lines: list[tuple[str, str, list[float | None]]],
+) -> str:
+    frame = Frame(low=0.0, high=1.0, height=240, left=76, right=24, bottom=40)
+    top = max((v for _, _, values in lines for v in values if v is not None), default=0.0)
+    scale = 100.0 if unit == "share" else 1.0
+    ticks = span_ticks(top) if unit == "s" else quarters(top * scale)
+    high = ticks[-1][0] / (1.0 if unit == "s" else scale) or 1.0
+    right = frame.width - frame.right
+    parts = []
+    for k, (_, label) in enumerate(ticks):
+        y = frame.y(k / 4)
+        parts.append(
+            f'<path class="grid" d="M{frame.left} {y:.1f}H{right}"/><text class="value" '
+            f'x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{text(label)}</text>'
+        )
+    step = (right - frame.left) / max(1, len(settings) - 1)
+    for k, name in enumerate(settings):
+        parts.append(
+            f'<text x="{frame.left + k * step:.1f}" y="{frame.height - frame.bottom + 17}" '
+            f'text-anchor="middle">{text(name)}</text>'
+        )
+    for name, kind, values in lines:
+        spots = [
+            (frame.left + k * step, frame.y(value / high))
+            for k, value in enumerate(values)
+            if value is not None
+        ]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
+        parts.append(f'<polyline class="line {kind}" data-name="{text(name)}" points="{points}"/>')
+        parts += [f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in spots]
+    return svg(frame, "".join(parts), title=title, name="grid")

@@ -1,0 +1,54 @@
+"""The page's markup as templates: whatever is put into one is escaped unless it is markup."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from shadowtime.report.metadata import describe
+from shadowtime.report.numbers import amount, number, percent, span, with_unit
+from shadowtime.report.page.markup import mark
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def fill(name: str, **values: Any) -> Markup:
+    """A template with its values, as markup that is not escaped again.
+
+    Examples
+    --------
+    >>> print(fill("name.html", index=13, name="<b>"))
+    <i class="swatch p1 again"></i><span class="name" title="&lt;b&gt;">&lt;b&gt;</span>
+    """
+    return Markup(_template(name).render(values))  # escaped by the environment
+
+
+@cache
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("shadowtime.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,  # a misspelt name fails instead of printing nothing
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+    found.globals |= {
+        "amount": amount,
+        "describe": describe,
+        "mark": mark,
+        "number": number,
+        "percent": percent,
+        "span": span,
+        "with_unit": with_unit,
+    }
+    return found
