@@ -14,6 +14,7 @@ import pytest
 
 from report.worlds import report_input, workload
 from shadowtime.cli import run
+from shadowtime.cluster import Cluster
 from shadowtime.metrics import Window
 from shadowtime.report import Claim, PaperTable, PaperValue, write_html
 from shadowtime.result.pages import with_classes, write_results
@@ -252,3 +253,51 @@ def test_wrong_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "it has fcfs, easy, easy-sjbf" in capsys.readouterr().err
     assert run(["report", "nowhere"]) == 2
     assert "nowhere is not a folder that can be reported" in capsys.readouterr().err
+
+
+def test_two_folders_of_the_same_jobs_are_one_page(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every run under its folder's name, each on its own machine; the first is the baseline."""
+    result = report_input(120, policies=("easy",)).replace(cluster=Cluster.pool(96))
+    write_folder(as_object(result, Window.all()), result, "larger")
+    assert run(["report", str(folder), "larger"]) == 0
+    assert "wrote comparison.html" in capsys.readouterr().out
+    page = Path("comparison.html").read_text()
+    summary = block(page, "summary")
+    names = [policy["name"] for policy in summary["policies"]]
+    assert names == ["out: fcfs", "out: easy", "out: easy-sjbf", "larger: easy"]
+    assert [rows["procs"] for rows in summary["figure"]["rows"]] == [64, 64, 64, 96]
+    assert "out: fcfs" in page and "Difference to" in page
+
+
+def test_folders_of_different_jobs_are_a_grid(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every metric by folder, and a linked page for each; a folder of several loads alike."""
+    other = report_input(60)
+    write_folder(as_object(other, Window.all()), other, "grid/load-1.1")
+    shutil.copytree(folder, "grid/load-0.9")
+    assert run(["report", "grid"]) == 0
+    assert "wrote grid/report.html" in capsys.readouterr().out
+    page = Path("grid/report.html").read_text()
+    links = re.findall(r'href="([^#"]+)"', page)
+    assert links == ["report-load-0.9.html", "report-load-1.1.html"]
+    assert all((Path("grid") / link).is_file() for link in links)
+    value = read_folder("grid/load-1.1").result.runs[1].metrics["wait_mean_s"]
+    assert f'data-value="{value!r}"' in page
+    assert run(["report", "grid/load-0.9", "grid/load-1.1", "-o", "both.html"]) == 0
+    assert Path("both.html").is_file() and Path("both-load-1.1.html").is_file()
+    assert run(["report", "grid", "--perfetto", "x.json"]) != 0
+    assert "name one of them" in capsys.readouterr().err
+
+
+def test_folders_with_different_windows_cannot_be_compared(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = report_input(120)
+    write_folder(as_object(result, Window.parse("10:10")), result, "other")
+    assert run(["report", str(folder), "other"]) != 0
+    assert "write both with the same --window" in capsys.readouterr().err
+    assert run(["report", str(folder), str(folder)]) != 0
+    assert "is given twice" in capsys.readouterr().err

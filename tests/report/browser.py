@@ -84,10 +84,13 @@ class Browser:
         if self.process.stdout is not None:
             self.process.stdout.close()
 
-    def open(self, path: Path) -> None:
-        """Open a file and wait until its script says that it is ready."""
+    def open(self, path: Path, *, fragment: str = "") -> None:
+        """Open a file (at a fragment of it) and wait until its script says that it is ready."""
         self.errors()  # those of the page before do not count
-        self._call("POST", f"{self.session}/url", {"url": Path(path).resolve().as_uri()})
+        url = Path(path).resolve().as_uri() + (f"#{fragment}" if fragment else "")
+        if fragment:  # else a page that is open already would only be told of the new fragment
+            self._call("POST", f"{self.session}/url", {"url": "about:blank"})
+        self._call("POST", f"{self.session}/url", {"url": url})
         self.wait("window.shadowtime && window.shadowtime.ready")
 
     def wait(self, promise: str) -> Any:

@@ -70,7 +70,7 @@ def test_lost_work_is_drawn_over_time():
     """Two drawings: by then, and in each stretch; the scale holds the total."""
     made = report("easy", "pv-easy", "pv-easy(venture=no)")
     found = section_of(render(made), "preemption")
-    drawings = re.findall(r'<figure class="lost">.*?</figure>', found, re.DOTALL)
+    drawings = re.findall(r'<figure class="lost"[^>]*>.*?</figure>', found, re.DOTALL)
     assert len(drawings) == 2
     for drawing in drawings:
         lines = re.findall(r'points="([^"]*)"', drawing)

@@ -30,11 +30,13 @@ def test_a_drawing_for_each_policy_and_the_numbers_of_the_group():
     found = page[page.index('<section id="resources">') :]
     found = found[: found.index("</section>")]
     assert '<a href="#resources">' in page
-    drawings = re.findall(r"<figure class=\"shares\">.*?</figure>", found, re.DOTALL)
+    drawings = re.findall(r"<figure class=\"shares\"[^>]*>.*?</figure>", found, re.DOTALL)
     assert len(drawings) == 2
     for one in drawings:
         lines = re.findall(r'points="([^"]*)"', one)
         assert len(lines) == 2 and all(len(line.split()) == 240 for line in lines)
+        assert one.count('<text class="time"') >= 2, "the time axis has ticks"
+        assert 'class="line r0 dash0"' in one and 'class="line p0"' not in one
     assert "stranded" in found and "imbalance" in found
 
 

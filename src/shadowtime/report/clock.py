@@ -105,7 +105,7 @@ def _months(begin: float, end: float, start: int, step: int) -> list[tuple[float
     step = next((size for size in (1, 2, 3, 6, 12, 24, 60) if size >= step), 120)
     date = datetime.fromtimestamp(start + begin, UTC)
     month = -(-(date.year * 12 + date.month - 1) // step) * step
-    found = []
+    found: list[tuple[float, str]] = []
     while True:
         at = datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC).timestamp() - start
         if at > end:

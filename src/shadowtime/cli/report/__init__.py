@@ -138,6 +138,9 @@ def _show(result: ReportInput, written: Sequence[str]) -> None:
     queue = _queue(result)
     parts += [queue, Text()] if queue else []
     parts.append(Text.assemble((verdict.headline, "bold"), f" {verdict.detail}"))
+    judged = [result.info.label for result in verdict.contests if result.winners]
+    if judged:  # the table above may have no room for all of them
+        parts.append(Text(f"Judged by {len(judged)} metrics: {'; '.join(judged)}.", "dim"))
     show(*parts, *(Text(line, "dim", overflow="fold") for line in written))
 
 

@@ -58,6 +58,7 @@ function makeTip(world) {
   const tip = element('tip');
   return {
     hide() { tip.hidden = true; },
+    scrolled() { if (Math.abs(scrollY - this.at) > 2) tip.hidden = true; },
     job(event, panel, box) {
       const run = panel.model.boxes.run[box];
       const job = panel.model.runs.job[run];
@@ -82,6 +83,7 @@ function makeTip(world) {
     },
     place(event) {
       tip.hidden = false;
+      this.at = scrollY;
       const { width, height } = tip.getBoundingClientRect();
       const x = event.clientX + 16 + width > innerWidth ? event.clientX - 16 - width : event.clientX + 16;
       const y = Math.min(event.clientY + 16, innerHeight - height - 8);

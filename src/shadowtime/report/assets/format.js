@@ -19,19 +19,25 @@ function percent(share) {
   return points.toFixed(Math.abs(points) >= 100 ? 0 : 1).replace('-', MINUS) + '\u202f%';
 }
 
+// Halves go to the even number, as in the tables that were written with the page.
+function rounded(value) {
+  const low = Math.floor(value);
+  return value - low === 0.5 ? low + (low % 2) : Math.round(value);
+}
+
 const SPANS = [[86400, 'd', 3600, 'h'], [3600, 'h', 60, 'min'], [60, 'min', 1, 's']];
 
 function span(seconds) {
   if (!Number.isFinite(seconds)) return '–';
   const sign = seconds < 0 ? MINUS : '';
   let left = Math.abs(seconds);
-  if (left < 60) return `${sign}${number(left < 10 ? left : Math.round(left))} s`;
-  left = Math.round(left);
+  if (left < 60) return `${sign}${number(left < 10 ? left : rounded(left))} s`;
+  left = rounded(left);
   for (const [size, unit, small, smallUnit] of SPANS) {
     if (left < size) continue;
-    const rounded = Math.round(left / small) * small;
-    const whole = Math.floor(rounded / size);
-    const rest = (rounded - whole * size) / small;
+    const near = rounded(left / small) * small;
+    const whole = Math.floor(near / size);
+    const rest = (near - whole * size) / small;
     return `${sign}${number(whole)} ${unit}${rest ? ` ${rest} ${smallUnit}` : ''}`;
   }
   return `${sign}${left} s`;

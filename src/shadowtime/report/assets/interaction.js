@@ -23,7 +23,7 @@ function attachInteraction(world) {
     if (event.key === '/' && !typing) { event.preventDefault(); element('job').focus(); }
     if (event.key === 'Escape') { choose(world, -1); tip.hide(); }
   });
-  addEventListener('scroll', () => tip.hide(), { passive: true });
+  addEventListener('scroll', () => tip.scrolled(), { passive: true });
 }
 
 function find(world, text) {

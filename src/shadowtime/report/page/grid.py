@@ -108,7 +108,8 @@ def _figure(
 ) -> dict[str, Any]:
     """One metric: a line per policy over the settings, and the same in a table."""
     info = describe(metric)
-    rows, lines = [], []
+    rows: list[dict[str, Any]] = []
+    lines: list[tuple[str, str, list[float | None]]] = []
     for name, result in results:
         found = contest(result.runs, metric)
         cells = [_cell(result, found, policy, info.unit) for policy in policies]

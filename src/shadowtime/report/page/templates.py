@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def fill(name: str, **values: Any) -> Markup:
+def fill(template: str, /, **values: Any) -> Markup:
     """A template with its values, as markup that is not escaped again.
 
     Examples
@@ -24,7 +24,7 @@ def fill(name: str, **values: Any) -> Markup:
     >>> print(fill("name.html", index=13, name="<b>"))
     <i class="swatch p1 again"></i><span class="name" title="&lt;b&gt;">&lt;b&gt;</span>
     """
-    return Markup(_template(name).render(values))  # escaped by the environment
+    return Markup(_template(template).render(values))  # escaped by the environment
 
 
 @cache
