@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
 from shadowtime.cli import run
-from shadowtime.cluster.site import Association, Node, Partition, Site
+from shadowtime.cluster.site import Association, Limits, Node, Partition, Qos, Site
 from shadowtime.slurm.from_site import machine_of
 from shadowtime.slurm.priority import Multifactor
 from shadowtime.slurm.run import Phase, run_slurm
@@ -111,6 +112,22 @@ def test_classic_fair_share_halves_at_the_fair_usage() -> None:
     factors.tick(0, [])
     assert factors.branches["a", ""].factor == pytest.approx(0.25)
     assert factors.branches["b", ""].factor == pytest.approx(1.0)
+
+
+def test_jobs_end_when_the_minutes_of_their_qos_are_used_up() -> None:
+    """GrpTRESMins: what runs is killed at the next check of time limits; nothing more starts."""
+    site = small_site(
+        PriorityType="priority/multifactor", PriorityCalcPeriod="1", PriorityDecayHalfLife="0"
+    ).replace(
+        qos=(Qos(name="small", limits=Limits(group_minutes={"cpus": 8})),),
+        enforce=frozenset(["limits"]),
+    )
+    jobs = Workload.build(submit=[0, 2], run=[600, 50], procs=[4, 4], request=[900, 900])
+    asked = Requests.of_jobs([replace(whole(1), qos="small")] * 2)
+    made = run_slurm(jobs, site, asked)
+    assert made.end[1] < 60
+    # Four cpus use up eight minutes in two minutes; the usage is counted every minute.
+    assert 90 <= made.end[0] <= 250
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")

@@ -29,6 +29,8 @@ class Job:
     priority: int = 0
     submit: int = 0
     eligible: int = 0
+    ages_from: int | None = None
+    """When it began to age, where that is bounded (MaxJobsAccrue); None: when eligible."""
     name: str = ""
     reservation: str = ""
     least_time: int = 0

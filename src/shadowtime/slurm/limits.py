@@ -69,6 +69,47 @@ class Accounts:
     """("qos", name) and (account, user or "") to cpu seconds."""
     counted_to: int = 0
 
+    def charge(self, job: Job, seconds: float) -> None:
+        """Add a stretch of a job's cpus to its QOS, its user and every account above."""
+        keys = [("qos", job.qos), (job.account, job.user)]
+        keys += [(link.account, "") for link in self._chain(job) if not link.user]
+        for key in keys:
+            self.used[key] = self.used.get(key, 0.0) + job.cpus * seconds
+
+    def fade(self, factor: float) -> None:
+        """Usage decays (5.4)."""
+        for key in self.used:
+            self.used[key] *= factor
+
+    @property
+    def bounds_minutes(self) -> bool:
+        """True where some GrpTRESMins is in force."""
+        links = (link for chain in self.chains.values() for link in chain)
+        every = [*self.qos.values(), *(link.limits for link in links)]
+        return self.enforced and any(one.group_minutes for one in every)
+
+    def used_up(self, job: Job) -> bool:
+        """True where a GrpTRESMins of a running job's QOS or accounts is reached (21.6)."""
+        found = [(("qos", job.qos), self.qos[job.qos])] if job.qos in self.qos else []
+        found += [((link.account, link.user), link.limits) for link in self._chain(job)]
+        for key, limits in found:
+            minutes = self.used.get(key, 0.0) // 60
+            if any(minutes >= bound for bound in limits.group_minutes.values()):
+                return True
+        return False
+
+    def accruing(self, job: Job) -> tuple[tuple[str, ...], int] | None:
+        """Whose place a job takes while it ages, and how many there are; None: no bound (21.5)."""
+        if not self.enforced:
+            return None
+        limits = self.qos.get(job.qos)
+        if limits is not None and limits.user_accruing is not None:
+            return ("qos", job.qos, job.user), limits.user_accruing
+        for link in self._chain(job)[:1]:
+            if link.limits.user_accruing is not None:
+                return (link.account, link.user), link.limits.user_accruing
+        return None
+
     def _chain(self, job: Job) -> tuple[Association, ...]:
         return self.chains.get((job.account, job.user), ())
 

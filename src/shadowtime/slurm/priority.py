@@ -188,7 +188,8 @@ class Multifactor:
         section = self.machine.sections[job.partitions[0]]
         total = 0.0
         if weights.max_age:
-            total += weights.age * min(1.0, max(0.0, now - job.eligible) / weights.max_age)
+            since = job.eligible if job.ages_from is None else job.ages_from
+            total += weights.age * min(1.0, max(0.0, now - since) / weights.max_age)
         branch = self.branches.get((job.account, job.user))
         total += weights.fair_share * (branch.factor if branch else 0.0)
         cpus = ask.min_cpus

@@ -9,6 +9,7 @@ from bisect import insort
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.from_site import default_memory, setting, state_of
@@ -98,7 +99,15 @@ class _Event:
     what: Any = field(compare=False, default=None)
 
 
-RANKS = {"end": 0, "free": 1, "world": 2, "tick": 3, "cancel": 4, "submit": 5, "ready": 6}
+RANKS = {
+    name: rank
+    for rank, name in enumerate(
+        ("end", "free", "world", "tick", "sweep", "cancel", "submit", "ready")
+    )
+}
+PERIODIC = ("tick", "sweep")
+LIMIT_CHECK = 30
+"""Seconds between two checks of time limits."""
 
 
 class _Loop:
@@ -162,6 +171,8 @@ class _Loop:
         if self.multifactor is not None:
             period = self.multifactor.weights.period
             self.at(period * self.phase.tick, "tick")
+            if self.state.accounts.bounds_minutes:
+                self.at(LIMIT_CHECK * self.phase.tick, "sweep")
         while self.heap or self.main_due < NEVER or (self.waiting and self.running):
             if self._over():
                 break
@@ -178,7 +189,7 @@ class _Loop:
 
     def _over(self) -> bool:
         """Nothing but ticks and passes is left, and nobody runs: what waits, waits for ever."""
-        rest = all(event.kind == "tick" for event in self.heap) if len(self.heap) < 3 else False
+        rest = all(event.kind in PERIODIC for event in self.heap) if len(self.heap) < 3 else False
         return rest and not self.running and self.main_due == NEVER and self.idle_passes > 2
 
     @property
@@ -295,8 +306,14 @@ class _Loop:
         """PriorityCalcPeriod: usage and all priorities anew (5.2)."""
         factors = self.multifactor
         assert factors is not None
-        factors.tick(math.floor(time), self.state.running)
-        self.state.accounts.counted_to = math.floor(time)
+        now, accounts = math.floor(time), self.state.accounts
+        last = now if factors.last is None else factors.last
+        fade = factors.decay ** (now - last)
+        accounts.fade(fade)
+        for job in self.state.running:
+            accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
+        factors.tick(now, self.state.running)
+        accounts.counted_to = now
         for job in self.waiting.values():
             tested = job.id in self.tested
             job.priority = factors.of(job, math.floor(time), tested=tested)
@@ -304,10 +321,19 @@ class _Loop:
             self.state.queue.sort(key=rank)
         self.at(time + factors.weights.period, "tick")
 
+    def _on_sweep(self, time: float, _: None) -> None:
+        """The check of time limits: jobs whose GrpTRESMins is used up are killed (21.6)."""
+        for job in list(self.state.running):
+            if self.state.accounts.used_up(job):
+                self.ends[job.id] = time
+                self._on_end(time, (job.id, time), killed=True)
+        self.at(time + LIMIT_CHECK, "sweep")
+
     def _on_submit(self, time: float, job: Job) -> None:
         self.waiting[job.id] = job
         if self.multifactor is not None:
             job.eligible = math.floor(time)
+            hold_age(self.state.accounts, job)
             job.priority = self.multifactor.of(job, math.floor(time), tested=False)
         if self.state.queue is not None:
             for record in records_of(self.state, job):
@@ -365,6 +391,8 @@ class _Loop:
         self.out.passes += 1
         if self.multifactor is not None:
             self.tested.update(self.waiting)
+            if state.accounts.enforced:
+                let_age(state.accounts, self.waiting.values(), now)
         made: Outcome
         if kind == "main":
             made = main_pass(state, now)
@@ -403,7 +431,7 @@ class _Loop:
         self.ends[record] = end
         self.at(end, "end", (record, end))
 
-    def _on_end(self, time: float, what: tuple[int, float]) -> None:
+    def _on_end(self, time: float, what: tuple[int, float], *, killed: bool = False) -> None:
         record, expected = what
         if self.ends.get(record) != expected:
             return
@@ -417,10 +445,12 @@ class _Loop:
         state.completing |= job.nodes
         factors = self.multifactor
         if factors is not None and state.accounts.enforced and factors.last is not None:
-            factors.charge(job, max(0.0, time - max(factors.last, job.start)))
+            since = max(0.0, time - max(factors.last, job.start))
+            factors.charge(job, since)
+            state.accounts.charge(job, since)
         if job.array and job.array in self.waiting:
             self.waiting[job.array].started_tasks -= 1
-        self.at(time + self.phase.latency, "free", False)
+        self.at(time + self.phase.latency, "free", killed)
 
     def _on_free(self, time: float, at_once: bool) -> None:
         """Nodes answered: usable again. After a kill the main pass runs at once (1.3c)."""

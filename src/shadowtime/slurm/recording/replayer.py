@@ -466,26 +466,17 @@ class Replayer:
         accounts = self.state.accounts
         passed = now - self.last_tick if self.last_tick else 0
         fade = _decay(setting(self.recording.site.config, "PriorityDecayHalfLife")) ** passed
-        for key in accounts.used:
-            accounts.used[key] *= fade
+        accounts.fade(fade)
         for job in self.running.values():
             since = max(self.last_tick, job.start)
-            self._charge(job, (now - since) * fade)
+            accounts.charge(job, (now - since) * fade)
         self.last_tick = now
         accounts.counted_to = now
 
     def _charge_end(self, job: Job, now: int) -> None:
         """The stretch from the last tick, charged where limits are enforced (5.5)."""
         if self.state.accounts.enforced and self.last_tick:
-            self._charge(job, now - max(self.last_tick, job.start))
-
-    def _charge(self, job: Job, seconds: float) -> None:
-        used = self.state.accounts.used
-        keys = [("qos", job.qos), (job.account, job.user)]
-        above = self.state.accounts.chains.get((job.account, job.user), ())
-        keys += [(link.account, "") for link in above if not link.user]
-        for key in keys:
-            used[key] = used.get(key, 0.0) + job.cpus * seconds
+            self.state.accounts.charge(job, now - max(self.last_tick, job.start))
 
 
 def _decay(half_life: str) -> float:
