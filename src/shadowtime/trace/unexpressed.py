@@ -9,7 +9,7 @@ import numpy as np
 
 from shadowtime.cluster.features import counts_nodes
 from shadowtime.cluster.limits import job_allowed
-from shadowtime.cluster.shape import Shape, Shapes
+from shadowtime.cluster.shape import Shape, Shapes, in_a_row
 from shadowtime.engine.site.tables import fits_empty, most_held
 from shadowtime.errors import InputError
 
@@ -113,7 +113,9 @@ def _why(made: Shapes, request: Request, seconds: int, user: str) -> tuple[str, 
 def _runs_without(request: Request) -> str:
     if counts_nodes(request.features):
         return "asks for so many nodes of a feature: the numbers are left out"
-    return "asks for contiguous nodes: that is left out" if request.contiguous else ""
+    if request.contiguous and not in_a_row(request):
+        return "asks for contiguous nodes beside nodes it names: that is left out"
+    return ""
 
 
 def _fits(site: Site, shape: Shape) -> bool:
