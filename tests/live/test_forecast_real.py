@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,11 +52,14 @@ def test_a_slurm_that_schedules_by_itself_is_predicted(tmp_path: Path) -> None:
             )
             unknown: dict[str, str] = {}
 
+            until = time.monotonic() + 300
+
             def over() -> bool:
                 left = cluster.run("squeue", "-h", "-t", "PD,R,CG", "-o", "%i").split()
-                return left == [held]
+                return left == [held] or time.monotonic() > until
 
             watch.run_on(stopped=over, after=lambda seen, found: unknown.update(found.unknown))
+            assert time.monotonic() <= until, "the jobs did not come to an end"
             watch.step()
             assert "held" in unknown[held]
     finally:
