@@ -20,7 +20,7 @@ FLOORS = [
     ("schedule", "workload", "cluster"),
     ("kernel",),
     ("policy",),
-    ("engine", "trace", "metrics", "hperf"),
+    ("engine", "trace", "metrics", "hperf", "predict"),
     ("slurm",),
     ("study", "testing"),
     ("report", "live"),

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from shadowtime.api.site import replay, whatif
     from shadowtime.api.sweep import Sweep, sweep
     from shadowtime.api.tune import tune
+    from shadowtime.api.slots import (
+        backfill_key,
+        backfill_test,
+        easy,
+        estimate,
+        order,
+        plan,
+        reserve,
+    )
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
@@ -39,12 +48,19 @@ _HOME = {
     "Site": "shadowtime.cluster.site",
     "Sweep": "shadowtime.api.sweep",
     "Workload": "shadowtime.workload",
+    "backfill_key": "shadowtime.api.slots",
+    "backfill_test": "shadowtime.api.slots",
     "compare": "shadowtime.api.results",
     "demo": "shadowtime.api.inputs",
+    "easy": "shadowtime.api.slots",
+    "estimate": "shadowtime.api.slots",
     "load": "shadowtime.api.results",
+    "order": "shadowtime.api.slots",
+    "plan": "shadowtime.api.slots",
     "read": "shadowtime.api.inputs",
     "read_site": "shadowtime.api.inputs",
     "replay": "shadowtime.api.site",
+    "reserve": "shadowtime.api.slots",
     "simulate": "shadowtime.api.run",
     "whatif": "shadowtime.api.site",
     "sweep": "shadowtime.api.sweep",
@@ -61,13 +77,20 @@ __all__ = [
     "Site",
     "Sweep",
     "Workload",
+    "backfill_key",
+    "backfill_test",
     "compare",
     "demo",
+    "easy",
+    "estimate",
     "load",
+    "order",
+    "plan",
     "policy",
     "read",
     "read_site",
     "replay",
+    "reserve",
     "simulate",
     "sweep",
     "tune",

@@ -36,6 +36,7 @@ COMMANDS = {
     "paper": Entry("Study", "Reproduce a published study: its numbers beside ours."),
     "sweep": Entry("Study", "Many simulations that resume: ranges, copies, any cluster."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
+    "accuracy": Entry("Study", "Run time predictors on a log: errors, and effect on the schedule."),
     "advise": Entry("Study", "What a log says about how to set a policy, and its effect."),
     "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
     "site": Entry("Data", "What a site is made of: nodes by kind, partitions, limits."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -167,9 +167,8 @@ def _settings(part: Part) -> list[tuple[str, str, str, str]]:
     from shadowtime.policy.part import show as text_of
 
     rows = []
-    for field in fields(part):
-        if not field.metadata:
-            continue
+    values = part.settings()
+    for name, field in part.declared().items():
         low, high, choices = (field.metadata[key] for key in ("low", "high", "choices"))
         allowed = ", ".join(choices)
         if isinstance(field.default, bool):
@@ -178,9 +177,7 @@ def _settings(part: Part) -> list[tuple[str, str, str, str]]:
             allowed = (
                 f"{low:g} or more" if high is None or high >= ENDLESS else f"{low:g} to {high:g}"
             )
-        rows.append(
-            (field.name, text_of(getattr(part, field.name)), allowed, field.metadata["doc"])
-        )
+        rows.append((name, text_of(values[name]), allowed, field.metadata["doc"]))
     return rows
 
 

@@ -1,74 +1,291 @@
-"""Functions of a user's own, compiled into the engine as typed function pointers.
+"""Functions of a user's own, compiled into the engine behind one typed function pointer.
 
-One type for all of them: the event loop is compiled once, whatever the function. An exception
-cannot leave such a pointer, so each filler catches it and says for which candidate; the pass
-notes the job (FAILED), the loop stops (BROKEN), and failures.py says what went wrong.
+One type for all of them: the passes are compiled once, whatever the functions. The pointer is
+called once a pass and slot for all candidates together, so that not inlining it costs nothing. An
+exception cannot leave such a pointer, so the filler catches it and returns the candidate; the pass
+notes slot and job (FAILED), the loop stops (BROKEN), and failures.py reports it.
+
+The filler is a small generated function that calls the user's ones. It is kept in the kernels'
+cache under a name that holds the digest of everything it is made of (digest.py), so that a second
+process compiles nothing. Functions that have no digest are compiled in every process.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CellType, FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from shadowtime.engine.digest import Undigestible, digest_of, is_lasting, names_in
+from shadowtime.engine.facts import facts_of, no_facts
 from shadowtime.engine.failures import compile_failure
+from shadowtime.kernel import record as home
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
-from shadowtime.policy.functions import ORDER, check_arguments, plain
+from shadowtime.kernel.record import Job, no_function, own_signature, record
+from shadowtime.kernel.slots import (
+    BACKFILL_KEY,
+    BACKFILL_TEST,
+    ESTIMATE,
+    LEARN_END,
+    LEARN_START,
+    LEARN_SUBMIT,
+    ORDER,
+    PLAN,
+    RESERVE,
+)
+from shadowtime.policy import backfill, estimate, order, reserve
+from shadowtime.policy.functions import LEARN, PRIORITY, handed_to, plain
+from shadowtime.policy.written import KEYS, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shadowtime.policy import Policy
+    from shadowtime.policy.functions import Slot
+    from shadowtime.types import Floats, Ints
+    from shadowtime.workload import Workload
 
-@cache
-def order_signature() -> Any:
-    """now; submit, estimate and processors of the candidates; their keys, to be filled.
-
-    Returns the first candidate for which the function failed, -1 if it did for none.
-    """
-    from numba import types
-
-    whole = types.int64[::1]
-    return types.int64(types.int64, whole, whole, whole, types.float64[::1])
+LEARNING = {"submit": LEARN_SUBMIT, "start": LEARN_START, "end": LEARN_END}
 
 
-@cached_cfunc(order_signature)
-def no_order(now: int, submit: Any, estimate: Any, procs: Any, key: Any) -> int:
-    """Stands in where a policy brings no order of its own."""
-    return -1
+@dataclass(frozen=True)
+class Use:
+    """A function in a slot: what it is called with."""
+
+    slot: int
+    takes: Slot
+    function: Callable[..., Any]
+    handed: int
+    """How many of the slot's arguments it takes."""
+    values: tuple[Any, ...] = ()
+    column: int = 0
+    """First column of its memory, how many, and whose row."""
+    width: int = 0
+    whose: int = 0
+
+    @property
+    def arguments(self) -> str:
+        """The call's arguments, as they stand in the filler."""
+        if not self.takes.by_record:
+            return "int(now - row.submit), int(row.estimate), int(row.procs)"
+        own = f"memory[fact[at, {self.whose}], {self.column}:{self.column + self.width}]"
+        given = ["now", "row", own, "out[i]"][: self.handed]
+        return ", ".join([*given, *map(repr, self.values)])
 
 
-def compile_order(function: Callable[[int, int, int], float]) -> Any:
-    """A filler of keys from a function priority(wait, estimate, procs), higher first."""
-    check_arguments(ORDER, function)
-    one = compile_one(ORDER.name, function, len(ORDER.arguments))
+class Own(NamedTuple):
+    """What a policy's functions need in a pass."""
 
-    def fill(now: int, submit: Any, estimate: Any, procs: Any, key: Any) -> int:
-        for i in range(len(key)):
-            try:
-                key[i] = one(int(now - submit[i]), int(estimate[i]), int(procs[i]))
-            except Exception:
-                return i
-            if key[i] != key[i]:  # nan: it would be before everybody and behind
-                return i
-        return -1
-
-    return own_cfunc(order_signature, fill)
+    pointer: Any
+    bits: int
+    """1 << slot of every slot in use."""
+    lasting: bool
+    """True if the order's keys stay as they are while a job waits."""
+    fact: Ints
+    memory: Floats
 
 
-def compile_one(slot_name: str, function: Callable[..., Any], count: int) -> Any:
-    """A function of ``count`` whole numbers, compiled so that it returns a number."""
-    written = plain(function)
+def uses_of(policy: Policy) -> tuple[Use, ...]:
+    """Every function of a policy, in the order of slots; each part has columns of its own."""
+    by_key = policy.backfill if isinstance(policy.backfill, backfill.ByKey) else None
+    test = by_key.test if by_key else policy.backfill
+    parts = [
+        (slot, part, part.learners)
+        for slot, part, kind in (
+            (ORDER, policy.order, order.Custom),
+            (BACKFILL_KEY, by_key, backfill.ByKey),
+            (BACKFILL_TEST, test, backfill.ByTest),
+            (RESERVE, policy.reserve, reserve.Chosen),
+            (PLAN, policy.reserve, reserve.Planned),
+            (ESTIMATE, policy.estimate, estimate.Predicted),
+        )
+        if isinstance(part, kind)
+    ]
+    return uses_of_parts(tuple(parts))
+
+
+@lru_cache(maxsize=256)
+def uses_of_parts(parts: tuple[tuple[int, Written, Any], ...]) -> tuple[Use, ...]:
+    """The functions of some parts, which are given with their slot and what they learn."""
+    found: list[Use] = []
+    column = 0
+    for slot, part, learners in parts:
+        short = isinstance(part, order.Custom) and not part.by_record
+        place = (column, part.memory, KEYS.index(part.by))
+        if short:
+            found.append(Use(slot, PRIORITY, part.function, 3))
+        else:
+            values = tuple(part.settings().values())
+            taken = handed_to(part.takes, part.function)
+            found.append(Use(slot, part.takes, part.function, taken, values, *place))
+        for moment, function in learners:
+            found.append(Use(LEARNING[moment], LEARN, function, 3, (), *place))
+        column += part.memory
+    return tuple(sorted(found, key=lambda use: use.slot))
+
+
+def has_functions(policy: Policy) -> bool:
+    """True if a policy brings functions of the user's own."""
+    return any(isinstance(part, Written) for part in policy.parts.values())
+
+
+def own_of(policy: Policy, workload: Workload | None) -> Own:
+    """The pointer of a policy and the tables it works on."""
+    uses = uses_of(policy)
+    if not uses:
+        return Own(no_function, 0, False, no_facts(), np.zeros((1, 1)))
+    whose = tuple(sorted({use.whose for use in uses if use.width}))
+    fact = no_facts() if workload is None else facts_of(workload, whose)
+    width = max(use.column + use.width for use in uses)
+    rows = int(fact[:, list(whose)].max(initial=0)) + 1
+    moves = isinstance(policy.estimate, estimate.Last)  # it changes while a job waits
+    lasting = uses[0].slot == ORDER and not moves and is_lasting(uses[0])
+    return Own(
+        pointer=compile_uses(uses),
+        bits=sum(1 << slot for slot in {use.slot for use in uses}),
+        lasting=lasting,
+        fact=fact,
+        memory=np.zeros((rows, max(1, width))),
+    )
+
+
+@lru_cache(maxsize=256)
+def compile_uses(uses: tuple[Use, ...]) -> Any:
+    """The filler for some functions, compiled or from the cache."""
+    try:
+        digest = digest_of(uses)
+    except Undigestible:
+        return make_filler(uses, f"own{abs(hash(uses)):x}", cached=False)
+    return compiled_before(Digested(digest, uses))
+
+
+@dataclass(frozen=True)
+class Digested:
+    """Functions that are the same if their digest is: a file that is read again brings new ones."""
+
+    digest: str
+    uses: tuple[Use, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Digested) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@lru_cache(maxsize=256)
+def compiled_before(found: Digested) -> Any:
+    """The filler of this process for a digest."""
+    return make_filler(found.uses, found.digest, cached=True)
+
+
+def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
+    """Generate the filler and compile it."""
+    if compiles():
+        import numba
+
+    name = f"fill_{tag}"
+    names: dict[str, Any] = {"__name__": home.__name__, "record": record}
+    for number, use in enumerate(uses):
+        written = plain(use.function)
+        names[f"f{number}"] = numba.njit(twin(written, tag)) if compiles() else written
+    # Under the record's file, the cache folder is that of the record's sources: all it depends on.
+    exec(compile(source_of(uses, name), home.__file__, "exec"), names)
+    fill = names[name]
+    made = cached_cfunc(own_signature)(fill) if cached else own_cfunc(own_signature, fill)
     if not compiles():
-        return lambda *arguments: float(written(*arguments))
+        return made
+    try:
+        made.compiled  # noqa: B018  now, not in the middle of a run
+    except numba.core.errors.NumbaError as error:
+        for use in uses:
+            refuse_uncompilable(use)
+        raise compile_failure(uses[0].takes.name, uses[0].function, error) from None
+    return made
+
+
+def source_of(uses: tuple[Use, ...], name: str) -> str:
+    """The text of the filler: a loop over the candidates for each slot.
+
+    Examples
+    --------
+    >>> use = Use(ORDER, ORDER_SLOT, lambda now, job, weight=2: weight * job.wait, 2, (3,))
+    >>> [line.strip() for line in source_of((use,), "fill").splitlines() if "f0" in line]
+    ['out[i] = f0(now, row, 3)']
+    """
+    lines = [f"def {name}(slot, now, job, fact, jobs, memory, out):"]
+    for slot in sorted({use.slot for use in uses}):
+        lines += [
+            f"    if slot == {slot}:",
+            "        for i in range(len(jobs)):",
+            "            at = jobs[i]",
+            "            row = record(now, job, fact, at)",
+            "            try:",
+        ]
+        for number, use in enumerate(uses):
+            if use.slot == slot:
+                made = f"f{number}({use.arguments})"
+                answers = use.takes is not LEARN
+                lines.append(f"                {'out[i] = ' if answers else ''}{made}")
+        lines += [
+            "            except Exception:",
+            "                return i",
+            "            if out[i] != out[i]:",  # nan: it would be before everybody and behind
+            "                return i",
+        ]
+    return "\n".join([*lines, "    return -1", ""])
+
+
+def twin(function: Callable[..., Any], tag: str, made: dict[int, Any] | None = None) -> Any:
+    """A copy of a function under a name of its own, and the functions it calls compiled with it.
+
+    Symbols of compiled code go by name: two functions of one name, loaded from the cache, would be
+    taken for each other. Globals are copied, so that the cached code depends on no other module.
+    """
+    import numba
+
+    made = {} if made is None else made
+    if id(function) in made:
+        return made[id(function)]
+    made[id(function)] = function
+    number = len(made)
+
+    def own(value: Any) -> Any:
+        inner = plain(value)
+        if isinstance(inner, FunctionType):
+            return numba.njit(twin(inner, tag, made))
+        return value
+
+    code = function.__code__
+    name = f"{code.co_name.strip('<>')}_{tag}_{number}"
+    used = {n: own(function.__globals__[n]) for n in names_in(code) if n in function.__globals__}
+    cells = tuple(CellType(own(cell.cell_contents)) for cell in function.__closure__ or ())
+    renamed = code.replace(co_name=name, co_qualname=name)
+    copy = FunctionType(renamed, {"__name__": home.__name__, **used}, name, None, cells or None)
+    made[id(function)] = copy
+    return copy
+
+
+def refuse_uncompilable(use: Use) -> None:
+    """Compile one function alone, for the compiler's message about it."""
     import numba
     from numba import types
 
+    whole = types.NamedUniTuple(types.int64, len(Job._fields), Job)
+    kinds: list[Any] = [types.int64, whole, types.float64[::1], types.float64][: use.handed]
+    if not use.takes.by_record:
+        kinds = [types.int64] * use.handed
+    kinds += [numba.typeof(value) for value in use.values]
     try:
-        own = numba.njit(written)
-        own.compile((types.int64,) * count)
+        own = numba.njit(twin(plain(use.function), "alone"))
+        own.compile(tuple(kinds))
         (made,) = own.nopython_signatures
         returned = types.unliteral(made.return_type)
-        if not isinstance(returned, types.Float | types.Integer | types.Boolean):
+        number = isinstance(returned, types.Float | types.Integer | types.Boolean)
+        if use.takes is not LEARN and not number:
             raise numba.core.errors.TypingError(f"It returns {returned}, not a number")
-        return own
     except numba.core.errors.NumbaError as error:
-        raise compile_failure(slot_name, function, error) from None
+        raise compile_failure(use.takes.name, use.function, error) from None

@@ -10,6 +10,7 @@ import numpy as np
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.estimates import FIXED, LAST, LAST_TWO
 from shadowtime.policy import estimate as parts
+from shadowtime.policy.predictors import FromLog
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
@@ -46,6 +47,15 @@ def known_at_submission(part: parts.Estimate, workload: Workload) -> Known:
         return Known(request, LAST, safe=False)
     if isinstance(part, parts.LastTwo):
         return Known(request, LAST_TWO, safe=False)
+    if isinstance(part, FromLog):
+        from shadowtime.predict import predictions
+
+        guess = predictions(part, workload)
+        unknown = np.isnan(guess)  # no history yet: nothing was clamped
+        clean, count = clamped(np.where(unknown, request, guess), most=request, otherwise=request)
+        return Known(clean, FIXED, False, count)
+    if isinstance(part, parts.Predicted):  # the pass asks for it at submission
+        return Known(request, FIXED, safe=False)
     raise PolicyError(f"the engine does not know the estimate part {part}")
 
 

@@ -12,41 +12,76 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
-from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import FAILED, NOW
-from shadowtime.policy.functions import ORDER, plain, where
-from shadowtime.policy.order import Custom
+from shadowtime.kernel.slots import SLOT_SHIFT
+from shadowtime.policy.functions import LEARN, plain, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shadowtime.engine.custom import Own
     from shadowtime.kernel.state import State
     from shadowtime.policy import Policy
+    from shadowtime.workload import Workload
 
 
-def raise_failure(policy: Policy, code: int, state: State, name_of: Callable[[int], str]) -> None:
+def raise_failure(
+    policy: Policy, code: int, state: State, own: Own | None, name_of: Callable[[int], str]
+) -> None:
     """End the run if a function of the user's own failed in it; ``name_of`` names a job."""
     from shadowtime.engine.events import BROKEN
 
     if code != BROKEN:
         return
-    assert isinstance(policy.order, Custom)
-    job = int(state.reg[FAILED])
-    row = state.job[job]
+    assert own is not None
+    slot, job = divmod(int(state.reg[FAILED]), 1 << SLOT_SHIFT)
     now = int(state.reg[NOW])
-    arguments = (now - int(row[f.SUBMIT]), int(row[f.ESTIMATE]), int(row[f.NEED]))
-    line, why = what_is_wrong(policy.order.function, arguments)
-    given = ", ".join(
-        f"{name}={value}" for name, value in zip(ORDER.arguments, arguments, strict=True)
-    )
-    raise PolicyError(
-        f"{policy.name}: the {ORDER.name} function {where(policy.order.function, line)} failed "
-        f"for job {name_of(job)} at {now} ({given}): {why}"
+    raise failure_of(policy, slot, state.job, own, job, now, name_of(job))
+
+
+def refuse_failed(policy: Policy, state: State, own: Own | None, workload: Workload) -> None:
+    """End a run that went on after a failure, with its first one."""
+    from shadowtime.engine.events import BROKEN
+
+    if own is not None and state.reg[FAILED] >= 0:
+        raise_failure(policy, BROKEN, state, own, lambda job: str(workload.job_id[job]))
+
+
+def failure_of(
+    policy: Policy, slot: int, table: Any, own: Own, job: int, now: int, name: str
+) -> PolicyError:
+    """What went wrong in a slot for the job in row ``job``."""
+    from shadowtime.engine.custom import uses_of
+    from shadowtime.kernel.record import record
+
+    line, why, found, given = None, "", None, ""
+    for use in uses_of(policy):
+        if use.slot != slot:
+            continue
+        row = plain(record)(now, table, own.fact, job)
+        row = type(row)(*map(int, row))
+        user = own.memory[own.fact[job, use.whose], use.column : use.column + use.width].copy()
+        arguments: tuple[Any, ...] = (now, row, user, float(now))[: use.handed]
+        shown = {"wait": row.wait, "estimate": row.estimate, "procs": row.procs}
+        if not use.takes.by_record:
+            arguments = tuple(shown.values())
+        else:
+            shown = {"submit": row.submit} | shown
+            arguments += use.values
+        given = ", ".join(f"{name}={value}" for name, value in shown.items())
+        found = use
+        line, why = what_is_wrong(use.function, arguments, answers=use.takes is not LEARN)
+        if not why.startswith("compiled,"):
+            break
+    assert found is not None
+    return PolicyError(
+        f"{policy.name}: the {found.takes.name} function {where(found.function, line)} failed "
+        f"for job {name} at {now} ({given}): {why}"
     )
 
 
 def what_is_wrong(
-    function: Callable[..., Any], arguments: tuple[int, ...]
+    function: Callable[..., Any], arguments: tuple[Any, ...], *, answers: bool = True
 ) -> tuple[int | None, str]:
     """The line of the function that fails for these arguments, and the reason.
 
@@ -60,7 +95,7 @@ def what_is_wrong(
     written = plain(function)
     try:
         value = written(*arguments)
-        number = float(value)
+        number = float(value) if answers else 0.0
     except Exception as error:
         file = written.__code__.co_filename
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)

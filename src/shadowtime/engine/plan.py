@@ -15,9 +15,11 @@ from shadowtime.engine.partitions import tables_of
 from shadowtime.errors import PolicyError
 from shadowtime.policy import backfill, estimate, order, place, preempt, reserve
 from shadowtime.policy.partition import ByClass
+from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.custom import Own
     from shadowtime.policy import Policy
 
 Loop = Callable[[Any, Any], int]
@@ -31,18 +33,22 @@ class Prepared(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-def plan(policy: Policy, cluster: Cluster, n: int) -> Loop:
+def plan(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) -> Loop:
     """The event loop with the right pass for this policy on this machine.
 
     Passes are imported here, when they are needed: each costs seconds to compile the first time.
     """
-    made = prepare(policy, cluster, n)
+    made = prepare(policy, cluster, n, own)
     run = import_module(f"shadowtime.engine.passes.{made.name}").run
     return lambda state, world: int(run(state, world, *made.arguments))
 
 
-def prepare(policy: Policy, cluster: Cluster, n: int) -> Prepared:
-    """The right pass for this policy on this machine, with room for ``n`` jobs."""
+def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) -> Prepared:
+    """The right pass for this policy on this machine, with room for ``n`` jobs.
+
+    ``own`` is what the policy's own functions work with (custom.own_of); without it they are told
+    nothing but what the state's table holds of a job.
+    """
     refuse_nonsense(policy, cluster)
     if isinstance(policy.reserve, reserve.Kept):
         return plan_conservative(policy, cluster, n)
@@ -50,7 +56,7 @@ def prepare(policy: Policy, cluster: Cluster, n: int) -> Prepared:
         return plan_easy(policy, n)
     if is_pool_of_resources(policy, cluster):
         return plan_pool(policy, cluster, n)
-    return plan_frame(policy, cluster, n)
+    return plan_frame(policy, cluster, n, own)
 
 
 def is_plain_easy(policy: Policy, cluster: Cluster) -> bool:
@@ -65,6 +71,7 @@ def is_plain_easy(policy: Policy, cluster: Cluster) -> bool:
         and len(cluster.resources) == 1
         and isinstance(policy.order, order.Fcfs)
         and isinstance(policy.preempt, preempt.NoPreemption)
+        and not isinstance(policy.estimate, estimate.Predicted)
     )
 
 
@@ -82,6 +89,7 @@ def is_pool_of_resources(policy: Policy, cluster: Cluster) -> bool:
         and (weighing or len(cluster.resources) > 1)
         and isinstance(policy.order, order.Fcfs)
         and isinstance(policy.preempt, preempt.NoPreemption)
+        and not isinstance(policy.estimate, estimate.Predicted)
     )
 
 
@@ -139,9 +147,9 @@ def rule_of(part: backfill.Backfill) -> int:
     return table[type(part)]
 
 
-def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Prepared:
+def plan_frame(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:
     """The general pass."""
-    from shadowtime.engine.custom import compile_order, no_order
+    from shadowtime.engine.custom import own_of
     from shadowtime.engine.passes import frame
     from shadowtime.kernel.balance import common_scale
 
@@ -150,6 +158,11 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     scale = common_scale(cluster.hosts[0].capacity) if weighing else None
     sunny = isinstance(policy.reserve, reserve.Sunny)
     depth = policy.reserve.jobs if isinstance(policy.reserve, reserve.Depth) else int(sunny)
+    if isinstance(policy.reserve, reserve.Chosen):
+        depth = n  # its function bounds the reservations
+    elif isinstance(policy.reserve, reserve.Planned):
+        depth = 1
+    own = own_of(policy, None) if own is None else own
     tables = tables_of(policy.partition, cluster) if isinstance(policy.partition, ByClass) else None
     if tables is not None:
         depth = n  # the caps bound the reservations
@@ -165,11 +178,9 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int) -> Prepared:
         phases=phases_of(policy.backfill),
         scale=scale,
         tables=tables,
+        own=own,
     )
-    custom = (
-        compile_order(policy.order.function) if isinstance(policy.order, order.Custom) else no_order
-    )
-    return Prepared("frame", (made, custom))
+    return Prepared("frame", (made, own.pointer))
 
 
 def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Prepared:
@@ -206,7 +217,9 @@ def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int], ...]:
 
     if isinstance(part, backfill.Never):
         return ()
-    if isinstance(part, backfill.InOrder):
+    if isinstance(part, backfill.ByKey):
+        return ((p.AROUND, p.OWN, 0),)
+    if isinstance(part, backfill.InOrder | backfill.ByTest):
         return ((p.AROUND, p.ORDER, 0),)
     if isinstance(part, backfill.ShortestFirst):
         return ((p.AROUND, p.SHORTEST, 0),)
@@ -223,6 +236,16 @@ def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int], ...]:
         tests = {"live": p.NOT_WORSE, "frozen": p.NOT_WORSE_FROZEN, "literal": p.LITERAL}
         return ((tests[part.threshold], p.ORDER, 0),)
     raise PolicyError(f"the engine does not know the backfill part {part}")
+
+
+def refuse_functions_on_nodes(policy: Policy) -> None:
+    """Refuse functions of the user's own where the passes on nodes never ask them."""
+    for part in policy.parts.values():
+        if isinstance(part, Written) and not isinstance(part, order.Custom):
+            raise PolicyError(
+                f"{policy.name}: {part.slot}={part} is a function of your own, which passes on "
+                "nodes never ask; use a pool or hosts"
+            )
 
 
 def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
@@ -250,6 +273,11 @@ def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
             )
         if cluster.shape != "pool":
             raise PolicyError(f"{policy.name}: reserve=kept is defined on a pool only")
+        if isinstance(policy.estimate, estimate.Predicted):
+            raise PolicyError(
+                f"{policy.name}: reserve=kept does not go with a prediction of your own yet; use "
+                "reserve=all, which plans anew at every pass"
+            )
         if isinstance(policy.estimate, estimate.Last):
             raise PolicyError(
                 f"{policy.name}: a promise needs an estimate that stays while the job waits; "
@@ -286,6 +314,11 @@ def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
         raise PolicyError(
             f"{policy.name}: partition=by-class needs a cluster of hosts, reservations planned at "
             "every pass (reserve=K) and backfill=in-order"
+        )
+    if isinstance(policy.backfill, backfill.ByKey) and isinstance(policy.reserve, reserve.Chosen):
+        raise PolicyError(
+            f"{policy.name}: with reserve={policy.reserve} every job is tried in queue order, so "
+            "a backfill key would do nothing; use reserve=K or a backfill test"
         )
     loose = not getattr(policy.backfill, "extra_update", True)
     fixed = getattr(policy.reserve, "fixed_reservation", "no") != "no"

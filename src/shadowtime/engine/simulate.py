@@ -12,12 +12,13 @@ from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.partitions import classes_of, refuse_homeless
-from shadowtime.engine.plan import plan
+from shadowtime.engine.plan import plan, refuse_functions_on_nodes
 from shadowtime.errors import UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, EVENTS, KILLS, PASSES, SLIPPED, VOLATILE
 from shadowtime.kernel.state import State, World, build
 from shadowtime.policy.partition import ByClass
+from shadowtime.policy.written import Written
 from shadowtime.schedule import Attempts, Schedule
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     if cluster.shape == "nodes":
         from shadowtime.engine.nodes import simulate_nodes
 
+        if not hasattr(policy, "decide"):
+            refuse_functions_on_nodes(policy)
         return simulate_nodes(workload, cluster, policy)
     if cluster.shape == "pool" and leaves_the_queue(workload) and not hasattr(policy, "decide"):
         from shadowtime.engine.site.pool import simulate_as_site
@@ -68,12 +71,17 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     mark_classes(state, workload, cluster, policy)
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
-    loop = plan(policy, cluster, len(workload))
+    own = None
+    if any(isinstance(part, Written) for part in policy.parts.values()):
+        from shadowtime.engine.custom import own_of
+
+        own = own_of(policy, workload)
+    loop = plan(policy, cluster, len(workload), own)
     from shadowtime.engine.events import ROOM_NEEDED
 
     while (code := loop(state, world)) == ROOM_NEEDED:
         state = with_more_room(state)
-    raise_failure(policy, code, state, lambda job: str(workload.job_id[job]))
+    raise_failure(policy, code, state, own, lambda job: str(workload.job_id[job]))
     claims = claims_of(policy, workload)
     made = as_schedule(workload, state, world, name=policy.name, claims=claims)
     return made.replace(place=places_of(state, cluster)) if cluster.shape == "hosts" else made

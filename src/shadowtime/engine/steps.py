@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine import events
-from shadowtime.kernel import running
+from shadowtime.kernel import queue, running
 from shadowtime.kernel.jit import entry
 from shadowtime.kernel.registers import ATTEMPTS, RUNNING
 
@@ -49,3 +49,17 @@ def finish_pass(s: Any, w: Any) -> None:
 def update_expected(s: Any) -> None:
     """Give running jobs that outlived their expected end a new one."""
     running.forget_overdue(s)
+
+
+@entry
+def change_estimate(s: Any, job: int, estimate: int) -> None:
+    """Give a waiting job another estimate."""
+    queue.reestimate(s, job, estimate)
+
+
+@entry
+def call_own(
+    custom: Any, slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, out: Any
+) -> int:
+    """Call the pointer to the user's own functions (custom.py)."""
+    return int(custom(slot, now, job, fact, jobs, memory, out))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from shadowtime.policy.functions import BACKFILL_KEY, BACKFILL_TEST, Slot
 from shadowtime.policy.part import Part, parameter
+from shadowtime.policy.written import Written
 
 
 class Backfill(Part):
@@ -106,6 +108,35 @@ class LeastPenalty(ShortestFirst):
 
     name: ClassVar[str] = "least-penalty"
     summary: ClassVar[str] = "the least slowed down by others first, then the shortest (RUA)"
+
+
+@dataclass(frozen=True)
+class ByTest(Written, Backfill):
+    """In the queue's order, any job that delays no reservation and passes a test."""
+
+    name: ClassVar[str] = "by-test"
+    summary: ClassVar[str] = "in queue order, any job that delays nothing and passes your test"
+    takes: ClassVar[Slot] = BACKFILL_TEST
+
+
+@dataclass(frozen=True)
+class ByKey(Written, Backfill):
+    """By a key of the user's own, higher first, whoever delays no reservation.
+
+    Keys are taken once a pass, before the first of them starts; ties go by (submit, id).
+    """
+
+    name: ClassVar[str] = "by-key"
+    summary: ClassVar[str] = "by a key of your own, any job that delays no reservation"
+    takes: ClassVar[Slot] = BACKFILL_KEY
+    test: ByTest | None = None
+
+    def where(self, test: ByTest) -> ByKey:
+        """The same key, for those that pass a test."""
+        return replace(self, test=test)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} where {self.test}" if self.test else super().__str__()
 
 
 WEIGHING = (Balanced, LeastUsed, NotWorse)

@@ -7,7 +7,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from shadowtime.errors import PolicyError
+from shadowtime.policy.functions import ESTIMATE, Slot
 from shadowtime.policy.part import Part, parameter
+from shadowtime.policy.written import Written
 
 
 class Estimate(Part):
@@ -119,6 +121,19 @@ class ByTag(Requested):
                 "as in 0.8/3:1.2"
             )
         return found
+
+
+@dataclass(frozen=True)
+class Predicted(Written, Estimate):
+    """A prediction of the user's own, made once, at submission.
+
+    It is rounded to whole seconds within [1, request]. A job that outlives it is expected to run
+    until its request.
+    """
+
+    name: ClassVar[str] = "predicted"
+    summary: ClassVar[str] = "a function (now, job, user) of your own, compiled"
+    takes: ClassVar[Slot] = ESTIMATE
 
 
 NAMED: dict[str, Estimate] = {

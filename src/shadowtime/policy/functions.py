@@ -1,12 +1,15 @@
 """Functions of a user's own that stand in a slot: what they must take, checked by one rule.
 
-They are handed their arguments by position, and nothing else: an argument with a default would
-never be filled, so it is refused rather than ignored.
+There are two ways to write one. Over the job record, ``function(now, job)`` or ``function(now, job,
+user)``: arguments behind these have defaults and become parameters of the part. Or, for an order,
+``priority(wait, estimate, procs)``: handed by position, and nothing else; an argument with a
+default would never be filled there, so it is refused rather than ignored.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +18,34 @@ from shadowtime.errors import PolicyError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+
 
 @dataclass(frozen=True)
 class Slot:
     """A place for a function: what it is called, and the arguments it is handed."""
 
     name: str
-    arguments: tuple[str, ...]
+    arguments: tuple[str, ...] = ("now", "job", "user")
+    optional: int = 1
+    """How many of the last arguments the function may leave out."""
+    by_record: bool = True
 
     @property
     def wanted(self) -> str:
         """How a definition looks, as in ``priority(wait, estimate, procs)``."""
-        return f"priority({', '.join(self.arguments)})"
+        return f"{'function' if self.by_record else 'priority'}({', '.join(self.arguments)})"
 
 
-ORDER = Slot("order", ("wait", "estimate", "procs"))
+PRIORITY = Slot("order", ("wait", "estimate", "procs"), optional=0, by_record=False)
+"""The short form of an order: three numbers."""
+ORDER = Slot("order")
+BACKFILL_KEY = Slot("backfill key")
+BACKFILL_TEST = Slot("backfill test")
+RESERVE = Slot("reserve")
+PLAN = Slot("plan", ("now", "job", "user", "start"), optional=0)
+ESTIMATE = Slot("estimate")
+LEARN = Slot("learn", optional=0)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,13 +69,25 @@ def where(function: Callable[..., Any], line: int | None = None) -> str:
     return f"{name} ({code.co_filename}:{line or code.co_firstlineno})" if code else name
 
 
+def takes_record(function: Callable[..., Any]) -> bool:
+    """True if a function is written over the job record: its first argument is ``now``.
+
+    Examples
+    --------
+    >>> takes_record(lambda now, job: job.procs), takes_record(lambda wait, estimate, procs: 0.0)
+    (True, False)
+    """
+    code = getattr(plain(function), "__code__", None)
+    return code is not None and code.co_varnames[:1] == ("now",)
+
+
 def check_arguments(slot: Slot, function: Callable[..., Any]) -> None:
     """Refuse a function that does not take exactly what its slot hands it.
 
     Examples
     --------
-    >>> check_arguments(ORDER, lambda wait, estimate, procs: 0.0)
-    >>> check_arguments(ORDER, lambda wait, estimate: 0.0)
+    >>> check_arguments(PRIORITY, lambda wait, estimate, procs: 0.0)
+    >>> check_arguments(PRIORITY, lambda wait, estimate: 0.0)
     Traceback (most recent call last):
     ...
     shadowtime.errors.PolicyError: the order function <lambda> ... takes (wait, estimate): ...
@@ -72,13 +100,64 @@ def check_arguments(slot: Slot, function: Callable[..., Any]) -> None:
         )
     signature = inspect.signature(written)
     kinds = [found.kind for found in signature.parameters.values()]
-    positional = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-    if len(kinds) != len(slot.arguments) or not all(kind in positional for kind in kinds):
+    if len(kinds) != len(slot.arguments) or not all(kind in POSITIONAL for kind in kinds):
         raise PolicyError(
             f"the {slot.name} function {where(function)} takes {_shown(signature)}: it is handed "
             f"{len(slot.arguments)} arguments and no more, ({', '.join(slot.arguments)}); write "
             "constants into the function or beside it"
         )
+
+
+def parameters_of(slot: Slot, function: Callable[..., Any]) -> dict[str, Any]:
+    """The parameters of a function over the job record, with their defaults.
+
+    Examples
+    --------
+    >>> def patient(now, job, user, weight=2.0): return weight * job.wait
+    >>> parameters_of(ORDER, patient)
+    {'weight': 2.0}
+    """
+    written = plain(function)
+    if not inspect.isfunction(written):
+        raise PolicyError(
+            f"the {slot.name} must be a plain function {slot.wanted}, not "
+            f"{type(written).__name__}: it is compiled"
+        )
+    given = inspect.signature(written)
+    own = {}
+    handed = []
+    for name, found in given.parameters.items():
+        if found.kind not in POSITIONAL:
+            raise _wrong(slot, function, given, f"*{name} and keyword-only arguments")
+        if found.default is inspect.Parameter.empty:
+            handed.append(name)
+            continue
+        value = found.default
+        if not isinstance(value, bool | int | float) or not math.isfinite(value):
+            raise PolicyError(
+                f"the {slot.name} function {where(function)} has the parameter {name}={value!r}: "
+                "a parameter must be a number or True or False"
+            )
+        own[name] = value
+    count = len(slot.arguments)
+    if tuple(handed) != slot.arguments[: len(handed)] or len(handed) < count - slot.optional:
+        raise _wrong(slot, function, given, "other arguments")
+    return own
+
+
+def handed_to(slot: Slot, function: Callable[..., Any]) -> int:
+    """How many of the slot's arguments a function takes."""
+    given = inspect.signature(plain(function)).parameters.values()
+    return sum(found.default is inspect.Parameter.empty for found in given)
+
+
+def _wrong(
+    slot: Slot, function: Callable[..., Any], given: inspect.Signature, what: str
+) -> PolicyError:
+    return PolicyError(
+        f"the {slot.name} function {where(function)} takes {_shown(given)}: {what} cannot be "
+        f"filled; write {slot.wanted}, and parameters behind it with a default"
+    )
 
 
 def _shown(signature: inspect.Signature) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from shadowtime.policy.functions import ORDER, check_arguments
+from shadowtime.policy.functions import ORDER, PRIORITY, Slot, check_arguments, takes_record
 from shadowtime.policy.part import Part, parameter
+from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from dataclasses import Field
 
 
 class Order(Part):
@@ -57,21 +59,40 @@ class Weighted(Order):
 
 
 @dataclass(frozen=True)
-class Custom(Order):
-    """A user's own priority: a function of wait, estimate and processors, higher first.
+class Custom(Written, Order):
+    """A user's own priority, higher first, compiled into the engine.
 
-    The function is compiled into the engine, so it must be plain arithmetic on numbers.
+    A function over the job record, ``(now, job)`` or ``(now, job, user)`` with parameters behind,
+    or in the short form ``priority(wait, estimate, procs)``: plain arithmetic on numbers.
     """
 
     name: ClassVar[str] = "custom"
-    summary: ClassVar[str] = "a function priority(wait, estimate, procs) of your own, compiled"
-    function: Callable[[int, int, int], float] = field(default=lambda wait, estimate, procs: 0.0)
+    summary: ClassVar[str] = "a function (now, job, user) of your own, compiled"
+    takes: ClassVar[Slot] = ORDER
+    function: Callable[..., Any] = field(default=lambda wait, estimate, procs: 0.0)
 
-    def __post_init__(self) -> None:
-        check_arguments(ORDER, self.function)
+    @property
+    def by_record(self) -> bool:
+        """False for the short form."""
+        return takes_record(self.function)
+
+    def check_function(self) -> None:
+        """Refuse what takes neither the job record nor the three numbers."""
+        if self.by_record:
+            super().check_function()
+        else:
+            check_arguments(PRIORITY, self.function)
+
+    def declared(self) -> dict[str, Field[Any]]:
+        """The short form has no parameters."""
+        return super().declared() if self.by_record else {}
+
+    def settings(self) -> dict[str, Any]:
+        """Every parameter with its value."""
+        return super().settings() if self.by_record else {"function": self.function}
 
     def __str__(self) -> str:
-        return f"custom({getattr(self.function, '__name__', 'function')})"
+        return super().__str__() if self.by_record else f"custom({self.label})"
 
 
 NAMED: dict[str, Order] = {

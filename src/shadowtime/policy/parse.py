@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,8 @@ def parse_policy(text: str) -> Any:
     -----
     A catalogue name, with parameters where wanted: ``easy(reserve=4, order=lxfw)``. A parameter is
     a slot (its value a part) or a parameter of one of the policy's own parts. Or a TOML file, or
-    ``file.py:name``, where the name is a Policy, an object with ``decide``, or a function
+    ``file.py:name``, where the name is a Policy, a part made by a decorator such as ``st.order``
+    (its parameters behind it, ``file.py:name(weight=2)``), an object with ``decide``, or a function
     priority(wait, estimate, procs).
 
     Examples
@@ -105,8 +105,9 @@ def make_policy(text: Any, /, **parameters: Any) -> Any:
 
 
 def _part_name(part: Any) -> str:
-    function = getattr(part, "function", None)
-    return str(getattr(function, "__name__", part))
+    if isinstance(part, Custom) and not part.by_record:
+        return part.label
+    return str(part)
 
 
 def whole_schedulers() -> list[Any]:
@@ -119,9 +120,14 @@ def build(call: Call, *, name: str) -> Policy:
     known = {policy.name: policy for policy in catalogue()}
     if call.name not in known:
         raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, [*known, *SCHEDULERS])}")
-    policy = known[call.name]
+    policy = with_arguments(known[call.name], call.arguments)
+    return policy.replace(name=name, summary=_summary(known[call.name], policy))
+
+
+def with_arguments(policy: Policy, arguments: dict[str, Call]) -> Policy:
+    """A policy with other parts, and parameters of its own parts set."""
     own: dict[str, Call] = {}
-    for key, value in call.arguments.items():
+    for key, value in arguments.items():
         if key in SLOTS:
             policy = policy.replace(**{key: part_from(key, value)})
         else:
@@ -129,7 +135,7 @@ def build(call: Call, *, name: str) -> Policy:
     for key, value in own.items():
         slot = slot_with(policy, key)
         policy = policy.replace(**{slot: with_settings(getattr(policy, slot), {key: value})})
-    return policy.replace(name=name, summary=_summary(known[call.name], policy))
+    return policy
 
 
 def _summary(base: Policy, policy: Policy) -> str:
@@ -145,9 +151,9 @@ def _summary(base: Policy, policy: Policy) -> str:
 def slot_with(policy: Policy, key: str) -> str:
     """The slot whose part has a parameter of this name."""
     for slot, part in policy.parts.items():
-        if any(f.name == key and f.metadata for f in fields(part)):
+        if key in part.declared():
             return slot
-    settings = [f.name for part in policy.parts.values() for f in fields(part) if f.metadata]
+    settings = [name for part in policy.parts.values() for name in part.declared()]
     raise PolicyError(
         f"policy {policy.name} has no parameter {key!r}. {near(key, [*SLOTS, *settings])}"
     )
@@ -196,9 +202,13 @@ def _toml_call(path: Path, key: str, value: Any) -> Call:
 
 
 def from_python(text: str) -> Any:
-    """A policy, a deciding object or an order function from ``file.py:name``."""
-    file, _, name = text.rpartition(":")
-    path = Path(file)
+    """A policy, a part, a deciding object or an order function from ``file.py:name``.
+
+    Behind the name of a policy or a part stand parameters, as in ``my.py:f1(weight=2)``.
+    """
+    file, _, written = text.partition(".py:")
+    call = parse_call(written) if "(" in written else Call(written)
+    path, name = Path(f"{file}.py"), call.name
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if not os.path.exists(path) or spec is None or spec.loader is None:
         raise PolicyError(f"{path}: no such Python file")
@@ -210,7 +220,12 @@ def from_python(text: str) -> Any:
     if not hasattr(module, name):
         names = [n for n in vars(module) if not n.startswith("_")]
         raise PolicyError(f"{path} has no {name!r}. {near(name, names)}")
-    return as_policy(getattr(module, name), name=name)
+    made = as_policy(getattr(module, name), name=name)
+    if not call.arguments:
+        return made
+    if not isinstance(made, Policy):
+        raise PolicyError(f"{path}: {name} decides by code of its own and takes no parameters")
+    return with_arguments(made, call.arguments).replace(name=" ".join(written.split()))
 
 
 def as_policy(thing: Any, *, name: str) -> Any:
@@ -219,9 +234,12 @@ def as_policy(thing: Any, *, name: str) -> Any:
         return thing()
     if isinstance(thing, Policy) or hasattr(thing, "decide") or hasattr(thing, "simulate"):
         return thing
+    if isinstance(thing, Part):
+        summary = f"EASY with {thing.slot}={thing}"
+        return Policy(name=name, summary=summary, **{thing.slot: thing})  # type: ignore[arg-type]
     if isinstance(thing, Callable):  # type: ignore[arg-type]
         return Policy(name=name, order=Custom(thing), summary="EASY with an order of your own")
     raise PolicyError(
-        f"{name} must be a Policy, an object with decide(view), or a function "
+        f"{name} must be a Policy, a part, an object with decide(view), or a function "
         f"priority(wait, estimate, procs), not {type(thing).__name__}"
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 SLOTS = ("order", "reserve", "backfill", "place", "estimate", "preempt", "partition")
 """What a policy is made of, in the order in which a pass asks."""
@@ -32,6 +32,14 @@ class Part:
     def settings(self) -> dict[str, Any]:
         """Every parameter with its value."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def declared(self) -> dict[str, Field[Any]]:
+        """The parameters that a text can set, as they were declared."""
+        return {f.name: f for f in fields(self) if f.metadata}
+
+    def with_values(self, **changes: Any) -> Self:
+        """The part with some parameters set."""
+        return replace(self, **changes)
 
 
 def parameter(

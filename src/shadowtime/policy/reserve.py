@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from shadowtime.policy.functions import PLAN, RESERVE, Slot
 from shadowtime.policy.part import Part, parameter, show
+from shadowtime.policy.written import Written
 
 ALL = 1_000_000_000
 """A depth beyond any queue."""
@@ -66,3 +68,28 @@ class Kept(Reserve):
     name: ClassVar[str] = "kept"
     summary: ClassVar[str] = "every job, promised at submission, never later"
     compress: bool = parameter(True, "move promises earlier when a job ends before its estimate")
+
+
+@dataclass(frozen=True)
+class Chosen(Written, Reserve):
+    """Every blocked job for which a function of the user's own says so, planned again at each pass.
+
+    The function is asked in order, as soon as a job turns out to be blocked.
+    """
+
+    name: ClassVar[str] = "chosen"
+    summary: ClassVar[str] = "the blocked jobs that your function chooses"
+    takes: ClassVar[Slot] = RESERVE
+
+
+@dataclass(frozen=True)
+class Planned(Written, Reserve):
+    """The head alone, at an instant that a function of the user's own may put off.
+
+    The function is handed the earliest start; an answer before it counts as that start. The head
+    itself starts as soon as it fits: a later instant lets others overtake more freely.
+    """
+
+    name: ClassVar[str] = "planned"
+    summary: ClassVar[str] = "the head alone, not before the instant that your function returns"
+    takes: ClassVar[Slot] = PLAN

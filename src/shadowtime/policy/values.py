@@ -5,15 +5,25 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from dataclasses import Field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime.errors import PolicyError
-from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
+from shadowtime.policy import (
+    backfill,
+    estimate,
+    order,
+    partition,
+    place,
+    predictors,
+    preempt,
+    reserve,
+)
+from shadowtime.policy.catalogue import written_parts
 from shadowtime.policy.part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from dataclasses import Field
 
     from shadowtime.policy.grammar import Call
 
@@ -21,17 +31,18 @@ YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 SomePart = TypeVar("SomePart", bound=Part)
 
 PARTS: dict[str, dict[str, Part]] = {
-    "order": dict(order.NAMED),
+    "order": {**order.NAMED, **written_parts("order")},
     "reserve": {
         "none": reserve.Nobody(),
         "depth": reserve.Depth(),
         "all": reserve.Depth(reserve.ALL),
         "kept": reserve.Kept(),
         "sunny": reserve.Sunny(),
+        **written_parts("reserve"),
     },
-    "backfill": dict(backfill.NAMED),
+    "backfill": {**backfill.NAMED, **written_parts("backfill")},
     "place": dict(place.NAMED),
-    "estimate": dict(estimate.NAMED),
+    "estimate": {**estimate.NAMED, **predictors.NAMED},
     "preempt": dict(preempt.NAMED),
     "partition": dict(partition.NAMED),
 }
@@ -70,7 +81,7 @@ def part_from(slot: str, call: Call) -> Part:
 
 def with_settings(part: SomePart, arguments: dict[str, Call]) -> SomePart:
     """The part with some parameters set from texts."""
-    known = {f.name: f for f in fields(part) if f.metadata}
+    known = part.declared()
     changes = {}
     for key, call in arguments.items():
         if key not in known:
@@ -79,7 +90,7 @@ def with_settings(part: SomePart, arguments: dict[str, Call]) -> SomePart:
                 + (near(key, known) if known else "It has none.")
             )
         changes[key] = value_of(f"{part.name}.{key}", known[key], call)
-    return replace(part, **changes)
+    return part.with_values(**changes)
 
 
 def value_of(what: str, declared: Field[Any], call: Call) -> Any:

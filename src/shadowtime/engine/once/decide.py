@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,8 +12,9 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.once.memory import History, Memory, Note
 from shadowtime.engine.once.moment import Decision, Start, State, Stop
+from shadowtime.engine.once.own import numbers_of, own_functions
 from shadowtime.engine.once.table import FOREIGN, Table, table_of
-from shadowtime.engine.plan import Prepared, prepare
+from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
@@ -31,12 +32,14 @@ from shadowtime.kernel.registers import (
 )
 from shadowtime.policy import estimate
 from shadowtime.policy.policy import Policy
+from shadowtime.policy.predictors import FromLog
 from shadowtime.policy.reserve import Kept
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shadowtime.engine.custom import Own
     from shadowtime.kernel.book import Book
 
 Shape = Literal["pool", "hosts", "nodes"]
@@ -91,6 +94,7 @@ def decide(
     if shape == "nodes":
         from shadowtime.engine.nodes import once
 
+        refuse_functions_on_nodes(policy)
         return once.decide(policy, state, memory)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = isinstance(policy.reserve, Kept)
@@ -101,7 +105,8 @@ def decide(
     reg[FRESH] = table.fresh
     reg[HEAD] = table.row_of.get(memory.head, -1)
     reg[SHADOW] = memory.shadow
-    made = prepare(policy, machine, n)
+    own = own_functions(policy, table, state, memory)
+    made = prepare(policy, machine, n, own)
     due, wake = None, NEVER
     if kept:
         recall_promises(made.arguments[0], table, memory, state.now)
@@ -111,10 +116,11 @@ def decide(
         due, wake = made.arguments[0].due, int(reg[WAKE])
         table.state.did[:, int(reg[DECISIONS]) :] = NOTHING
     else:
-        run_one_instant(policy, made, table, state.now)
+        run_one_instant(policy, made, table, state.now, own)
+    kept_numbers = memory.own if own is None else numbers_of(policy, table, state, memory, own)
     return Decided(
         decisions=tuple(decisions_of(table, machine)),
-        memory=remember(table, state, memory, due),
+        memory=replace(remember(table, state, memory, due), own=kept_numbers),
         wake=wake if wake < NEVER else None,
         promises=promises_of(table, due),
         unfit=unfit_of(table, state),
@@ -129,7 +135,9 @@ def unfit_of(table: Table, state: State) -> tuple[str, ...]:
     return tuple(job for at, job in rows if kernel.wait[f.PROCS, at] == BIG and at not in started)
 
 
-def run_one_instant(policy: Policy, made: Prepared, table: Table, now: int) -> None:
+def run_one_instant(
+    policy: Policy, made: Prepared, table: Table, now: int, own: Own | None
+) -> None:
     """The simulator's event loop itself, for an instant at which a timer rings.
 
     No end is queued and nobody ends before the horizon, so the loop is done after one pass; it
@@ -142,7 +150,7 @@ def run_one_instant(policy: Policy, made: Prepared, table: Table, now: int) -> N
     kernel.job[:, f.LIMIT] = world.truth[:, f.RUN] = NEVER
     run = import_module(f"shadowtime.engine.passes.{made.name}").run
     code = int(run(kernel, world, *made.arguments))
-    raise_failure(policy, code, kernel, lambda job: table.ids[job])
+    raise_failure(policy, code, kernel, own, lambda job: table.ids[job])
     assert code == DONE, f"the event loop stopped with {code}"
 
 
@@ -154,6 +162,11 @@ def refuse(policy: Policy | Any) -> None:
         raise PolicyError(
             f"{policy.name}: estimate={policy.estimate} needs the true run time, which nobody "
             "knows of a real job; use requested, last or last-two"
+        )
+    if isinstance(policy.estimate, FromLog):
+        raise PolicyError(
+            f"{policy.name}: estimate={policy.estimate} predicts from a whole log, which a live "
+            "loop does not have; use last, last-two or a function with a memory (st.estimate)"
         )
 
 

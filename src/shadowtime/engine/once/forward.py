@@ -10,8 +10,9 @@ import numpy as np
 from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.once.decide import pooled, recall_promises, refuse
 from shadowtime.engine.once.memory import Memory
+from shadowtime.engine.once.own import own_functions
 from shadowtime.engine.once.table import table_of
-from shadowtime.engine.plan import prepare
+from shadowtime.engine.plan import prepare, refuse_functions_on_nodes
 from shadowtime.engine.simulate import with_more_room
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
@@ -70,6 +71,7 @@ def forward(
     if shape == "nodes":
         from shadowtime.engine.nodes import ahead
 
+        refuse_functions_on_nodes(policy)
         return ahead.forward(policy, state, memory, runs=runs)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = isinstance(policy.reserve, Kept)
@@ -81,6 +83,7 @@ def forward(
     reg[FRESH] = table.fresh
     reg[HEAD] = table.row_of.get(memory.head, -1)
     reg[SHADOW] = memory.shadow
+    own = own_functions(policy, table, state, memory)
     assumed = kernel.job[:, f.ESTIMATE].copy()
     for job, run in (runs or {}).items():
         if job in table.row_of:
@@ -91,7 +94,7 @@ def forward(
     queue_ends(kernel, world, [table.row_of[job.id] for job in state.running], assumed, state.now)
     from shadowtime.engine.events import ROOM_NEEDED
 
-    made = prepare(policy, machine, n)
+    made = prepare(policy, machine, n, own)
     if kept:
         from shadowtime.engine import steps
 
@@ -103,7 +106,7 @@ def forward(
     run_on = import_module(f"shadowtime.engine.passes.{made.name}").run
     while (code := int(run_on(kernel, world, *made.arguments))) == ROOM_NEEDED:
         kernel = with_more_room(kernel)
-    raise_failure(policy, code, kernel, lambda job: table.ids[job])
+    raise_failure(policy, code, kernel, own, lambda job: table.ids[job])
     start = kernel.job[:, f.START]
     found = {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
     return {job: when for job, when in found.items() if when >= 0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,6 +60,8 @@ class Memory:
     shadow: int = -1
     extra: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """What passes on nodes remember besides: whole numbers by name."""
+    own: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """What functions of the user's own remember: numbers by ``user:NAME``, ``account:NAME``, ..."""
 
     def to_json(self) -> dict[str, Any]:
         """The memory as plain values for a state file."""
@@ -69,6 +72,7 @@ class Memory:
             "head": self.head,
             "shadow": self.shadow,
             "extra": dict(self.extra),
+            "own": {name: list(numbers) for name, numbers in self.own.items()},
         }
 
     @staticmethod
@@ -93,6 +97,10 @@ class Memory:
                 }
                 for name, told in plain.mapping(values.get("extra", {}), "extra").items()
             },
+            own={
+                plain.text(name, "a name"): _numbers(told, f"the memory of {name}")
+                for name, told in plain.mapping(values.get("own", {}), "own").items()
+            },
         )
 
 
@@ -104,6 +112,14 @@ def _note(told: Any, name: str) -> Note:
     if max(note.estimate, note.initial, note.kills) > MAX_SPAN:
         raise InputError(f"{name} expects a run of more than {MAX_SPAN} seconds")
     return note
+
+
+def _numbers(told: Any, name: str) -> tuple[float, ...]:
+    if not isinstance(told, list) or not all(
+        isinstance(number, int | float) and math.isfinite(number) for number in told
+    ):
+        raise InputError(f"{name} must be a list of finite numbers")
+    return tuple(map(float, told))
 
 
 def _history(told: Any, name: str) -> History:

@@ -16,6 +16,7 @@ from shadowtime.kernel import fields as f
 from shadowtime.kernel.estimates import FIXED, LAST_TWO
 from shadowtime.kernel.registers import ARRIVED
 from shadowtime.kernel.state import build
+from shadowtime.policy.estimate import Predicted
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload import Workload
 
@@ -43,6 +44,8 @@ class Table(NamedTuple):
     fresh: int
     """The first row submitted since the last pass."""
     ended: tuple[str, ...]
+    workload: Workload
+    """The same jobs as columns; who ended lately is among them."""
 
 
 Row = tuple[Any, ...]
@@ -79,7 +82,8 @@ def table_of(
     )
     mark_classes(kernel, workload, machine, policy)
     kernel.reg[ARRIVED] = n
-    write_notes(kernel.job, ids, memory, learner=known.learner)
+    predicted = isinstance(policy.estimate, Predicted)
+    write_notes(kernel.job, ids, memory, learner=known.learner, predicted=predicted)
     write_runs(kernel.job, rows, machine, learner=known.learner)
     dense = {}
     if known.learner:  # only what learns looks at users
@@ -92,7 +96,8 @@ def table_of(
     fill.fill(kernel, world, facts_of(rows), state.now)
     fresh = what.index(fill.NEWS_SUBMIT) if fill.NEWS_SUBMIT in what else n
     gone = tuple(job for job, kind in zip(ids, what, strict=True) if kind == fill.NEWS_END)
-    return Table(kernel, world, ids, dict(zip(ids, range(n), strict=True)), dense, fresh, gone)
+    row_of = dict(zip(ids, range(n), strict=True))
+    return Table(kernel, world, ids, row_of, dense, fresh, gone, workload)
 
 
 def rows_of(state: State, memory: Memory, *, kept: bool) -> list[Row]:
@@ -158,7 +163,9 @@ def workload_of(
     )
 
 
-def write_notes(table: Any, ids: Sequence[str], memory: Memory, *, learner: int) -> None:
+def write_notes(
+    table: Any, ids: Sequence[str], memory: Memory, *, learner: int, predicted: bool
+) -> None:
     """Write down what is remembered of each job."""
     table[:, f.INITIAL] = table[:, f.ESTIMATE]
     if not memory.jobs:
@@ -167,7 +174,7 @@ def write_notes(table: Any, ids: Sequence[str], memory: Memory, *, learner: int)
     table[:, f.PROMISED] = [note.promised for note in notes]
     table[:, f.BLOCKED_AT] = [note.blocked_at for note in notes]
     table[:, f.KILLS] = [note.kills for note in notes]
-    if learner != FIXED:
+    if learner != FIXED or predicted:
         # EASY++ begins at the prediction at submission; its corrections follow anew.
         guess = [note.initial if learner == LAST_TWO else note.estimate for note in notes]
         known = np.array(guess, np.int64)

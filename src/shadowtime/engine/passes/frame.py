@@ -34,26 +34,35 @@ from shadowtime.kernel.fields import (
     BLOCKED_AT,
     ESTIMATE,
     FREE,
-    NEED,
+    INITIAL,
+    KIND,
     PROCS,
     PROMISED,
-    SUBMIT,
+    REQUEST,
+    WHICH,
 )
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
 from shadowtime.kernel.place import earliest_host, host_around, host_now
 from shadowtime.kernel.profile import Profile, build_profile, make_profile, occupy
-from shadowtime.kernel.queue import first_waiting, gather
+from shadowtime.kernel.queue import first_waiting, gather, reestimate
+from shadowtime.kernel.record import FACTS
 from shadowtime.kernel.registers import (
     ARRIVED,
+    BIG,
     BLOCK,
+    CLAMPED,
+    DECISIONS,
+    ENDED,
     FAILED,
+    FRESH,
     HEAD,
     NEVER,
     NOW,
     QUEUE_FROM,
     SHADOW,
     SHIFT,
+    STARTED,
     VOLATILE,
     WAITING,
 )
@@ -64,6 +73,21 @@ from shadowtime.kernel.running import (
     begin_first,
     forget_overdue,
 )
+from shadowtime.kernel.slots import BACKFILL_KEY as KEY_SLOT
+from shadowtime.kernel.slots import BACKFILL_TEST as TEST_SLOT
+from shadowtime.kernel.slots import ESTIMATE as ESTIMATE_SLOT
+from shadowtime.kernel.slots import (
+    IN_USE,
+    LEARN_END,
+    LEARN_START,
+    LEARN_SUBMIT,
+    ask,
+    ask_one,
+    asks,
+)
+from shadowtime.kernel.slots import ORDER as ORDER_SLOT
+from shadowtime.kernel.slots import PLAN as PLAN_SLOT
+from shadowtime.kernel.slots import RESERVE as RESERVE_SLOT
 
 ORDER_KIND = 0
 DEPTH = 1
@@ -74,18 +98,24 @@ PRUNE = 4
 PHASES = 5
 """Number of rows of ``phase`` in use."""
 
+LASTING, KEYED = 7, 8
+"""1 if the keys of a user's own order are taken once; the jobs whose keys were taken."""
+
 
 class Frame(NamedTuple):
     """The pass's parameters and scratch."""
 
-    par: Any  # int64[8]
+    par: Any  # int64[9]
     weight: Any  # float64[3]
     phase: Any  # int64[phases, 3]: test, key, at most (0: no bound)
     profile: Any  # Profile
     jobs: Any  # int64[n]: candidates
     heap: Any  # int64[n]: candidates still to be tried, as a heap of places in jobs
     key: Any  # float64[n]
-    column: Any  # int64[3, n]: submit, estimate and processors for a custom order
+    fact: Any  # int64[n, FACTS]: kernel/record.py
+    memory: Any  # float64[rows, numbers]: what such functions remember of each user
+    asked: Any  # int64[n]: jobs for which one is asked
+    answer: Any  # float64[2, n]: what it returns; keys that stay as they are while a job waits
     scale: Any  # int64[K + 1]: balance.py
     tier: Any  # int64[2, classes, H]: place.py
     among: Any  # int64[2, classes, H + 1]: hosts with a tier, and last how many
@@ -111,8 +141,11 @@ def make_frame(
     phases: Any = ((0, ORDER, 0),),
     scale: Any = None,
     tables: Any = None,
+    own: Any = None,
 ) -> Frame:
-    """Parameters and room for a run of ``n`` jobs."""
+    """Parameters and room for a run of ``n`` jobs; ``own`` as engine/custom.py makes it."""
+    asked = n + 1 if own is not None and own.bits else 1
+    in_use = (0, 0) if own is None else (own.bits, int(own.lasting))
     hosts, resources = capacity.shape
     tier = np.zeros((2, 1, hosts), np.int64) if tables is None else tables.tier
     depth = min(depth, n)
@@ -121,7 +154,7 @@ def make_frame(
     steps = 2 * min(n, widest) + 2 * most + 8
     return Frame(
         par=np.array(
-            [order, depth, sunny_only, preempt, prune, len(phases), 0, 0],
+            [order, depth, sunny_only, preempt, prune, len(phases), *in_use, 0],
             dtype=np.int64,
         ),
         weight=np.array(weight, np.float64),
@@ -130,7 +163,10 @@ def make_frame(
         jobs=np.empty(n + 1, np.int64),
         heap=np.empty(n + 1, np.int64),
         key=np.zeros(n + 1, np.float64),
-        column=np.empty((3, n + 1 if order == CUSTOM else 1), np.int64),
+        fact=np.zeros((1, FACTS), np.int64) if own is None else own.fact,
+        memory=np.zeros((1, 1)) if own is None else own.memory,
+        asked=np.zeros(asked, np.int64),
+        answer=np.zeros((2, asked), np.float64),
         scale=np.zeros(resources + 1, np.int64) if scale is None else scale,
         tier=tier,
         among=hosts_with_a_tier(tier),
@@ -148,36 +184,72 @@ def make_frame(
 
 @entry
 def run(s: Any, w: Any, f: Any, custom: Any) -> int:
-    """The event loop with this pass; ``custom`` fills the keys of a custom order."""
+    """The event loop with this pass; ``custom`` is the pointer to the user's own functions."""
     while not lacks_room(s):
         if advance(s, w) != PASS_DUE:
             return DONE
         decide(s, f, custom)
+        if asks(f, LEARN_START):
+            learn_starts(s, f, custom)
         if s.reg[FAILED] >= 0:
             return BROKEN
         carry_out_decisions(s, w)
     return ROOM_NEEDED
 
 
-@routine
+@kernel
 def decide(s: Any, f: Any, custom: Any) -> None:
     """One pass."""
+    if f.par[IN_USE] >> ESTIMATE_SLOT != 0:
+        learn(s, f, custom)
     if s.reg[WAITING] == 0:
         return
     if s.reg[VOLATILE] != 0:
         forget_overdue(s)
     if f.par[ORDER_KIND] == FCFS:
-        size = start_in_arrival_order(s, f)
+        size = start_in_arrival_order(s, f, custom)
     else:
         size = start_in_key_order(s, f, custom)
     if size > 0:
-        size = reserve_more(s, f, size)
+        size = reserve_more(s, f, size, custom)
     if size > 0:
-        run_phases(s, f, size)
+        run_phases(s, f, size, custom)
+
+
+@routine
+def learn(s: Any, f: Any, custom: Any) -> None:
+    """Report what ended and what was submitted at this instant, and ask for estimates."""
+    if asks(f, LEARN_END):
+        for i in range(s.reg[ENDED]):
+            ask_one(s, f, custom, LEARN_END, s.ended[i], 0.0)
+    for job in range(s.reg[FRESH], s.reg[ARRIVED]):
+        if asks(f, ESTIMATE_SLOT):
+            predict(s, f, custom, job)
+        if asks(f, LEARN_SUBMIT):
+            ask_one(s, f, custom, LEARN_SUBMIT, job, 0.0)
 
 
 @kernel
-def start_in_arrival_order(s: Any, f: Any) -> int:
+def predict(s: Any, f: Any, custom: Any, job: int) -> None:
+    """The estimate of a job that was just submitted: whole seconds within [1, request]."""
+    guess = np.floor(ask_one(s, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
+    within = max(1.0, min(float(s.job[job, REQUEST]), guess))
+    if within != guess:
+        s.reg[CLAMPED] += 1
+    reestimate(s, job, int(within))
+    s.job[job, INITIAL] = s.job[job, ESTIMATE]
+
+
+@kernel
+def learn_starts(s: Any, f: Any, custom: Any) -> None:
+    """Report what the pass started."""
+    for i in range(s.reg[DECISIONS]):
+        if s.did[KIND, i] == STARTED:
+            ask_one(s, f, custom, LEARN_START, s.did[WHICH, i], 0.0)
+
+
+@kernel
+def start_in_arrival_order(s: Any, f: Any, custom: Any) -> int:
     """Steps 1 and the first reservation of 2; returns how many candidates are left in the heap."""
     head = first_waiting(s)
     while head >= 0:
@@ -196,32 +268,24 @@ def start_in_arrival_order(s: Any, f: Any) -> int:
         size = gather(s, f.jobs) - 1
         for i in range(size):
             f.heap[i] = i + 1  # ascending: already a heap by job
-    return block_head(s, f, head, size)
+        if asks(f, KEY_SLOT):
+            f.key[: size + 1] = 0.0  # those of the last pass's backfilling
+    return block_head(s, f, head, size, custom)
 
 
-@routine
+@kernel
 def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
     """The same for an order by keys, all evaluated at the beginning of the pass."""
     now = s.reg[NOW]
     count = gather(s, f.jobs)
     if f.par[ORDER_KIND] == CUSTOM:
-        for i in range(count):
-            job = f.jobs[i]
-            f.column[0, i] = s.job[job, SUBMIT]
-            f.column[1, i] = s.job[job, ESTIMATE]
-            f.column[2, i] = s.job[job, NEED]
-        failed = custom(
-            now,
-            f.column[0, :count],
-            f.column[1, :count],
-            f.column[2, :count],
-            f.key[:count],
-        )
-        if failed >= 0:
-            s.reg[FAILED] = f.jobs[failed]
+        fill_own_keys(s, f, custom, count)
+        if s.reg[FAILED] >= 0:
             return 0
     else:
         fill_keys(s, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
+    if nobody_narrow(s):
+        return block_head(s, f, f.jobs[first_by_key(f, count)], 0, custom)
     for i in range(count):
         f.heap[i] = i
     heapify(s, f.heap, count, f.jobs, f.key, False)
@@ -237,11 +301,41 @@ def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
         return 0
     head = f.jobs[f.heap[0]]
     size = pop_first(s, f.heap, size, f.jobs, f.key, False)
-    return block_head(s, f, head, size if f.par[PHASES] != 0 else 0)
+    return block_head(s, f, head, size if f.par[PHASES] != 0 else 0, custom)
 
 
 @kernel
-def block_head(s: Any, f: Any, head: int, size: int) -> int:
+def first_by_key(f: Any, count: int) -> int:
+    """The place of the first candidate in order; they lie in job order, so ties stay."""
+    first = 0
+    for i in range(1, count):
+        if f.key[i] > f.key[first]:
+            first = i
+    return first
+
+
+@kernel
+def fill_own_keys(s: Any, f: Any, custom: Any, count: int) -> None:
+    """Keys by a function of the user's own: for all candidates, or once for each job."""
+    if f.par[LASTING] == 0:
+        ask(s, f, custom, ORDER_SLOT, f.jobs[:count], f.key[:count])
+        return
+    fresh = 0
+    for job in range(f.par[KEYED], s.reg[ARRIVED]):
+        if s.wait[PROCS, job] != BIG:
+            f.asked[fresh] = job
+            fresh += 1
+    f.par[KEYED] = s.reg[ARRIVED]
+    if fresh > 0:
+        ask(s, f, custom, ORDER_SLOT, f.asked[:fresh], f.answer[0, :fresh])
+        for i in range(fresh):
+            f.answer[1, f.asked[i]] = f.answer[0, i]
+    for i in range(count):
+        f.key[i] = f.answer[1, f.jobs[i]]
+
+
+@kernel
+def block_head(s: Any, f: Any, head: int, size: int, custom: Any) -> int:
     """The first job in order stays blocked: promise it a start.
 
     Returns how many candidates are left, 0 if none of them can start in this pass.
@@ -255,7 +349,8 @@ def block_head(s: Any, f: Any, head: int, size: int) -> int:
         size = keep_able(s, f, size)  # nobody else gets a reservation
     elif mark_able(s, f, size) == 0:
         size = 0
-    if f.par[DEPTH] == 0 or (size == 0 and not first_time):
+    owed = asks(f, RESERVE_SLOT) and s.job[head, PROMISED] < 0
+    if f.par[DEPTH] == 0 or (size == 0 and not first_time and not owed):
         return size
     if f.par[SUNNY_ONLY] != 0:
         reg[SHADOW] = sunny_shadow(s, head)
@@ -263,8 +358,8 @@ def block_head(s: Any, f: Any, head: int, size: int) -> int:
         build_profile(s, f.profile)
         f.booked[:] = 0
         f.refused[:] = NEVER
-        reg[SHADOW] = reserve(s, f, head)
-    if first_time:
+        reg[SHADOW] = reserve(s, f, head, custom)
+    if first_time or owed:
         s.job[head, PROMISED] = reg[SHADOW]
     return size
 
@@ -282,9 +377,15 @@ def nobody_narrow(s: Any) -> bool:
 
 
 @kernel
-def reserve(s: Any, f: Any, job: int) -> int:
-    """Put the job into the profile at its earliest start; -1 if it may reserve nowhere."""
+def reserve(s: Any, f: Any, job: int, custom: Any) -> int:
+    """Put the job into the profile at its earliest start; -1 if it may reserve nowhere.
+
+    A function of the user's own may deny it the reservation or put that off; the earliest start
+    is returned all the same.
+    """
     length = s.job[job, ESTIMATE]
+    if asks(f, RESERVE_SLOT) and ask_one(s, f, custom, RESERVE_SLOT, job, 0.0) == 0.0:
+        return -1
     if was_refused(s, f, job):
         return -1
     start, host = earliest_host(s, f, job, length)
@@ -292,12 +393,16 @@ def reserve(s: Any, f: Any, job: int) -> int:
         note_refusal(s, f, job)
         return -1
     note_reservation(s, f, job, host)
-    occupy(s, f.profile, job, host, start, start + length)
+    at = start
+    if asks(f, PLAN_SLOT):
+        wanted = ask_one(s, f, custom, PLAN_SLOT, job, float(start))
+        at = int(max(float(start), min(float(NEVER - length), wanted)))
+    occupy(s, f.profile, job, host, at, at + length)
     return start
 
 
 @kernel
-def reserve_more(s: Any, f: Any, size: int) -> int:
+def reserve_more(s: Any, f: Any, size: int, custom: Any) -> int:
     """Go on in order until the depth is reached; returns how many candidates are left.
 
     What is free only shrinks during a pass, and plans are dropped at its end: behind the last
@@ -318,13 +423,15 @@ def reserve_more(s: Any, f: Any, size: int) -> int:
         host = -1
         if f.able[place] != 0:
             able -= 1
+            if asks(f, TEST_SLOT) and ask_one(s, f, custom, TEST_SLOT, job, 0.0) == 0.0:
+                continue  # it may not overtake, and nothing keeps it but that
             host = host_around(s, f, job, length)
         if host >= 0:
             now = s.reg[NOW]
             occupy(s, f.profile, job, host, now, now + length)
             begin(s, job, host, BACKFILLED)
         else:
-            made += reserve(s, f, job) >= 0
+            made += reserve(s, f, job, custom) >= 0
     return size if able > 0 else 0
 
 

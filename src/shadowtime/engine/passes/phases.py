@@ -17,8 +17,9 @@ from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.order import heapify, pop_first
 from shadowtime.kernel.place import host_around, host_now
 from shadowtime.kernel.profile import occupy
-from shadowtime.kernel.registers import NOW, SHADOW
+from shadowtime.kernel.registers import FAILED, NOW, SHADOW
 from shadowtime.kernel.running import BACKFILLED, begin
+from shadowtime.kernel.slots import BACKFILL_KEY, BACKFILL_TEST, ask, asks
 
 AROUND = 0
 """Test: fits now and for its whole estimate around every reservation."""
@@ -43,12 +44,15 @@ BALANCE = 2
 LEAST_USED = 3
 """Key: the largest request for the least used resource (BL), taken anew after each start."""
 
+OWN = 4
+"""Key: a function of the user's own, higher first."""
+
 TEST, KEY, AT_MOST = 0, 1, 2
 PHASES = 5
 
 
 @kernel
-def run_phases(s: Any, f: Any, size: int) -> None:
+def run_phases(s: Any, f: Any, size: int, custom: Any) -> None:
     """Try the candidates in the heap, phase by phase; who does not start is tried in the next."""
     for number in range(f.par[PHASES]):
         test = f.phase[number, TEST]
@@ -56,12 +60,47 @@ def run_phases(s: Any, f: Any, size: int) -> None:
         size = keep_able(s, f, size)
         if size == 0:
             return
+        if asks(f, BACKFILL_TEST):
+            size = keep_passing(s, f, size, custom)
+        if f.phase[number, KEY] == OWN:
+            fill_own_keys(s, f, size, custom)
+        if s.reg[FAILED] >= 0:
+            return
         f.frozen[0] = fullest_with(s, f.scale, -1)
         f.frozen[1] = sum_with(s, f.scale, -1)
-        if f.phase[number, KEY] >= BALANCE:
+        if f.phase[number, KEY] == BALANCE or f.phase[number, KEY] == LEAST_USED:
             size = run_by_score(s, f, size, number)
         else:
             size = run_in_order(s, f, size, test, shortest)
+
+
+@kernel
+def list_candidates(f: Any, size: int) -> None:
+    """Write down the jobs in the heap, to ask for them."""
+    for i in range(size):
+        f.asked[i] = f.jobs[f.heap[i]]
+
+
+@kernel
+def keep_passing(s: Any, f: Any, size: int, custom: Any) -> int:
+    """Drop the candidates that a test of the user's own turns down."""
+    list_candidates(f, size)
+    ask(s, f, custom, BACKFILL_TEST, f.asked[:size], f.answer[0, :size])
+    kept = 0
+    for i in range(size):
+        if f.answer[0, i] != 0.0:
+            f.heap[kept] = f.heap[i]
+            kept += 1
+    return kept
+
+
+@kernel
+def fill_own_keys(s: Any, f: Any, size: int, custom: Any) -> None:
+    """Give the candidates the keys that a function of the user's own returns."""
+    list_candidates(f, size)
+    ask(s, f, custom, BACKFILL_KEY, f.asked[:size], f.answer[0, :size])
+    for i in range(size):
+        f.key[f.heap[i]] = f.answer[0, i]
 
 
 @kernel

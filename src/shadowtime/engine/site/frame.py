@@ -28,7 +28,7 @@ from shadowtime.engine.site.events import (
     next_pass,
 )
 from shadowtime.kernel.balance import fullest_with, least_used, sum_with
-from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, NEED, PROMISED, SUBMIT, WHICH
+from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, PROMISED, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys
 from shadowtime.kernel.queue import gather
@@ -70,6 +70,7 @@ from shadowtime.kernel.site.start import (
     keep_place,
     might_start,
 )
+from shadowtime.kernel.slots import ORDER, ask
 
 ORDER_KIND = 0
 DEPTH = 1
@@ -93,7 +94,8 @@ class Frame(NamedTuple):
     jobs: Any  # int64[n]: candidates
     heap: Any  # int64[n]: candidates still to be tried, as places in jobs
     key: Any  # float64[n]
-    column: Any  # int64[3, n]: submit, estimate and processors for a custom order
+    fact: Any  # int64[n, FACTS]: kernel/record.py, for an order of the user's own
+    memory: Any  # float64[rows, numbers]
     scale: Any  # int64[R + 1]: kernel/balance.py
     frozen: Any  # int64[2]
     planned: Any  # int64[depth]: jobs with a plan in this pass
@@ -109,6 +111,7 @@ def make_frame(
     phase: tuple[int, int, int] | None,
     scale: Any,
     widest: int,
+    own: Any,
 ) -> Frame:
     """Parameters and room for a run of ``n`` jobs."""
     depth = min(depth, n)
@@ -122,7 +125,8 @@ def make_frame(
         jobs=np.empty(n + 1, np.int64),
         heap=np.empty(n + 1, np.int64),
         key=np.zeros(n + 1, np.float64),
-        column=np.empty((3, n + 1 if order == CUSTOM else 1), np.int64),
+        fact=own.fact,
+        memory=own.memory,
         scale=scale,
         frozen=np.zeros(2, np.int64),
         planned=np.empty(depth + 1, np.int64),
@@ -306,12 +310,7 @@ def in_order(s: Any, g: Any, f: Any, custom: Any) -> int:
     if sorted_already(g, f):
         return count
     if f.par[ORDER_KIND] == CUSTOM:
-        for i in range(count):
-            job = f.jobs[i]
-            f.column[0, i] = s.job[job, SUBMIT]
-            f.column[1, i] = s.job[job, ESTIMATE]
-            f.column[2, i] = s.job[job, NEED]
-        custom(now, f.column[0, :count], f.column[1, :count], f.column[2, :count], f.key[:count])
+        ask(s, f, custom, ORDER, f.jobs[:count], f.key[:count])
     else:
         fill_keys(s, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
     make_heap(s, g, f, count, number(0))

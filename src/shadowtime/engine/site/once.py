@@ -12,6 +12,7 @@ import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
+from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.kept import MANY_GAINS
@@ -121,7 +122,7 @@ def decide_site(
         raise UsageError(f"{policy.name}: a single decision has no history to learn from")
     asks = asks_of(workload, site, requests)
     state, _ = empty_state(workload, site, asks, known.estimate, 0)
-    made = prepare(policy, site, len(workload), effort=effort or 0)
+    made = prepare(policy, site, workload, effort=effort or 0)
     ground, node_at = build_ground(
         workload, site, requests, asks, rule=made.rule, keeps=made.keeps, plans=made.plans
     )
@@ -146,6 +147,7 @@ def decide_site(
     before = ground.job[:, [f.DUE, f.PLACE_FROM]].copy()
     while made.decide_once(state, ground, *arguments) == ROOM_NEEDED:
         state, ground = with_more_room(state, ground)
+    refuse_failed(policy, state, made.own, workload)
     found = verdict(site, asks, state, ground, node_at, snapshot, before)
     return replace(found, unfinished=made.unfinished(arguments))
 

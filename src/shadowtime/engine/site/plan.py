@@ -11,13 +11,16 @@ from shadowtime.errors import PolicyError
 from shadowtime.kernel.site import fields as f
 from shadowtime.policy import backfill, order, place, preempt, reserve
 from shadowtime.policy.partition import ByClass
+from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.custom import Own
     from shadowtime.engine.site.tables import Ground
     from shadowtime.policy import Policy
+    from shadowtime.workload import Workload
 
 RULES: dict[type[place.Place], int] = {
     place.BestFit: f.BEST_FIT,
@@ -36,6 +39,8 @@ class Prepared(NamedTuple):
     """One pass over (state, ground, *arguments)."""
     arguments: Callable[[Ground], tuple[Any, ...]]
     rule: int
+    own: Own | None
+    """What the policy's own functions work with."""
     keeps: int
     """0: plans are dropped after the pass; 1: promises, compressed; 2: promises, not moved."""
     plans: int
@@ -44,14 +49,14 @@ class Prepared(NamedTuple):
     """Whether the pass with these arguments left a sweep unfinished."""
 
 
-def prepare(policy: Policy, site: Site, n: int, *, effort: int = 0) -> Prepared:
-    """The right pass for this policy, with room for ``n`` jobs."""
+def prepare(policy: Policy, site: Site, workload: Workload, *, effort: int = 0) -> Prepared:
+    """The right pass for this policy, with room for the jobs."""
     rule = rule_of(policy)
     if isinstance(policy.reserve, reserve.Sunny):
         raise PolicyError(f"{policy.name}: a single decision on a site cannot stop jobs")
     if isinstance(policy.reserve, reserve.Kept):
-        return prepare_kept(policy, rule, n, effort)
-    return prepare_frame(policy, site, rule, n)
+        return prepare_kept(policy, rule, len(workload), effort)
+    return prepare_frame(policy, site, rule, workload)
 
 
 def rule_of(policy: Policy) -> int:
@@ -60,9 +65,10 @@ def rule_of(policy: Policy) -> int:
     return RULES[type(policy.place)]
 
 
-def prepare_frame(policy: Policy, site: Site, rule: int, n: int) -> Prepared:
+def prepare_frame(policy: Policy, site: Site, rule: int, workload: Workload) -> Prepared:
     """The general pass."""
-    from shadowtime.engine.custom import compile_order, no_order
+    n = len(workload)
+    from shadowtime.engine.custom import own_of
     from shadowtime.engine.site import frame
     from shadowtime.kernel.balance import common_scale
 
@@ -72,9 +78,7 @@ def prepare_frame(policy: Policy, site: Site, rule: int, n: int) -> Prepared:
     weighing = isinstance(policy.backfill, backfill.WEIGHING)
     totals = tuple(site.total.values())
     scale = common_scale(totals) if weighing else np.zeros(len(totals) + 1, np.int64)
-    custom = (
-        compile_order(policy.order.function) if isinstance(policy.order, order.Custom) else no_order
-    )
+    own = own_of(policy, workload)
 
     def arguments(ground: Ground) -> tuple[Any, ...]:
         made = frame.make_frame(
@@ -85,10 +89,13 @@ def prepare_frame(policy: Policy, site: Site, rule: int, n: int) -> Prepared:
             phase=phases[0] if phases else None,
             scale=scale,
             widest=int(ground.job[:, f.WIDTH].max(initial=1)),
+            own=own,
         )
-        return (made, custom)
+        return (made, own.pointer)
 
-    return Prepared(frame.run, frame.decide_once, arguments, rule, keeps=0, plans=min(depth, 64))
+    return Prepared(
+        frame.run, frame.decide_once, arguments, rule, own, keeps=0, plans=min(depth, 64)
+    )
 
 
 def prepare_kept(policy: Policy, rule: int, n: int, effort: int) -> Prepared:
@@ -106,6 +113,7 @@ def prepare_kept(policy: Policy, rule: int, n: int, effort: int) -> Prepared:
         kept.decide_once,
         arguments,
         rule,
+        None,
         keeps=1 if compress else 2,
         plans=64,
         unfinished=lambda arguments: bool(arguments[0].par[kept.UNFINISHED]),
@@ -129,6 +137,16 @@ def refuse_on_site(policy: Policy) -> None:
             f"{policy.name}: partition=by-class is for hosts; write the classes down as "
             "partitions of the site"
         )
+    for part in policy.parts.values():
+        if isinstance(part, Written) and not isinstance(part, order.Custom):
+            raise PolicyError(
+                f"{policy.name}: on a site the order alone can be a function of your own, not the "
+                f"{part.slot}; use a pool or hosts"
+            )
+        if isinstance(part, order.Custom) and part.learners:
+            raise PolicyError(
+                f"{policy.name}: on a site the order cannot learn yet; use a pool or hosts"
+            )
     if isinstance(policy.backfill, backfill.LeastPenalty):
         raise PolicyError(f"{policy.name}: nobody slows anybody down on a site; use easy-sjbf")
     from shadowtime.cluster import Cluster

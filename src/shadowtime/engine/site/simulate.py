@@ -9,6 +9,7 @@ import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
+from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import prepare, rule_of
@@ -56,7 +57,7 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
 
         made, state, ground = run_venture(workload, site, policy, rule_of(policy))
     else:
-        chosen = prepare(policy, site, len(workload))
+        chosen = prepare(policy, site, workload)
         made = prepared_run(
             workload,
             site,
@@ -69,6 +70,7 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
         arguments = chosen.arguments(ground)
         while chosen.run(state, made.world, ground, made.events, *arguments) == ROOM_NEEDED:
             state, ground = with_more_room(state, ground)
+        refuse_failed(policy, state, chosen.own, workload)
     claims = site_claims(policy, workload, site)
     return as_site_schedule(
         workload, site, policy.name, claims, state, made.world, ground, made.asks, made.node_at

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.policy.catalogue import class_partitioning, classic, hperf, ibb, pv_easy, rua
+from shadowtime.policy.catalogue import (
+    carastan_santos,
+    class_partitioning,
+    classic,
+    hperf,
+    ibb,
+    lelong,
+    pv_easy,
+    rua,
+    srinivasan,
+    tang,
+    ward,
+)
 
 if TYPE_CHECKING:
     from shadowtime.policy.policy import Policy
+    from shadowtime.policy.written import Written
 
-MODULES = (classic, class_partitioning, pv_easy, ibb, rua, hperf)
+WRITTEN = (tang, carastan_santos, lelong, ward, srinivasan)
+"""Papers whose parts are functions, as a user would write them."""
+MODULES = (classic, class_partitioning, pv_easy, ibb, rua, hperf, *WRITTEN)
 
 
 def catalogue() -> list[Policy]:
@@ -21,3 +36,15 @@ def catalogue() -> list[Policy]:
     ['fcfs', 'greedy', 'easy']
     """
     return [policy for module in MODULES for policy in module.POLICIES]
+
+
+def written_parts(slot: str) -> dict[str, Written]:
+    """The functions of the papers that fill a slot, by name.
+
+    Examples
+    --------
+    >>> list(written_parts("reserve"))
+    ['relaxed', 'selective']
+    """
+    parts = [part for module in WRITTEN for part in module.PARTS if part.slot == slot]
+    return {part.label.replace("_", "-"): part for part in parts}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shadowtime.policy.backfill import Anybody, Never, ShortestFirst
 from shadowtime.policy.estimate import LastTwo
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.reserve import Kept, Nobody
+from shadowtime.policy.reserve import ALL, Depth, Kept, Nobody
 
 POLICIES = (
     Policy(
@@ -44,5 +44,10 @@ POLICIES = (
         reserve=Kept(),
         summary="every job is promised a start at submission, which never moves later",
         paper="Mu'alem and Feitelson 2001",
+    ),
+    Policy(
+        name="dynamic-conservative",
+        reserve=Depth(ALL),
+        summary="every blocked job holds a reservation, planned again at every pass",
     ),
 )

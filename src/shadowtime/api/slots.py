@@ -1,0 +1,149 @@
+"""Decorators that make a part of a policy from a function: it is compiled into the engine.
+
+import shadowtime as st
+
+@st.order
+def aged_area(now, job, user, weight=1.0):
+    return weight * job.wait - job.estimate * job.procs
+
+run = st.simulate(jobs, "pool:256", st.easy(order=aged_area(weight=3)))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shadowtime.policy.backfill import ByKey, ByTest
+from shadowtime.policy.estimate import Predicted
+from shadowtime.policy.order import Custom
+from shadowtime.policy.parse import make_policy
+from shadowtime.policy.reserve import Chosen, Planned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.policy.written import Written
+
+SomePart = TypeVar("SomePart", bound="Written")
+
+
+def _decorated(kind: type[SomePart], function: Any, memory: int, by: str) -> Any:
+    """The part; or, where options were given first, the decorator that makes it."""
+
+    def make(written: Callable[..., Any]) -> SomePart:
+        return kind(function=written, memory=memory, by=by)
+
+    return make if function is None else make(function)
+
+
+def order(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+    """Who is next: ``function(now, job, user)`` returns a number, higher first.
+
+    Rules
+    -----
+    ``job`` has submit, wait, request, estimate, procs, nodes, memory, gpus, user, account,
+    partition, qos, executable, start, ran, promised and blocked_at; what is unknown is -1.
+    ``user`` may be left out; it is a row of ``memory`` numbers that is kept of each user (or
+    ``by="account"``, ``by="executable"``), 0 at first, for ``.learn`` to write into. Further
+    arguments have a default and are parameters. Ties go by (submit, id).
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.order
+    ... def narrow(now, job, weight=1.0):
+    ...     return -weight * job.procs
+    >>> st.easy(order=narrow(weight=2)).name
+    'easy(order=narrow(weight=2))'
+    >>> jobs = st.Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[4, 3, 1])
+    >>> st.simulate(jobs, "pool:4", st.easy(order=narrow)).schedule.start.tolist()
+    [0, 9, 9]
+    """
+    return _decorated(Custom, function, memory, by)
+
+
+def estimate(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+    """How long a job will run: asked once, at its submission; whole seconds within [1, request].
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.estimate(memory=2)
+    ... def mean_run(now, job, user):
+    ...     return user[1] / user[0] if user[0] >= 3 else job.request
+    >>> @mean_run.learn
+    ... def _(now, job, user):
+    ...     user[0] += 1
+    ...     user[1] += job.ran
+    >>> st.easy(estimate=mean_run).parameters["estimate"]
+    'mean_run'
+    """
+    return _decorated(Predicted, function, memory, by)
+
+
+def backfill_key(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+    """In which order jobs are tried that may overtake, higher first; ``.where(test)`` adds a test.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.backfill_key
+    ... def least_area(now, job):
+    ...     return -job.estimate * job.procs
+    >>> st.easy(backfill=least_area).parameters["backfill"]
+    'least_area'
+    """
+    return _decorated(ByKey, function, memory, by)
+
+
+def backfill_test(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+    """Which jobs may overtake: those that delay no reservation and for which this is true.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.backfill_test
+    ... def short(now, job, hours=1):
+    ...     return job.request <= 3600 * hours
+    >>> print(short(hours=4))
+    short(hours=4)
+    """
+    return _decorated(ByTest, function, memory, by)
+
+
+def reserve(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+    """Which blocked jobs get a reservation: asked in order, again at every pass.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.reserve
+    ... def needy(now, job, threshold=2.0):
+    ...     return (job.wait + job.estimate) / job.estimate > threshold
+    >>> st.easy(reserve=needy(threshold=3)).parameters["reserve"]
+    'needy(threshold=3)'
+    """
+    return _decorated(Chosen, function, memory, by)
+
+
+def plan(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+    """Where the head's reservation lies: ``function(now, job, user, start)`` returns an instant.
+
+    ``start`` is the earliest one; later instants let other jobs overtake more freely. The head
+    starts as soon as it fits all the same.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.plan
+    ... def late(now, job, user, start, seconds=60):
+    ...     return start + seconds
+    >>> st.easy(reserve=late).parameters["reserve"]
+    'late'
+    """
+    return _decorated(Planned, function, memory, by)
+
+
+def easy(**parts: Any) -> Any:
+    """EASY with other parts: ``st.easy(order=f1, reserve=4)`` is ``st.policy("easy", ...)``."""
+    return make_policy("easy", **parts)

@@ -1,0 +1,136 @@
+"""shadowtime accuracy: run time predictors on a log, and what each does to the schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shadowtime.cli.common import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.study.predictors import Row
+
+
+@click.command("accuracy")
+@options.trace
+@options.cluster
+@click.option(
+    "--policy",
+    "-p",
+    "policy",
+    default="easy-sjbf",
+    show_default=True,
+    metavar="P",
+    help="The policy that uses the predictions.",
+)
+@click.option(
+    "--predictor",
+    "-e",
+    "predictors",
+    multiple=True,
+    metavar="PART",
+    help="An estimate part, such as 'user-quantile(quantile=0.8)', 'file(path=mine.csv)' or "
+    "lightgbm; repeatable, the first is what the others are measured against. [default: all that "
+    "need nothing further]",
+)
+@click.option(
+    "--shake",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also run N copies of the log, moved a little: differences get an interval.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S",
+    help="Where the copies come from; the same for every predictor.",
+)  # fmt: skip
+@options.cleaning
+@options.as_json
+def command(
+    trace: str,
+    cluster: str | None,
+    policy: str,
+    predictors: tuple[str, ...],
+    shake: int,
+    seed: int,
+    as_json: bool,
+    **cleaning: Any,
+) -> None:
+    """Compare run time predictors on the job log TRACE.
+
+    For each: its error, how often it predicts too little, and the waits and slowdowns of the
+    policy with its predictions.
+
+    \b
+    shadowtime accuracy log.swf.gz
+    shadowtime accuracy log.swf.gz -p easy -e requested -e nearest -e lightgbm --shake 10
+    """
+    from shadowtime.cli.common.comparing import run_comparison
+    from shadowtime.cli.common.inputs import Cleaning, load
+    from shadowtime.errors import UsageError
+    from shadowtime.policy import Policy, parse_policy
+    from shadowtime.study.predictors import USUAL, compare_predictors
+
+    chosen = parse_policy(policy)
+    if not isinstance(chosen, Policy):
+        raise UsageError(f"{policy} decides by code of its own: it has no slot for an estimate")
+    workload, machine = load(trace, cluster, Cleaning(**cleaning))
+    rows = compare_predictors(
+        workload,
+        machine,
+        chosen,
+        predictors or USUAL,
+        shake=shake,
+        seed=seed,
+        run=run_comparison,
+    )
+    if as_json:
+        options.print_json(
+            {
+                "trace": {"name": workload.name, "jobs": len(workload)},
+                "policy": chosen.name,
+                "predictors": [row.as_dict() for row in rows],
+            }
+        )
+    else:
+        show_rows(rows, f"{workload.name}: {len(workload):,} jobs under {chosen.name}", shake)
+
+
+def show_rows(rows: Sequence[Row], title: str, shake: int) -> None:
+    """A line for each predictor."""
+    from rich.text import Text
+
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.tables import plain_table
+
+    heads = ["predictor", "mean error", "accuracy", "too short", "mean wait", "mean bsld"]
+    table = plain_table(*heads, *(["wait against the first"] if shake else []))
+    for row in rows:
+        error, effect = row.errors, row.effects
+        cells: list[Any] = [
+            Text(row.predictor, "cyan"),
+            f"{error['prediction_error_mean_s']:,.0f} s",
+            f"{error['prediction_accuracy_mean']:.0%}",
+            f"{error['prediction_under']:.1%}",
+            f"{effect['wait_mean_s']:,.0f} s",
+            f"{effect['bsld_mean']:.2f}",
+        ]
+        if shake:
+            found = row.differences.get("wait_mean_s")
+            doubt = "" if found is None or found.excludes_zero else " ?"
+            cells.append(
+                f"{found.mean:+,.0f} s ({found.low:+,.0f} to {found.high:+,.0f}){doubt}"
+                if found
+                else ""
+            )
+        table.add_row(*cells)
+    legend = (
+        "accuracy: the smaller of prediction and run over the larger; too short: predicted less "
+        "than it ran; bsld: bounded slowdown"
+    )
+    if shake:
+        legend += f"; differences over {shake} copies, 95 % interval, ? the sign is not certain"
+    show(Text(title, "bold"), table, Text(legend, "dim"))

@@ -1,0 +1,124 @@
+"""Functions of the user's own in a live pass: their memory, what they learn, what they predict.
+
+In a simulation the pass itself reports what ended and what was submitted. Here that happened since
+the last pass, each thing at its own instant, so it is reported before the pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shadowtime.engine.once.moment import natural
+from shadowtime.errors import PolicyError
+from shadowtime.kernel import fields as f
+from shadowtime.kernel import slots
+from shadowtime.kernel.registers import CLAMPED
+from shadowtime.policy.written import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.engine.custom import Own
+    from shadowtime.engine.once.memory import Memory
+    from shadowtime.engine.once.moment import State
+    from shadowtime.engine.once.table import Table
+    from shadowtime.policy import Policy
+
+
+def own_functions(policy: Policy, table: Table, state: State, memory: Memory) -> Own | None:
+    """What the policy's functions work with, after they were told the news; None without any."""
+    if not any(isinstance(part, Written) for part in policy.parts.values()):
+        return None
+    for part in policy.parts.values():
+        if isinstance(part, Written) and part.memory and part.by != "user":
+            raise PolicyError(
+                f"{policy.name}: {part.label} remembers by {part.by}; a live memory is kept by "
+                "user only"
+            )
+    from shadowtime.engine.custom import own_of
+
+    own = own_of(policy, table.workload)
+    for name, row in rows_of(table, state, own):
+        known = memory.own.get(name, ())
+        own.memory[row, : len(known)] = known[: own.memory.shape[1]]
+    tell_the_news(policy, table, state, own)
+    return own
+
+
+def rows_of(table: Table, state: State, own: Own) -> Iterator[tuple[str, int]]:
+    """Whose each row of the memory is: the jobs of a snapshot are known by user."""
+    found = {}
+    everybody: tuple[Any, ...] = (*state.waiting, *state.running, *state.ended)
+    for job in everybody:
+        at = table.row_of.get(job.id)
+        if at is not None:
+            found[f"user:{job.user}"] = int(own.fact[at, 0])
+    yield from found.items()
+
+
+def numbers_of(
+    policy: Policy, table: Table, state: State, memory: Memory, own: Own
+) -> dict[str, tuple[float, ...]]:
+    """The memory as it is kept between passes; rows of zeros need not be."""
+    kept = dict(memory.own)
+    if not any(isinstance(part, Written) and part.memory for part in policy.parts.values()):
+        return kept
+    for name, row in rows_of(table, state, own):
+        numbers = tuple(own.memory[row].tolist())
+        if any(numbers) or name in kept:
+            kept[name] = numbers
+    return kept
+
+
+def tell_the_news(policy: Policy, table: Table, state: State, own: Own) -> None:
+    """Report ends and submissions since the last pass by time, and ask for estimates."""
+    gone = set(table.ended)
+    news: list[tuple[int, bool, Any, int]] = [
+        (end.end, False, natural(end.id), table.row_of[end.id])
+        for end in state.ended
+        if end.id in gone
+    ]
+    kernel = table.state
+    fresh = range(table.fresh, len(table.ids))
+    waiting = {table.row_of[job.id] for job in state.waiting}
+    news += [
+        (int(kernel.job[at, f.SUBMIT]), True, natural(table.ids[at]), at)
+        for at in fresh
+        if at in waiting
+    ]
+    for when, submitted, _, at in sorted(news):
+        if not submitted:
+            answer(policy, table, own, slots.LEARN_END, at, when)
+            continue
+        if own.bits & 1 << slots.ESTIMATE:
+            predict(policy, table, own, at, when)
+        answer(policy, table, own, slots.LEARN_SUBMIT, at, when)
+
+
+def predict(policy: Policy, table: Table, own: Own, at: int, when: int) -> None:
+    """The estimate of a new job, by the rule of passes/frame.py."""
+    from shadowtime.engine.steps import change_estimate
+
+    guess = np.floor(answer(policy, table, own, slots.ESTIMATE, at, when) + 0.5)
+    kernel = table.state
+    within = int(max(1.0, min(float(kernel.job[at, f.REQUEST]), guess)))
+    kernel.reg[CLAMPED] += within != guess
+    change_estimate(kernel, at, within)
+    kernel.job[at, f.INITIAL] = within
+
+
+def answer(policy: Policy, table: Table, own: Own, slot: int, at: int, when: int) -> float:
+    """What a function returns for one job; 0 where no function fills the slot."""
+    out = np.zeros(1)
+    if own.bits & 1 << slot:
+        from shadowtime.engine.failures import failure_of
+        from shadowtime.engine.steps import call_own
+
+        kernel = table.state
+        jobs = np.array([at], np.int64)
+        args = (slot, when, kernel.job, own.fact, jobs, own.memory, out)
+        if call_own(own.pointer, *args) >= 0:
+            raise failure_of(policy, slot, kernel.job, own, at, when, table.ids[at])
+    return float(out[0])

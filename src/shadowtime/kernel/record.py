@@ -1,0 +1,115 @@
+"""What a function of the user's own is told of a job, and the type of the pointer to it.
+
+The record is built in registers from two rows: the state's table of jobs, and ``fact``, which is
+filled once before a run (engine/facts.py). Compiled, a field that a function does not read is never
+loaded.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from shadowtime.kernel.fields import (
+    BLOCKED_AT,
+    ESTIMATE,
+    NEED,
+    PROMISED,
+    REQUEST,
+    START,
+    SUBMIT,
+)
+from shadowtime.kernel.jit import cached_cfunc, kernel
+
+
+@cache
+def own_signature() -> Any:
+    """Slot, now; the state's table of jobs, that of facts; candidates; memory; what is filled.
+
+    Returns the first candidate for which the function failed, -1 if it did for none.
+    """
+    from numba import types
+
+    whole, table = types.int64[::1], types.int64[:, ::1]
+    return types.int64(
+        types.int64, types.int64, table, table, whole, types.float64[:, ::1], types.float64[::1]
+    )
+
+
+ROW = 0
+"""Row of the job in a memory by user, account and executable: three columns."""
+USER = 3
+NODES = 4
+MEMORY = 5
+GPUS = 6
+ACCOUNT = 7
+PARTITION = 8
+QOS = 9
+EXECUTABLE = 10
+FACTS = 11
+
+UNKNOWN = -1
+
+
+class Job(NamedTuple):
+    """A job as functions see it: whole seconds, counts, and numbers of names (-1: unknown)."""
+
+    submit: int
+    wait: int
+    """Seconds since its submission."""
+    request: int
+    estimate: int
+    procs: int
+    nodes: int
+    memory: int
+    """KB, of the whole job."""
+    gpus: int
+    user: int
+    account: int
+    partition: int
+    qos: int
+    executable: int
+    start: int
+    """-1 while it waits."""
+    ran: int
+    """Seconds since its start, 0 while it waits: at its end the run time."""
+    promised: int
+    """The start that it was promised first, -1 if none."""
+    blocked_at: int
+    """When it was first in order and could not start, -1 if never."""
+
+
+CHANGING = frozenset(("wait", "start", "ran", "promised", "blocked_at"))
+"""Fields that change while a job waits."""
+
+
+@kernel
+def record(now: int, job: Any, fact: Any, at: int) -> Any:
+    """The record of the job in row ``at``."""
+    submit = job[at, SUBMIT]
+    start = job[at, START]
+    return Job(
+        submit,
+        now - submit,
+        job[at, REQUEST],
+        job[at, ESTIMATE],
+        job[at, NEED],
+        fact[at, NODES],
+        fact[at, MEMORY],
+        fact[at, GPUS],
+        fact[at, USER],
+        fact[at, ACCOUNT],
+        fact[at, PARTITION],
+        fact[at, QOS],
+        fact[at, EXECUTABLE],
+        start,
+        now - start if start >= 0 else 0,
+        job[at, PROMISED],
+        job[at, BLOCKED_AT],
+    )
+
+
+@cached_cfunc(own_signature)
+def no_function(slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, out: Any) -> int:
+    """Stands in where a policy brings no function."""
+    return -1

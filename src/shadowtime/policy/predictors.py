@@ -1,0 +1,83 @@
+"""Estimate parts that predict from a log: made for all jobs before a run (room ``predict``).
+
+What ended by when is taken as the log recorded it, so that a prediction is the same under every
+policy. That needs a whole log: none of these runs live.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from shadowtime.policy.estimate import Estimate
+from shadowtime.policy.part import parameter
+
+
+class FromLog(Estimate):
+    """A prediction for every job of a log, made before the run."""
+
+
+@dataclass(frozen=True)
+class Column(FromLog):
+    """A column of the log."""
+
+    name: ClassVar[str] = "column"
+    summary: ClassVar[str] = "a column of the log, by name"
+    column: str = parameter("estimate", "name of the column")
+
+
+@dataclass(frozen=True)
+class FromFile(FromLog):
+    """A CSV file with the columns job_id and estimate."""
+
+    name: ClassVar[str] = "file"
+    summary: ClassVar[str] = "a CSV file with job_id and estimate in seconds (-1: the request)"
+    path: str = parameter("estimates.csv", "the file")
+
+
+@dataclass(frozen=True)
+class MaxOfLast(FromLog):
+    """The request times the largest share that the user's last jobs used of theirs."""
+
+    name: ClassVar[str] = "max-of-last"
+    summary: ClassVar[str] = "request times the largest share of it the user's last 5 jobs used"
+    jobs: int = parameter(5, "how many of the user's ended jobs count", low=1, high=10_000)
+
+
+@dataclass(frozen=True)
+class UserQuantile(FromLog):
+    """A quantile of the run times of the user's last jobs."""
+
+    name: ClassVar[str] = "user-quantile"
+    summary: ClassVar[str] = "a quantile of the user's last run times"
+    quantile: float = parameter(0.9, "which quantile", low=0.0, high=1.0)
+    jobs: int = parameter(50, "how many of the user's ended jobs count", low=1, high=10_000)
+    least: int = parameter(3, "with fewer ended jobs the request is taken", low=1)
+
+
+@dataclass(frozen=True)
+class Nearest(FromLog):
+    """The mean run time of the k ended jobs that are most alike."""
+
+    name: ClassVar[str] = "nearest"
+    summary: ClassVar[str] = "the mean run time of the k most similar jobs that had ended"
+    k: int = parameter(5, "how many neighbours", low=1, high=1_000)
+    window: int = parameter(2_000, "how many jobs back they are sought", low=1, high=1_000_000)
+
+
+@dataclass(frozen=True)
+class Boosted(FromLog):
+    """A quantile by gradient-boosted trees (LightGBM), fitted again and again to what had ended."""
+
+    name: ClassVar[str] = "lightgbm"
+    summary: ClassVar[str] = "quantile regression by boosted trees, fitted anew every few days"
+    quantile: float = parameter(0.8, "which quantile", low=0.01, high=0.99)
+    days: float = parameter(7.0, "days between two fits", low=0.01)
+    window: int = parameter(20_000, "how many ended jobs a fit sees", low=100)
+    least: int = parameter(200, "with fewer ended jobs the request is taken", low=20)
+    seed: int = parameter(1, "seed of the fits", low=0)
+
+
+NAMED: dict[str, Estimate] = {
+    part.name: part() for part in (Column, FromFile, MaxOfLast, UserQuantile, Nearest, Boosted)
+}

@@ -1,0 +1,142 @@
+"""A part that is a function of the user's own: its parameters, its memory, what it learns.
+
+The decorators of ``shadowtime`` (``st.order``, ``st.estimate``, ...) make such parts. The engine
+compiles the function (engine/custom.py); here it is only described.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from shadowtime.errors import PolicyError
+from shadowtime.policy.functions import LEARN, Slot, check_arguments, parameters_of, plain, where
+from shadowtime.policy.part import Part, parameter, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from dataclasses import Field
+
+Moment = Literal["submit", "start", "end"]
+MOMENTS: tuple[Moment, ...] = ("submit", "start", "end")
+KEYS = ("user", "account", "executable")
+"""Whose rows a memory may hold."""
+MOST_MEMORY = 64
+"""Numbers that a function may keep of each user."""
+
+
+def nothing(now: int, job: Any) -> float:
+    """Stands in where no function is given."""
+    return 0.0
+
+
+@dataclass(frozen=True)
+class Written(Part):
+    """A function of the user's own with the values of its parameters.
+
+    Examples
+    --------
+    >>> from shadowtime.policy.order import Custom
+    >>> def aged(now, job, user, weight=2.0): return weight * job.wait
+    >>> part = Custom(aged)
+    >>> print(part, part(weight=3), part(weight=3).settings())
+    aged aged(weight=3) {'weight': 3.0}
+    """
+
+    takes: ClassVar[Slot]
+    function: Callable[..., Any] = nothing
+    values: tuple[tuple[str, Any], ...] = ()
+    """Parameters that differ from their defaults."""
+    memory: int = 0
+    """Numbers that the engine keeps for the function, of each user."""
+    by: str = "user"
+    """Whose they are: each user's, account's or executable's."""
+    learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        self.check_function()
+        text = (plain(self.function).__doc__ or "").strip()
+        if text:  # a part's summary is of its class, this one's is the function's
+            object.__setattr__(self, "summary", text.splitlines()[0].rstrip("."))
+        if not 0 <= self.memory <= MOST_MEMORY:
+            raise PolicyError(
+                f"{self.label}: memory={self.memory} must lie between 0 and {MOST_MEMORY}"
+            )
+        if self.by not in KEYS:
+            raise PolicyError(f"{self.label}: by={self.by!r} must be one of {', '.join(KEYS)}")
+
+    def check_function(self) -> None:
+        """Refuse a function that does not take what the slot hands it."""
+        parameters_of(self.takes, self.function)
+
+    @property
+    def label(self) -> str:
+        """The function's name."""
+        return str(getattr(plain(self.function), "__name__", "function"))
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name}={show(value)}" for name, value in self.values)
+        name = self.label.replace("_", "-") if self.bundled else self.label
+        return f"{name}({given})" if given else name
+
+    @property
+    def bundled(self) -> bool:
+        """True for the functions of the catalogue, whose names are written with hyphens."""
+        return str(plain(self.function).__module__).startswith("shadowtime.policy.catalogue.")
+
+    def declared(self) -> dict[str, Field[Any]]:
+        """The function's arguments with a default are its parameters."""
+        defaults = parameters_of(self.takes, self.function)
+        return {name: parameter(value) for name, value in defaults.items()}
+
+    def settings(self) -> dict[str, Any]:
+        """Every parameter with its value."""
+        defaults = parameters_of(self.takes, self.function)
+        return defaults | dict(self.values)
+
+    def __call__(self, **changes: Any) -> Self:
+        """The same function with other values of its parameters."""
+        return self.with_values(**changes)
+
+    def with_values(self, **changes: Any) -> Self:
+        """The part with some parameters set."""
+        defaults = parameters_of(self.takes, self.function)
+        values = dict(self.values)
+        for name, value in changes.items():
+            if name not in defaults:
+                known = ", ".join(defaults) or "it has none"
+                raise PolicyError(
+                    f"{self.takes.name} {self.label} has no parameter {name!r}. Known: {known}."
+                )
+            kind = type(defaults[name])
+            number = isinstance(value, bool | int | float) and math.isfinite(value)
+            if not number or (kind is int and value != int(value)):
+                word = {bool: "True or False", int: "a whole number"}.get(kind, "a finite number")
+                raise PolicyError(f"{self.label}.{name} must be {word}, not {value!r}")
+            values[name] = kind(value)
+        kept = tuple((name, values[name]) for name in defaults if name in values)
+        changed = tuple(pair for pair in kept if pair[1] != defaults[pair[0]])
+        made = copy(self)
+        object.__setattr__(made, "values", changed)
+        return made
+
+    def learn(self, function: Any = None, *, on: Moment = "end") -> Any:
+        """Decorate a function (now, job, user) that writes into the memory when a job ends.
+
+        ``on="submit"`` and ``on="start"`` are told those moments instead.
+        """
+        if function is None:
+            return lambda written: self.learn(written, on=on)
+        check_arguments(LEARN, function)
+        if on not in MOMENTS:
+            raise PolicyError(f"{self.label}: learn on={on!r} must be one of {', '.join(MOMENTS)}")
+        if self.memory == 0:
+            raise PolicyError(
+                f"{where(function)} has nothing to write into: declare the memory, as in "
+                f"@st.{self.slot}(memory=2)"
+            )
+        # The name of the part is bound already: a decorator below it can only add to that value.
+        object.__setattr__(self, "learners", (*self.learners, (on, function)))
+        return function
