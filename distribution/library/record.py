@@ -211,6 +211,7 @@ def main(target: str) -> int:
     """Record and write; what no example calls has no types."""
     jit.entry = recorded_entry  # type: ignore[assignment]
     jit.cached_cfunc = recorded_cfunc
+    jit.own_cfunc = lambda signature, function: RecordedPointer(function, signature, {})
     run_examples()
     pointers = {name: (module, made()) for name, (module, made) in RECORD.pointers.items()}
     Path(target).write_bytes(pickle.dumps((RECORD.entries, pointers)))

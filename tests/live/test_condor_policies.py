@@ -12,7 +12,9 @@ from shadowtime.policy import catalogue
 
 ELSEWHERE = {"rua", "consres", "lessc", "hperf", "part-l-sm", "part-l-a"}
 """These need a bandwidth per node, or hosts in partitions, which HTCondor does not know."""
-POLICIES = [entry.name for entry in catalogue() if entry.name not in ELSEWHERE]
+ALIKE = {"unicef", "f2", "f3", "f4", "saf", "spt", "sqf", "saf-wait", "dynamic-conservative"}
+"""These differ from others of the list by a key or a depth alone (tests/live/test_alike.py)."""
+POLICIES = [entry.name for entry in catalogue() if entry.name not in ELSEWHERE | ALIKE]
 
 
 @pytest.fixture(scope="module")

@@ -195,9 +195,9 @@ def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
     # Under the record's file, the cache folder is that of the record's sources: all it depends on.
     exec(compile(source_of(uses, name), home.__file__, "exec"), names)
     fill = names[name]
-    made = cached_cfunc(own_signature)(fill) if cached else own_cfunc(own_signature, fill)
     if not compiles():
-        return made
+        return own_cfunc(own_signature, fill)
+    made = cached_cfunc(own_signature)(fill) if cached else own_cfunc(own_signature, fill)
     try:
         made.compiled  # noqa: B018  now, not in the middle of a run
     except numba.core.errors.NumbaError as error:
@@ -212,7 +212,8 @@ def source_of(uses: tuple[Use, ...], name: str) -> str:
 
     Examples
     --------
-    >>> use = Use(ORDER, ORDER_SLOT, lambda now, job, weight=2: weight * job.wait, 2, (3,))
+    >>> from shadowtime.policy.functions import RESERVE as takes
+    >>> use = Use(ORDER, takes, lambda now, job, weight=2: weight * job.wait, 2, (3,))
     >>> [line.strip() for line in source_of((use,), "fill").splitlines() if "f0" in line]
     ['out[i] = f0(now, row, 3)']
     """

@@ -28,7 +28,22 @@ if TYPE_CHECKING:
 
 
 def own_functions(policy: Policy, table: Table, state: State, memory: Memory) -> Own | None:
-    """What the policy's functions work with, after they were told the news; None without any."""
+    """What the policy's functions work with, after they were told the news; None without any.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.engine.once import Running, State, Waiting, decide
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.policy.estimate import Predicted
+    >>> def half(now, job): return job.request / 2
+    >>> state = State(now=2, cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
+    ...     running=(Running(id="1", submit=0, need=(4,), request=9, start=0),),
+    ...     waiting=(Waiting(id="2", submit=1, need=(4,), request=50),))
+    >>> made = decide(parse_policy("easy").replace(estimate=Predicted(half)), state)
+    >>> made.memory.jobs["2"].estimate
+    25
+    """
     if not any(isinstance(part, Written) for part in policy.parts.values()):
         return None
     for part in policy.parts.values():
