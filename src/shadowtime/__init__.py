@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from shadowtime.api.results import Results, compare, load
     from shadowtime.api.run import Run, simulate
     from shadowtime.api.site import replay, whatif
-    from shadowtime.api.sweep import Sweep, sweep
-    from shadowtime.api.tune import tune
     from shadowtime.api.slots import (
         backfill_key,
         backfill_test,
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
         plan,
         reserve,
     )
+    from shadowtime.api.sweep import Sweep, sweep
+    from shadowtime.api.tune import tune
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
