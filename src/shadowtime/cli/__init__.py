@@ -33,6 +33,7 @@ COMMANDS = {
     "report": Entry("See", "A result folder as one page, as figures, for other viewers."),
     "explain": Entry("See", "Why a job of a result folder started when it did."),
     "tune": Entry("Study", "Tune a policy on the past, judge it on later jobs."),
+    "leaderboard": Entry("See", "The results of a sweep as one page: policies by logs."),
     "paper": Entry("Study", "Reproduce a published study: its numbers beside ours."),
     "sweep": Entry("Study", "Many simulations that resume: ranges, copies, any cluster."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),

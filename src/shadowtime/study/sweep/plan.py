@@ -142,6 +142,10 @@ class Case:
     """0 for the log as it is, which no seed changes."""
     window: Window
     metrics: tuple[str, ...]
+    check: bool = False
+    """Prove the schedule; the row says whether it was."""
+    held_out: float = 0.0
+    """Measure this last share of the jobs apart, too."""
 
     def row(self) -> dict[str, Any]:
         """What a row of results says of the run itself."""
@@ -184,6 +188,8 @@ class Plan:
     window: Window = ALL
     metrics: tuple[str, ...] = ()
     """Which metrics are kept; empty: every one."""
+    check: bool = False
+    held_out: float = 0.0
 
     @staticmethod
     def of(
@@ -196,11 +202,15 @@ class Plan:
         seeds: Sequence[int] = (SEED,),
         window: str | Window | None = None,
         metrics: Sequence[str] = (),
+        check: bool = False,
+        held_out: float = 0.0,
     ) -> Plan:
         """From what a plan file or a call says; policies may hold ranges."""
         if not logs or not policies or not loads or not seeds:
             missing = "log" if not logs else "policy" if not policies else "load"
             raise UsageError(f"the plan has no {missing}: name at least one")
+        if not 0 <= held_out < 1:
+            raise UsageError(f"held_out is {held_out}; give a share of the jobs below 1, as 0.2")
         for name in metrics:
             if name not in REGISTRY:
                 raise UsageError(f"there is no metric {name!r}; docs/reference/metrics lists them")
@@ -217,6 +227,8 @@ class Plan:
             replicas=tuple(copies) or (Replicas(),),
             window=window if isinstance(window, Window) else Window.parse(window or "all"),
             metrics=tuple(dict.fromkeys(metrics)),
+            check=check,
+            held_out=held_out,
         )
 
     def cases(self) -> Iterator[Case]:
@@ -224,7 +236,9 @@ class Plan:
 
         Two policies with the same parts are one run, under the name of the first.
         """
-        common = digest(str(SEMANTICS), repr(self.window), *self.metrics)
+        common = digest(
+            str(SEMANTICS), repr(self.window), repr((self.check, self.held_out)), *self.metrics
+        )
         seen: set[str] = set()
         for log in self.logs:
             for load in self.loads:
@@ -237,6 +251,7 @@ class Plan:
                             yield Case(
                                 key=key, log=log, variant=variant, load=load, kind=kind, copy=copy,
                                 seed=seed, window=self.window, metrics=self.metrics,
+                                check=self.check, held_out=self.held_out,
                             )  # fmt: skip
 
     def _inputs(self) -> list[tuple[str, int, int]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import os
 
 TOP = ("logs", "clusters", "policies", "loads", "shake", "resample", "seeds", "window", "metrics",
-       "cleaning", "jobs", "log")  # fmt: skip
+       "cleaning", "jobs", "log", "check", "held_out")  # fmt: skip
 ONE = ("path", "cluster", "clusters", "name", "jobs", "cleaning", "demand")
 CLEANING = ("overrun", "cancelled", "too_wide", "rules", "tz", "slurm_cluster", "unlimited",
             "bad_lines", "max_size")  # fmt: skip
@@ -72,6 +72,11 @@ def _plan(table: dict[str, Any], folder: Path) -> Plan:
     seeds = table.get("seeds", [1])
     if not isinstance(seeds, list) or not all(type(one) is int for one in seeds):
         raise UsageError("seeds is a list of whole numbers, as [1, 2, 3]")
+    check, held_out = table.get("check", False), table.get("held_out", 0.0)
+    if not isinstance(check, bool):
+        raise UsageError("check is true or false")
+    if isinstance(held_out, bool) or not isinstance(held_out, int | float):
+        raise UsageError("held_out is a share of the jobs, as 0.2")
     return Plan.of(
         logs,
         [_policy(folder, text) for text in _texts(table, "policies")],
@@ -81,6 +86,8 @@ def _plan(table: dict[str, Any], folder: Path) -> Plan:
         seeds=seeds,
         window=table.get("window"),
         metrics=_texts(table, "metrics"),
+        check=check,
+        held_out=float(held_out),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime import plain
 from shadowtime.engine.semantics import SEMANTICS
@@ -34,14 +34,25 @@ def write_record(plan: Plan, path: str, folder: str | os.PathLike[str]) -> None:
     replace_whole(Path(folder) / NAME, raw + b"\n", mode=0o644)
 
 
+def recorded_text(folder: str | os.PathLike[str]) -> str:
+    """The text of the plan that last ran into a folder; empty where there is none."""
+    found = _recorded(Path(folder) / NAME)
+    return plain.text(found.get("text", ""), "text") if found else ""
+
+
 def recorded_plan(folder: str | os.PathLike[str]) -> str | None:
     """The path of the plan that last ran into a folder; None where it is not known any more."""
-    path = Path(folder) / NAME
+    found = _recorded(Path(folder) / NAME)
+    if found is None:
+        return None
+    name = plain.text(plain.entry(found, "plan"), "plan")
+    return name if os.path.isfile(name) else None
+
+
+def _recorded(path: Path) -> dict[str, Any] | None:
     try:
-        found = plain.load(path.read_bytes())
-        name = plain.text(plain.entry(found, "plan"), "plan")
+        return plain.load(path.read_bytes())
     except FileNotFoundError:
         return None
     except InputError as error:
         raise InputError(str(error), path=str(path), hint="Delete it.") from None
-    return name if os.path.isfile(name) else None

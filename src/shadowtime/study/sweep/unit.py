@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine import simulate
 from shadowtime.errors import ShadowtimeError
-from shadowtime.metrics import measure
+from shadowtime.metrics import Window, measure
 from shadowtime.study.replicas import Replicas
+from shadowtime.study.sweep.leaderboard import HELD_OUT, PROVED
 from shadowtime.study.sweep.plan import Case, Log
 from shadowtime.study.sweep.shards import Shards, failed_row
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
 Loader = Callable[[Log], tuple["Workload", "Cluster"]]
@@ -120,8 +122,10 @@ def run_case(case: Case, load: Loader) -> dict[str, Any]:
     """One run as a row: its metrics, or the reason why there are none."""
     try:
         jobs, cluster = _INPUTS.of(case, load)
-        schedule = simulate(jobs, cluster, _INPUTS.policy(case))
+        policy = _INPUTS.policy(case)
+        schedule = simulate(jobs, cluster, policy)
         found = measure(schedule, jobs, cluster, window=case.window)
+        more = _beyond(case, schedule, jobs, cluster, policy)
     except ShadowtimeError as error:
         return failed_row(case, " ".join(str(error).split()))
     except MemoryError:
@@ -129,4 +133,25 @@ def run_case(case: Case, load: Loader) -> dict[str, Any]:
     except Exception as error:  # a bug of ours or of a user's part: the other runs go on
         return failed_row(case, f"{type(error).__name__}: {' '.join(str(error).split())}")
     kept = found if not case.metrics else {n: found[n] for n in case.metrics if n in found}
-    return {**case.row(), **{name: float(value) for name, value in kept.items()}}
+    return {**case.row(), **{name: float(value) for name, value in kept.items()}, **more}
+
+
+def _beyond(
+    case: Case, schedule: Schedule, jobs: Workload, cluster: Cluster, policy: Any
+) -> dict[str, float]:
+    """The proof and the metrics of the last jobs, where the plan asks for them."""
+    found: dict[str, float] = {}
+    if case.check:
+        from shadowtime.cluster.site import Site
+        from shadowtime.engine.rules import rules_of
+        from shadowtime.schedule.check import check
+
+        machine: Any = cluster
+        rules = None if isinstance(machine, Site) else rules_of(policy, jobs, cluster)
+        found[PROVED] = float(check(schedule, jobs, cluster, rules=rules).ok)
+    if case.held_out:
+        first = min(round((1 - case.held_out) * len(jobs)), len(jobs) - 1)
+        last = measure(schedule, jobs, cluster, window=Window(since=int(jobs.submit[first])))
+        names = case.metrics or last
+        found |= {f"{HELD_OUT}{name}": float(last[name]) for name in names if name in last}
+    return found
