@@ -35,6 +35,7 @@ from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_site import site  # noqa: E402
 from benchmarks.bench_slurm import slurm  # noqa: E402
+from benchmarks.bench_sweep import sweep  # noqa: E402
 from benchmarks.bench_twins import easy, lxfw  # noqa: E402
 from benchmarks.inputs import LOGS, log_path  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -62,6 +63,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "memory": memory,
     "compare": compare,
     "metrics": metrics,
+    "sweep": sweep,
     "paper": paper,
     "hperf-store": store,
     "hperf-paper": hperf_paper,
