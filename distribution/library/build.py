@@ -74,8 +74,9 @@ def main(words: list[str] | None = None) -> int:
         listed = stem.with_suffix(".json")
         if not listed.is_file():
             print(f"compiling {name}", file=sys.stderr, flush=True)
+            own = KEPT / f"{os.getpid()}-{stem.name}"  # two builds may meet here
             done = subprocess.run(
-                [sys.executable, str(HERE / "compile.py"), str(record), name, str(stem)],
+                [sys.executable, str(HERE / "compile.py"), str(record), name, str(own)],
                 check=False,
                 capture_output=True,
                 text=True,
@@ -83,7 +84,10 @@ def main(words: list[str] | None = None) -> int:
             )
             if done.returncode != 0:
                 raise SystemExit(f"build: {name} could not be compiled:\n{done.stderr}")
-            listed.write_text(done.stdout)
+            for made in KEPT.glob(f"{own.name}*.o"):
+                made.replace(KEPT / made.name.removeprefix(f"{os.getpid()}-"))
+            own.with_suffix(".json").write_text(done.stdout)
+            own.with_suffix(".json").replace(listed)
         return json.loads(listed.read_text()), sorted(KEPT.glob(f"{stem.name}*.o"))
 
     found: dict[str, Any] = {"entries": {}, "pointers": {}}
@@ -114,7 +118,7 @@ NEVER_CALLED = (
 
 def link(folder: Path, objects: list[Path], listed: dict[str, Any]) -> int:
     """Write the library and its list, and see that it can be loaded; returns its size."""
-    stubs = KEPT / "never_called.o"
+    stubs = KEPT / f"{os.getpid()}-never_called.o"
     stubs.write_bytes(never_called())
     folder.mkdir(parents=True, exist_ok=True)
     made, library = folder / "kernels.new", folder / "kernels.so"
@@ -123,6 +127,7 @@ def link(folder: Path, objects: list[Path], listed: dict[str, Any]) -> int:
         ["cc", "-shared", "-nostdlib", "-s", "-Wl,-z,noexecstack", "-o", made, stubs, *objects],
         check=True,
     )
+    stubs.unlink()
     ctypes.CDLL(str(made))  # an error here is better than a library that nobody can load
     made.replace(library)  # a process that runs the old one keeps it
     (folder / "kernels.json").write_text(json.dumps(listed, indent=1) + "\n")
