@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
 
 STYLE = {"shorter": "green", "longer": "red", "no clear effect": "dim"}
+WIDE = 140
+"""Columns of a terminal that has room for ranges; they are in the JSON object anyhow."""
 NAMED = 6
 """Groups that a sentence about gain and loss names."""
 
@@ -166,7 +168,7 @@ def _alone(found: WhatIf) -> Table:
     from shadowtime.cli.common.tables import numbers_table
     from shadowtime.report.numbers import span
 
-    table = numbers_table("all jobs", "baseline", "changed", "difference (95 %)", "effect")
+    table = numbers_table("all jobs", "baseline", "changed", "difference ± 95 %", "effect")
     for arm in (*found.alone, found.together):
         row = arm.whole
         label = "all together" if arm is found.together else arm.label
@@ -183,33 +185,31 @@ def _alone(found: WhatIf) -> Table:
 def _groups(arm: Arm) -> Table:
     from rich.text import Text
 
+    from shadowtime.cli.common.console import output
     from shadowtime.cli.common.tables import numbers_table
     from shadowtime.report.numbers import number, span
 
+    wide = output().width >= WIDE
+    between = ["range of one run"] if wide else []
     table = numbers_table(
-        "mean waits",
-        "jobs",
-        "baseline",
-        "changed",
-        "range of one run",
-        "difference (95 %)",
-        "effect",
+        "mean waits", "jobs", "baseline", "changed", *between, "difference ± 95 %", "effect"
     )
     table.columns[0].no_wrap = True
     heading, listed = "", 0
     for row in arm.groups:
-        if row.by != heading and row.by != "all":
+        if row.by not in (heading, "all"):
             table.add_row(Text(f"by {HEADINGS.get(row.by, row.by)}", "dim"))
             listed = 0
         heading, listed = row.by, listed + 1
         if listed > SHOWN:
             continue
+        reach = [f"{span(row.changed.low)} to {span(row.changed.high)}"] if wide else []
         table.add_row(
             group_label(row.by, row.name),
             number(row.jobs),
             span(row.baseline_s),
             span(row.changed.mean),
-            f"{span(row.changed.low)} to {span(row.changed.high)}",
+            *reach,
             _between(row.difference),
             _effect(row),
         )
@@ -223,14 +223,11 @@ def _effect(row: GroupEffect) -> Text:
 
 
 def _between(difference: Interval) -> str:
-    """A difference with its interval."""
+    """A difference with half of its interval, which is symmetric."""
     from shadowtime.report.numbers import span
 
-    def signed(value: float) -> str:
-        sign = "\N{MINUS SIGN}" if value < 0 else "+"
-        return f"{sign}{span(abs(value))}"
-
-    return f"{signed(difference.mean)} ({signed(difference.low)} to {signed(difference.high)})"
+    sign = "\N{MINUS SIGN}" if difference.mean < 0 else "+"
+    return f"{sign}{span(abs(difference.mean))} ± {span(difference.half)}"
 
 
 def _throughput(found: WhatIf) -> str:
