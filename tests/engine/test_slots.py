@@ -359,7 +359,8 @@ def test_a_second_process_compiles_nothing(tmp_path):
     """Compiled functions are found by what they are made of: other code or values, other entry."""
     mine = tmp_path / "mine.py"
     text = (
-        "import shadowtime as st\nSCALE, SALT = {scale}, {salt}\n@st.order\ndef mine(now, job, user):\n"
+        "import shadowtime as st\nSCALE, SALT = {scale}, {salt}\n"
+        "@st.order\ndef mine(now, job, user):\n"
         "    return SCALE * job.procs + 0 * SALT\n"
     )
     salt = time.time_ns() % 10**12  # code that no cache has seen
