@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
 from shadowtime.schedule.check.claims import (
     ARRIVAL_ORDER,
     HEAD_NEVER_IDLE,
@@ -42,22 +41,16 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
     >>> claims_of(parse_policy("sjf"), jobs)
     ()
     """
-    if isinstance(policy.place, place.Capped):
+    if policy.place.caps:
         # What is measured is not what is drawn: only a declared demand is a limit that holds.
-        declared = not isinstance(policy.estimate, estimate.ByTag)
+        declared = not policy.estimate.by_tag
         shared = (WITHIN_SHARED,) if declared and "bandwidth" in workload.extra else ()
-        return (QUEUE_BY_ARRIVAL, *shared) if isinstance(policy.order, order.Fcfs) else shared
-    if isinstance(policy.place, place.NodePlace) and policy.reserve == reserve.Depth():
+        return (QUEUE_BY_ARRIVAL, *shared) if policy.order.by_arrival else shared
+    if policy.place.plans and policy.reserve.first == 1 and policy.reserve.fixed == "no":
         return tuple(_claims_of_one_plan(policy, workload))
-    anywhere = isinstance(policy.place, place.BestFit) or (
-        # Promises for good are kept wherever they were planned.
-        isinstance(policy.place, place.NodePlace) and isinstance(policy.reserve, reserve.Kept)
-    )
-    in_arrival_order = (
-        isinstance(policy.order, order.Fcfs)
-        and anywhere
-        and isinstance(policy.partition, partition.Anywhere)
-    )
+    # Promises for good are kept wherever they were planned.
+    anywhere = policy.place.neutral or (policy.place.plans and policy.reserve.kept)
+    in_arrival_order = policy.order.by_arrival and anywhere and not policy.partition.restricts
     return tuple(_claims(policy, workload, contended)) if in_arrival_order else ()
 
 
@@ -68,11 +61,10 @@ def _claims_of_one_plan(policy: Policy, workload: Workload) -> Iterator[str]:
     overtakes is placed around the reservation. So promises hold where limits are no longer than
     what is planned. A reservation that is only counted may be met by a stretched limit.
     """
-    if not isinstance(policy.order, order.Fcfs):
+    if not policy.order.by_arrival:
         return
     yield QUEUE_BY_ARRIVAL
-    assert isinstance(policy.place, place.NodePlace)
-    planned = policy.place.resv == "placed" or policy.place.limit == "req"
+    planned = not policy.place.counts or not policy.place.stretches
     if planned and bool((workload.limit <= workload.request).all()):
         yield PROMISES_KEPT
 
@@ -80,14 +72,14 @@ def _claims_of_one_plan(policy: Policy, workload: Workload) -> Iterator[str]:
 def _claims(policy: Policy, workload: Workload, contended: bool) -> Iterator[str]:
     yield QUEUE_BY_ARRIVAL
     # Promises to later jobs may keep the first waiting one from what is free.
-    if not isinstance(policy.reserve, reserve.Kept):
+    if not policy.reserve.kept:
         yield HEAD_NEVER_IDLE
-    if isinstance(policy.backfill, backfill.Never):
+    if not policy.backfill.phases:
         yield ARRIVAL_ORDER
     kept = keeps_promises(policy, workload, contended=contended)
     if kept:
         yield PROMISES_KEPT
-    fair = isinstance(policy.preempt, preempt.ShadowLoad)
+    fair = policy.preempt.stops
     if fair:
         yield STRICTLY_FAIR
         yield SUNNY_ABSORBING
@@ -104,13 +96,8 @@ def keeps_promises(policy: Policy, workload: Workload, *, contended: bool = Fals
     and for one that counts on stopping whoever stands in the way.
     """
     longest = workload.limit if contended else workload.effective_run
-    careful = isinstance(policy.estimate, estimate.Requested | estimate.Actual) and bool(
-        (longest <= workload.request).all()
-    )
-    if isinstance(policy.reserve, reserve.Sunny):
-        return careful and isinstance(policy.preempt, preempt.ShadowLoad)
-    exact = getattr(policy.backfill, "extra_update", True)
-    respected = not isinstance(policy.backfill, backfill.Anybody)
-    return (
-        careful and exact and respected and isinstance(policy.reserve, reserve.Depth | reserve.Kept)
-    )
+    careful = policy.estimate.bounds and bool((longest <= workload.request).all())
+    if policy.reserve.sunny:
+        return careful and policy.preempt.stops
+    planned = policy.reserve.kept or bool(policy.reserve.first)
+    return careful and policy.backfill.exact and policy.backfill.respects and planned

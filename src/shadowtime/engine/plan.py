@@ -13,7 +13,7 @@ import numpy as np
 
 from shadowtime.engine.partitions import tables_of
 from shadowtime.errors import PolicyError
-from shadowtime.policy import backfill, estimate, order, place, preempt, reserve
+from shadowtime.policy import backfill, order
 from shadowtime.policy.partition import ByClass
 from shadowtime.policy.written import Written
 
@@ -50,7 +50,7 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
     nothing but what the state's table holds of a job.
     """
     refuse_nonsense(policy, cluster)
-    if isinstance(policy.reserve, reserve.Kept):
+    if policy.reserve.kept:
         return plan_conservative(policy, cluster, n)
     if is_plain_easy(policy, cluster):
         return plan_easy(policy, n)
@@ -61,35 +61,34 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
 
 def is_plain_easy(policy: Policy, cluster: Cluster) -> bool:
     """True where EASY's fast pass makes the same decisions as the general one."""
-    if isinstance(policy.reserve, reserve.Depth) and policy.reserve.jobs == 1:
-        known = isinstance(policy.backfill, backfill.InOrder | backfill.ShortestFirst)
-    else:
-        known = isinstance(policy.reserve, reserve.Nobody)
     return (
-        known
+        (policy.reserve.first == 0 or (policy.reserve.first == 1 and in_one_sweep(policy)))
         and cluster.shape == "pool"
         and len(cluster.resources) == 1
-        and isinstance(policy.order, order.Fcfs)
-        and isinstance(policy.preempt, preempt.NoPreemption)
-        and not isinstance(policy.estimate, estimate.Predicted)
+        and policy.order.by_arrival
+        and not policy.preempt.stops
+        and not policy.estimate.written
     )
+
+
+def in_one_sweep(policy: Policy) -> bool:
+    """True if jobs overtake around the reservation, in queue order or the shortest first."""
+    keys = ("order", "shortest", "least-penalty")
+    sweeps = [phase.test == "around" and phase.key in keys for phase in policy.backfill.phases]
+    return sweeps == [True] and not policy.backfill.written
 
 
 def is_pool_of_resources(policy: Policy, cluster: Cluster) -> bool:
     """True where the pass for one reservation on K resources decides as the general one does."""
-    weighing = isinstance(policy.backfill, backfill.WEIGHING)
-    if isinstance(policy.reserve, reserve.Depth) and policy.reserve.jobs == 1:
-        careful = backfill.Never | backfill.InOrder | backfill.ShortestFirst
-        known = weighing or isinstance(policy.backfill, careful)
-    else:
-        known = isinstance(policy.reserve, reserve.Nobody)
+    part = policy.backfill
+    known = part.weighs or not part.phases or in_one_sweep(policy)
     return (
-        known
+        (policy.reserve.first == 0 or (policy.reserve.first == 1 and known))
         and cluster.shape == "pool"
-        and (weighing or len(cluster.resources) > 1)
-        and isinstance(policy.order, order.Fcfs)
-        and isinstance(policy.preempt, preempt.NoPreemption)
-        and not isinstance(policy.estimate, estimate.Predicted)
+        and (part.weighs or len(cluster.resources) > 1)
+        and policy.order.by_arrival
+        and not policy.preempt.stops
+        and not policy.estimate.written
     )
 
 
@@ -97,13 +96,14 @@ def plan_easy(policy: Policy, n: int) -> Prepared:
     """EASY on a pool of processors."""
     from shadowtime.engine.passes import easy
 
-    rules = {backfill.Never: easy.NOBODY, backfill.Anybody: easy.ANYBODY}
+    phases = policy.backfill.phases
+    rule = easy.CAREFUL if policy.backfill.respects else easy.ANYBODY
     parameters = np.array(
         [
-            isinstance(policy.backfill, backfill.ShortestFirst),
-            not getattr(policy.backfill, "extra_update", True),
-            easy.FIXED[getattr(policy.reserve, "fixed_reservation", "no")],
-            rules.get(type(policy.backfill), easy.CAREFUL),
+            [phase.key for phase in phases] in (["shortest"], ["least-penalty"]),
+            not policy.backfill.exact,
+            easy.FIXED[policy.reserve.fixed],
+            rule if phases else easy.NOBODY,
         ],
         dtype=np.int64,
     )
@@ -116,14 +116,14 @@ def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     from shadowtime.engine.passes import pool
     from shadowtime.kernel.balance import common_scale
 
-    weighing = isinstance(policy.backfill, backfill.WEIGHING)
+    phases = policy.backfill.phases
     made = pool.make_pool(
         n=n,
         resources=len(cluster.resources),
         rule=rule_of(policy.backfill),
-        reserves=isinstance(policy.reserve, reserve.Depth),
-        at_most=int(getattr(policy.backfill, "per_pass", "") == "one"),
-        scale=common_scale(cluster.hosts[0].capacity) if weighing else None,
+        reserves=policy.reserve.first != 0,
+        at_most=phases[0].at_most if phases else 0,
+        scale=common_scale(cluster.hosts[0].capacity) if policy.backfill.weighs else None,
     )
     return Prepared("pool", (made,))
 
@@ -132,19 +132,22 @@ def rule_of(part: backfill.Backfill) -> int:
     """The rule of a backfill part in the pass for K resources."""
     from shadowtime.engine.passes import pool as p
 
-    if isinstance(part, backfill.NotWorse):
-        readings = {"live": p.NOT_WORSE, "frozen": p.NOT_WORSE_FROZEN, "literal": p.LITERAL}
-        return readings[part.threshold]
-    table: dict[type[backfill.Backfill], int] = {
-        backfill.Never: p.NOBODY,
-        backfill.Anybody: p.IN_ORDER,
-        backfill.InOrder: p.IN_ORDER,
-        backfill.ShortestFirst: p.SHORTEST,
-        backfill.LeastPenalty: p.SHORTEST,  # nobody is penalised on a pool
-        backfill.Balanced: p.BALANCE,
-        backfill.LeastUsed: p.LEAST_USED,
+    if not part.phases:
+        return p.NOBODY
+    [phase] = part.phases
+    by_test = {
+        "not-worse": p.NOT_WORSE,
+        "not-worse-frozen": p.NOT_WORSE_FROZEN,
+        "literal": p.LITERAL,
     }
-    return table[type(part)]
+    by_key = {
+        "order": p.IN_ORDER,
+        "shortest": p.SHORTEST,
+        "least-penalty": p.SHORTEST,  # no job is penalised on a pool
+        "balance": p.BALANCE,
+        "least-used": p.LEAST_USED,
+    }
+    return by_test[phase.test] if phase.test in by_test else by_key[phase.key]
 
 
 def plan_frame(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:
@@ -154,14 +157,8 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Pre
     from shadowtime.kernel.balance import common_scale
 
     kind, weight = order_of(policy.order)
-    weighing = isinstance(policy.backfill, backfill.WEIGHING)
-    scale = common_scale(cluster.hosts[0].capacity) if weighing else None
-    sunny = isinstance(policy.reserve, reserve.Sunny)
-    depth = policy.reserve.jobs if isinstance(policy.reserve, reserve.Depth) else int(sunny)
-    if isinstance(policy.reserve, reserve.Chosen):
-        depth = n  # its function bounds the reservations
-    elif isinstance(policy.reserve, reserve.Planned):
-        depth = 1
+    scale = common_scale(cluster.hosts[0].capacity) if policy.backfill.weighs else None
+    depth = policy.reserve.depth(n)
     own = own_of(policy, None) if own is None else own
     tables = tables_of(policy.partition, cluster) if isinstance(policy.partition, ByClass) else None
     if tables is not None:
@@ -172,9 +169,9 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Pre
         order=kind,
         weight=weight,
         depth=depth,
-        sunny_only=sunny,
-        preempt=isinstance(policy.preempt, preempt.ShadowLoad),
-        prune=isinstance(policy.preempt, preempt.ShadowLoad) and policy.preempt.prune,
+        sunny_only=policy.reserve.sunny,
+        preempt=policy.preempt.stops,
+        prune=policy.preempt.spares,
         phases=phases_of(policy.backfill),
         scale=scale,
         tables=tables,
@@ -187,11 +184,10 @@ def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     """Promises that outlive the pass."""
     from shadowtime.engine.passes import conservative
 
-    assert isinstance(policy.reserve, reserve.Kept)
     made = conservative.make_book(
         n=n,
         capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
-        compress=policy.reserve.compress,
+        compress=policy.reserve.compresses,
     )
     return Prepared("conservative", (made,))
 
@@ -200,42 +196,30 @@ def order_of(part: order.Order) -> tuple[int, tuple[float, float, float]]:
     """Kind and weights of an order for the kernels."""
     from shadowtime.kernel import order as kinds
 
-    if isinstance(part, order.Weighted):
-        return kinds.WEIGHTED, (part.expansion, part.wait, part.procs)
-    table: dict[type[order.Order], int] = {
-        order.Fcfs: kinds.FCFS,
-        order.Sjf: kinds.SJF,
-        order.Lxf: kinds.LXF,
-        order.Custom: kinds.CUSTOM,
-    }
-    return table[type(part)], (0.0, 0.0, 0.0)
+    return getattr(kinds, part.kind), part.weights
 
 
 def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int], ...]:
     """The phases of a backfill part: (test, key, at most)."""
     from shadowtime.engine.passes import phases as p
 
-    if isinstance(part, backfill.Never):
-        return ()
-    if isinstance(part, backfill.ByKey):
-        return ((p.AROUND, p.OWN, 0),)
-    if isinstance(part, backfill.InOrder | backfill.ByTest):
-        return ((p.AROUND, p.ORDER, 0),)
-    if isinstance(part, backfill.ShortestFirst):
-        return ((p.AROUND, p.SHORTEST, 0),)
-    if isinstance(part, backfill.Anybody):
-        return ((p.FITS, p.ORDER, 0),)
-    if isinstance(part, backfill.Venture):
-        safe = (p.BY_SHADOW, p.SHORTEST, 0)
-        return (safe, (p.FITS, p.ORDER, 0)) if part.venture else (safe,)
-    if isinstance(part, backfill.Balanced):
-        return ((p.AROUND, p.BALANCE, int(part.per_pass == "one")),)
-    if isinstance(part, backfill.LeastUsed):
-        return ((p.AROUND, p.LEAST_USED, int(part.per_pass == "one")),)
-    if isinstance(part, backfill.NotWorse):
-        tests = {"live": p.NOT_WORSE, "frozen": p.NOT_WORSE_FROZEN, "literal": p.LITERAL}
-        return ((tests[part.threshold], p.ORDER, 0),)
-    raise PolicyError(f"the engine does not know the backfill part {part}")
+    tests = {
+        "fits": p.FITS,
+        "around": p.AROUND,
+        "by-shadow": p.BY_SHADOW,
+        "not-worse": p.NOT_WORSE,
+        "not-worse-frozen": p.NOT_WORSE_FROZEN,
+        "literal": p.LITERAL,
+    }
+    keys = {
+        "order": p.ORDER,
+        "shortest": p.SHORTEST,
+        "least-penalty": p.SHORTEST,  # no job is penalised where none slows another down
+        "balance": p.BALANCE,
+        "least-used": p.LEAST_USED,
+        "own": p.OWN,
+    }
+    return tuple((tests[phase.test], keys[phase.key], phase.at_most) for phase in part.phases)
 
 
 def refuse_functions_on_nodes(policy: Policy) -> None:
@@ -249,79 +233,9 @@ def refuse_functions_on_nodes(policy: Policy) -> None:
 
 
 def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
-    """Refuse parts that do not go together."""
-    if isinstance(policy.place, place.Filled) and policy.place.seconds() != 0:
-        raise PolicyError(
-            f"{policy.name}: grace={policy.place.grace} is defined on nodes; elsewhere a job "
-            "ends at its limit"
-        )
-    rank_is_arrival = isinstance(policy.order, order.Fcfs)
-    if isinstance(policy.preempt, preempt.ShadowLoad):
-        if not rank_is_arrival:
-            raise PolicyError(
-                f"{policy.name}: preempt=shadow-load ranks jobs by submission; use order=fcfs"
-            )
-        if cluster.shape != "pool":
-            raise PolicyError(f"{policy.name}: preempt=shadow-load is defined on a pool only")
-        if isinstance(policy.reserve, reserve.Kept):
-            raise PolicyError(f"{policy.name}: promises for good and preemption contradict")
-    if isinstance(policy.reserve, reserve.Kept):
-        if not rank_is_arrival or not isinstance(policy.backfill, backfill.InOrder):
-            raise PolicyError(
-                f"{policy.name}: reserve=kept promises in submission order; "
-                "use order=fcfs and backfill=in-order"
-            )
-        if cluster.shape != "pool":
-            raise PolicyError(f"{policy.name}: reserve=kept is defined on a pool only")
-        if isinstance(policy.estimate, estimate.Predicted):
-            raise PolicyError(
-                f"{policy.name}: reserve=kept does not go with a prediction of your own yet; use "
-                "reserve=all, which plans anew at every pass"
-            )
-        if isinstance(policy.estimate, estimate.Last):
-            raise PolicyError(
-                f"{policy.name}: a promise needs an estimate that stays while the job waits; "
-                "estimate=last changes, use last-two or requested"
-            )
-    if isinstance(policy.reserve, reserve.Sunny):
-        if not rank_is_arrival or cluster.shape != "pool":
-            raise PolicyError(f"{policy.name}: reserve=sunny needs order=fcfs and a pool")
-        if not isinstance(policy.backfill, backfill.Venture | backfill.Anybody | backfill.Never):
-            raise PolicyError(f"{policy.name}: reserve=sunny goes with backfill=venture")
-    if isinstance(policy.reserve, reserve.Nobody) and not isinstance(
-        policy.backfill, backfill.Never | backfill.Anybody
-    ):
-        raise PolicyError(
-            f"{policy.name}: backfill={policy.backfill} respects reservations, but reserve=none "
-            "makes none; use backfill=anybody or never"
-        )
-    if isinstance(policy.backfill, backfill.Venture) and not isinstance(
-        policy.reserve, reserve.Sunny
-    ):
-        raise PolicyError(f"{policy.name}: backfill=venture needs reserve=sunny")
-    if isinstance(policy.backfill, backfill.WEIGHING) and (
-        cluster.shape != "pool" or not isinstance(policy.reserve, reserve.Depth)
-    ):
-        raise PolicyError(
-            f"{policy.name}: backfill={policy.backfill} weighs the resources of a pool around a "
-            "reservation; use a pool and reserve=1"
-        )
-    if isinstance(policy.partition, ByClass) and (
-        cluster.shape != "hosts"
-        or not isinstance(policy.reserve, reserve.Depth)
-        or not isinstance(policy.backfill, backfill.InOrder)
-    ):
-        raise PolicyError(
-            f"{policy.name}: partition=by-class needs a cluster of hosts, reservations planned at "
-            "every pass (reserve=K) and backfill=in-order"
-        )
-    if isinstance(policy.backfill, backfill.ByKey) and isinstance(policy.reserve, reserve.Chosen):
-        raise PolicyError(
-            f"{policy.name}: with reserve={policy.reserve} every job is tried in queue order, so "
-            "a backfill key would do nothing; use reserve=K or a backfill test"
-        )
-    loose = not getattr(policy.backfill, "extra_update", True)
-    fixed = getattr(policy.reserve, "fixed_reservation", "no") != "no"
+    """Refuse parts that do not go together on this machine."""
+    policy.refuse_nonsense(cluster.shape)
+    loose, fixed = not policy.backfill.exact, policy.reserve.fixed != "no"
     if (loose or fixed) and not is_plain_easy(policy, cluster):
         raise PolicyError(
             f"{policy.name}: extra_update=no and fixed_reservation are defined for EASY on a "

@@ -10,9 +10,10 @@ from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.nodes.demands import believed
 from shadowtime.engine.partitions import RUN, classes_of, tables_of
+from shadowtime.engine.plan import in_one_sweep
 from shadowtime.engine.simulate import leaves_the_queue
 from shadowtime.kernel.estimates import FIXED
-from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
+from shadowtime.policy import partition, place
 from shadowtime.policy.policy import Policy
 from shadowtime.schedule.check.rules import Classes, Easy, Rules, Stretch
 from shadowtime.types import NO_LIMIT
@@ -48,20 +49,18 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster) -> Rule
     if not isinstance(policy, Policy):  # written in Python: it starts and stops jobs, no more
         return Rules(policy=_name(policy), limit=workload.limit, preempts=True)
     on_nodes = cluster.shape == "nodes"
-    stretched = (
-        on_nodes and isinstance(policy.place, place.NodePlace) and policy.place.limit == "pf"
-    )
+    stretched = on_nodes and policy.place.stretches
     return Rules(
         policy=policy.name,
         limit=_limit(policy, workload) if on_nodes else workload.limit,
-        preempts=not isinstance(policy.preempt, preempt.NoPreemption),
+        preempts=policy.preempt.stops,
         stretched=stretched,
         stretch=_stretch(policy, workload, cluster) if stretched else None,
         classes=_classes(policy, workload, cluster),
         # Who is cancelled in the queue may make room for others at any time.
         starts_at_events=not leaves_the_queue(workload)
-        and not isinstance(policy.reserve, reserve.Kept)
-        and not isinstance(policy.estimate, estimate.Last | estimate.LastTwo | estimate.Noisy),
+        and not policy.reserve.kept
+        and not policy.estimate.expires,
         easy=_easy(policy, workload, cluster),
     )
 
@@ -87,7 +86,7 @@ def _stretch(policy: Policy, workload: Workload, cluster: Cluster) -> Stretch | 
     """
     contention = contention_of(cluster)
     known = known_at_submission(policy.estimate, workload)
-    if contention is None or known.learner != FIXED or isinstance(policy.reserve, reserve.Kept):
+    if contention is None or known.learner != FIXED or policy.reserve.kept:
         return None
     request = np.maximum(workload.request, 1)
     return Stretch(
@@ -99,18 +98,16 @@ def _stretch(policy: Policy, workload: Workload, cluster: Cluster) -> Stretch | 
 
 def _easy(policy: Policy, workload: Workload, cluster: Cluster) -> Easy | None:
     """EASY's rule where it is the policy's, in submit order and with estimates that hold."""
-    in_order = isinstance(policy.order, order.Fcfs) and cluster.shape == "pool"
-    anywhere = isinstance(policy.place, place.BestFit) and isinstance(
-        policy.partition, partition.Anywhere
-    )
-    one = policy.reserve == reserve.Depth() and isinstance(policy.preempt, preempt.NoPreemption)
-    exact = getattr(policy.backfill, "extra_update", True)
-    careful = not isinstance(policy.backfill, backfill.Anybody | backfill.Venture)
+    in_order = policy.order.by_arrival and cluster.shape == "pool"
+    anywhere = policy.place.neutral and not policy.partition.restricts
+    head_alone = policy.reserve.first == 1 and policy.reserve.fixed == "no"
+    one = head_alone and not policy.preempt.stops
     known = known_at_submission(policy.estimate, workload)
     steady = known.safe and not leaves_the_queue(workload)
-    if not (in_order and anywhere and one and exact and careful and steady):
+    exact = policy.backfill.exact and policy.backfill.respects
+    if not (in_order and anywhere and one and exact and steady):
         return None
-    greedy = isinstance(policy.backfill, backfill.InOrder | backfill.ShortestFirst)
+    greedy = in_one_sweep(policy)
     return Easy(estimate=known.estimate, greedy=greedy)
 
 

@@ -3,23 +3,76 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from shadowtime.policy.functions import BACKFILL_KEY, BACKFILL_TEST, Slot
 from shadowtime.policy.part import Part, parameter
 from shadowtime.policy.written import Written
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.policy.policy import Policy
+
+
+class Phase(NamedTuple):
+    """One sweep over the jobs behind the reservations (engine/passes/phases.py knows the words).
+
+    ``test``: fits (now), around (and delays no reservation), by-shadow (and is expected to end by
+    the reservation), or how it changes the balance of resources. ``key``: order, shortest,
+    least-penalty, balance, least-used or own; ``at_most`` 0 means as many as pass.
+    """
+
+    test: str
+    key: str
+    at_most: int = 0
+
 
 class Backfill(Part):
-    """Which of the rest may start."""
+    """Which of the rest may start: phases, and what they mean beside the other parts."""
 
     slot: ClassVar[str] = "backfill"
+    respects: ClassVar[bool] = True
+    """True if no reservation is ever delayed."""
+    needs_reservation: ClassVar[bool] = True
+    """True if there is nothing to decide without one."""
+    weighs: ClassVar[bool] = False
+    """True if the resources of a pool are weighed against each other."""
+    on_nodes: ClassVar[bool] = False
+    """True if it is defined where jobs slow each other down."""
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """The sweeps, one after the other."""
+        return ()
+
+    @property
+    def exact(self) -> bool:
+        """True if a job that is let in by the extra processors uses them up."""
+        return True
+
+    @property
+    def in_order(self) -> bool:
+        """True for queue order around the reservations, and nothing else."""
+        return not self.written and self.phases == (Phase("around", "order"),)
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "nodes" and not (self.on_nodes and self.exact):
+            yield f"backfill={self} is not defined on nodes"
+        planned = policy.reserve.first is not None and policy.reserve.first > 0
+        if self.weighs and (shape != "pool" or not planned):
+            yield (
+                f"backfill={self} weighs the resources of a pool around a reservation; use a pool "
+                "and reserve=1"
+            )
 
 
 @dataclass(frozen=True)
 class Never(Backfill):
     """No job overtakes the blocked head."""
 
+    needs_reservation: ClassVar[bool] = False
+    on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "never"
     summary: ClassVar[str] = "no job overtakes a blocked one"
 
@@ -28,67 +81,114 @@ class Never(Backfill):
 class InOrder(Backfill):
     """In the queue's order, whoever delays no reservation (spec 1.2 step 3)."""
 
+    on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "in-order"
     summary: ClassVar[str] = "in queue order, any job that delays no reservation"
     extra_update: bool = parameter(
         True, "a job let in by the extra processors uses them up (no: a looser EASY)"
     )
 
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return (Phase("around", "order"),)
+
+    @property
+    def exact(self) -> bool:
+        return self.extra_update
+
 
 @dataclass(frozen=True)
 class ShortestFirst(Backfill):
     """Shortest estimate first, whoever delays no reservation: SJBF (spec 1.4)."""
 
+    on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "shortest-first"
     summary: ClassVar[str] = "shortest estimate first, whoever delays no reservation"
     extra_update: bool = parameter(
         True, "a job let in by the extra processors uses them up (no: a looser EASY)"
     )
 
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return (Phase("around", "shortest"),)
+
+    @property
+    def exact(self) -> bool:
+        return self.extra_update
+
 
 @dataclass(frozen=True)
 class Anybody(Backfill):
     """In the queue's order, whoever fits now, reservation or not."""
 
+    respects: ClassVar[bool] = False
+    needs_reservation: ClassVar[bool] = False
+    on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "anybody"
     summary: ClassVar[str] = "in queue order, whoever fits now"
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return (Phase("fits", "order"),)
 
 
 @dataclass(frozen=True)
 class Venture(Backfill):
     """PV-EASY's venture backfilling (spec 2.3 step 3): safe guesses first, then anybody."""
 
+    respects: ClassVar[bool] = False
     name: ClassVar[str] = "venture"
     summary: ClassVar[str] = "expected to end by the reservation, shortest first; then anybody"
     venture: bool = parameter(True, "the second phase: whoever fits, whatever its prediction")
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        safe = Phase("by-shadow", "shortest")
+        return (safe, Phase("fits", "order")) if self.venture else (safe,)
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        yield from super().objections(policy, shape)
+        if not policy.reserve.sunny:
+            yield "backfill=venture needs reserve=sunny"
 
 
 @dataclass(frozen=True)
 class Balanced(Backfill):
     """Backfill Balanced: who leaves the K resources most evenly used (spec 5.2)."""
 
+    weighs: ClassVar[bool] = True
     name: ClassVar[str] = "balanced"
     summary: ClassVar[str] = "who leaves the resources most evenly and fully used (BB)"
     per_pass: str = parameter(
         "one", "start one job per pass, or go on until none", choices=("one", "until-none")
     )
 
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return (Phase("around", "balance", int(self.per_pass == "one")),)
+
 
 @dataclass(frozen=True)
 class LeastUsed(Backfill):
     """Backfill Lowest: the largest request for the least used resource (spec 5.2, BL)."""
 
+    weighs: ClassVar[bool] = True
     name: ClassVar[str] = "least-used"
     summary: ClassVar[str] = "the largest request for the least used resource (BL)"
     per_pass: str = parameter(
         "until-none", "start one job per pass, or go on until none", choices=("one", "until-none")
     )
 
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return (Phase("around", "least-used", int(self.per_pass == "one")),)
+
 
 @dataclass(frozen=True)
 class NotWorse(Backfill):
     """Improved Backfill Balanced: in queue order, who worsens no imbalance (spec 5.3)."""
 
+    weighs: ClassVar[bool] = True
     name: ClassVar[str] = "not-worse"
     summary: ClassVar[str] = "in queue order, who does not worsen the imbalance (IBB)"
     threshold: str = parameter(
@@ -97,6 +197,11 @@ class NotWorse(Backfill):
         "literal is the paper's Algorithm 1, which never accepts anybody",
         choices=("live", "frozen", "literal"),
     )
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        tests = {"live": "not-worse", "frozen": "not-worse-frozen", "literal": "literal"}
+        return (Phase(tests[self.threshold], "order"),)
 
 
 @dataclass(frozen=True)
@@ -109,6 +214,10 @@ class LeastPenalty(ShortestFirst):
     name: ClassVar[str] = "least-penalty"
     summary: ClassVar[str] = "the least slowed down by others first, then the shortest (RUA)"
 
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return (Phase("around", "least-penalty"),)
+
 
 @dataclass(frozen=True)
 class ByTest(Written, Backfill):
@@ -117,6 +226,10 @@ class ByTest(Written, Backfill):
     name: ClassVar[str] = "by-test"
     summary: ClassVar[str] = "in queue order, any job that delays nothing and passes your test"
     takes: ClassVar[Slot] = BACKFILL_TEST
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return (Phase("around", "order"),)
 
 
 @dataclass(frozen=True)
@@ -131,6 +244,18 @@ class ByKey(Written, Backfill):
     takes: ClassVar[Slot] = BACKFILL_KEY
     test: ByTest | None = None
 
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        return (Phase("around", "own"),)
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        yield from super().objections(policy, shape)
+        if policy.reserve.one_by_one:
+            yield (
+                f"with reserve={policy.reserve} every job is tried in queue order, so a backfill "
+                "key would do nothing; use reserve=K or a backfill test"
+            )
+
     def where(self, test: ByTest) -> ByKey:
         """The same key, for those that pass a test."""
         return replace(self, test=test)
@@ -138,9 +263,6 @@ class ByKey(Written, Backfill):
     def __str__(self) -> str:
         return f"{super().__str__()} where {self.test}" if self.test else super().__str__()
 
-
-WEIGHING = (Balanced, LeastUsed, NotWorse)
-"""Parts that weigh the resources of a pool against each other."""
 
 NAMED: dict[str, Backfill] = {
     part.name: part()

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.errors import PolicyError
 from shadowtime.policy.functions import ESTIMATE, Slot
 from shadowtime.policy.part import Part, parameter
 from shadowtime.policy.written import Written
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.policy.policy import Policy
+
 
 class Estimate(Part):
     """How long will a job run."""
 
     slot: ClassVar[str] = "estimate"
+    bounds: ClassVar[bool] = False
+    """True if no job that keeps within its request outlives its estimate."""
+    changes: ClassVar[bool] = False
+    """True if the estimate of a job may change while it waits."""
+    expires: ClassVar[bool] = False
+    """True if a running job may outlive its estimate, which is an event of its own."""
+    by_tag: ClassVar[bool] = False
+    """True if demands are those measured under the job's tag."""
 
 
 @dataclass(frozen=True)
 class Requested(Estimate):
     """What the user asked for."""
 
+    bounds: ClassVar[bool] = True
     name: ClassVar[str] = "requested"
     summary: ClassVar[str] = "what the user asked for"
 
@@ -30,6 +44,7 @@ class Requested(Estimate):
 class Actual(Estimate):
     """The true run time: a bound no real scheduler reaches."""
 
+    bounds: ClassVar[bool] = True
     name: ClassVar[str] = "actual"
     summary: ClassVar[str] = "the true run time, openly handed over: a bound, not a policy"
 
@@ -38,14 +53,21 @@ class Actual(Estimate):
 class Last(Estimate):
     """PV-EASY's Last Model: the share of its request that the user's last finished job used."""
 
+    changes: ClassVar[bool] = True
+    expires: ClassVar[bool] = True
     name: ClassVar[str] = "last"
     summary: ClassVar[str] = "request times the share the user's last finished job used"
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "nodes":
+            yield "on nodes a prediction is made once, at submission: use last-two or requested"
 
 
 @dataclass(frozen=True)
 class LastTwo(Estimate):
     """EASY++: the mean of the user's last two runs, corrected when outlived (spec 1.6)."""
 
+    expires: ClassVar[bool] = True
     name: ClassVar[str] = "last-two"
     summary: ClassVar[str] = "mean of the user's last two runs, corrected when outlived (EASY++)"
 
@@ -54,6 +76,7 @@ class LastTwo(Estimate):
 class Noisy(Estimate):
     """PV-EASY's virtual predictor: run * (1 + U(-x, x)), drawn once per job, not capped."""
 
+    expires: ClassVar[bool] = True
     name: ClassVar[str] = "noisy"
     summary: ClassVar[str] = "the true run time with a bounded relative error, drawn once per job"
     x: float = parameter(0.1, "bound of the relative error", low=0.0, high=10.0)
@@ -83,6 +106,7 @@ class ByTag(Requested):
     ``requested``.
     """
 
+    by_tag: ClassVar[bool] = True
     name: ClassVar[str] = "by-tag"
     summary: ClassVar[str] = "requested; nodes: bandwidth as measured under the job's tag (HPerf)"
     factor: str = parameter("0.8", "measured / drawn, above 0, also by tag: 0.8/3:1.2")
@@ -100,6 +124,10 @@ class ByTag(Requested):
 
     def __post_init__(self) -> None:
         self.factors()
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "nodes" and not policy.place.fills:
+            yield "estimate=by-tag goes with place=capped"
 
     def factors(self) -> tuple[Fraction, dict[int, Fraction]]:
         """(the factor, the factors of certain tags), exact.

@@ -10,14 +10,29 @@ from shadowtime.policy.part import Part, parameter
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from dataclasses import Field
+
+    from shadowtime.policy.policy import Policy
 
 
 class Order(Part):
     """Who is next."""
 
     slot: ClassVar[str] = "order"
+    by_arrival: ClassVar[bool] = False
+    """True for the order of submission, which every claim and promise for good refers to."""
+    kind: ClassVar[str]
+    """What the kernels call it (kernel/order.py)."""
+
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        """Weights of expansion, wait and processors."""
+        return (0.0, 0.0, 0.0)
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "nodes" and not self.by_arrival:
+            yield "on nodes the queue is in arrival order: use order=fcfs"
 
 
 @dataclass(frozen=True)
@@ -25,6 +40,8 @@ class Fcfs(Order):
     """First come, first served: submission order."""
 
     name: ClassVar[str] = "fcfs"
+    kind: ClassVar[str] = "FCFS"
+    by_arrival: ClassVar[bool] = True
     summary: ClassVar[str] = "submission order"
 
 
@@ -33,6 +50,7 @@ class Sjf(Order):
     """Shortest estimate first."""
 
     name: ClassVar[str] = "sjf"
+    kind: ClassVar[str] = "SJF"
     summary: ClassVar[str] = "shortest estimate first"
 
 
@@ -41,6 +59,7 @@ class Lxf(Order):
     """Largest expansion factor (wait + estimate) / estimate first (spec 1.4)."""
 
     name: ClassVar[str] = "lxf"
+    kind: ClassVar[str] = "LXF"
     summary: ClassVar[str] = "largest expansion factor (wait + estimate) / estimate first"
 
 
@@ -52,10 +71,15 @@ class Weighted(Order):
     """
 
     name: ClassVar[str] = "weighted"
+    kind: ClassVar[str] = "WEIGHTED"
     summary: ClassVar[str] = "expansion * sqrt((w+R)/R) + wait * w + procs * P, hours"
     expansion: float = parameter(1.0, "weight of the square root of the expansion factor")
     wait: float = parameter(0.02, "weight of the wait in hours")
     procs: float = parameter(0.0, "weight of the processors")
+
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        return self.expansion, self.wait, self.procs
 
 
 @dataclass(frozen=True)
@@ -67,6 +91,7 @@ class Custom(Written, Order):
     """
 
     name: ClassVar[str] = "custom"
+    kind: ClassVar[str] = "CUSTOM"
     summary: ClassVar[str] = "a function (now, job, user) of your own, compiled"
     takes: ClassVar[Slot] = ORDER
     function: Callable[..., Any] = field(default=lambda wait, estimate, procs: 0.0)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.policy.policy import Policy
 
 SLOTS = ("order", "reserve", "backfill", "place", "estimate", "preempt", "partition")
 """What a policy is made of, in the order in which a pass asks."""
@@ -20,6 +25,16 @@ class Part:
     slot: ClassVar[str]
     name: ClassVar[str]
     summary: ClassVar[str] = ""
+    written: ClassVar[bool] = False
+    """True if the part is a function of the user's own."""
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        """Why the part has no defined meaning beside the policy's others on such a machine.
+
+        ``shape`` is pool, hosts or nodes. The first objection refuses the policy; a part that
+        goes with everything has none.
+        """
+        return iter(())
 
     def __str__(self) -> str:
         given = [

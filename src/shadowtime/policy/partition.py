@@ -8,9 +8,14 @@ Another definition of classes is another part, not another engine.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.policy.part import Part, parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.policy.policy import Policy
 
 HOUR = 3600
 
@@ -19,12 +24,15 @@ class Partition(Part):
     """Where a job may run and reserve."""
 
     slot: ClassVar[str] = "partition"
+    restricts: ClassVar[bool] = True
+    """True if a job may not go everywhere."""
 
 
 @dataclass(frozen=True)
 class Anywhere(Partition):
     """Every job may run on every host that is large enough."""
 
+    restricts: ClassVar[bool] = False
     name: ClassVar[str] = "anywhere"
     summary: ClassVar[str] = "every job may run on every host"
 
@@ -56,6 +64,16 @@ class ByClass(Partition):
     above: int = parameter(64, "large means more than this", low=0)
     reservations: int = parameter(2, "reservations in class two", low=0)
     times: int = parameter(2, "reservations in class one: times each host's resources", low=1)
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "nodes":
+            yield "nodes have no partitions: use partition=anywhere"
+        planned = policy.reserve.first is not None and policy.reserve.first > 0
+        if shape != "hosts" or not planned or not policy.backfill.in_order:
+            yield (
+                "partition=by-class needs a cluster of hosts, reservations planned at every pass "
+                "(reserve=K) and backfill=in-order"
+            )
 
 
 NAMED: dict[str, Partition] = {part.name: part() for part in (Anywhere, ByClass)}

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.errors import PolicyError
 from shadowtime.policy.part import Part, parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.policy.policy import Policy
 
 LIMIT = "a job's limit: its request, or the request times the planned penalty factor"
 RESV = "the reservation pins certain processors, or counts them as EASY does"
@@ -24,6 +29,38 @@ class Place(Part):
     slot: ClassVar[str] = "place"
     by_sharing: ClassVar[bool] = False
     """True if it chooses by what the jobs of a node share: without nodes it has nothing to do."""
+    neutral: ClassVar[bool] = False
+    """True if where a job goes never delays another."""
+    plans: ClassVar[bool] = False
+    """True if it plans on the Reservation Table of nodes."""
+    fills: ClassVar[bool] = False
+    """True if nodes are filled in index order, as Slurm does."""
+    caps: ClassVar[bool] = False
+    """True if no more bandwidth is given out than a node has."""
+
+    @property
+    def search(self) -> str:
+        """How a start on nodes is looked for: first-fit, cheapest or threshold."""
+        return "first-fit"
+
+    @property
+    def stretches(self) -> bool:
+        """True if a limit is the request times the planned penalty factor."""
+        return False
+
+    @property
+    def counts(self) -> bool:
+        """True if a reservation counts processors instead of pinning certain ones."""
+        return True
+
+    @property
+    def by_load(self) -> bool:
+        """True if the length of the queue chooses the threshold."""
+        return False
+
+    def factors(self) -> tuple[Fraction, ...]:
+        """The penalty factors that are good enough, ascending."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -34,6 +71,7 @@ class BestFit(Place):
     that knows nothing of nodes.
     """
 
+    neutral: ClassVar[bool] = True
     name: ClassVar[str] = "best-fit"
     summary: ClassVar[str] = "the host left with the least; on a pool nothing to choose"
 
@@ -42,8 +80,17 @@ class BestFit(Place):
 class NodePlace(Place):
     """A part that plans on the Reservation Table of nodes."""
 
+    plans: ClassVar[bool] = True
     limit: str = parameter("req", LIMIT, choices=("req", "pf"))
     resv: str = parameter("placed", RESV, choices=("placed", "counts"))
+
+    @property
+    def stretches(self) -> bool:
+        return self.limit == "pf"
+
+    @property
+    def counts(self) -> bool:
+        return self.resv == "counts"
 
 
 @dataclass(frozen=True)
@@ -75,6 +122,14 @@ class LessConsume(NodePlace):
                 "is 1 or more (0: no threshold)"
             )
 
+    @property
+    def search(self) -> str:
+        return "threshold" if self.threshold > 0 else "cheapest"
+
+    def factors(self) -> tuple[Fraction, ...]:
+        """The threshold, as it was written: 1.15 is 23/20."""
+        return (Fraction(str(self.threshold)),) if self.threshold > 0 else ()
+
 
 @dataclass(frozen=True)
 class LeastSlowdown(NodePlace):
@@ -94,6 +149,14 @@ class LeastSlowdown(NodePlace):
 
     def __post_init__(self) -> None:
         self.factors()
+
+    @property
+    def search(self) -> str:
+        return "threshold"
+
+    @property
+    def by_load(self) -> bool:
+        return self.by == "load"
 
     def factors(self) -> tuple[Fraction, ...]:
         """The thresholds as exact numbers, ascending.
@@ -123,12 +186,17 @@ class Filled(Place):
     """
 
     by_sharing: ClassVar[bool] = True
+    fills: ClassVar[bool] = True
     name: ClassVar[str] = "fill"
     summary: ClassVar[str] = "nodes: filled in index order by cores alone (Slurm's cons_res)"
     grace: str = parameter("0", "seconds a job may run past its limit, or unlimited")
 
     def __post_init__(self) -> None:
         self.seconds()
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape != "nodes" and self.seconds() != 0:
+            yield f"grace={self.grace} is defined on nodes; elsewhere a job ends at its limit"
 
     def seconds(self) -> int | None:
         """The grace in seconds, None if nobody is ever killed.
@@ -151,6 +219,7 @@ class Filled(Place):
 class Capped(Filled):
     """Bandwidth is a hard limit too: on no node more is given out than it has (LessC)."""
 
+    caps: ClassVar[bool] = True
     name: ClassVar[str] = "capped"
     summary: ClassVar[str] = "nodes: as fill, but never more bandwidth than a node has (LessC)"
 

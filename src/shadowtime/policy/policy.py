@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.errors import PolicyError
 from shadowtime.policy.backfill import Backfill, InOrder
 from shadowtime.policy.estimate import Estimate, Requested
 from shadowtime.policy.order import Fcfs, Order
@@ -16,6 +17,9 @@ from shadowtime.policy.reserve import Depth, Reserve
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+
+ASKED = ("order", "place", "estimate", "preempt", "reserve", "backfill", "partition")
+"""In which order the parts are asked for objections: the first one is what a user reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +55,21 @@ class Policy:
     def parameters(self) -> dict[str, str]:
         """The parts as texts, by slot."""
         return {slot: str(part) for slot, part in self.parts.items()}
+
+    def refuse_nonsense(self, shape: str) -> None:
+        """Refuse a combination of parts that has no defined meaning on such a machine.
+
+        Examples
+        --------
+        >>> Policy(name="mine", reserve=Depth(4)).refuse_nonsense("nodes")
+        Traceback (most recent call last):
+        ...
+        shadowtime.errors.PolicyError: mine: reserve=4 is not defined on nodes: use reserve=1, ...
+        >>> Policy(name="easy").refuse_nonsense("nodes")
+        """
+        for slot in ASKED:
+            for objection in self.parts[slot].objections(self, shape):
+                raise PolicyError(f"{self.name}: {objection}")
 
     def notes_on(self, machine: Cluster) -> list[str]:
         """What the user should know before this policy runs on a machine."""

@@ -11,15 +11,27 @@ attempts, and need no change for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.policy.part import Part, parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shadowtime.policy.policy import Policy
 
 
 class Preempt(Part):
     """Whom to stop."""
 
     slot: ClassVar[str] = "preempt"
+    stops: ClassVar[bool] = False
+    """True if running jobs may be stopped."""
+
+    @property
+    def spares(self) -> bool:
+        """True if victims that turn out not to be needed go on running."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -34,9 +46,24 @@ class NoPreemption(Preempt):
 class ShadowLoad(Preempt):
     """PV-EASY's shadow-load preemption: kill and restart whom the head outranks (spec 2.3)."""
 
+    stops: ClassVar[bool] = True
     name: ClassVar[str] = "shadow-load"
     summary: ClassVar[str] = "kill running jobs that the head outranks, if it can then start"
     prune: bool = parameter(False, "spare victims that turn out not to be needed")
+
+    @property
+    def spares(self) -> bool:
+        return self.prune
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "nodes":
+            yield "jobs are not preempted on nodes: use preempt=never"
+        if not policy.order.by_arrival:
+            yield "preempt=shadow-load ranks jobs by submission; use order=fcfs"
+        if shape != "pool":
+            yield "preempt=shadow-load is defined on a pool only"
+        if policy.reserve.kept:
+            yield "promises for good and preemption contradict"
 
 
 NAMED: dict[str, Preempt] = {part.name: part() for part in (NoPreemption, ShadowLoad)}

@@ -45,6 +45,7 @@ class Written(Part):
     aged aged(weight=3) {'weight': 3.0}
     """
 
+    written: ClassVar[bool] = True
     takes: ClassVar[Slot]
     function: Callable[..., Any] = nothing
     values: tuple[tuple[str, Any], ...] = ()

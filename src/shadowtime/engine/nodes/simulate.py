@@ -13,7 +13,7 @@ from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.nodes.demands import believed
-from shadowtime.engine.nodes.plan import loop_of, parameters, thresholds
+from shadowtime.engine.nodes.plan import loop_of, parameters
 from shadowtime.errors import ClusterError, PolicyError, UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.nodes import fields as nf
@@ -173,7 +173,7 @@ def law_for(workload: Workload, cluster: Cluster, cores: int, part: Estimate) ->
 def thresholds_for(part: place.Place, base: int, request: Ints) -> Ints:
     """Thresholds as the kernels take them: a cost is within if <= request * factor // share."""
     rows = []
-    for theta in thresholds(part):
+    for theta in part.factors():
         factor, share = (theta.numerator - theta.denominator) * base, theta.denominator
         if factor * int(request.max(initial=1)) >= LARGEST:
             raise PolicyError(

@@ -75,7 +75,7 @@ def prepare_frame(policy: Policy, site: Site, rule: int, workload: Workload) -> 
     kind, weight = order_of(policy.order)
     depth = policy.reserve.jobs if isinstance(policy.reserve, reserve.Depth) else 0
     phases = phases_of(policy.backfill)
-    weighing = isinstance(policy.backfill, backfill.WEIGHING)
+    weighing = policy.backfill.weighs
     totals = tuple(site.total.values())
     scale = common_scale(totals) if weighing else np.zeros(len(totals) + 1, np.int64)
     own = own_of(policy, workload)
