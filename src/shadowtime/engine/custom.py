@@ -141,7 +141,7 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
     fact = no_facts() if workload is None else facts_of(workload, whose)
     width = max(use.column + use.width for use in uses)
     rows = int(fact[:, list(whose)].max(initial=0)) + 1
-    moves = isinstance(policy.estimate, estimate.Last)  # it changes while a job waits
+    moves = policy.estimate.changes  # it changes while a job waits
     lasting = uses[0].slot == ORDER and not moves and is_lasting(uses[0])
     return Own(
         pointer=compile_uses(uses),

@@ -13,14 +13,12 @@ import numpy as np
 
 from shadowtime.engine.partitions import tables_of
 from shadowtime.errors import PolicyError
-from shadowtime.policy import backfill, order
 from shadowtime.policy.partition import ByClass
-from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.engine.custom import Own
-    from shadowtime.policy import Policy
+    from shadowtime.policy import Policy, backfill, order
 
 Loop = Callable[[Any, Any], int]
 """Runs the event loop on (state, world) until it is done or needs room."""
@@ -225,7 +223,7 @@ def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int], ...]:
 def refuse_functions_on_nodes(policy: Policy) -> None:
     """Refuse functions of the user's own where the passes on nodes never ask them."""
     for part in policy.parts.values():
-        if isinstance(part, Written) and not isinstance(part, order.Custom):
+        if part.written and part.slot != "order":
             raise PolicyError(
                 f"{policy.name}: {part.slot}={part} is a function of your own, which passes on "
                 "nodes never ask; use a pool or hosts"
@@ -235,8 +233,13 @@ def refuse_functions_on_nodes(policy: Policy) -> None:
 def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
     """Refuse parts that do not go together on this machine."""
     policy.refuse_nonsense(cluster.shape)
-    loose, fixed = not policy.backfill.exact, policy.reserve.fixed != "no"
-    if (loose or fixed) and not is_plain_easy(policy, cluster):
+    if not is_plain_easy(policy, cluster):
+        refuse_loose_easy(policy)
+
+
+def refuse_loose_easy(policy: Policy) -> None:
+    """Refuse the readings of EASY that only its own pass knows."""
+    if not policy.backfill.exact or policy.reserve.fixed != "no":
         raise PolicyError(
             f"{policy.name}: extra_update=no and fixed_reservation are defined for EASY on a "
             "pool of processors (order=fcfs, reserve=1) only"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.plan import is_plain_easy, is_pool_of_resources
-from shadowtime.policy import parse_policy, reserve
+from shadowtime.policy import parse_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,10 +60,10 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     if own_code or cluster.shape == "nodes":
         return ""
     if cluster.shape == "site":
-        if isinstance(policy.reserve, reserve.Sunny):
+        if policy.reserve.sunny:
             return ""  # plain Python around small questions
-        return "site-kept" if isinstance(policy.reserve, reserve.Kept) else "site-frame"
-    if isinstance(policy.reserve, reserve.Kept):
+        return "site-kept" if policy.reserve.kept else "site-frame"
+    if policy.reserve.kept:
         return "conservative"
     if is_plain_easy(policy, cluster):
         return "easy"

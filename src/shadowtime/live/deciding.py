@@ -9,7 +9,6 @@ from shadowtime.engine.once import Note, Start, decide
 from shadowtime.live.feasible import Empty
 from shadowtime.live.placing import placed, together
 from shadowtime.live.reservation import Reservation
-from shadowtime.policy.backfill import Anybody, Never
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def decide_with_hosts(
     left, aside = set_aside(state, refused)
     blocked: dict[str, str] = {}
     reserved: Reservation | None = None
-    strict = isinstance(policy.backfill, Never)
+    strict = not policy.backfill.phases
     for turn in range(ROUNDS):
         seen = without(left, blocked)
         decided = decide(policy, seen, memory, shape=shape)
@@ -87,7 +86,7 @@ def decide_with_hosts(
             found = _cut(found, failed, strict=strict)
             blocked |= failed
             break
-        if reserved is None and not isinstance(policy.backfill, Anybody):
+        if reserved is None and policy.backfill.respects:
             reserved = _reservation(found, failed, left)
         blocked |= _and_alike(failed, seen)
     kept = [job for job in state.waiting if job.id in aside or job.id in blocked]

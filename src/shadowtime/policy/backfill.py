@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from shadowtime.policy.functions import BACKFILL_KEY, BACKFILL_TEST, Slot
-from shadowtime.policy.part import Part, parameter
+from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Backfill(Part):
         if shape == "nodes" and not (self.on_nodes and self.exact):
             yield f"backfill={self} is not defined on nodes"
         planned = policy.reserve.first is not None and policy.reserve.first > 0
-        if self.weighs and (shape != "pool" or not planned):
+        if self.weighs and (shape not in WHOLE or not planned):
             yield (
                 f"backfill={self} weighs the resources of a pool around a reservation; use a pool "
                 "and reserve=1"
@@ -217,6 +217,11 @@ class LeastPenalty(ShortestFirst):
     @property
     def phases(self) -> tuple[Phase, ...]:
         return (Phase("around", "least-penalty"),)
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "site":
+            yield "no job slows another down on a site; use easy-sjbf"
+        yield from super().objections(policy, shape)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 SLOTS = ("order", "reserve", "backfill", "place", "estimate", "preempt", "partition")
 """What a policy is made of, in the order in which a pass asks."""
 
+WHOLE = ("pool", "site")
+"""Shapes on which a reservation is made against everything that there is: a site follows a pool's
+rules, with nodes to choose."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -31,7 +35,7 @@ class Part:
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         """Why the part has no defined meaning beside the policy's others on such a machine.
 
-        ``shape`` is pool, hosts or nodes. The first objection refuses the policy; a part that
+        ``shape`` is pool, hosts, nodes or site. The first objection refuses the policy; a part that
         goes with everything has none.
         """
         return iter(())

@@ -68,6 +68,10 @@ class ByClass(Partition):
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "nodes":
             yield "nodes have no partitions: use partition=anywhere"
+        if shape == "site":
+            yield (
+                "partition=by-class is for hosts; write the classes down as partitions of the site"
+            )
         planned = policy.reserve.first is not None and policy.reserve.first > 0
         if shape != "hosts" or not planned or not policy.backfill.in_order:
             yield (

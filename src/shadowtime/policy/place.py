@@ -29,6 +29,8 @@ class Place(Part):
     slot: ClassVar[str] = "place"
     by_sharing: ClassVar[bool] = False
     """True if it chooses by what the jobs of a node share: without nodes it has nothing to do."""
+    on_site: ClassVar[str] = ""
+    """The rule of a site that it stands for (kernel/site/fields.py); none if it has no meaning."""
     neutral: ClassVar[bool] = False
     """True if where a job goes never delays another."""
     plans: ClassVar[bool] = False
@@ -62,6 +64,13 @@ class Place(Part):
         """The penalty factors that are good enough, ascending."""
         return ()
 
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "site" and not self.on_site:
+            yield (
+                f"place={self.name} is not defined on a site; use first-fit, best-fit, pack, "
+                "spread or slurm"
+            )
+
 
 @dataclass(frozen=True)
 class BestFit(Place):
@@ -71,6 +80,7 @@ class BestFit(Place):
     that knows nothing of nodes.
     """
 
+    on_site: ClassVar[str] = "BEST_FIT"
     neutral: ClassVar[bool] = True
     name: ClassVar[str] = "best-fit"
     summary: ClassVar[str] = "the host left with the least; on a pool nothing to choose"
@@ -97,8 +107,13 @@ class NodePlace(Place):
 class FirstFit(NodePlace):
     """The earliest start with enough processors, on the lowest of them (FF)."""
 
+    on_site: ClassVar[str] = "FIRST_FIT"
     name: ClassVar[str] = "first-fit"
     summary: ClassVar[str] = "nodes: the earliest start, on the lowest processors"
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "site" and self != FirstFit():
+            yield "on a site place=first-fit takes no options"
 
 
 @dataclass(frozen=True)
@@ -195,6 +210,7 @@ class Filled(Place):
         self.seconds()
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        yield from super().objections(policy, shape)
         if shape != "nodes" and self.seconds() != 0:
             yield f"grace={self.grace} is defined on nodes; elsewhere a job ends at its limit"
 
@@ -228,6 +244,7 @@ class Capped(Filled):
 class Pack(Place):
     """On a site: as few nodes as possible, those that hold most first."""
 
+    on_site: ClassVar[str] = "PACK"
     name: ClassVar[str] = "pack"
     summary: ClassVar[str] = "site: as few nodes as possible, those that hold most first"
 
@@ -236,6 +253,7 @@ class Pack(Place):
 class Spread(Place):
     """On a site: tasks dealt out evenly to as many nodes as allowed, the idlest first."""
 
+    on_site: ClassVar[str] = "SPREAD"
     name: ClassVar[str] = "spread"
     summary: ClassVar[str] = "site: evenly over as many nodes as allowed, the idlest first"
 
@@ -244,6 +262,7 @@ class Spread(Place):
 class Consecutive(Place):
     """On a site, Slurm's choice: sets of consecutive nodes, the smallest that suffices."""
 
+    on_site: ClassVar[str] = "SLURM"
     name: ClassVar[str] = "slurm"
     summary: ClassVar[str] = "site: Slurm's choice, the smallest set of neighbours that suffices"
 

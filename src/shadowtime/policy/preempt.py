@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from shadowtime.policy.part import Part, parameter
+from shadowtime.policy.part import WHOLE, Part, parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +60,10 @@ class ShadowLoad(Preempt):
             yield "jobs are not preempted on nodes: use preempt=never"
         if not policy.order.by_arrival:
             yield "preempt=shadow-load ranks jobs by submission; use order=fcfs"
-        if shape != "pool":
+        if shape not in WHOLE:
             yield "preempt=shadow-load is defined on a pool only"
+        if shape == "site" and not policy.reserve.sunny:
+            yield "on a site preempt=shadow-load needs reserve=sunny"
         if policy.reserve.kept:
             yield "promises for good and preemption contradict"
 

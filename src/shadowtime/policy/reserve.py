@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.policy.functions import PLAN, RESERVE, Slot
-from shadowtime.policy.part import Part, parameter, show
+from shadowtime.policy.part import WHOLE, Part, parameter, show
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Sunny(Reserve):
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "nodes":
             yield f"reserve={self} is not defined on nodes: use reserve=1, kept or none"
-        if not policy.order.by_arrival or shape != "pool":
+        if not policy.order.by_arrival or shape not in WHOLE:
             yield "reserve=sunny needs order=fcfs and a pool"
         if policy.backfill.respects and policy.backfill.phases:
             yield "reserve=sunny goes with backfill=venture"
@@ -166,7 +166,7 @@ class Kept(Reserve):
             yield (
                 "reserve=kept promises in submission order; use order=fcfs and backfill=in-order"
             )
-        if shape != "pool":
+        if shape not in WHOLE:
             yield "reserve=kept is defined on a pool only"
         if policy.estimate.written:
             yield (

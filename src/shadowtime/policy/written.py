@@ -16,8 +16,10 @@ from shadowtime.policy.functions import LEARN, Slot, check_arguments, parameters
 from shadowtime.policy.part import Part, parameter, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from dataclasses import Field
+
+    from shadowtime.policy.policy import Policy
 
 Moment = Literal["submit", "start", "end"]
 MOMENTS: tuple[Moment, ...] = ("submit", "start", "end")
@@ -55,6 +57,16 @@ class Written(Part):
     by: str = "user"
     """Whose they are: each user's, account's or executable's."""
     learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape == "site" and self.slot != "order":
+            yield (
+                "on a site the order alone can be a function of your own, not the "
+                f"{self.slot}; use a pool or hosts"
+            )
+        if shape == "site" and self.learners:
+            yield "on a site the order cannot learn yet; use a pool or hosts"
+        yield from super().objections(policy, shape)
 
     def __post_init__(self) -> None:
         self.check_function()

@@ -74,7 +74,7 @@ def counting_of(policy: Policy, cluster: Cluster) -> Counting:
         how = how._replace(
             share=min(part.share or cores, cores), late=part.predict == "start", default=ALONE
         )
-    if not isinstance(policy.place, place.Capped):
+    if not policy.place.caps:
         return how
     shared = contention_of(cluster)
     if shared is None or len(shared.capacity) != 1:

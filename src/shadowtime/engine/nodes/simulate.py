@@ -51,7 +51,7 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     >>> made.end.tolist(), made.place[0], made.penalised.tolist()
     ([14, 14], 'n1:2', [4, 4])
     """
-    if isinstance(policy, Policy) and isinstance(policy.place, place.Filled):
+    if isinstance(policy, Policy) and policy.place.fills:
         from shadowtime.engine.nodes.slurm_run import simulate_slurm
 
         return simulate_slurm(workload, cluster, policy)

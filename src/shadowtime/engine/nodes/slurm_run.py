@@ -25,7 +25,7 @@ from shadowtime.kernel.nodes.rates import make_rates
 from shadowtime.kernel.nodes.table import make_table
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.state import build
-from shadowtime.policy import backfill, estimate, order, partition, place, preempt, reserve
+from shadowtime.policy import estimate, place, reserve
 from shadowtime.types import NO_LIMIT, UNKNOWN
 from shadowtime.workload.draws import demand_of
 
@@ -122,7 +122,7 @@ def book_for(
     """The scheduler's book before the first job, with what is declared or known by tag."""
     part = policy.estimate
     by_tag = isinstance(part, estimate.ByTag)
-    counts = isinstance(policy.place, place.Capped)
+    counts = policy.place.caps
     cap, demand = declared(workload, cluster, counts=counts)
     jobs = np.zeros((len(workload), 8), np.int64)
     jobs[:, bk.PROCS] = workload.procs
@@ -245,18 +245,17 @@ def _refuse(workload: Workload, wrong: AnyArray, what: str) -> None:
 def refuse_nonsense(policy: Policy) -> None:
     """Refuse parts that Slurm's scheduler on nodes does not know."""
     rules: list[tuple[bool, Callable[[], str]]] = [
-        (isinstance(policy.order, order.Fcfs), lambda: "order=fcfs"),
-        (isinstance(policy.backfill, backfill.InOrder), lambda: "backfill=in-order"),
+        (policy.order.by_arrival, lambda: "order=fcfs"),
+        (policy.backfill.in_order, lambda: "backfill=in-order"),
         (policy.reserve == reserve.Depth(reserve.ALL), lambda: "reserve=all"),
-        (isinstance(policy.preempt, preempt.NoPreemption), lambda: "preempt=never"),
-        (isinstance(policy.partition, partition.Anywhere), lambda: "partition=anywhere"),
+        (not policy.preempt.stops, lambda: "preempt=never"),
+        (not policy.partition.restricts, lambda: "partition=anywhere"),
         (
             type(policy.estimate) in (estimate.Requested, estimate.ByTag),
             lambda: "estimate=requested or by-tag",
         ),
         (
-            isinstance(policy.place, place.Capped)
-            or not isinstance(policy.estimate, estimate.ByTag),
+            policy.place.caps or not policy.estimate.by_tag,
             lambda: "place=capped with estimate=by-tag",
         ),
     ]

@@ -33,7 +33,6 @@ from shadowtime.kernel.registers import (
 from shadowtime.policy import estimate
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.predictors import FromLog
-from shadowtime.policy.reserve import Kept
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def decide(
         refuse_functions_on_nodes(policy)
         return once.decide(policy, state, memory)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
-    kept = isinstance(policy.reserve, Kept)
+    kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
     import_module("shadowtime.engine.once.compiled.fill").set_aside(table.state)
     reg, n = table.state.reg, len(table.ids)

@@ -26,7 +26,6 @@ from shadowtime.kernel.registers import (
     VOLATILE,
     WAKE,
 )
-from shadowtime.policy.reserve import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +73,7 @@ def forward(
         refuse_functions_on_nodes(policy)
         return ahead.forward(policy, state, memory, runs=runs)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
-    kept = isinstance(policy.reserve, Kept)
+    kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
     kernel, world, n = table.state, table.world, len(table.ids)
     import_module("shadowtime.engine.once.compiled.fill").set_aside(kernel)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.claims import keeps_promises
-from shadowtime.policy import reserve
 from shadowtime.schedule.check.claims import PROMISES_KEPT
 
 if TYPE_CHECKING:
@@ -21,5 +20,5 @@ def site_claims(policy: Policy, workload: Workload, site: Site) -> tuple[str, ..
     """
     quiet = not site.outages and not any(one.known_at for one in site.reservations)
     unbound = "limits" not in site.enforce and not site.licences
-    kept = isinstance(policy.reserve, reserve.Kept) and keeps_promises(policy, workload)
+    kept = policy.reserve.kept and keeps_promises(policy, workload)
     return (PROMISES_KEPT,) if kept and quiet and unbound else ()

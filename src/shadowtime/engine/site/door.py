@@ -89,14 +89,15 @@ def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
 
 def rule_of(policy: Any, name: str) -> int:
     """The place rule that an object asks for; best-fit if it says nothing."""
-    from shadowtime.engine.site.plan import RULES
     from shadowtime.errors import PolicyError
+    from shadowtime.kernel.site import fields
+    from shadowtime.policy.place import NAMED
 
     wanted = getattr(policy, "place", "best-fit")
-    by_name = {part.name: rule for part, rule in RULES.items()}
-    if wanted not in by_name:
-        raise PolicyError(f"{name}: place={wanted} is none of {', '.join(by_name)}")
-    return by_name[wanted]
+    known = {part.name: part.on_site for part in NAMED.values() if part.on_site}
+    if wanted not in known:
+        raise PolicyError(f"{name}: place={wanted} is none of {', '.join(known)}")
+    return int(getattr(fields, known[wanted]))
 
 
 def with_fits(view: View, state: State, ground: Ground, index: dict[int, int]) -> View:

@@ -19,7 +19,6 @@ from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State, World, build
-from shadowtime.policy.reserve import Sunny
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import SitePlaces
 from shadowtime.workload.site_requests import requests_of
@@ -52,7 +51,7 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
         return simulate_object(workload, site, policy)
     from shadowtime.engine.site.claims import site_claims
 
-    if isinstance(policy.reserve, Sunny):
+    if policy.reserve.sunny:
         from shadowtime.engine.site.venture import run_venture
 
         made, state, ground = run_venture(workload, site, policy, rule_of(policy))

@@ -11,7 +11,6 @@ from shadowtime.errors import StoreError
 from shadowtime.hperf.epilog import tag_of
 from shadowtime.live.slurm.state import detail_of
 from shadowtime.policy.estimate import ByTag
-from shadowtime.policy.place import Capped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +83,7 @@ class ByStore:
 
 def demand_for(policy: Policy, clock: Clock) -> Demand | None:
     """How a policy learns what jobs draw; None where it does not ask."""
-    if not isinstance(policy.place, Capped):
+    if not policy.place.caps:
         return None
     part = policy.estimate
     return ByStore(part.store, clock) if isinstance(part, ByTag) else declared

@@ -17,7 +17,6 @@ from shadowtime.live.signals import Undisturbed
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.port import SlurmPort, look_at, refuse_strangers
 from shadowtime.live.slurm.text import ENVIRONMENT
-from shadowtime.policy.place import Capped, Filled, NodePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,7 +112,7 @@ def attach(port: SlurmPort, loop: Loop) -> None:
 
 def shape_for(policy: Policy) -> Shape:
     """Policies that place jobs beside each other see nodes, all others a pool."""
-    return "nodes" if isinstance(policy.place, NodePlace | Filled) else "pool"
+    return "nodes" if policy.place.plans or policy.place.fills else "pool"
 
 
 BANDWIDTH = "membw"
@@ -122,7 +121,7 @@ BANDWIDTH = "membw"
 
 def suit(port: SlurmPort, policy: Policy) -> None:
     """Let the port see what a policy counts: the first generic resource is the bandwidth."""
-    if isinstance(policy.place, Capped):
+    if policy.place.caps:
         gres = port.view.gres or (BANDWIDTH,)
         port.view = replace(port.view, gres=gres, bandwidth=gres[0])
         port.demand = demand_for(policy, port.clock)
