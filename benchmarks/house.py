@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import statistics
 import subprocess
 import sys
@@ -68,9 +69,7 @@ def _dispatch(tree: ast.Module) -> int:
     return sum(
         isinstance(node, ast.Call)
         and getattr(node.func, "id", "") == "isinstance"
-        and any(
-            f"{slot}." in ast.unparse(node) or f".{slot}" in ast.unparse(node) for slot in SLOTS
-        )
+        and re.search(rf"\b({SLOTS})\.|\.({SLOTS})\b", ast.unparse(node)) is not None
         for node in ast.walk(tree)
     )
 
