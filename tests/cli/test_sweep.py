@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,17 +32,26 @@ def at_the_gate(folder: Path) -> bool:
     return (folder / "pid").exists() and len(list((folder / "r" / "shards").glob("*.parquet"))) > 0
 
 
-def begin(folder: Path) -> subprocess.Popen[str]:
+@contextmanager
+def begun(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A sweep with a worker at the gate, which does not outlive the test."""
     plan = gated(folder)
     words = command("sweep", str(plan), "-o", str(folder / "r"), "--workers", "2", "--json")
-    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    started = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A suite in the background ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         wait_for(lambda: at_the_gate(folder), "a worker at the gate", 600)
-    except BaseException:
-        started.kill()
-        started.communicate()
-        raise
-    return started
+        yield started
+    finally:
+        if started.returncode is None:
+            started.kill()
+            started.communicate()
 
 
 def table_bytes(folder: Path) -> bytes:
@@ -50,9 +61,8 @@ def table_bytes(folder: Path) -> bytes:
 
 def test_killed_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """After kill -9 what was written is kept, the rest runs, and the table is that of one go."""
-    process = begin(tmp_path)
-    process.kill()
-    process.communicate()
+    with begun(tmp_path):
+        pass
     kept = len(Shards(tmp_path / "r").done())
     assert kept > 0
     (tmp_path / "go").touch()
@@ -66,14 +76,14 @@ def test_killed_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_a_killed_worker_and_ctrl_c(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A lost unit is run again in a new pool; Ctrl-C ends with 130 and keeps what is done."""
-    process = begin(tmp_path)
-    first = (tmp_path / "pid").read_text()
-    os.kill(int(first), signal.SIGKILL)
-    wait_for(lambda: (tmp_path / "pid").read_text() != first, "another worker at the gate", 600)
-    process.send_signal(signal.SIGINT)
-    wait_for(lambda: any((tmp_path / "r").glob(".stop-*")), "the request to stop", 600)
-    (tmp_path / "go").touch()
-    _, err = process.communicate(timeout=600)
+    with begun(tmp_path) as process:
+        first = (tmp_path / "pid").read_text()
+        os.kill(int(first), signal.SIGKILL)
+        wait_for(lambda: (tmp_path / "pid").read_text() != first, "another worker", 600)
+        process.send_signal(signal.SIGINT)
+        wait_for(lambda: any((tmp_path / "r").glob(".stop-*")), "the request to stop", 120)
+        (tmp_path / "go").touch()
+        _, err = process.communicate(timeout=600)
     assert process.returncode == 130, err
     assert not list((tmp_path / "r").glob(".stop-*"))
     kept = len(Shards(tmp_path / "r").done())
