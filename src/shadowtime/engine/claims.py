@@ -90,7 +90,7 @@ def _claims(policy: Policy, workload: Workload, contended: bool) -> Iterator[str
 
 
 def keeps_promises(policy: Policy, workload: Workload, *, contended: bool = False) -> bool:
-    """A promise holds if nobody outlives its estimate and nobody is let in at its expense.
+    """A promise holds if no job outlives its estimate and none is let in at its expense.
 
     That is so for a reservation that backfilling respects exactly, for promises made for good,
     and for one that counts on stopping whoever stands in the way.

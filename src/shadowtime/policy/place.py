@@ -215,7 +215,7 @@ class Filled(Place):
             yield f"grace={self.grace} is defined on nodes; elsewhere a job ends at its limit"
 
     def seconds(self) -> int | None:
-        """The grace in seconds, None if nobody is ever killed.
+        """The grace in seconds, None if no job is ever killed.
 
         Examples
         --------

@@ -171,7 +171,7 @@ class Kept(Reserve):
         if policy.estimate.written:
             yield (
                 "reserve=kept does not go with a prediction of your own yet; use reserve=all, "
-                "which plans anew at every pass"
+                "which plans again at every pass"
             )
         if policy.estimate.changes:
             yield (
