@@ -10,7 +10,7 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.once import Memory, Note
-from shadowtime.errors import ClusterError
+from shadowtime.errors import ClusterError, UsageError
 from shadowtime.live.guard import IN_VAIN, guard
 from shadowtime.live.loop import Loop, described
 from shadowtime.live.port import PortError, Running, Start, State, Stop, Waiting
@@ -54,6 +54,39 @@ def test_a_start_is_a_node_list_and_a_release() -> None:
     loop.step()
     assert (loop.kept.intents, loop.kept.counters) == ({}, {"started": 1})
     assert len(fake.told) == 2
+
+
+def test_a_slurm_that_shows_no_partition_yet_is_waited_for() -> None:
+    """slurmctld answers before it has read its partitions: reported once, asked again, no end."""
+    fake, clock, told = FakeSlurm("", NODES), FakeClock(), []
+    empty = [True, True, True]
+
+    def slow_to_come_up(argv, *, text=""):
+        if "partition" in argv and empty:
+            empty.pop()
+            return Done(0, "No partitions in the system\n", "")
+        return fake(argv, text=text)
+
+    port = drive.wait_for_port(drive.Where(), tell=told.append, run=slow_to_come_up, clock=clock)
+    assert port.view.partition == "batch"
+    assert (len(told), clock.slept) == (1, [0.5, 1.0, 2.0])
+    assert "no partition yet" in told[0]
+    empty.append(True)
+    with pytest.raises(PortError, match="no partition yet"):  # the run is over
+        drive.wait_for_port(
+            drive.Where(), tell=told.append, run=slow_to_come_up, clock=clock, stopped=lambda: True
+        )
+
+
+def test_partitions_without_a_default_one_are_a_mistake_in_the_setup() -> None:
+    """Waiting would not help: the user must name one."""
+    fake = FakeSlurm("", NODES)
+
+    def answer(argv, *, text=""):
+        return Done(0, "PartitionName=a Nodes=n1\n", "") if "partition" in argv else fake(argv)
+
+    with pytest.raises(UsageError, match="--partition"):
+        drive.wait_for_port(drive.Where(), tell=print, run=answer, clock=FakeClock())
 
 
 def test_shadow_mode_says_what_it_would_do_once() -> None:

@@ -124,7 +124,8 @@ def run_loop(
     with contextlib.ExitStack() as stack:
         signals = stack.enter_context(Signals())
         try:
-            port = drive.make_port(drive.Where(partition=partition, gres=gres, timeout=timeout))
+            where = drive.Where(partition=partition, gres=gres, timeout=timeout)
+            port = drive.wait_for_port(where, tell=tell, stopped=how.over())
             beat = Heartbeat(path=None, clock=port.clock, notify=notify)
             name = port.view.partition
             if act:

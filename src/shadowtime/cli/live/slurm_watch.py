@@ -52,8 +52,10 @@ def run_watch(
 
     tell, notify = how.log(), notifier()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(Interrupted))
         stack.enter_context(Signals())
-        port = drive.make_port(drive.Where(partition=partition, timeout=timeout))
+        where = drive.Where(partition=partition, timeout=timeout)
+        port = drive.wait_for_port(where, tell=tell, stopped=how.over())
         path = Path(state_file or drive.default_state_file(port.view.partition))
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = predictions_of(path)

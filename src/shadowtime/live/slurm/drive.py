@@ -15,8 +15,9 @@ from shadowtime.live.record import Recorder
 from shadowtime.live.runner import Commands
 from shadowtime.live.signals import Undisturbed
 from shadowtime.live.slurm.demand import demand_for
-from shadowtime.live.slurm.port import SlurmPort, look_at, refuse_strangers
+from shadowtime.live.slurm.port import NotReady, SlurmPort, look_at, refuse_strangers
 from shadowtime.live.slurm.text import ENVIRONMENT
+from shadowtime.live.telling import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +48,33 @@ def make_port(where: Where, *, run: Runner | None = None, clock: Clock | None = 
     run = run or commands(where)
     view = look_at(run, partition=where.partition, gres=where.gres)
     return SlurmPort(run=run, clock=clock or SystemClock(), view=view)
+
+
+def wait_for_port(
+    where: Where,
+    *,
+    tell: Callable[[str], None],
+    stopped: Callable[[], bool] = lambda: False,
+    run: Runner | None = None,
+    clock: Clock | None = None,
+) -> SlurmPort:
+    """The same, but a slurmctld that is coming up, and shows no partition yet, is waited for.
+
+    It is asked again after half a second, then less and less often, and reported once. NotReady if
+    the run is over before that.
+    """
+    clock = clock or SystemClock()
+    tries = 0
+    while True:
+        try:
+            return make_port(where, run=run, clock=clock)
+        except NotReady as error:
+            if stopped():
+                raise
+            tries += 1
+            if tries == 1:
+                tell(Told(f"waiting for slurm: {error}", event="error", why=str(error)))
+            clock.sleep(Pace().pause(quiet=0, errors=tries, took=0.0))
 
 
 def make_loop(

@@ -338,6 +338,10 @@ _NAME = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
 _DEFAULT = re.compile(r"^PartitionName=(\S+).*? Default=YES", re.MULTILINE)
 
 
+class NotReady(PortError):
+    """Slurm answers and is not complete yet: a loop waits for it."""
+
+
 def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> View:
     """What the loop is responsible for, from Slurm's own configuration."""
     config = run(("scontrol", "show", "config"))
@@ -350,6 +354,8 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Vi
         )
     if not partition:
         told = run(("scontrol", "--oneliner", "show", "partition")).out
+        if "PartitionName=" not in told:
+            raise NotReady("Slurm shows no partition yet: is slurmctld coming up?")
         default = _DEFAULT.search(told)
         if default is None:
             raise UsageError("Slurm has no default partition: name one with --partition")
@@ -375,4 +381,4 @@ def refuse_strangers(run: Runner, *, uid: int | None = None) -> None:
         )
 
 
-__all__ = ["SlurmPort", "look_at", "refuse_strangers"]
+__all__ = ["NotReady", "SlurmPort", "look_at", "refuse_strangers"]
