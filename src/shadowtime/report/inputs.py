@@ -125,6 +125,9 @@ class ReportInput:
     paper: tuple[PaperTable | Claim, ...] = ()
     trust: Trust | None = None
     replay: bool = False
+    replayed: Mapping[str, Any] = field(default_factory=dict)
+    """A site's replay: ``runs`` in words, ``groups``, ``backfilled`` and ``reasons`` as in the
+    JSON object; empty elsewhere."""
 
     def __post_init__(self) -> None:
         if not self.runs:

@@ -114,6 +114,7 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
         paper=tuple(_paper(item) for item in said.get("paper", ())),
         trust=Trust.from_dict(said["trust"]) if said.get("trust") else None,
         replay=bool(said.get("replay", False)) and len(runs) > 1,
+        replayed=dict(said.get("replayed", {})) if len(runs) > 1 else {},
     )
     return Folder(root, content, result, window)
 

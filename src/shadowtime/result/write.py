@@ -182,5 +182,6 @@ def _said(result: ReportInput) -> dict[str, Any]:
         "interval_note": result.interval_note,
         **({"trust": result.trust.as_dict()} if result.trust else {}),
         **({"replay": True} if result.replay else {}),
+        **({"replayed": dict(result.replayed)} if result.replayed else {}),
         **({"paper": paper} if paper else {}),
     }

@@ -73,6 +73,9 @@ class Schedule:
     """Counts of the run: passes, events, starts."""
     unstarted: Mapping[int, str] = field(default_factory=dict)
     """Jobs by id that never ran (their start is -1), each with the reason; not in files."""
+    waited_for: Mapping[int, str] | None = None
+    """Jobs by id that a limit or the like held back, each with what it met last, in the words of
+    sacct's Reason; None where the policy does not say; not in files."""
 
     def __len__(self) -> int:
         return len(self.job_id)

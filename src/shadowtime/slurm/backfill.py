@@ -175,10 +175,12 @@ class _Pass:
         first_plan = self.planned.get(job.id, 0)
         while True:
             if job.is_array and job.throttle and job.started_tasks >= job.throttle:
+                state.accounts.note(job, "JobArrayTaskLimit")
                 return
             if self.counts and self.counted_out(job, section):
                 return
             if job.licences and state.licences_short(job):
+                state.accounts.note(job, "Licenses")
                 return
             what = self.again(job, section, now_only=now_only, first_plan=first_plan)
             if what == "started":

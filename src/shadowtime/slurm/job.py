@@ -53,6 +53,8 @@ class Job:
     """Allocated cpus."""
     requeues: bool = True
     billing: float = 0.0
+    waited_for: str = ""
+    """What it was last passed over for when it started."""
     nice: int = 0
     index: int = 0
     """Its row in the recording, where it has one."""

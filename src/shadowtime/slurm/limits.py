@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from shadowtime.slurm.reasons import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +55,7 @@ def held_by(job: Job) -> Tally:
     )
 
 
-@dataclass(slots=True)
+@dataclass
 class Accounts:
     """Limits in force and the usage that counts against them.
 
@@ -68,6 +71,14 @@ class Accounts:
     used: dict[tuple[str, str], float] = field(default_factory=dict)
     """("qos", name) and (account, user or "") to cpu seconds."""
     counted_to: int = 0
+    met: dict[int, str] = field(default_factory=dict)
+    """What each job was last passed over for, in Slurm's words (sacct's Reason), by record."""
+
+    def note(self, job: Job, reason: str) -> str:
+        """Remember why a job was passed over; the reason, empty where there is none."""
+        if reason:
+            self.met[job.id] = reason
+        return reason
 
     def charge(self, job: Job, seconds: float) -> None:
         """Add a stretch of a job's cpus to its QOS, its user and every account above."""
@@ -81,12 +92,23 @@ class Accounts:
         for key in self.used:
             self.used[key] *= factor
 
+    def _every(self) -> list[Limits]:
+        links = (link for chain in self.chains.values() for link in chain)
+        return [*self.qos.values(), *(link.limits for link in links)]
+
     @property
     def bounds_minutes(self) -> bool:
         """True where some GrpTRESMins is in force."""
-        links = (link for chain in self.chains.values() for link in chain)
-        every = [*self.qos.values(), *(link.limits for link in links)]
-        return self.enforced and any(one.group_minutes for one in every)
+        return self.enforced and any(one.group_minutes for one in self._every())
+
+    @cached_property
+    def bounds_jobs(self) -> bool:
+        """True where some QOS or account bounds the number of running jobs."""
+        return any(
+            bound is not None
+            for one in self._every()
+            for bound in (one.group_jobs, one.user_jobs, one.account_jobs)
+        )
 
     def used_up(self, job: Job) -> bool:
         """True where a GrpTRESMins of a running job's QOS or accounts is reached (21.6)."""
@@ -123,6 +145,28 @@ class Accounts:
         """The reason why a job may not be looked at yet; empty where it may (6.1)."""
         if not self.enforced:
             return ""
+        return self.note(job, self._before(job, running, section))
+
+    def note_waiting(
+        self, waiting: Iterable[Job], running: Sequence[Job], sections: Mapping[str, Section]
+    ) -> None:
+        """Note who may not be looked at, for a pass that ended before it came to everybody.
+
+        Jobs of one user, account and QOS in the same partition are answered alike; those that met
+        a limit before keep what they met.
+        """
+        if not self.enforced or not self.bounds_jobs:
+            return
+        known: dict[tuple[str, str, str, str], str] = {}
+        for job in waiting:
+            if job.id in self.met or not job.partitions:
+                continue
+            key = (job.qos, job.user, job.account, job.partitions[0])
+            if key not in known:
+                known[key] = self._before(job, running, sections.get(job.partitions[0]))
+            self.note(job, known[key])
+
+    def _before(self, job: Job, running: Sequence[Job], section: Section | None) -> str:
         seen: set[str] = set()
         for name, limits in self._sharing(job, section):
             same = [one for one in running if name in (one.qos, section.qos if section else "")]
@@ -135,16 +179,16 @@ class Accounts:
                     continue
                 seen.add(what)
                 if count >= bound:
-                    return f"QOS {what}"
+                    return reason_of("QOS", what)
         for level, link in enumerate(self._chain(job)):
             below = [one for one in running if _is_below(one, link, self.chains)]
             limits = link.limits
             bound = None if "GrpJobs" in seen else limits.group_jobs
             if bound is not None and len(below) >= bound:
-                return "AssocGrpJobs"
+                return reason_of("Assoc", "GrpJobs")
             bound = limits.user_jobs if level == 0 and "MaxJobsPU" not in seen else None
             if bound is not None and len(below) >= bound:
-                return "AssocMaxJobs"
+                return reason_of("Assoc", "MaxJobs")
         return ""
 
     def after(
@@ -157,30 +201,33 @@ class Accounts:
         """The reason why a job may not start with these resources; empty where it may (6.2)."""
         if not self.enforced:
             return ""
+        return self.note(job, self._after(job, asks, running, section))
+
+    def _after(self, job: Job, asks: Tally, running: Sequence[Job], section: Section | None) -> str:
         hidden: set[tuple[str, str]] = set()
         for name, limits in self._sharing(job, section):
             same = [one for one in running if name in (one.qos, section.qos if section else "")]
-            reason = self._group("qos", name, limits, same, job, asks, hidden)
-            if reason:
-                return f"QOS{reason}"
+            over = self._group("qos", name, limits, same, job, asks, hidden)
+            if over:
+                return reason_of("QOS", *over)
             for kind, bounds, who in (
                 ("MaxTRESPU", limits.user_resources, lambda one: one.user == job.user),
                 ("MaxTRESPA", limits.account_resources, lambda one: one.account == job.account),
                 ("MaxTRESPJ", limits.job_resources, lambda one: False),
             ):
-                reason = _over(kind, bounds, filter(who, same), asks, hidden)
-                if reason:
-                    return f"QOS{reason}"
+                over = _over(kind, bounds, filter(who, same), asks, hidden)
+                if over:
+                    return reason_of("QOS", *over)
         for level, link in enumerate(self._chain(job)):
             below = [one for one in running if _is_below(one, link, self.chains)]
             limits = link.limits
-            reason = self._group(link.account, link.user, limits, below, job, asks, hidden)
-            if reason:
-                return f"Assoc{reason}"
+            over = self._group(link.account, link.user, limits, below, job, asks, hidden)
+            if over:
+                return reason_of("Assoc", *over)
             if level == 0:
-                reason = _over("MaxTRESPJ", limits.job_resources, (), asks, hidden)
-                if reason:
-                    return f"Assoc{reason}"
+                over = _over("MaxTRESPJ", limits.job_resources, (), asks, hidden)
+                if over:
+                    return reason_of("Assoc", *over)
         return ""
 
     def _group(
@@ -192,17 +239,17 @@ class Accounts:
         job: Job,
         asks: Tally,
         hidden: set[tuple[str, str]],
-    ) -> str:
-        """GrpTRES, GrpTRESMins and GrpTRESRunMins of one QOS or association."""
-        reason = _over("GrpTRES", limits.group_resources, running, asks, hidden)
-        if reason:
-            return reason
+    ) -> tuple[str, str] | None:
+        """The kind and resource of GrpTRES, GrpTRESMins or GrpTRESRunMins that is in the way."""
+        over = _over("GrpTRES", limits.group_resources, running, asks, hidden)
+        if over:
+            return over
         for name, bound in _named(limits.group_minutes).items():
             if ("GrpTRESMins", name) in hidden:
                 continue
             hidden.add(("GrpTRESMins", name))
             if self.used.get((first, second), 0.0) // 60 >= bound:
-                return "GrpTRESMins"
+                return "GrpTRESMins", name
         for name, bound in _named(limits.group_run_minutes).items():
             if ("GrpTRESRunMins", name) in hidden:
                 continue
@@ -212,8 +259,8 @@ class Accounts:
                 passed = max(0, self.counted_to - one.start)
                 left += held_by(one).of(name) * max(0, one.limit - passed)
             if left / 60 > bound:
-                return "GrpTRESRunMins"
-        return ""
+                return "GrpTRESRunMins", name
+        return None
 
 
 def _over(
@@ -222,16 +269,16 @@ def _over(
     running: Iterable[Job],
     asks: Tally,
     hidden: set[tuple[str, str]],
-) -> str:
-    """The kind of limit that running jobs and this one together would break."""
+) -> tuple[str, str] | None:
+    """The kind of limit and the resource that running jobs and this one together would break."""
     held = [held_by(one) for one in running] if bounds else []
     for name, bound in _named(bounds).items():
         if (kind, name) in hidden:
             continue
         hidden.add((kind, name))
         if sum(one.of(name) for one in held) + asks.of(name) > bound:
-            return kind
-    return ""
+            return kind, name
+    return None
 
 
 def _is_below(

@@ -85,8 +85,10 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
     if accounts.before(job, state.running, section):
         return "passed over"
     if job.is_array and job.throttle and job.started_tasks >= job.throttle:
+        accounts.note(job, "JobArrayTaskLimit")
         return "passed over"
     if state.licences_short(job):
+        accounts.note(job, "Licenses")
         return "passed over"
     if (section.nodes & left).bit_count() < ask.min_nodes:
         return "busy"
@@ -99,6 +101,7 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
     if found is None or victims:
         busy = _blocked(state, job, section, allowed)
         if busy is None:
+            accounts.note(job, "ReqNodeNotAvail")
             return "passed over"
         tally = busy
         if victims and found is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.schedule import Attempts, Schedule
+from shadowtime.schedule.site_places import spelt
 from shadowtime.slurm.from_site import setting
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 from shadowtime.slurm.run import Phase, run_slurm
@@ -132,7 +133,6 @@ class SlurmPolicy:
         kills = np.bincount(lost, minlength=len(workload))
         end = np.where(begun, np.array(run.end, np.int64), -1)
         codes = {"main": Reason.HEAD, "backfill": Reason.BACKFILLED, "": Reason.RECORDED}
-        names = [node.name for node in site.nodes]
         return Schedule(
             job_id=workload.job_id,
             submit=workload.submit,
@@ -144,9 +144,14 @@ class SlurmPolicy:
             attempts=_attempts(workload, run) if kills.any() else Attempts.none(),
             killed=np.where(begun & (workload.run > workload.limit), 1, 0).astype(np.int8),
             limit=workload.limit,
-            place=[_nodes(mask, names) for mask in run.nodes],
+            place=[_place(site, run, row) for row in range(len(workload))],
             policy=self.name,
             counters={"passes": run.passes, "preemptions": run.preemptions},
+            waited_for={
+                int(workload.job_id[row]): why
+                for row, why in sorted(run.waited_for.items())
+                if begun[row]
+            },
             unstarted={
                 int(workload.job_id[row]): "Slurm never started it"
                 for row in np.flatnonzero(~begun).tolist()
@@ -169,8 +174,14 @@ def _attempts(workload: Workload, run: SlurmRun) -> Attempts:
     return Attempts(job_id=job_id, start=start, end=end, killed=killed.astype(np.int8))
 
 
-def _nodes(mask: int, names: list[str]) -> str:
-    return " ".join(name for bit, name in enumerate(names) if mask >> bit & 1)
+def _place(site: Site, run: SlurmRun, row: int) -> str:
+    """The nodes of a job's last run with its cpus there; empty where it has none."""
+    if run.start[row] < 0:
+        return ""
+    shares = run.holding.get(row, ())
+    nodes = [site.nodes[share.node] for share in shares]
+    cpus = [share.cores.bit_count() * site.nodes[share.node].threads_per_core for share in shares]
+    return spelt([(node.name, count) for node, count in zip(nodes, cpus, strict=True)])
 
 
 def site_of(cluster: Cluster) -> Site:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.outcome import Outcome, Start
     from shadowtime.slurm.parameters import Parameters
+    from shadowtime.slurm.usage import Holding
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Request, Requests
 
@@ -67,6 +68,10 @@ class SlurmRun:
     passes: int = 0
     lost: list[tuple[int, int, int]] = field(default_factory=list)
     """(row, start, end) of runs whose work was lost because the job was requeued."""
+    holding: dict[int, Holding] = field(default_factory=dict)
+    """What each started job holds, by row."""
+    waited_for: dict[int, str] = field(default_factory=dict)
+    """What each started job was last passed over for (sacct's Reason), by row."""
 
 
 def run_slurm(
@@ -399,6 +404,7 @@ class _Loop:
         else:
             made = backfill_pass(state, now, plans=False)
             self.changed = not made.nobody
+            state.accounts.note_waiting(state.waiting, state.running, state.machine.sections)
         if made.starts:
             self.waiting = {job.id: job for job in state.waiting}
             if state.queue is not None:
@@ -427,6 +433,9 @@ class _Loop:
         self.out.scheduler[row] = kind
         run = float(self.workload.run[row])
         job = next(job for job in self.state.running if job.id == record)
+        self.out.holding[row] = job.holding
+        if job.waited_for:
+            self.out.waited_for[row] = job.waited_for
         end = time + max(0.0, min(run, job.limit) + self._part(row, 0.618) - 0.5)
         self.ends[record] = end
         self.at(end, "end", (record, end))
@@ -471,6 +480,7 @@ class _Loop:
             self.out.lost.append((row, self.out.start[row], math.floor(time)))
             self.out.start[row], self.out.nodes[row], self.out.scheduler[row] = -1, 0, ""
             fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="")
+            self.state.accounts.note(fresh, "BeginTime")
             self.at(math.floor(time) + self.requeue_after, "ready", fresh)
         else:
             self.out.end[row] = math.floor(time)

@@ -108,6 +108,7 @@ def begin(state: State, job: Job, section: Section, choice: Choice, now: int) ->
         started = replace(job)
         state.waiting = [one for one in state.waiting if one is not job]
     started.partition = section.name
+    started.waited_for = state.accounts.met.get(job.id, "")
     started.start = now
     started.holding = holding
     started.nodes = choice.nodes

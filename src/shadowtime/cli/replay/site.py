@@ -102,6 +102,11 @@ def _as_report(found: SiteReplay) -> ReportInput:
         command=options.command_line(),
         trust=found.trust,
         replay=True,
+        replayed={
+            "runs": str(found.repeats),
+            "groups": [one.as_dict() for one in found.groups],
+            **{key: found.as_dict()[key] for key in ("backfilled", "reasons")},
+        },
     )
 
 

@@ -25,6 +25,7 @@ from shadowtime.report.page.losers import who_loses
 from shadowtime.report.page.markup import json_block
 from shadowtime.report.page.paper import paper
 from shadowtime.report.page.provenance import inputs
+from shadowtime.report.page.replayed import replayed
 from shadowtime.report.page.templates import fill
 from shadowtime.report.payers import classes_of
 from shadowtime.report.rows import lay_out
@@ -63,6 +64,7 @@ SCRIPTS = (
 
 CONTENTS = {
     "result": "Result",
+    "replayed": "Groups",
     "paper": "Paper",
     "loads": "Loads",
     "difference": "Difference",
@@ -99,6 +101,7 @@ def render(report: ReportInput) -> str:
     classes = {run.name: classes_of(report, run) for run in report.runs}
     sections = [
         first_screen(report, who_loses(report, classes)),
+        replayed(report),
         paper(report),
         difference(report),
         schedule_figure(

@@ -239,7 +239,8 @@ def _backfilled(
     if by is None or not bool((by[which] > 0).any()):
         return None
     known = by[which & (by > 0)]
-    shares = [one.backfilled for one in trials]
+    chosen = workload.job_id[which]
+    shares = [one.backfilled(chosen) for one in trials]
     return float((known == 2).mean()), min(shares), max(shares)
 
 
@@ -252,19 +253,20 @@ def _reasons(
         return ()
     numbers = column[which & (column != UNKNOWN)].tolist()
     recorded = Counter(workload.name_of("pending_reason", number) for number in numbers)
-    met: Counter[str] = Counter()
-    for one in trials:
-        met.update(
-            {
-                name.removeprefix("waited_for:"): count
-                for name, count in one.schedule.counters.items()
-                if name.startswith("waited_for:")
-            }
-        )
-    told = bool(met) or any("waited_for:" in one.schedule.counters for one in trials)
+    chosen = set(workload.job_id[which].tolist())
+    schedules = [one.schedule for one in trials]
+    met = Counter(
+        why for one in schedules for job, why in (one.waited_for or {}).items() if job in chosen
+    )
+    told = any(one.waited_for is not None for one in schedules)
+    waited = which & (column != UNKNOWN)
+    if workload.requests is not None:
+        # A requeued job has a begin time too: that one is the simulation's own.
+        waited &= workload.requests.begin > workload.submit
+    given = Counter(workload.name_of("pending_reason", one) for one in column[waited].tolist())
     rows: list[tuple[str, int, float | None]] = []
     for name in sorted({*recorded, *met}, key=lambda each: (-recorded[each], each)):
-        from_log = name in BY_LOG
-        simulated = float(recorded[name]) if from_log else met[name] / len(trials)
+        from_log = float(given[name]) if name in BY_LOG else 0.0
+        simulated = from_log + met[name] / len(trials)
         rows.append((name, recorded[name], simulated if told or from_log else None))
     return tuple(rows)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.schedule import Schedule
     from shadowtime.study.compare import Engine
-    from shadowtime.types import AnyArray, Floats
+    from shadowtime.types import AnyArray, Floats, Ints
     from shadowtime.workload import Workload
 
 PHASES = 6
@@ -112,10 +112,9 @@ class Trial:
         """Seconds, nan where a job does not count."""
         return np.where(self.counted, self.schedule.wait, np.nan)
 
-    @property
-    def backfilled(self) -> float:
-        """Share of the starts that the backfill pass made; nan where the policy has none."""
-        made = self.schedule.reason[self.counted]
+    def backfilled(self, jobs: Ints) -> float:
+        """Share of these jobs' starts that backfill made; nan where the policy has none."""
+        made = self.schedule.reason[self.counted & np.isin(self.schedule.job_id, jobs)]
         known = made != Reason.RECORDED
         return float((made[known] == Reason.BACKFILLED).mean()) if known.any() else math.nan
 
