@@ -51,7 +51,7 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
     if policy.reserve.kept:
         return plan_conservative(policy, cluster, n)
     if is_plain_easy(policy, cluster):
-        return plan_easy(policy, n)
+        return plan_easy(policy, cluster, n)
     if is_pool_of_resources(policy, cluster):
         return plan_pool(policy, cluster, n)
     return plan_frame(policy, cluster, n, own)
@@ -90,23 +90,25 @@ def is_pool_of_resources(policy: Policy, cluster: Cluster) -> bool:
     )
 
 
-def plan_easy(policy: Policy, n: int) -> Prepared:
+def plan_easy(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     """EASY on a pool of processors."""
     from shadowtime.engine.passes import easy
+    from shadowtime.kernel.shortest import make_shortest
 
     phases = policy.backfill.phases
     rule = easy.CAREFUL if policy.backfill.respects else easy.ANYBODY
+    shortest_first = [phase.key for phase in phases] in (["shortest"], ["least-penalty"])
     parameters = np.array(
         [
-            [phase.key for phase in phases] in (["shortest"], ["least-penalty"]),
+            shortest_first,
             not policy.backfill.exact,
             easy.FIXED[policy.reserve.fixed],
             rule if phases else easy.NOBODY,
         ],
         dtype=np.int64,
     )
-    found = np.empty(n + 1, np.int64)
-    return Prepared("easy", (parameters, found))
+    index = make_shortest(n=n, procs=cluster.procs, used=shortest_first)
+    return Prepared("easy", (parameters, index))
 
 
 def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Prepared:

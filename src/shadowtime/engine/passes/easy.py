@@ -1,9 +1,10 @@
 """EASY on a pool of one resource: the fast pass (spec 1.2, 1.4); fcfs and greedy are its limits.
 
 The same decisions as the general pass with one reservation, proved equal in the tests, made fast
-by four things: a submission while the head is blocked tests only the newcomers against the cached
+by five things: a submission while the head is blocked tests only the newcomers against the cached
 shadow time; groups and blocks of the queue are skipped by their minima; a block is tested whole
-before it is walked; running jobs stay sorted by expected end.
+before it is walked; running jobs stay sorted by expected end; shortest first, a long queue is asked
+for its shortest job of each width (kernel/shortest.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from shadowtime.engine.events import (
     carry_out_decisions,
     lacks_room,
 )
+from shadowtime.kernel.estimates import LAST
 from shadowtime.kernel.fields import (
     BLOCKED_AT,
     ESTIMATE,
@@ -29,7 +31,7 @@ from shadowtime.kernel.fields import (
 )
 from shadowtime.kernel.groups import group_may_hold
 from shadowtime.kernel.heap import pop, push
-from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -40,8 +42,10 @@ from shadowtime.kernel.registers import (
     FRESH,
     GROUP,
     HEAD,
+    LEARNER,
     NEVER,
     NOW,
+    QUEUE_FROM,
     RUNNING,
     SHADOW,
     SHIFT,
@@ -49,6 +53,7 @@ from shadowtime.kernel.registers import (
     WAITING,
 )
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, end_at, forget_overdue, job_at
+from shadowtime.kernel.shortest import let_in, shortest_within
 from shadowtime.kernel.vector import any_fits
 
 SHORTEST_FIRST = 0
@@ -68,20 +73,23 @@ NOBODY = 1
 ANYBODY = 2
 """Rule: whoever fits (greedy); the same as a shadow time that never comes."""
 
+FEW = 256
+"""Waiting jobs that are looked through one by one."""
+
 
 @entry
-def run(s: Any, w: Any, parameters: Any, found: Any) -> int:
-    """The event loop with this pass. ``found`` is scratch for candidates, int64."""
+def run(s: Any, w: Any, parameters: Any, index: Any) -> int:
+    """The event loop with this pass; ``index`` as kernel/shortest.py makes it."""
     while not lacks_room(s):
         if advance(s, w) != PASS_DUE:
             return DONE
-        decide(s, parameters, found)
+        decide(s, parameters, index)
         carry_out_decisions(s, w)
     return ROOM_NEEDED
 
 
 @kernel
-def decide(s: Any, parameters: Any, found: Any) -> None:
+def decide(s: Any, parameters: Any, index: Any) -> None:
     """One pass."""
     reg = s.reg
     if (
@@ -91,7 +99,7 @@ def decide(s: Any, parameters: Any, found: Any) -> None:
         and parameters[KEEP_EXTRA] == 0  # else extra is not what is left beside the last starts
     ):
         # Nothing ended: the head stays blocked, and who did not fit before does not fit now.
-        backfill(s, parameters, found, reg[FRESH])
+        backfill(s, parameters, index, reg[FRESH])
         return
     if reg[VOLATILE] != 0:
         forget_overdue(s)
@@ -119,7 +127,7 @@ def decide(s: Any, parameters: Any, found: Any) -> None:
         if parameters[RULE] == CAREFUL:
             s.job[head, PROMISED] = reg[SHADOW]
     if reg[WAITING] > 1:
-        backfill(s, parameters, found, head)
+        backfill(s, parameters, index, head)
 
 
 @kernel
@@ -153,12 +161,15 @@ def count_extra(s: Any, head: int) -> None:
 
 
 @kernel
-def backfill(s: Any, parameters: Any, found: Any, first: int) -> None:
+def backfill(s: Any, parameters: Any, index: Any, first: int) -> None:
     """Start jobs from index ``first`` on that do not delay the head."""
-    if parameters[SHORTEST_FIRST] != 0:
-        backfill_shortest_first(s, parameters, found, first)
-        return
     reg = s.reg
+    if parameters[SHORTEST_FIRST] != 0:
+        if min(reg[WAITING], reg[ARRIVED] - first) > FEW and is_indexed(s, index):
+            backfill_by_index(s, parameters, index)
+        else:
+            backfill_shortest_first(s, parameters, index.found, first)
+        return
     arrived = reg[ARRIVED]
     block = next_block(s, first >> SHIFT)
     while block << SHIFT < arrived:
@@ -243,3 +254,27 @@ def backfill_shortest_first(s: Any, parameters: Any, found: Any, first: int) -> 
             s, s.job[job, NEED], s.job[job, ESTIMATE]
         ):
             start_backfilled(s, parameters, job)
+
+
+@kernel
+def is_indexed(s: Any, index: Any) -> bool:
+    """True if the index tells the shortest jobs: not where estimates change while jobs wait."""
+    return s.reg[LEARNER] != LAST and index.tree.shape[0] > 2
+
+
+@routine
+def backfill_by_index(s: Any, parameters: Any, index: Any) -> None:
+    """The same starts: again and again the first by (estimate, arrival) that passes the tests.
+
+    Who was refused in an earlier pass since the last end is refused again, newcomers or not.
+    """
+    reg = s.reg
+    let_in(index, s.wait, reg[BITS], reg[QUEUE_FROM], reg[ARRIVED])
+    while True:
+        free = s.host[FREE, 0, 0]
+        job = shortest_within(index, s.wait, reg[BITS], free)
+        if job >= 0 and reg[NOW] + s.job[job, ESTIMATE] > reg[SHADOW]:
+            job = shortest_within(index, s.wait, reg[BITS], min(free, reg[EXTRA]))
+        if job < 0:
+            return
+        start_backfilled(s, parameters, job)
