@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from shadowtime.engine.once import State
+    from shadowtime.engine.live_pass import Snapshot
 
 WAITING, NODES, CORES = 10_000, 1_000, 16
 MEMORY = 64
@@ -25,7 +25,7 @@ DRAWS = 8
 
 def live(folder: Path) -> Iterator[Row]:
     """decide() with everybody known from the pass before, and a snapshot from Slurm's texts."""
-    from shadowtime.engine.once import decide
+    from shadowtime.engine.live_pass import decide
     from shadowtime.live.slurm.state import View, sort_jobs
     from shadowtime.live.slurm.text import parse_nodes, parse_queue
     from shadowtime.policy import parse_policy
@@ -58,7 +58,7 @@ def live(folder: Path) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def on_nodes(state: State) -> Iterator[Row]:
+def on_nodes(state: Snapshot) -> Iterator[Row]:
     """decide() of the policies that count bandwidth, on whole nodes and on shared ones."""
     whole = with_bandwidth(state)
     for name in ("lessc", "hperf"):
@@ -76,9 +76,9 @@ def on_nodes(state: State) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def seconds_of(name: str, queue: State, *, runs: int) -> float:
+def seconds_of(name: str, queue: Snapshot, *, runs: int) -> float:
     """Processor time of a decision on nodes with everybody known from the pass before."""
-    from shadowtime.engine.once import decide
+    from shadowtime.engine.live_pass import decide
     from shadowtime.policy import parse_policy
 
     policy = parse_policy(name)
@@ -87,7 +87,7 @@ def seconds_of(name: str, queue: State, *, runs: int) -> float:
     return seconds
 
 
-def with_bandwidth(state: State, seed: int = 2) -> State:
+def with_bandwidth(state: Snapshot, seed: int = 2) -> Snapshot:
     """The same whole-node jobs with a bandwidth each, within what a node has."""
     from dataclasses import replace
 
@@ -105,34 +105,34 @@ def with_bandwidth(state: State, seed: int = 2) -> State:
     )
 
 
-def shared(seed: int = 1) -> State:
+def shared(seed: int = 1) -> Snapshot:
     """Nodes that lessc has filled with the thesis' applications; five jobs have just ended.
 
     2 to 128 processes of 412 to 4,250 MB/s on nodes of 25,000: pieces of bandwidth are left over
     everywhere, and many a waiting job would fit into one if nobody else had a plan for it.
     """
-    from shadowtime.engine.once import Running, State, Waiting, decide
+    from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
     from shadowtime.policy import parse_policy
 
     draw = np.random.default_rng(seed)
 
-    def one(number: int, submit: int) -> Waiting:
+    def one(number: int, submit: int) -> WaitingJob:
         procs = int(2 ** draw.integers(1, 8))
         each = int(draw.choice([4250, 3000, 1870, 412], p=[0.3, 0.3, 0.2, 0.2]))
-        return Waiting(
+        return WaitingJob(
             id=str(number), submit=submit, need=(procs, procs * each), bandwidth=each,
             request=60 * int(draw.integers(10, 1440)), user=f"u{draw.integers(0, 200)}",
         )  # fmt: skip
 
     machine = node_cluster(NODES, procs=CORES, bandwidth=BANDWIDTH)
     first = {str(k): one(k, k) for k in range(1, 2001)}
-    empty = State(now=90_000, cluster=machine, waiting=tuple(first.values()))
+    empty = Snapshot(now=90_000, cluster=machine, waiting=tuple(first.values()))
     running = []
     for start in decide(parse_policy("lessc"), empty, shape="nodes").decisions:
         job = first.pop(start.job)
         began = 100_000 - int(draw.integers(0, min(job.request, 9_000)))
         running.append(
-            Running(
+            RunningJob(
                 id=job.id, submit=job.submit, need=job.need, request=job.request, user=job.user,
                 start=began, place=start.place, bandwidth=job.bandwidth,
             )
@@ -141,22 +141,22 @@ def shared(seed: int = 1) -> State:
     waiting = list(first.values())
     waiting += [one(3_000 + k, 90_000 + k) for k in range(WAITING - len(waiting))]
     kept = tuple(run for at, run in enumerate(running) if at not in ended)
-    return State(now=100_000, cluster=machine, waiting=tuple(waiting), running=kept)
+    return Snapshot(now=100_000, cluster=machine, waiting=tuple(waiting), running=kept)
 
 
-def long_queue(seed: int = 1) -> State:
+def long_queue(seed: int = 1) -> Snapshot:
     """A full machine of nodes with processors and memory, and a queue of ten thousand."""
     from shadowtime.cluster import Cluster, Host
-    from shadowtime.engine.once import Running, State, Waiting
+    from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
 
     draw = np.random.default_rng(seed)
     hosts = tuple(Host(f"n{k}", (CORES, MEMORY)) for k in range(1, NODES + 1))
-    running: list[Running] = []
+    running: list[RunningJob] = []
     at = 0
     while at < NODES - 8:
         wide = int(draw.integers(1, 5))
         running.append(
-            Running(
+            RunningJob(
                 id=str(len(running) + 1),
                 submit=len(running),
                 need=(CORES * wide, 40 * wide),
@@ -169,7 +169,7 @@ def long_queue(seed: int = 1) -> State:
         at += wide
     first = len(running) + 1
     waiting = tuple(
-        Waiting(
+        WaitingJob(
             id=str(first + k),
             submit=90_000 + k // 2,
             need=(wide * CORES, int(draw.integers(1, wide * MEMORY))),
@@ -179,10 +179,10 @@ def long_queue(seed: int = 1) -> State:
         for k, wide in enumerate(draw.integers(1, 64, WAITING).tolist())
     )
     machine = Cluster(shape="nodes", resources=("procs", "memory"), hosts=hosts)
-    return State(now=100_000, cluster=machine, waiting=waiting, running=tuple(running))
+    return Snapshot(now=100_000, cluster=machine, waiting=waiting, running=tuple(running))
 
 
-def slurm_texts(state: State) -> tuple[str, str]:
+def slurm_texts(state: Snapshot) -> tuple[str, str]:
     """The same state as squeue and sinfo would write it."""
     from shadowtime.live.slurm.text import BETWEEN
 

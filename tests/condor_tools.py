@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from condor_pool import Pool
-from shadowtime.engine.once import Decided, Memory
+from shadowtime.engine.live_pass import Decided, Memory
 from shadowtime.live.clock import SystemClock
 from shadowtime.live.condor.client import Pool as Client
 from shadowtime.live.condor.jobs import Reading
 from shadowtime.live.condor.port import CondorPort
 from shadowtime.live.loop import Loop, Pace
-from shadowtime.live.port import Decision, PortError, State
+from shadowtime.live.port import Decision, PortError, Snapshot
 from shadowtime.live.store import InMemory, Store
 from shadowtime.policy import parse_policy
 
@@ -88,7 +88,9 @@ def history(pool: Pool) -> dict[str, dict[str, Any]]:
 class Seen:
     """Every pass: the state, the memory before it, what was decided and where it went."""
 
-    passes: list[tuple[State, Memory, Decided, tuple[Decision, ...]]] = field(default_factory=list)
+    passes: list[tuple[Snapshot, Memory, Decided, tuple[Decision, ...]]] = field(
+        default_factory=list
+    )
     lines: list[str] = field(default_factory=list)
 
     def record(self, *one: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from fuzzing import Format, broken_json, broken_text, documents, lines_of, texts
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.cluster import Cluster, Host
-from shadowtime.engine.once import Memory, Note, decide
+from shadowtime.engine.live_pass import Memory, Note, decide
 from shadowtime.hperf import Process, Record, Thread
 from shadowtime.hperf.collect.perf import parse_perf
 from shadowtime.hperf.epilog import read_pending, record_of
@@ -22,10 +22,10 @@ from shadowtime.hperf.files import read_records
 from shadowtime.live.condor.jobs import Reading, running_of, waiting_of
 from shadowtime.live.condor.slots import slots_of
 from shadowtime.live.heartbeat import read_beat
-from shadowtime.live.port import Ended, Running, State, Waiting
+from shadowtime.live.port import Ended, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.record import Recorder, read_passes
 from shadowtime.live.slurm import drive
-from shadowtime.live.store import InMemory, Kept, StateFile
+from shadowtime.live.store import InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
 
 FOLDER = Path(tempfile.mkdtemp(prefix="shadowtime-fuzz-live-"))
@@ -46,14 +46,16 @@ def a_pass() -> Any:
         resources=("procs", "memory"),
         hosts=(Host("n1", (4, 100)), Host("n2", (4, 100))),
     )
-    state = State(
+    state = Snapshot(
         now=50,
         cluster=cluster,
         waiting=(
-            Waiting(id="3", submit=20, need=(8, 10), request=60, user="ann", nodes=2),
-            Waiting(id="4", submit=30, need=(1, 10), request=5, only=("n2",), tag="cg"),
+            WaitingJob(id="3", submit=20, need=(8, 10), request=60, user="ann", nodes=2),
+            WaitingJob(id="4", submit=30, need=(1, 10), request=5, only=("n2",), tag="cg"),
         ),
-        running=(Running(id="1", submit=0, need=(4, 10), request=90, start=1, place=(("n1", 4),)),),
+        running=(
+            RunningJob(id="1", submit=0, need=(4, 10), request=90, start=1, place=(("n1", 4),)),
+        ),
         ended=(Ended(id="2", start=1, end=9, request=20, user="ann"),),
     )
     memory = Memory(now=40, jobs={"1": Note(since=0), "3": Note(since=20)}, head="3", shadow=91)
@@ -73,7 +75,7 @@ def replayed(text: str) -> int:
     return count
 
 
-def remembered(text: str) -> Kept:
+def remembered(text: str) -> LoopState:
     """A loop that begins with this state, and looks once."""
     kept = StateFile(written("state.json", text)).load()
     fake = FakeSlurm(queue_line("7") + running_line("8", "n1", 4), NODES)
@@ -202,7 +204,7 @@ def condor_read(given: Any) -> Any:
     jobs = [waiting_of(ad, found, reading)]
     running = running_of(ad, found, reading, now=50)
     if ad.get("jobstatus") == 5:
-        decide(EASY, State(now=50, cluster=found.cluster, waiting=tuple(jobs)), Memory())
+        decide(EASY, Snapshot(now=50, cluster=found.cluster, waiting=tuple(jobs)), Memory())
     return jobs, running
 
 

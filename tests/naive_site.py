@@ -952,7 +952,7 @@ def pv_easy(world: SiteWorld, rules: Rules) -> None:
                 begin(row, BACKFILLED)
 
 
-class Kept:
+class Conservative:
     """Conservative: plans that outlive the pass."""
 
     def __init__(self, rules: Rules) -> None:
@@ -1144,7 +1144,7 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
     )
     for row, mine in enumerate(shapes):
         shapes[row] = [world.bounded(row, shape) for shape in mine]
-    kept = Kept(rules) if rules.depth < 0 else None
+    kept = Conservative(rules) if rules.depth < 0 else None
     coming = list(range(len(jobs)))
     cancel = [int(asks.cancel_at[i]) for i in range(len(jobs))]
     begin = [max(jobs[i].submit, int(asks.begin[i])) for i in range(len(jobs))]

@@ -1,5 +1,5 @@
 /* Weighted priority with K dynamic reservations on a pool of processors: the twin of
- * src/shadowtime/engine/passes/frame.py with order=weighted, reserve=K, backfill=in-order. */
+ * src/shadowtime/engine/passes/general.py with order=weighted, reserve=K, backfill=in-order. */
 #include <math.h>
 
 #include "world.h"

@@ -157,8 +157,8 @@ def run_others() -> None:
     from shadowtime.cluster import Cluster, Host
     from shadowtime.cluster.site import Node, Site
     from shadowtime.engine import simulate
-    from shadowtime.engine.once import Running, State, Waiting, decide
-    from shadowtime.engine.site.once import Run, Snapshot, decide_site
+    from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
+    from shadowtime.engine.site.live_pass import Run, SiteSnapshot, decide_site
     from shadowtime.policy import parse_policy
     from shadowtime.policy.estimate import LastTwo
     from shadowtime.workload import Workload
@@ -167,12 +167,13 @@ def run_others() -> None:
     site = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(2,))))
     jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[4, 6, 2])
     simulate(jobs, site, kept)
-    decide_site(kept, site, Snapshot(now=2, jobs=jobs, running={0: Run(start=0, tasks={"a": 4})}))
-    state = State(
+    running = {0: Run(start=0, tasks={"a": 4})}
+    decide_site(kept, site, SiteSnapshot(now=2, jobs=jobs, running=running))
+    state = Snapshot(
         now=2,
         cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
-        running=(Running(id="1", submit=0, need=(3,), request=9, start=0),),
-        waiting=(Waiting(id="2", submit=1, need=(4,), request=5),),
+        running=(RunningJob(id="1", submit=0, need=(3,), request=9, start=0),),
+        waiting=(WaitingJob(id="2", submit=1, need=(4,), request=5),),
     )
     decide(kept, state)
     for machine in (Cluster.pool(6), site):

@@ -66,7 +66,7 @@ def test_on_a_new_machine_nothing_is_compiled(
 ) -> None:
     """Where the cache is cold small runs are done without the compiler, large ones are not."""
     pool, policies = Cluster.pool(8), [parse_policy("easy"), parse_policy("lxfw")]
-    monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["frame", "easy"])
+    monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["general", "easy"])
     chosen = comparing.prepare(policies, pool, jobs=10)
     assert isinstance(chosen, partial) and chosen.func is simulate_uncompiled
     chosen.keywords["report"]("easy is compiled after all")

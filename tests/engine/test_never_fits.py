@@ -7,9 +7,9 @@ import faulthandler
 import pytest
 
 from shadowtime.cluster import Cluster, Host
-from shadowtime.engine.once import Memory, Running, State, Waiting
-from shadowtime.engine.once.decide import decide
-from shadowtime.engine.once.forward import forward
+from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob
+from shadowtime.engine.live_pass.decide import decide
+from shadowtime.engine.live_pass.forward import forward
 from shadowtime.policy import catalogue, parse_policy
 
 LIVE = [
@@ -26,20 +26,20 @@ def _no_spinning():
     faulthandler.cancel_dump_traceback_later()
 
 
-def a_drained_node(*, running: bool) -> State:
+def a_drained_node(*, running: bool) -> Snapshot:
     """Three of four nodes are usable; the first in the queue wants all four."""
     nodes = Cluster(shape="nodes", hosts=tuple(Host(f"n{k}", (4, 8)) for k in (1, 2, 3)),
                     resources=("procs", "memory"))  # fmt: skip
-    runs = Running(id="1", submit=0, need=(4, 4), request=100, start=0, place=(("n1", 4),))
-    return State(
+    runs = RunningJob(id="1", submit=0, need=(4, 4), request=100, start=0, place=(("n1", 4),))
+    return Snapshot(
         now=10,
         cluster=nodes,
         running=(runs,) if running else (),
         waiting=(
-            Waiting(id="2", submit=1, need=(16, 8), request=50),
-            Waiting(id="3", submit=2, need=(4, 4), request=500),
-            Waiting(id="4", submit=3, need=(4, 25), request=500),
-            Waiting(id="5", submit=4, need=(2, 2), request=5),
+            WaitingJob(id="2", submit=1, need=(16, 8), request=50),
+            WaitingJob(id="3", submit=2, need=(4, 4), request=500),
+            WaitingJob(id="4", submit=3, need=(4, 25), request=500),
+            WaitingJob(id="5", submit=4, need=(2, 2), request=5),
         ),
     )
 
@@ -61,7 +61,7 @@ def test_it_is_first_again_when_the_node_is_back(name: str) -> None:
     before = a_drained_node(running=False).replace(running=())
     whole = before.cluster.replace(hosts=(*before.cluster.hosts, Host("n4", (4, 8))))
     first = decide(parse_policy(name), before.replace(waiting=before.waiting[:1]))
-    late = Waiting(id="9", submit=12, need=(1, 1), request=9000)
+    late = WaitingJob(id="9", submit=12, need=(1, 1), request=9000)
     second = decide(
         parse_policy(name),
         before.replace(now=20, cluster=whole, waiting=(before.waiting[0], late)),
@@ -80,9 +80,9 @@ def test_the_look_ahead_leaves_them_out(name: str) -> None:
 
 def test_pv_easy_ends_though_the_job_is_in_the_queue() -> None:
     """The pass itself is bounded, whoever fills the queue: the head is promised nothing."""
-    from shadowtime.engine.once.decide import pooled
-    from shadowtime.engine.once.table import table_of
-    from shadowtime.engine.passes import frame
+    from shadowtime.engine.live_pass.decide import pooled
+    from shadowtime.engine.live_pass.table import table_of
+    from shadowtime.engine.passes import general
     from shadowtime.engine.plan import prepare
     from shadowtime.kernel import fields as f
     from shadowtime.kernel.registers import NEVER, WAKE
@@ -93,11 +93,11 @@ def test_pv_easy_ends_though_the_job_is_in_the_queue() -> None:
         cut = state.replace(
             cluster=Cluster.pool(12) if resources == 1 else pooled(state.cluster),
             waiting=tuple(
-                Waiting(id=j.id, submit=j.submit, need=j.need[:resources], request=j.request)
+                WaitingJob(id=j.id, submit=j.submit, need=j.need[:resources], request=j.request)
                 for j in state.waiting
             ),
             running=tuple(
-                Running(
+                RunningJob(
                     id=j.id, submit=j.submit, need=j.need[:resources], request=j.request, start=0
                 )
                 for j in state.running
@@ -107,6 +107,6 @@ def test_pv_easy_ends_though_the_job_is_in_the_queue() -> None:
         made = prepare(policy, cut.cluster, len(table.ids))
         table.state.reg[WAKE] = 10
         table.state.job[:, f.LIMIT] = table.world.truth[:, f.RUN] = NEVER
-        assert frame.run(table.state, table.world, *made.arguments) == 0
+        assert general.run(table.state, table.world, *made.arguments) == 0
         assert table.state.job[table.row_of["2"], f.START] == -1
         assert table.state.job[table.row_of["3"], f.START] == 10

@@ -18,7 +18,7 @@ from engine.node_worlds import (
     rows_of,
     simulated,
 )
-from naive_kept import Conservative
+from naive_conservative import Conservative
 from naive_nodes import Machine, NodeJob
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster

@@ -15,9 +15,9 @@ import pytest
 from shadowtime.cli import run as shadowtime
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
-from shadowtime.engine.once import Running, State, Waiting
-from shadowtime.engine.once.decide import decide
-from shadowtime.engine.once.forward import forward
+from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
+from shadowtime.engine.live_pass.decide import decide
+from shadowtime.engine.live_pass.forward import forward
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.policy.order import Custom
@@ -77,13 +77,13 @@ def test_a_failure_ends_a_comparison(function):
 def test_a_failure_ends_a_live_pass(function, ask):
     """A real cluster's jobs are named as it names them."""
     cluster = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
-    state = State(
+    state = Snapshot(
         now=9,
         cluster=cluster,
-        running=(Running(id="11", submit=0, need=(3,), request=9, start=4),),
+        running=(RunningJob(id="11", submit=0, need=(3,), request=9, start=4),),
         waiting=(
-            Waiting(id="12_1", submit=1, need=(4,), request=5),
-            Waiting(id="13", submit=2, need=(1,), request=4),
+            WaitingJob(id="12_1", submit=1, need=(4,), request=5),
+            WaitingJob(id="13", submit=2, need=(1,), request=4),
         ),
     )
     with pytest.raises(PolicyError, match=FAILURES[function]):

@@ -17,8 +17,8 @@ import shadowtime as st
 from engine.worlds import assert_same, simulated, worlds
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
-from shadowtime.engine.once import Ended, Memory, Running, State, Waiting
-from shadowtime.engine.once.decide import decide
+from shadowtime.engine.live_pass import Ended, Memory, RunningJob, Snapshot, WaitingJob
+from shadowtime.engine.live_pass.decide import decide
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
@@ -401,15 +401,15 @@ FOUR = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
 def test_a_live_pass_learns_and_remembers():
     """What ended since the last pass is told at its end; rows are kept by the user's name."""
     policy = st.easy(estimate=mean_run)
-    running = Running(id="1", submit=0, need=(4,), request=50, start=0, user="ann")
-    first = decide(policy, State(now=1, cluster=FOUR, running=(running,)))
-    ended = State(
+    running = RunningJob(id="1", submit=0, need=(4,), request=50, start=0, user="ann")
+    first = decide(policy, Snapshot(now=1, cluster=FOUR, running=(running,)))
+    ended = Snapshot(
         now=9,
         cluster=FOUR,
         ended=(Ended(id="1", start=0, end=7, request=50, user="ann"),),
         waiting=(
-            Waiting(id="2", submit=8, need=(3,), request=50, user="ann"),
-            Waiting(id="3", submit=8, need=(4,), request=50, user="bob"),
+            WaitingJob(id="2", submit=8, need=(3,), request=50, user="ann"),
+            WaitingJob(id="3", submit=8, need=(4,), request=50, user="bob"),
         ),
     )
     memory = Memory.from_json(json.loads(json.dumps(first.memory.to_json())))
@@ -422,10 +422,10 @@ def test_a_live_pass_learns_and_remembers():
 
 def test_a_live_failure_names_the_job():
     """The cluster's own name of the job."""
-    state = State(
+    state = Snapshot(
         now=9,
         cluster=FOUR,
-        waiting=(Waiting(id="77_3", submit=8, need=(1,), request=50, user="ann"),),
+        waiting=(WaitingJob(id="77_3", submit=8, need=(1,), request=50, user="ann"),),
     )
     with pytest.raises(PolicyError, match=r"estimate function nan .* failed for job 77_3 at 8"):
         decide(st.easy(estimate=nan), state)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shadowtime.cluster.contention import node_cluster
-from shadowtime.engine.once import Memory, Running, State, Waiting, decide
+from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob, decide
 from shadowtime.policy import parse_policy
 
 CORES, CAP = 4, 1000
@@ -25,7 +25,7 @@ def free_in(plans: Plans, node: int, begin: int, end: int) -> tuple[int, int]:
     return cores, width
 
 
-def plan_everybody(state: State) -> dict[str, tuple[tuple[str, int], ...]]:
+def plan_everybody(state: Snapshot) -> dict[str, tuple[tuple[str, int], ...]]:
     """Spec 6.3 to the letter: a plan for every waiting job, in order; those that start now."""
     plans: Plans = []
     for run in state.running:
@@ -54,7 +54,7 @@ def plan_everybody(state: State) -> dict[str, tuple[tuple[str, int], ...]]:
     return starts
 
 
-def crowd(seed: int) -> State:
+def crowd(seed: int) -> Snapshot:
     """A queue of ninety before busy nodes: short and long, narrow and wide, greedy and modest."""
     draw = np.random.default_rng(seed)
     nodes = int(draw.integers(3, 9))
@@ -66,18 +66,27 @@ def crowd(seed: int) -> State:
             place = ((f"n{node}", int(draw.integers(1, 4))),)
             each = int(draw.choice([50, 100, 240]))
             length = int(draw.integers(5, longest))
-            running.append(Running(id=f"r{node}", submit=0, need=(place[0][1], 0), request=length,
-                                   start=0, place=place, bandwidth=each))  # fmt: skip
+            running.append(
+                RunningJob(
+                    id=f"r{node}",
+                    submit=0,
+                    need=(place[0][1], 0),
+                    request=length,
+                    start=0,
+                    place=place,
+                    bandwidth=each,
+                )
+            )
     waiting = []
     for number in range(90):
         wide = 1 if draw.random() < 0.5 else int(draw.integers(1, 2 * nodes + 1))
         length = int(draw.choice([2, 5, 8, 30, longest, 300]))
         kind = int(draw.choice(kinds))
         waiting.append(
-            Waiting(id=str(number), submit=0, need=(wide, 0), request=length, bandwidth=kind)
+            WaitingJob(id=str(number), submit=0, need=(wide, 0), request=length, bandwidth=kind)
         )
     machine = node_cluster(nodes, procs=CORES, bandwidth=CAP)
-    return State(now=1, cluster=machine, running=tuple(running), waiting=tuple(waiting))
+    return Snapshot(now=1, cluster=machine, running=tuple(running), waiting=tuple(waiting))
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -28,7 +28,7 @@ def test_every_policy_of_the_catalogue_has_a_pass_we_can_compile() -> None:
 def test_a_site_has_passes_of_its_own() -> None:
     """And a policy that is not compiled there is not waited for."""
     site = Site(nodes=(Node(name="n", amounts=(4,)),))
-    for name in ("site-frame", "site-kept"):
+    for name in ("site-general", "site-conservative"):
         assert warm.pass_of(parse_policy(warm.EXAMPLE[name]), site) == name
         assert isinstance(warm.is_compiled(name), bool)
     assert warm.pass_of(parse_policy("pv-easy"), site) == ""
@@ -63,9 +63,9 @@ def test_missing_passes_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
         return subprocess.Popen([sys.executable, "-c", "pass"])
 
     monkeypatch.setattr(warm, "_compile_elsewhere", quick)
-    monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["frame", "conservative", "easy"])
+    monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["general", "conservative", "easy"])
     found = warm.warm([], POOL, cores=1, announce=announced.extend, finished=finished.append)
-    assert found == begun == finished == announced == ["frame", "conservative", "easy"]
+    assert found == begun == finished == announced == ["general", "conservative", "easy"]
 
 
 def test_nothing_is_started_for_a_single_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,5 +79,5 @@ def test_a_worker_that_fails_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
     """Compiling beforehand is an optimisation only."""
     broken = [sys.executable, "-c", "raise SystemExit(3)"]
     monkeypatch.setattr(warm, "_compile_elsewhere", lambda name: subprocess.Popen(broken))
-    monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["frame", "easy"])
-    assert warm.warm([], POOL) == ["frame", "easy"]
+    monkeypatch.setattr(warm, "cold", lambda policies, cluster: ["general", "easy"])
+    assert warm.warm([], POOL) == ["general", "easy"]

@@ -7,7 +7,7 @@ import pytest
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
-from shadowtime.engine.once import Memory, Running, State, Waiting, decide
+from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob, decide
 from shadowtime.errors import PolicyError
 from shadowtime.live.replay import LogPort, follow
 from shadowtime.policy import parse_policy
@@ -106,9 +106,11 @@ FOUR = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
 def test_jobs_of_others_are_never_stopped() -> None:
     """PV-EASY stops whoever came later than the head, but not what is not ours."""
     late = {"id": "9", "submit": 8, "need": (3,), "request": 50, "start": 9}
-    head = Waiting(id="3", submit=2, need=(4,), request=9)
+    head = WaitingJob(id="3", submit=2, need=(4,), request=9)
     for ours, decided in ((True, ["9", "3"]), (False, [])):
-        state = State(now=10, cluster=FOUR, waiting=(head,), running=(Running(**late, ours=ours),))
+        state = Snapshot(
+            now=10, cluster=FOUR, waiting=(head,), running=(RunningJob(**late, ours=ours),)
+        )
         made = decide(parse_policy("pv-easy"), state)
         assert [d.job for d in made.decisions] == decided
 
@@ -116,12 +118,12 @@ def test_jobs_of_others_are_never_stopped() -> None:
 def test_a_promise_that_fell_due_between_two_looks_is_kept_late() -> None:
     """The loop looks now and then: a promise of a moment ago is for now."""
     policy = parse_policy("conservative")
-    run = Running(id="1", submit=0, need=(4,), request=10, start=0)
-    job = Waiting(id="2", submit=1, need=(2,), request=5)
-    first = decide(policy, State(now=1, cluster=FOUR, waiting=(job,), running=(run,)))
+    run = RunningJob(id="1", submit=0, need=(4,), request=10, start=0)
+    job = WaitingJob(id="2", submit=1, need=(2,), request=5)
+    first = decide(policy, Snapshot(now=1, cluster=FOUR, waiting=(job,), running=(run,)))
     assert (first.wake, first.promises, first.decisions) == (10, {"2": 10}, ())
     memory = Memory.from_json(first.memory.to_json())
-    late = decide(policy, State(now=12, cluster=FOUR, waiting=(job,)), memory)
+    late = decide(policy, Snapshot(now=12, cluster=FOUR, waiting=(job,)), memory)
     assert [d.job for d in late.decisions] == ["2"]
 
 
@@ -129,22 +131,22 @@ def test_a_promise_that_fell_due_between_two_looks_is_kept_late() -> None:
 def test_what_nobody_can_know_is_refused(name: str) -> None:
     """The true run time of a real job."""
     with pytest.raises(PolicyError, match="true run time"):
-        decide(parse_policy(name), State(now=0, cluster=FOUR))
+        decide(parse_policy(name), Snapshot(now=0, cluster=FOUR))
 
 
 @pytest.mark.parametrize("name", ["easy", "conservative", "lxfw", "pv-easy", "easy++"])
 def test_predicted_starts_are_those_of_a_simulation(name: str) -> None:
     """From an empty machine on, with requests for run times, forward() is simulate()."""
-    from shadowtime.engine.once.forward import forward
+    from shadowtime.engine.live_pass.forward import forward
 
     draw = np.random.default_rng(5)
     request = draw.integers(5, 60, 30)
     jobs = Workload.build(submit=[7] * 30, run=request, procs=draw.integers(1, 9, 30))
     waiting = tuple(
-        Waiting(id=str(k + 1), submit=7, need=(int(jobs.procs[k]),), request=int(request[k]))
+        WaitingJob(id=str(k + 1), submit=7, need=(int(jobs.procs[k]),), request=int(request[k]))
         for k in range(30)
     )
     machine = Cluster(shape="nodes", hosts=(Host("n1", (8,)),))
-    found = forward(parse_policy(name), State(now=7, cluster=machine, waiting=waiting))
+    found = forward(parse_policy(name), Snapshot(now=7, cluster=machine, waiting=waiting))
     wanted = simulate(jobs, Cluster.pool(8), parse_policy(name))
     assert list(found.values()) == wanted.start.tolist()

@@ -16,8 +16,8 @@ from naive_nodes import Machine, NodeJob
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
-from shadowtime.engine.once import Memory, Running, Start, State, Waiting, decide
-from shadowtime.engine.once.forward import forward
+from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, Start, WaitingJob, decide
+from shadowtime.engine.live_pass.forward import forward
 from shadowtime.errors import ClusterError, PolicyError
 from shadowtime.live.placing import placed
 from shadowtime.live.record import Pass, decision_from_json, decision_to_json
@@ -79,7 +79,7 @@ def test_a_log_through_the_loop_gives_the_simulated_schedule(
     wanted = simulate(workload, cluster, policy)
     passes, promised = [], {}
 
-    def note(state: State, memory: Memory, decided: Any, decisions: Any) -> None:
+    def note(state: Snapshot, memory: Memory, decided: Any, decisions: Any) -> None:
         passes.append(Pass(name, "nodes", state, memory, decisions))
         for job, when in decided.promises.items():
             promised.setdefault(job, when)
@@ -126,21 +126,21 @@ def test_predicted_starts_are_those_of_a_simulation(name: str, drawn: Any) -> No
 TWO = node_cluster(2, procs=4, bandwidth=1000)
 
 
-def start_of(policy: str, state: State, memory: Memory | None = None) -> Any:
+def start_of(policy: str, state: Snapshot, memory: Memory | None = None) -> Any:
     return decide(parse_policy(policy), state, memory, shape="nodes").decisions
 
 
-def waiting(job: str, procs: int, **more: Any) -> Waiting:
-    return Waiting(id=job, submit=0, need=(procs, more.pop("asks", 0)), request=60, **more)
+def waiting(job: str, procs: int, **more: Any) -> WaitingJob:
+    return WaitingJob(id=job, submit=0, need=(procs, more.pop("asks", 0)), request=60, **more)
 
 
 def test_who_says_nothing_draws_nothing_or_runs_alone() -> None:
     """lessc counts what is declared; hperf lets an unknown tag share with nobody."""
-    state = State(now=1, cluster=TWO, waiting=(waiting("1", 1, tag="cg"), waiting("2", 1)))
+    state = Snapshot(now=1, cluster=TWO, waiting=(waiting("1", 1, tag="cg"), waiting("2", 1)))
     assert [d.place for d in start_of("lessc", state)] == [(("n1", 1),), (("n1", 1),)]
     found = start_of("hperf", state)
     assert [(d.place, d.alone) for d in found] == [((("n1", 1),), True), ((("n2", 1),), True)]
-    known = State(now=1, cluster=TWO, waiting=(waiting("1", 2, bandwidth=400), waiting("2", 1)))
+    known = Snapshot(now=1, cluster=TWO, waiting=(waiting("1", 2, bandwidth=400), waiting("2", 1)))
     first, second = start_of("hperf", known)
     assert (first.alone, first.bandwidth, first.place) == (False, 400, (("n1", 2),))
     assert (second.alone, second.place) == (True, (("n2", 1),))
@@ -148,16 +148,16 @@ def test_who_says_nothing_draws_nothing_or_runs_alone() -> None:
 
 def test_what_a_job_asks_the_scheduler_for_comes_first() -> None:
     """A generic resource of the whole job, whatever was found under its tag."""
-    state = State(now=1, cluster=TWO, waiting=(waiting("1", 4, asks=2000, bandwidth=1),))
+    state = Snapshot(now=1, cluster=TWO, waiting=(waiting("1", 4, asks=2000, bandwidth=1),))
     assert start_of("hperf", state)[0].place == (("n1", 2), ("n2", 2))
 
 
 def test_a_prediction_is_frozen_at_submission() -> None:
     """Measured while it waited: predict=submit keeps what was known, predict=start does not."""
-    full = Running(id="9", submit=0, need=(8, 0), request=90, start=0, bandwidth=100,
+    full = RunningJob(id="9", submit=0, need=(8, 0), request=90, start=0, bandwidth=100,
                    place=(("n1", 4), ("n2", 4)))  # fmt: skip
-    before = State(now=1, cluster=TWO, running=(full,), waiting=(waiting("1", 2, tag="cg"),))
-    after = State(now=5, cluster=TWO, waiting=(waiting("1", 2, tag="cg", bandwidth=300),))
+    before = Snapshot(now=1, cluster=TWO, running=(full,), waiting=(waiting("1", 2, tag="cg"),))
+    after = Snapshot(now=5, cluster=TWO, waiting=(waiting("1", 2, tag="cg", bandwidth=300),))
     for policy, alone in (("hperf", True), ("hperf(predict=start)", False)):
         memory = decide(parse_policy(policy), before, shape="nodes").memory
         assert start_of(policy, after, memory)[0].alone == alone
@@ -167,28 +167,28 @@ def test_running_jobs_count_with_what_they_hold() -> None:
     """Per node where the port knows it, also if a node's amount is no multiple of its cores."""
     held = (("n1", (3, 700)), ("n2", (1, 1)))
     place = (("n1", 3), ("n2", 1))
-    run = Running(id="9", submit=0, need=(4, 701), request=90, start=0, place=place, held=held)
+    run = RunningJob(id="9", submit=0, need=(4, 701), request=90, start=0, place=place, held=held)
     for asks, host in ((300, "n1"), (301, "n2"), (999, "n2")):
-        state = State(now=1, cluster=TWO, running=(run,), waiting=(waiting("1", 1, asks=asks),))
+        state = Snapshot(now=1, cluster=TWO, running=(run,), waiting=(waiting("1", 1, asks=asks),))
         assert start_of("lessc", state)[0].place == ((host, 1),)
-    state = State(now=1, cluster=TWO, running=(run,), waiting=(waiting("1", 1, asks=1000),))
+    state = Snapshot(now=1, cluster=TWO, running=(run,), waiting=(waiting("1", 1, asks=1000),))
     assert start_of("lessc", state) == ()
 
 
 def test_jobs_beyond_what_a_node_has_are_only_counted_up_to_it() -> None:
     """Two foreign jobs on one node that draw more than there is: the node is full, no more."""
     runs = tuple(
-        Running(id=str(k), submit=0, need=(3, 900), request=90, start=0, place=(("n1", 3),))
+        RunningJob(id=str(k), submit=0, need=(3, 900), request=90, start=0, place=(("n1", 3),))
         for k in (8, 9)
     )
-    state = State(now=1, cluster=TWO, running=runs, waiting=(waiting("1", 4, asks=1000),))
+    state = Snapshot(now=1, cluster=TWO, running=runs, waiting=(waiting("1", 4, asks=1000),))
     assert start_of("lessc", state)[0].place == (("n2", 4),)
 
 
 def test_who_could_never_run_is_passed_over() -> None:
     """Wider than the machine, or greedier than a node: no plan, and nobody waits for it."""
     never = (waiting("1", 9), waiting("2", 1, asks=1001), waiting("3", 3, asks=1800))
-    state = State(now=1, cluster=TWO, waiting=(*never, waiting("4", 8)))
+    state = Snapshot(now=1, cluster=TWO, waiting=(*never, waiting("4", 8)))
     assert [d.job for d in start_of("lessc", state)] == ["4"]
     assert list(forward(parse_policy("lessc"), state, shape="nodes")) == ["4"]
 
@@ -200,11 +200,11 @@ def test_nodes_that_a_job_asks_for_are_left_to_placing() -> None:
         ({"only": ("n2",)}, (("n2", 2),)),
         ({"chunk": 2}, (("n1", 2),)),
     ):
-        state = State(now=1, cluster=TWO, waiting=(waiting("1", 2, **more),))
+        state = Snapshot(now=1, cluster=TWO, waiting=(waiting("1", 2, **more),))
         found = decide(parse_policy("lessc"), state, shape="nodes").decisions
         assert [d.place for d in placed(found, state)] == [place]
-    busy = Running(id="9", submit=0, need=(1, 0), request=9, start=0, place=(("n1", 1),))
-    state = State(now=1, cluster=TWO, running=(busy,), waiting=(waiting("1", 1, only=("n1",)),))
+    busy = RunningJob(id="9", submit=0, need=(1, 0), request=9, start=0, place=(("n1", 1),))
+    state = Snapshot(now=1, cluster=TWO, running=(busy,), waiting=(waiting("1", 1, only=("n1",)),))
     found = placed(decide(parse_policy("hperf"), state, shape="nodes").decisions, state)
     assert found == [Start(job="1", place=(), reason=found[0].reason, alone=True)]
 
@@ -212,7 +212,7 @@ def test_nodes_that_a_job_asks_for_are_left_to_placing() -> None:
 def test_a_machine_without_a_usable_node() -> None:
     """Nobody starts, nothing is forgotten, and nothing is predicted."""
     none = Cluster(shape="nodes", resources=("procs", "membw"), hosts=(Host("none", (1, 0)),))
-    state = State(now=1, cluster=none, waiting=(waiting("1", 1),))
+    state = Snapshot(now=1, cluster=none, waiting=(waiting("1", 1),))
     made = decide(parse_policy("lessc"), state, shape="nodes")
     assert (made.decisions, list(made.memory.jobs)) == ((), ["1"])
     assert forward(parse_policy("lessc"), state, shape="nodes") == {}
@@ -220,11 +220,11 @@ def test_a_machine_without_a_usable_node() -> None:
 
 def test_what_cannot_decide_on_real_nodes_is_refused() -> None:
     """With the reason: other placements, nodes without bandwidth, nodes that differ."""
-    state = State(now=1, cluster=TWO)
+    state = Snapshot(now=1, cluster=TWO)
     with pytest.raises(PolicyError, match="consres, lessc and hperf can decide"):
         decide(parse_policy("rua"), state, shape="nodes")
     with pytest.raises(ClusterError, match="Gres=membw"):
-        decide(parse_policy("lessc"), State(now=1, cluster=node_cluster(2)), shape="nodes")
+        decide(parse_policy("lessc"), Snapshot(now=1, cluster=node_cluster(2)), shape="nodes")
     mixed = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (8,))))
     with pytest.raises(ClusterError, match="same number of processors"):
-        decide(parse_policy("consres"), State(now=1, cluster=mixed), shape="nodes")
+        decide(parse_policy("consres"), Snapshot(now=1, cluster=mixed), shape="nodes")

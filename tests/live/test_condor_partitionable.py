@@ -13,7 +13,7 @@ from condor_pool import PARTITIONABLE, Pool, running_pool
 from condor_tools import history, loop_on, started, status, submit, turn_until
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
-from shadowtime.live.port import Start, State, Stop
+from shadowtime.live.port import Snapshot, Start, Stop
 from shadowtime.policy import parse_policy
 from shadowtime.trace import read_raw
 from shadowtime.workload import Workload
@@ -29,7 +29,7 @@ def slot(node: int) -> str:
     return f"slot1@n{node}@localhost.pool.local"
 
 
-def simulated_starts(state: State, policy: str) -> set[str]:
+def simulated_starts(state: Snapshot, policy: str) -> set[str]:
     """Whom a simulation starts at the instant of a snapshot.
 
     Who runs was submitted the second before with what is left of its time, which starts all of

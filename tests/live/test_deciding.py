@@ -9,11 +9,11 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
 from live.test_loop import a_loop, obedient
 from shadowtime.cluster import Cluster, Host
-from shadowtime.engine.once import Memory, Note
+from shadowtime.engine.live_pass import Memory, Note
 from shadowtime.live.deciding import NO_HOSTS_NOW, decide_with_hosts
 from shadowtime.live.feasible import NOWHERE, TOO_BIG, Empty
 from shadowtime.live.placing import first_fit
-from shadowtime.live.port import Running, Start, State, Waiting
+from shadowtime.live.port import RunningJob, Snapshot, Start, WaitingJob
 from shadowtime.live.refusals import AGAIN_AFTER, TRIES
 from shadowtime.policy import parse_policy
 
@@ -21,12 +21,12 @@ POLICIES = ("fcfs", "easy", "easy-sjbf", "easy++", "easy-last", "pv-easy", "cons
 FOUR = Cluster(shape="nodes", hosts=tuple(Host(f"n{k}", (4,)) for k in range(1, 5)))
 
 
-def waits(job: str, procs: int = 4, **more: object) -> Waiting:
+def waits(job: str, procs: int = 4, **more: object) -> WaitingJob:
     given = {"submit": int(job), "request": 60} | more
-    return Waiting(id=job, need=(procs,), **given)
+    return WaitingJob(id=job, need=(procs,), **given)
 
 
-def decided(policy: str, state: State) -> dict[str, tuple[tuple[str, int], ...]]:
+def decided(policy: str, state: Snapshot) -> dict[str, tuple[tuple[str, int], ...]]:
     made = decide_with_hosts(parse_policy(policy), state, Memory())
     return {d.job: d.place for d in made.decisions if isinstance(d, Start)}
 
@@ -41,9 +41,9 @@ def decided(policy: str, state: State) -> dict[str, tuple[tuple[str, int], ...]]
     ],
     ids=["wider than usable", "on no node", "on more nodes than it accepts"],
 )
-def test_a_job_that_fits_nowhere_stops_nobody(policy: str, nowhere: Waiting, why: str) -> None:
+def test_a_job_that_fits_nowhere_stops_nobody(policy: str, nowhere: WaitingJob, why: str) -> None:
     """It is set aside with the reason, and keeps its place in the queue."""
-    state = State(now=9, cluster=FOUR, waiting=(nowhere, waits("2"), waits("3", 12)))
+    state = Snapshot(now=9, cluster=FOUR, waiting=(nowhere, waits("2"), waits("3", 12)))
     made = decide_with_hosts(
         parse_policy(policy), state, Memory(jobs={"1": Note(since=1, kills=2)})
     )
@@ -61,7 +61,7 @@ def test_what_fits_is_what_first_fit_finds_on_empty_hosts() -> None:
         )
         machine = Cluster(shape="nodes", resources=("procs", "memory"), hosts=hosts)
         chunk = draw.choice((1, 1, 2))
-        job = Waiting(
+        job = WaitingJob(
             id="1",
             submit=0,
             request=9,
@@ -79,8 +79,10 @@ def test_what_fits_is_what_first_fit_finds_on_empty_hosts() -> None:
 @pytest.mark.parametrize("policy", ["easy", "easy-sjbf", "easy++", "pv-easy", "conservative"])
 def test_a_job_whose_hosts_are_busy_leaves_its_room_to_others(policy: str) -> None:
     """Twelve processors are free, but not on n1: who does not delay it takes them."""
-    run = Running(id="9", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),), ours=False)
-    state = State(
+    run = RunningJob(
+        id="9", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),), ours=False
+    )
+    state = Snapshot(
         now=9,
         cluster=FOUR,
         running=(run,),
@@ -94,24 +96,24 @@ def test_a_job_whose_hosts_are_busy_leaves_its_room_to_others(policy: str) -> No
 
 def test_without_backfilling_nobody_overtakes_it() -> None:
     """fcfs keeps the order among those who fit somewhere."""
-    run = Running(id="9", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),))
+    run = RunningJob(id="9", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),))
     waiting = (waits("1"), waits("2", only=("n1",)), waits("3"))
-    state = State(now=9, cluster=FOUR, running=(run,), waiting=waiting)
+    state = Snapshot(now=9, cluster=FOUR, running=(run,), waiting=waiting)
     assert decided("fcfs", state) == {"1": (("n2", 4),)}
 
 
 def test_who_waits_for_its_hosts_is_not_overtaken_for_ever() -> None:
     """Two whole nodes are free at 40: nobody takes one of them beyond that."""
     runs = tuple(
-        Running(id=f"9{k}", submit=0, need=(2,), request=40, start=0, place=((f"n{k}", 2),))
+        RunningJob(id=f"9{k}", submit=0, need=(2,), request=40, start=0, place=((f"n{k}", 2),))
         for k in range(1, 5)
     )
     head = waits("1", 8, nodes=2, alone=True)
     long, short = waits("2", 2, request=500), waits("3", 2, request=20)
-    state = State(now=9, cluster=FOUR, running=runs, waiting=(head, long, short))
+    state = Snapshot(now=9, cluster=FOUR, running=runs, waiting=(head, long, short))
     assert decided("easy", state) == {"2": (("n1", 2),), "3": (("n2", 2),)}
     three = tuple(waits(str(k), 2, request=500) for k in range(2, 5))
-    state = State(now=9, cluster=FOUR, running=runs, waiting=(head, *three))
+    state = Snapshot(now=9, cluster=FOUR, running=runs, waiting=(head, *three))
     found = decided("easy", state)
     assert set(found) == {"2", "3"} or set(found) == {"2"}, "two nodes are left for the head"
     assert "n4" not in {host for place in found.values() for host, _ in place}
@@ -120,7 +122,7 @@ def test_who_waits_for_its_hosts_is_not_overtaken_for_ever() -> None:
 def test_who_comes_first_is_in_nobodys_way() -> None:
     """The second wants a host that the first gets: the first starts all the same."""
     waiting = (waits("1", 8), waits("2", only=("n2",)), waits("3"))
-    state = State(now=9, cluster=FOUR, waiting=waiting)
+    state = Snapshot(now=9, cluster=FOUR, waiting=waiting)
     assert decided("easy", state) == {"1": (("n1", 4), ("n2", 4)), "3": (("n3", 4),)}
 
 
@@ -133,9 +135,9 @@ def test_thousands_that_want_one_busy_node_cost_few_passes(
     made = []
     real = deciding.decide
     monkeypatch.setattr(deciding, "decide", lambda *a, **k: made.append(1) or real(*a, **k))
-    run = Running(id="0", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),))
+    run = RunningJob(id="0", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),))
     crowd = tuple(waits(str(k), 1, only=("n1",)) for k in range(1, 3000))
-    state = State(now=9999, cluster=FOUR, running=(run,), waiting=(*crowd, waits("5000")))
+    state = Snapshot(now=9999, cluster=FOUR, running=(run,), waiting=(*crowd, waits("5000")))
     assert decided("easy", state) == {"5000": (("n2", 4),)}
     assert len(made) == 2
 

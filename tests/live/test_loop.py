@@ -9,15 +9,15 @@ import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.cluster import Cluster, Host
-from shadowtime.engine.once import Memory, Note
+from shadowtime.engine.live_pass import Memory, Note
 from shadowtime.errors import ClusterError, UsageError
 from shadowtime.live.guard import IN_VAIN, guard
 from shadowtime.live.loop import Loop, described
-from shadowtime.live.port import PortError, Running, Start, State, Stop, Waiting
+from shadowtime.live.port import PortError, RunningJob, Snapshot, Start, Stop, WaitingJob
 from shadowtime.live.record import read_passes
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
-from shadowtime.live.store import InMemory, Kept, StateFile
+from shadowtime.live.store import InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
 
 
@@ -162,7 +162,7 @@ def test_a_state_no_pass_can_be_made_of_is_waited_out_but_not_at_first() -> None
     loop = a_loop(fake, clock, tell=said.append)
     snapshot, looks = loop.port.snapshot, 0
 
-    def look() -> State:
+    def look() -> Snapshot:
         nonlocal looks
         looks += 1
         if 4 <= looks < 7:
@@ -212,26 +212,32 @@ def test_a_job_let_through_in_vain_is_taken_back() -> None:
 
 
 TWO = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
-JOB = Waiting(id="1", submit=0, need=(4,), request=60)
-BUSY = Running(id="2", submit=0, need=(4,), request=60, start=1, place=(("n1", 4),))
+JOB = WaitingJob(id="1", submit=0, need=(4,), request=60)
+BUSY = RunningJob(id="2", submit=0, need=(4,), request=60, start=1, place=(("n1", 4),))
 HERE = Start(job="1", place=(("n1", 4),))
 
 
 @pytest.mark.parametrize(
     ("fresh", "why"),
     [
-        (State(now=9, cluster=TWO), "does not wait"),
-        (State(now=9, cluster=TWO, waiting=(Waiting(id="1", submit=0, need=(2,), request=60),)),
-         "changed"),
-        (State(now=9, cluster=TWO, waiting=(JOB,), running=(BUSY,)), "no room"),
-        (State(now=9, cluster=Cluster(shape="nodes", hosts=TWO.hosts[1:]), waiting=(JOB,)),
+        (Snapshot(now=9, cluster=TWO), "does not wait"),
+        (
+            Snapshot(
+                now=9,
+                cluster=TWO,
+                waiting=(WaitingJob(id="1", submit=0, need=(2,), request=60),),
+            ),
+            "changed",
+        ),
+        (Snapshot(now=9, cluster=TWO, waiting=(JOB,), running=(BUSY,)), "no room"),
+        (Snapshot(now=9, cluster=Cluster(shape="nodes", hosts=TWO.hosts[1:]), waiting=(JOB,)),
          "cannot be used"),
     ],
     ids=["gone", "changed", "taken", "drained"],
 )  # fmt: skip
-def test_the_guard_refuses_what_has_changed(fresh: State, why: str) -> None:
+def test_the_guard_refuses_what_has_changed(fresh: Snapshot, why: str) -> None:
     """Cancelled, modified, overtaken or drained between decision and act."""
-    seen = State(now=8, cluster=TWO, waiting=(JOB,))
+    seen = Snapshot(now=8, cluster=TWO, waiting=(JOB,))
     found = guard([HERE], seen, fresh)
     assert found.allowed == ()
     assert why in found.refused[0].why
@@ -239,15 +245,15 @@ def test_the_guard_refuses_what_has_changed(fresh: State, why: str) -> None:
 
 def test_the_guard_lets_no_node_be_taken_twice() -> None:
     """Two starts on one node's last processors: the second waits."""
-    other = Waiting(id="3", submit=0, need=(4,), request=60)
-    seen = State(now=8, cluster=TWO, waiting=(JOB, other))
+    other = WaitingJob(id="3", submit=0, need=(4,), request=60)
+    seen = Snapshot(now=8, cluster=TWO, waiting=(JOB, other))
     found = guard([HERE, Start(job="3", place=(("n1", 4),))], seen, seen)
     assert [d.job for d in found.allowed] == ["1"]
 
 
 def test_the_guard_counts_what_a_stopped_job_gives_up() -> None:
     """A preempting start fits where its victim lay, unless the victim may not be stopped."""
-    seen = State(now=8, cluster=TWO, waiting=(JOB,), running=(BUSY,))
+    seen = Snapshot(now=8, cluster=TWO, waiting=(JOB,), running=(BUSY,))
     assert len(guard([Stop(job="2"), HERE], seen, seen).allowed) == 2
     foreign = replace(BUSY, ours=False)
     left = seen.replace(running=(foreign,))
@@ -261,7 +267,7 @@ def test_a_suspended_job_is_nobodys_victim() -> None:
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
     memory = Memory(now=1000, jobs={"3": Note(since=940, kills=1), "2": Note(since=900)})
     policy = parse_policy("pv-easy")
-    store = InMemory(Kept(policy=described(policy), memory=memory))
+    store = InMemory(LoopState(policy=described(policy), memory=memory))
     loop = drive.make_loop(port, policy, store, act=True)
     assert (loop.step().decisions, loop.step().decided) == ((), None)
     assert loop.kept.memory.jobs["3"].kills == 1
@@ -271,10 +277,10 @@ def test_a_suspended_job_is_nobodys_victim() -> None:
 
 def test_the_guard_stops_nobody_in_vain() -> None:
     """One of two victims has just been let through: the other goes on, and the start waits."""
-    wide = Waiting(id="1", submit=0, need=(8,), request=60)
-    beside = Running(id="3", submit=0, need=(4,), request=60, start=1, place=(("n2", 4),))
+    wide = WaitingJob(id="1", submit=0, need=(8,), request=60)
+    beside = RunningJob(id="3", submit=0, need=(4,), request=60, start=1, place=(("n2", 4),))
     young = replace(BUSY, settled=False)
-    seen = State(now=8, cluster=TWO, waiting=(wide,), running=(BUSY, beside))
+    seen = Snapshot(now=8, cluster=TWO, waiting=(wide,), running=(BUSY, beside))
     both = [Stop(job="2"), Stop(job="3"), Start(job="1", place=(("n1", 4), ("n2", 4)))]
     assert len(guard(both, seen, seen).allowed) == 3
     found = guard(both, seen, seen.replace(running=(young, beside)))
@@ -284,10 +290,10 @@ def test_the_guard_stops_nobody_in_vain() -> None:
 
 def test_another_policy_keeps_what_was_learned_and_forgets_the_promises() -> None:
     """Promises belong to the policy that made them."""
-    from shadowtime.engine.once import History, Memory, Note
+    from shadowtime.engine.live_pass import History, Memory, Note
 
     memory = Memory(now=5, jobs={"7": Note(since=1, due=9)}, users={"ann": History(3, 9)})
-    store = InMemory(Kept(policy="conservative(...)", memory=memory))
+    store = InMemory(LoopState(policy="conservative(...)", memory=memory))
     loop = a_loop(FakeSlurm("", NODES), FakeClock(), store)
     assert (dict(loop.kept.memory.jobs), dict(loop.kept.memory.users)) == ({}, memory.users)
 

@@ -13,6 +13,7 @@ from live.test_condor_port import HERE, Fake
 from shadowtime.cli import run
 from shadowtime.errors import UsageError
 from shadowtime.live.exporter import MetricsFile, served
+from shadowtime.live.log import Log
 from shadowtime.live.loop import Loop
 from shadowtime.live.metrics import Metrics
 from shadowtime.live.port import PortError
@@ -21,8 +22,7 @@ from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.release import FAR, plan_release
 from shadowtime.live.slurm.text import parse_queue
 from shadowtime.live.slurm.touched import Touched
-from shadowtime.live.store import InMemory, Kept, StateFile
-from shadowtime.live.telling import Log
+from shadowtime.live.store import InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
 
 
@@ -162,7 +162,7 @@ def test_a_state_file_of_an_earlier_version_is_upgraded_in_place(tmp_path: Path)
     """Nothing in it is lost, and the old one stays for whoever goes back."""
     path = tmp_path / "s.json"
     said: list[str] = []
-    kept = Kept(policy="easy", counters={"started": 3})
+    kept = LoopState(policy="easy", counters={"started": 3})
     StateFile(path).save(kept)
     old = json.loads(path.read_text())
     for name in ("writer", "aside", "port"):
@@ -185,9 +185,9 @@ def test_a_state_file_of_a_later_version_is_not_guessed_at(tmp_path: Path) -> No
     path.write_text('{"version": 3}')
     said: list[str] = []
     store = StateFile(path, tell=said.append)
-    assert store.load() == Kept()
+    assert store.load() == LoopState()
     assert "later release" in said[0]
-    store.save(Kept(policy="easy"))
+    store.save(LoopState(policy="easy"))
     assert store.broken.read_text() == '{"version": 3}'
 
 

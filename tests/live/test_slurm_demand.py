@@ -14,7 +14,7 @@ from shadowtime.live.feasible import TOO_BIG
 from shadowtime.live.guard import guard
 from shadowtime.live.loop import Loop
 from shadowtime.live.placing import held_by
-from shadowtime.live.port import Running, Start, State, Waiting
+from shadowtime.live.port import RunningJob, Snapshot, Start, WaitingJob
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
@@ -316,10 +316,10 @@ def test_what_a_tag_draws_counts_where_the_pass_names_no_nodes(tmp_path: Path) -
 def test_the_guard_counts_what_a_tag_draws() -> None:
     """Somebody took the bandwidth after the decision."""
     cluster = node_cluster(1, procs=16, bandwidth=34000)
-    job = Waiting(id="7", submit=0, need=(2, 0), request=60, tag="cg", bandwidth=3000)
+    job = WaitingJob(id="7", submit=0, need=(2, 0), request=60, tag="cg", bandwidth=3000)
     start = Start(job="7", place=(("n1", 2),), bandwidth=3000)
-    seen = State(now=1, cluster=cluster, waiting=(job,))
-    taken = Running(
+    seen = Snapshot(now=1, cluster=cluster, waiting=(job,))
+    taken = RunningJob(
         id="1", submit=0, need=(10, 30000), request=60, start=1, place=(("n1", 10),), ours=False
     )
     assert guard([start], seen, seen).allowed == (start,)

@@ -17,7 +17,7 @@ import pytest
 from shadowtime.cli import run
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
-from shadowtime.engine.once import decide
+from shadowtime.engine.live_pass import decide
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import Start, Stop

@@ -18,7 +18,7 @@ from conftest import ROOT
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime import private
 from shadowtime.cli import run
-from shadowtime.engine.once import Memory, Note
+from shadowtime.engine.live_pass import Memory, Note
 from shadowtime.errors import UsageError
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier, read_beat
 from shadowtime.live.loop import Loop
@@ -26,10 +26,10 @@ from shadowtime.live.record import read_passes
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.unit import unit_text
-from shadowtime.live.store import InMemory, Kept, StateFile
+from shadowtime.live.store import InMemory, LoopState, StateFile
 from shadowtime.policy import parse_policy
 
-OLD = Kept(policy="easy", memory=Memory(now=1, jobs={"1": Note(since=1)}))
+OLD = LoopState(policy="easy", memory=Memory(now=1, jobs={"1": Note(since=1)}))
 NEW = OLD.replace(memory=Memory(now=2, jobs={"2": Note(since=2)}))
 
 
@@ -77,7 +77,7 @@ def test_without_a_state_that_can_be_read_the_memory_is_empty(tmp_path: Path) ->
     """Both are damaged: said twice, and the loop runs; a first run says nothing."""
     path = tmp_path / "s.json"
     said: list[str] = []
-    assert StateFile(path, tell=said.append).load() == Kept()
+    assert StateFile(path, tell=said.append).load() == LoopState()
     assert said == []
     for name in ("s.json", "s.json.previous"):
         (tmp_path / name).write_text("{")
@@ -95,7 +95,7 @@ def test_a_state_file_that_is_a_folder_or_a_fifo_blocks_nothing(tmp_path: Path) 
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "folder").mkdir()
     for name in ("fifo", "folder"):
-        assert StateFile(tmp_path / name, tell=said.append).load() == Kept()
+        assert StateFile(tmp_path / name, tell=said.append).load() == LoopState()
     assert len(said) == 4
 
 
@@ -226,7 +226,9 @@ def test_the_unit_has_a_watchdog_and_a_cache_its_user_can_write() -> None:
 def test_a_state_with_wrong_types_is_damaged(tmp_path: Path) -> None:
     """Valid JSON whose values are not what they must be is treated like any other damage."""
     store = StateFile(tmp_path / "s.json")
-    whole = Kept(policy="easy", intents={"7": {"kind": "start", "place": [["n1", 4]], "at": 5}})
+    whole = LoopState(
+        policy="easy", intents={"7": {"kind": "start", "place": [["n1", 4]], "at": 5}}
+    )
     store.save(whole)
     good = json.loads(store.path.read_bytes())
     wrong = [
@@ -243,7 +245,7 @@ def test_a_state_with_wrong_types_is_damaged(tmp_path: Path) -> None:
     for change in wrong:
         store.path.write_text(json.dumps(good | change))
         said: list[str] = []
-        assert StateFile(store.path, tell=said.append).load() == Kept(), change
+        assert StateFile(store.path, tell=said.append).load() == LoopState(), change
         assert len(said) == 2, change
 
 

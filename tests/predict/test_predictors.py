@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shadowtime.cluster import Cluster
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.once.decide import refuse
+from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.errors import InputError, PolicyError, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.policy import predictors as parts

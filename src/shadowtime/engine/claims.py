@@ -55,7 +55,7 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
 
 
 def _claims_of_one_plan(policy: Policy, workload: Workload) -> Iterator[str]:
-    """One planned reservation on nodes: its start never moves later, whoever slows whom down.
+    """One planned reservation on nodes: its start never moves later, whatever slows down.
 
     The table holds every job until its limit, stretched or not, and there it is killed; who
     overtakes is placed around the reservation. So promises hold where limits are no longer than
@@ -83,7 +83,7 @@ def _claims(policy: Policy, workload: Workload, contended: bool) -> Iterator[str
     if fair:
         yield STRICTLY_FAIR
         yield SUNNY_ABSORBING
-    # A broken promise is needed for a violation; and whoever may stop all later jobs is not
+    # A broken promise is needed for a violation; and a policy that may stop all later jobs is not
     # kept by any of them, whatever had been predicted.
     if kept or fair:
         yield NO_RESERVATION_VIOLATION
@@ -93,7 +93,7 @@ def keeps_promises(policy: Policy, workload: Workload, *, contended: bool = Fals
     """A promise holds if no job outlives its estimate and none is let in at its expense.
 
     That is so for a reservation that backfilling respects exactly, for promises made for good,
-    and for one that counts on stopping whoever stands in the way.
+    and for one that counts on stopping the jobs in the way.
     """
     longest = workload.limit if contended else workload.effective_run
     careful = policy.estimate.bounds and bool((longest <= workload.request).all())

@@ -20,33 +20,33 @@ LADDER = np.array(
 
 
 @kernel
-def first_correction(s: Any, w: Any, job: int) -> None:
+def first_correction(state: Any, world: Any, job: int) -> None:
     """A job starts: note when its prediction runs out."""
-    if s.reg[LEARNER] == LAST_TWO:
-        s.job[job, STEPS] = 0
-        note(s, w, job)
+    if state.reg[LEARNER] == LAST_TWO:
+        state.job[job, STEPS] = 0
+        note(state, world, job)
 
 
 @kernel
-def note(s: Any, w: Any, job: int) -> None:
+def note(state: Any, world: Any, job: int) -> None:
     """Queue the next correction, unless the request itself has been reached."""
-    reg = s.reg
-    if s.job[job, ESTIMATE] < s.job[job, REQUEST]:
-        when = s.job[job, START] + s.job[job, ESTIMATE]
+    reg = state.reg
+    if state.job[job, ESTIMATE] < state.job[job, REQUEST]:
+        when = state.job[job, START] + state.job[job, ESTIMATE]
         reg[CORRECTIONS] = push(
-            w.corrections, reg[CORRECTIONS], when << reg[BITS] | w.truth[job, RANK]
+            world.corrections, reg[CORRECTIONS], when << reg[BITS] | world.truth[job, RANK]
         )
 
 
 @kernel
-def correct(s: Any, w: Any, job: int) -> None:
+def correct(state: Any, world: Any, job: int) -> None:
     """Give a running job its next, longer prediction."""
-    step = s.job[job, STEPS]
-    longer = s.job[job, REQUEST]
+    step = state.job[job, STEPS]
+    longer = state.job[job, REQUEST]
     if step < LADDER.shape[0]:
-        longer = min(longer, s.job[job, INITIAL] + LADDER[step])
-    s.job[job, STEPS] = step + 1
-    s.job[job, ESTIMATE] = longer
-    remove(s, find(s, job))
-    insert(s, job, s.job[job, START] + longer)
-    note(s, w, job)
+        longer = min(longer, state.job[job, INITIAL] + LADDER[step])
+    state.job[job, STEPS] = step + 1
+    state.job[job, ESTIMATE] = longer
+    remove(state, find(state, job))
+    insert(state, job, state.job[job, START] + longer)
+    note(state, world, job)

@@ -234,7 +234,7 @@ def source_of(uses: tuple[Use, ...], name: str) -> str:
         lines += [
             "            except Exception:",
             "                return i",
-            "            if out[i] != out[i]:",  # nan: it would be before everybody and behind
+            "            if out[i] != out[i]:",  # nan: it would be before every job and behind
             "                return i",
         ]
     return "\n".join([*lines, "    return -1", ""])

@@ -54,20 +54,20 @@ BROKEN = 3
 
 
 @kernel
-def advance(s: Any, w: Any) -> int:
+def advance(state: Any, world: Any) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
-    reg = s.reg
+    reg = state.reg
     while True:
-        drop_stale_ends(s, w)
-        now = next_instant(s, w)
+        drop_stale_ends(state, world)
+        now = next_instant(state, world)
         if now >= NEVER:
             return DONE
         reg[NOW] = now
         reg[ENDED] = 0
         reg[DECISIONS] = 0
-        due = carry_out_ends(s, w, now)
-        carry_out_corrections(s, w, now)
-        due |= admit(s, w, now)
+        due = carry_out_ends(state, world, now)
+        carry_out_corrections(state, world, now)
+        due |= admit(state, world, now)
         if reg[WAKE] <= now:
             reg[WAKE] = NEVER
             due = True
@@ -77,46 +77,49 @@ def advance(s: Any, w: Any) -> int:
 
 
 @kernel
-def next_instant(s: Any, w: Any) -> int:
+def next_instant(state: Any, world: Any) -> int:
     """Time of the next event of any kind."""
-    reg = s.reg
+    reg = state.reg
     now = reg[WAKE]
     if reg[ENDS] > 0:
-        now = min(now, w.ends[0] >> reg[BITS])
+        now = min(now, world.ends[0] >> reg[BITS])
     if reg[CORRECTIONS] > 0:
-        now = min(now, w.corrections[0] >> reg[BITS])
-    if reg[ARRIVED] < s.job.shape[0]:
-        now = min(now, s.job[reg[ARRIVED], SUBMIT])
+        now = min(now, world.corrections[0] >> reg[BITS])
+    if reg[ARRIVED] < state.job.shape[0]:
+        now = min(now, state.job[reg[ARRIVED], SUBMIT])
     return now
 
 
 @kernel
-def drop_stale_ends(s: Any, w: Any) -> None:
+def drop_stale_ends(state: Any, world: Any) -> None:
     """Forget ends that were overtaken by a preemption or a new end."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
-    while reg[ENDS] > 0 and w.truth[w.of_rank[w.ends[0] & mask], ENDS_AT] != w.ends[0] >> reg[BITS]:
-        reg[ENDS] = pop(w.ends, reg[ENDS])
+    while (
+        reg[ENDS] > 0
+        and world.truth[world.of_rank[world.ends[0] & mask], ENDS_AT] != world.ends[0] >> reg[BITS]
+    ):
+        reg[ENDS] = pop(world.ends, reg[ENDS])
 
 
 @kernel
-def carry_out_ends(s: Any, w: Any, now: int) -> bool:
+def carry_out_ends(state: Any, world: Any, now: int) -> bool:
     """End what ends now, by job id; the estimates learn from each."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
     any_end = False
-    while reg[ENDS] > 0 and w.ends[0] >> reg[BITS] == now:
-        job = w.of_rank[w.ends[0] & mask]
-        reg[ENDS] = pop(w.ends, reg[ENDS])
-        if w.truth[job, ENDS_AT] != now:
+    while reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+        job = world.of_rank[world.ends[0] & mask]
+        reg[ENDS] = pop(world.ends, reg[ENDS])
+        if world.truth[job, ENDS_AT] != now:
             continue
-        remove(s, find(s, job))
-        s.ended[reg[ENDED]] = job
+        remove(state, find(state, job))
+        state.ended[reg[ENDED]] = job
         reg[ENDED] += 1
-        give_back(s, job)
-        w.truth[job, ENDS_AT] = -1
+        give_back(state, job)
+        world.truth[job, ENDS_AT] = -1
         if reg[LEARNER] != FIXED:
-            learn_end(s, job)
+            learn_end(state, job)
         reg[EVENTS] += 1
         any_end = True
     if any_end:
@@ -125,71 +128,74 @@ def carry_out_ends(s: Any, w: Any, now: int) -> bool:
 
 
 @kernel
-def carry_out_corrections(s: Any, w: Any, now: int) -> None:
+def carry_out_corrections(state: Any, world: Any, now: int) -> None:
     """Raise the predictions that running jobs have outlived."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
-    while reg[CORRECTIONS] > 0 and w.corrections[0] >> reg[BITS] <= now:
-        job = w.of_rank[w.corrections[0] & mask]
-        when = w.corrections[0] >> reg[BITS]
-        reg[CORRECTIONS] = pop(w.corrections, reg[CORRECTIONS])
-        if w.truth[job, ENDS_AT] >= 0 and s.job[job, START] + s.job[job, ESTIMATE] == when:
-            correct(s, w, job)
+    while reg[CORRECTIONS] > 0 and world.corrections[0] >> reg[BITS] <= now:
+        job = world.of_rank[world.corrections[0] & mask]
+        when = world.corrections[0] >> reg[BITS]
+        reg[CORRECTIONS] = pop(world.corrections, reg[CORRECTIONS])
+        if (
+            world.truth[job, ENDS_AT] >= 0
+            and state.job[job, START] + state.job[job, ESTIMATE] == when
+        ):
+            correct(state, world, job)
             reg[EVENTS] += 1
             reg[CHANGED] = 1
 
 
 @kernel
-def admit(s: Any, w: Any, now: int) -> bool:
+def admit(state: Any, world: Any, now: int) -> bool:
     """Queue what is submitted now."""
-    reg = s.reg
+    reg = state.reg
     reg[FRESH] = reg[ARRIVED]
-    n = s.job.shape[0]
-    while reg[ARRIVED] < n and s.job[reg[ARRIVED], SUBMIT] <= now:
+    n = state.job.shape[0]
+    while reg[ARRIVED] < n and state.job[reg[ARRIVED], SUBMIT] <= now:
         job = reg[ARRIVED]
         reg[ARRIVED] += 1
         if reg[LEARNER] != FIXED:
-            learn_submit(s, job)
-        enqueue(s, job)
+            learn_submit(state, job)
+        enqueue(state, job)
         reg[EVENTS] += 1
     return reg[FRESH] != reg[ARRIVED]
 
 
 @kernel
-def carry_out_decisions(s: Any, w: Any) -> None:
+def carry_out_decisions(state: Any, world: Any) -> None:
     """Let what the pass decided happen: ends of started jobs, lost attempts of stopped ones."""
-    reg = s.reg
+    reg = state.reg
     now = reg[NOW]
     for i in range(reg[DECISIONS]):
-        job = s.did[WHICH, i]
-        if s.did[KIND, i] == KILLED:
-            w.truth[job, ENDS_AT] = -1
+        job = state.did[WHICH, i]
+        if state.did[KIND, i] == KILLED:
+            world.truth[job, ENDS_AT] = -1
             reg[KILLS] += 1
         else:
-            end = now + min(w.truth[job, RUN], s.job[job, LIMIT])
-            w.truth[job, ENDS_AT] = end
-            if reg[ENDS] == w.ends.shape[0]:
-                compact(s, w)
-            reg[ENDS] = push(w.ends, reg[ENDS], end << reg[BITS] | w.truth[job, RANK])
+            end = now + min(world.truth[job, RUN], state.job[job, LIMIT])
+            world.truth[job, ENDS_AT] = end
+            if reg[ENDS] == world.ends.shape[0]:
+                compact(state, world)
+            reg[ENDS] = push(world.ends, reg[ENDS], end << reg[BITS] | world.truth[job, RANK])
             if reg[LEARNER] != FIXED:
-                first_correction(s, w, job)
+                first_correction(state, world, job)
     reg[CHANGED] = 0
 
 
 @kernel
-def compact(s: Any, w: Any) -> None:
+def compact(state: Any, world: Any) -> None:
     """Rebuild the heap of ends without the stale entries."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
     kept = 0
     for i in range(reg[ENDS]):
-        key = w.ends[i]
-        if w.truth[w.of_rank[key & mask], ENDS_AT] == key >> reg[BITS]:
-            kept = push(w.ends, kept, key)
+        key = world.ends[i]
+        if world.truth[world.of_rank[key & mask], ENDS_AT] == key >> reg[BITS]:
+            kept = push(world.ends, kept, key)
     reg[ENDS] = kept
 
 
 @kernel
-def lacks_room(s: Any) -> bool:
+def lacks_room(state: Any) -> bool:
     """True when the log of attempts might overflow in the next pass."""
-    return s.reg[ATTEMPTS] + s.reg[RUNNING] > s.tried.shape[1]
+    return state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]

@@ -76,7 +76,7 @@ def classes_of(part: ByClass, workload: Workload) -> Any:
     return np.where(measure > part.above, LARGE, small).astype(np.int64)
 
 
-def refuse_homeless(part: ByClass, cluster: Cluster, workload: Workload) -> None:
+def reject_unplaceable(part: ByClass, cluster: Cluster, workload: Workload) -> None:
     """Refuse a partition that leaves jobs nowhere to run, before the run."""
     tables, kinds = tables_of(part, cluster), classes_of(part, workload)
     have = {name: column for column, name in enumerate(workload.resources)}

@@ -54,7 +54,7 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
         return plan_easy(policy, cluster, n)
     if is_pool_of_resources(policy, cluster):
         return plan_pool(policy, cluster, n)
-    return plan_frame(policy, cluster, n, own)
+    return plan_general(policy, cluster, n, own)
 
 
 def is_plain_easy(policy: Policy, cluster: Cluster) -> bool:
@@ -103,7 +103,7 @@ def plan_easy(policy: Policy, cluster: Cluster, n: int) -> Prepared:
             shortest_first,
             not policy.backfill.exact,
             easy.FIXED[policy.reserve.fixed],
-            rule if phases else easy.NOBODY,
+            rule if phases else easy.NONE_OVERTAKES,
         ],
         dtype=np.int64,
     )
@@ -133,7 +133,7 @@ def rule_of(part: backfill.Backfill) -> int:
     from shadowtime.engine.passes import pool as p
 
     if not part.phases:
-        return p.NOBODY
+        return p.NONE_OVERTAKES
     [phase] = part.phases
     by_test = {
         "not-worse": p.NOT_WORSE,
@@ -150,10 +150,10 @@ def rule_of(part: backfill.Backfill) -> int:
     return by_test[phase.test] if phase.test in by_test else by_key[phase.key]
 
 
-def plan_frame(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:
+def plan_general(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:
     """The general pass."""
     from shadowtime.engine.custom import own_of
-    from shadowtime.engine.passes import frame
+    from shadowtime.engine.passes import general
     from shadowtime.kernel.balance import common_scale
 
     kind, weight = order_of(policy.order)
@@ -163,7 +163,7 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Pre
     tables = tables_of(policy.partition, cluster) if isinstance(policy.partition, ByClass) else None
     if tables is not None:
         depth = n  # the caps bound the reservations
-    made = frame.make_frame(
+    made = general.make_general(
         n=n,
         capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
         order=kind,
@@ -177,14 +177,14 @@ def plan_frame(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Pre
         tables=tables,
         own=own,
     )
-    return Prepared("frame", (made, own.pointer))
+    return Prepared("general", (made, own.pointer))
 
 
 def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     """Promises that outlive the pass."""
     from shadowtime.engine.passes import conservative
 
-    made = conservative.make_book(
+    made = conservative.make_availability(
         n=n,
         capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
         compress=policy.reserve.compresses,

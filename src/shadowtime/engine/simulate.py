@@ -11,7 +11,7 @@ from shadowtime.cluster.dedicated import dedicated
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.failures import raise_failure
-from shadowtime.engine.partitions import classes_of, refuse_homeless
+from shadowtime.engine.partitions import classes_of, reject_unplaceable
 from shadowtime.engine.plan import plan, refuse_functions_on_nodes
 from shadowtime.errors import UsageError
 from shadowtime.kernel import fields as f
@@ -33,8 +33,8 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     Rules
     -----
     Every job must fit on the machine (``workload.clean.fit`` drops or refuses those that do not).
-    ``policy`` is a Policy, any object with ``decide`` (engine/door.py): slower, same result; or a
-    whole scheduler with ``simulate`` (shadowtime.slurm.policy).
+    ``policy`` is a Policy, any object with ``decide`` (engine/python_policy.py): slower, same
+    result; or a whole scheduler with ``simulate`` (shadowtime.slurm.policy).
 
     Examples
     --------
@@ -63,7 +63,7 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
         return simulate_as_site(workload, cluster, policy)
     refuse_unfit(workload, cluster)
     if hasattr(policy, "decide"):
-        from shadowtime.engine.door import simulate_object
+        from shadowtime.engine.python_policy import simulate_object
 
         return simulate_object(workload, cluster, policy)
     known = known_at_submission(policy.estimate, workload)
@@ -98,7 +98,7 @@ def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Pol
     if cluster.shape == "hosts":
         state.job[:, f.EXCLUSIVE] = dedicated(workload, cluster)
     if isinstance(policy.partition, ByClass):
-        refuse_homeless(policy.partition, cluster, workload)
+        reject_unplaceable(policy.partition, cluster, workload)
         state.job[:, f.CLASS] = classes_of(policy.partition, workload)
 
 

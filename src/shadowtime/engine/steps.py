@@ -11,50 +11,50 @@ from shadowtime.kernel.registers import ATTEMPTS, RUNNING
 
 
 @entry
-def go_to_pass(s: Any, w: Any) -> int:
+def go_to_pass(state: Any, world: Any) -> int:
     """Go to the next instant with a pass: PASS_DUE, DONE, or ROOM_NEEDED."""
-    if s.reg[ATTEMPTS] + s.reg[RUNNING] > s.tried.shape[1]:
+    if state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]:
         return events.ROOM_NEEDED
-    return events.advance(s, w)
+    return events.advance(state, world)
 
 
 @entry
-def begin_job(s: Any, job: int, host: int, reason: int) -> None:
+def begin_job(state: Any, job: int, host: int, reason: int) -> None:
     """Start a waiting job now."""
-    running.begin(s, job, host, reason)
+    running.begin(state, job, host, reason)
 
 
 @entry
-def stop_job(s: Any, job: int) -> None:
+def stop_job(state: Any, job: int) -> None:
     """Preempt a running job."""
-    running.stop(s, job)
+    running.stop(state, job)
 
 
 @entry
-def host_with_room(s: Any, job: int) -> int:
+def host_with_room(state: Any, job: int) -> int:
     """A host on which the job fits now, -1 if there is none."""
-    for host in range(s.host.shape[1]):
-        if running.fits(s, job, host):
+    for host in range(state.host.shape[1]):
+        if running.fits(state, job, host):
             return host
     return -1
 
 
 @entry
-def finish_pass(s: Any, w: Any) -> None:
+def finish_pass(state: Any, world: Any) -> None:
     """Let what was decided happen."""
-    events.carry_out_decisions(s, w)
+    events.carry_out_decisions(state, world)
 
 
 @entry
-def update_expected(s: Any) -> None:
+def update_expected(state: Any) -> None:
     """Give running jobs that outlived their expected end a new one."""
-    running.forget_overdue(s)
+    running.forget_overdue(state)
 
 
 @entry
-def change_estimate(s: Any, job: int, estimate: int) -> None:
+def change_estimate(state: Any, job: int, estimate: int) -> None:
     """Give a waiting job another estimate."""
-    queue.reestimate(s, job, estimate)
+    queue.reestimate(state, job, estimate)
 
 
 @entry

@@ -27,7 +27,7 @@ CODE = "from shadowtime.engine.uncompiled import serve; serve()"
 
 
 def warn(reason: str) -> None:
-    """Where nobody else reports that a run was compiled after all."""
+    """Where nothing else reports that a run was compiled after all."""
     warnings.warn(reason, RuntimeWarning, stacklevel=3)
 
 

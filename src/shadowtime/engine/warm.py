@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 ENGINE = Path(__file__).resolve().parent
 
 COST = {
-    "site-frame": 90,
-    "site-kept": 70,
-    "frame": 25,
+    "site-general": 90,
+    "site-conservative": 70,
+    "general": 25,
     "conservative": 20,
     "pool": 12,
     "easy": 10,
@@ -37,9 +37,9 @@ COST = {
 """Seconds that compiling a pass takes, about: the longest goes first."""
 
 EXAMPLE = {
-    "site-frame": "lxfw",
-    "site-kept": "conservative",
-    "frame": "lxfw",
+    "site-general": "lxfw",
+    "site-conservative": "conservative",
+    "general": "lxfw",
     "conservative": "conservative",
     "pool": "ibb",
     "easy": "easy",
@@ -54,7 +54,7 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     --------
     >>> from shadowtime.cluster import Cluster
     >>> [pass_of(parse_policy(name), Cluster.pool(4)) for name in ("easy-sjbf", "lxfw")]
-    ['easy', 'frame']
+    ['easy', 'general']
     """
     own_code = hasattr(policy, "decide") or hasattr(policy, "simulate")
     if own_code or cluster.shape == "nodes":
@@ -62,12 +62,12 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     if cluster.shape == "site":
         if policy.reserve.sunny:
             return ""  # plain Python around small questions
-        return "site-kept" if policy.reserve.kept else "site-frame"
+        return "site-conservative" if policy.reserve.kept else "site-general"
     if policy.reserve.kept:
         return "conservative"
     if is_plain_easy(policy, cluster):
         return "easy"
-    return "pool" if is_pool_of_resources(policy, cluster) else "frame"
+    return "pool" if is_pool_of_resources(policy, cluster) else "general"
 
 
 def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:

@@ -32,57 +32,59 @@ def common_scale(capacity: Any) -> Any:
 
 
 @kernel
-def used_share(s: Any, scale: Any, k: int) -> int:
+def used_share(state: Any, scale: Any, k: int) -> int:
     """Share of a resource in use, times L."""
-    return (s.host[CAPACITY, 0, k] - s.host[FREE, 0, k]) * scale[k]
+    return (state.host[CAPACITY, 0, k] - state.host[FREE, 0, k]) * scale[k]
 
 
 @kernel
-def fullest_with(s: Any, scale: Any, job: int) -> int:
+def fullest_with(state: Any, scale: Any, job: int) -> int:
     """The largest share if the job ran too, times L; ``job`` -1: as it is."""
     most = 0
-    for k in range(s.host.shape[2]):
-        share = used_share(s, scale, k)
+    for k in range(state.host.shape[2]):
+        share = used_share(state, scale, k)
         if job >= 0:
-            share += s.job[job, NEED + k] * scale[k]
+            share += state.job[job, NEED + k] * scale[k]
         most = max(most, share)
     return most
 
 
 @kernel
-def sum_with(s: Any, scale: Any, job: int) -> int:
+def sum_with(state: Any, scale: Any, job: int) -> int:
     """The sum of the shares if the job ran too, times L; ``job`` -1: as it is."""
     total = 0
-    for k in range(s.host.shape[2]):
-        total += used_share(s, scale, k)
+    for k in range(state.host.shape[2]):
+        total += used_share(state, scale, k)
         if job >= 0:
-            total += s.job[job, NEED + k] * scale[k]
+            total += state.job[job, NEED + k] * scale[k]
     return total
 
 
 @kernel
-def balances_better(s: Any, scale: Any, a: int, b: int) -> bool:
+def balances_better(state: Any, scale: Any, a: int, b: int) -> bool:
     """BB: True if job ``a`` has the smaller score max / avg * (1 - avg) (5.2)."""
-    whole = scale[scale.shape[0] - 1] * s.host.shape[2]
-    max_a, sum_a = fullest_with(s, scale, a), sum_with(s, scale, a)
-    max_b, sum_b = fullest_with(s, scale, b), sum_with(s, scale, b)
+    whole = scale[scale.shape[0] - 1] * state.host.shape[2]
+    max_a, sum_a = fullest_with(state, scale, a), sum_with(state, scale, a)
+    max_b, sum_b = fullest_with(state, scale, b), sum_with(state, scale, b)
     return compare_products(max_a, whole - sum_a, sum_b, max_b, whole - sum_b, sum_a) < 0
 
 
 @kernel
-def least_used(s: Any, scale: Any) -> int:
+def least_used(state: Any, scale: Any) -> int:
     """BL: the resource with the smallest share in use, the lower index on a tie."""
     least = 0
-    for k in range(1, s.host.shape[2]):
-        if used_share(s, scale, k) < used_share(s, scale, least):
+    for k in range(1, state.host.shape[2]):
+        if used_share(state, scale, k) < used_share(state, scale, least):
             least = k
     return least
 
 
 @kernel
-def not_worse(s: Any, scale: Any, job: int, fullest: int, total: int) -> bool:
+def not_worse(state: Any, scale: Any, job: int, fullest: int, total: int) -> bool:
     """IBB: max(S+R) / avg(S+R) <= fullest / (total / K) (eq. 2)."""
     return (
-        compare_products(fullest_with(s, scale, job), total, 1, fullest, sum_with(s, scale, job), 1)
+        compare_products(
+            fullest_with(state, scale, job), total, 1, fullest, sum_with(state, scale, job), 1
+        )
         <= 0
     )

@@ -13,41 +13,43 @@ RESERVATIONS, TIMES = 0, 1
 
 
 @kernel
-def may_reserve(s: Any, f: Any, job: int, h: int) -> bool:
+def may_reserve(state: Any, f: Any, job: int, h: int) -> bool:
     """True if the caps of the partition part leave room for a reservation on a host."""
     group = f.group[h]
     if f.cap[group, RESERVATIONS] <= f.booked[f.booked.shape[0] - 1 - group, 0]:
         return False
     times = f.cap[group, TIMES]
-    for k in range(s.host.shape[2]):
-        if s.job[job, NEED + k] > s.host[CAPACITY, h, k]:
+    for k in range(state.host.shape[2]):
+        if state.job[job, NEED + k] > state.host[CAPACITY, h, k]:
             return False
-        if times > 0 and (f.booked[h, k] + need_on(s, job, h, k) > times * s.host[CAPACITY, h, k]):
+        if times > 0 and (
+            f.booked[h, k] + need_on(state, job, h, k) > times * state.host[CAPACITY, h, k]
+        ):
             return False
     return True
 
 
 @kernel
-def note_reservation(s: Any, f: Any, job: int, h: int) -> None:
+def note_reservation(state: Any, f: Any, job: int, h: int) -> None:
     """Count a reservation against the caps."""
     f.booked[f.booked.shape[0] - 1 - f.group[h], 0] += 1
-    for k in range(s.host.shape[2]):
-        f.booked[h, k] += need_on(s, job, h, k)
+    for k in range(state.host.shape[2]):
+        f.booked[h, k] += need_on(state, job, h, k)
 
 
 @kernel
-def was_refused(s: Any, f: Any, job: int) -> bool:
+def was_refused(state: Any, f: Any, job: int) -> bool:
     """True if a job of the class that needs no more found the caps used up in this pass."""
-    at = 2 * s.job[job, CLASS] + s.job[job, EXCLUSIVE]
-    for k in range(s.host.shape[2]):
-        if s.job[job, NEED + k] < f.refused[at, k]:
+    at = 2 * state.job[job, CLASS] + state.job[job, EXCLUSIVE]
+    for k in range(state.host.shape[2]):
+        if state.job[job, NEED + k] < f.refused[at, k]:
             return False
     return True
 
 
 @kernel
-def note_refusal(s: Any, f: Any, job: int) -> None:
+def note_refusal(state: Any, f: Any, job: int) -> None:
     """Remember that the caps have no room for such a job: they only fill up during a pass."""
-    at = 2 * s.job[job, CLASS] + s.job[job, EXCLUSIVE]
-    for k in range(s.host.shape[2]):
-        f.refused[at, k] = s.job[job, NEED + k]
+    at = 2 * state.job[job, CLASS] + state.job[job, EXCLUSIVE]
+    for k in range(state.host.shape[2]):
+        f.refused[at, k] = state.job[job, NEED + k]

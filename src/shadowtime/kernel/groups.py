@@ -17,18 +17,18 @@ from shadowtime.kernel.vector import least_in_group, least_of_width
 
 
 @kernel
-def group_may_hold(s: Any, at: int, free: int, extra: int, left: int) -> bool:
+def group_may_hold(state: Any, at: int, free: int, extra: int, left: int) -> bool:
     """False if no job of a group is narrow enough, and short enough or within the extra."""
-    if s.group[KNOWN, at] == 0:
-        survey(s.wait, s.least, s.group, at)
-    narrowest = s.group[PROCS, at]
+    if state.group[KNOWN, at] == 0:
+        survey(state.wait, state.least, state.group, at)
+    narrowest = state.group[PROCS, at]
     if narrowest > free:
         return False
     if narrowest <= extra:
         return True
     row, least_procs, left = SHORTEST, 1, min(left, BIG - 1)
-    while row < rows(s.group) and least_procs <= free:
-        if s.group[row, at] <= left:
+    while row < rows(state.group) and least_procs <= free:
+        if state.group[row, at] <= left:
             return True
         row += 1
         least_procs *= 2

@@ -19,18 +19,20 @@ CUSTOM = 4
 
 
 @kernel
-def fill_keys(s: Any, kind: int, weight: Any, now: int, jobs: Any, count: int, key: Any) -> None:
+def fill_keys(
+    state: Any, kind: int, weight: Any, now: int, jobs: Any, count: int, key: Any
+) -> None:
     """Priorities of the jobs by a built-in order, evaluated at ``now``."""
     for i in range(count):
         job = jobs[i]
         if kind == SJF:
-            key[i] = -float(s.job[job, ESTIMATE])
+            key[i] = -float(state.job[job, ESTIMATE])
         elif kind == LXF:
-            wait = now - s.job[job, SUBMIT]
-            key[i] = float(wait + s.job[job, ESTIMATE]) / float(s.job[job, ESTIMATE])
+            wait = now - state.job[job, SUBMIT]
+            key[i] = float(wait + state.job[job, ESTIMATE]) / float(state.job[job, ESTIMATE])
         elif kind == WEIGHTED:
             key[i] = weighted(
-                weight, now - s.job[job, SUBMIT], s.job[job, ESTIMATE], s.job[job, NEED]
+                weight, now - state.job[job, SUBMIT], state.job[job, ESTIMATE], state.job[job, NEED]
             )
         else:
             key[i] = 0.0
@@ -45,10 +47,10 @@ def weighted(weight: Any, wait: int, estimate: int, procs: int) -> float:
 
 
 @kernel
-def before(s: Any, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> bool:
+def before(state: Any, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> bool:
     """True if candidate ``a`` comes before ``b``: by estimate if asked, then key, then job."""
     if shortest:
-        first, second = s.job[jobs[a], ESTIMATE], s.job[jobs[b], ESTIMATE]
+        first, second = state.job[jobs[a], ESTIMATE], state.job[jobs[b], ESTIMATE]
         if first != second:
             return first < second
     if key[a] != key[b]:
@@ -57,14 +59,16 @@ def before(s: Any, jobs: Any, key: Any, shortest: bool, a: int, b: int) -> bool:
 
 
 @kernel
-def sift_down(s: Any, heap: Any, size: int, at: int, jobs: Any, key: Any, shortest: bool) -> None:
+def sift_down(
+    state: Any, heap: Any, size: int, at: int, jobs: Any, key: Any, shortest: bool
+) -> None:
     """Let the entry at ``at`` sink to its place."""
     entry = heap[at]
     child = 2 * at + 1
     while child < size:
-        if child + 1 < size and before(s, jobs, key, shortest, heap[child + 1], heap[child]):
+        if child + 1 < size and before(state, jobs, key, shortest, heap[child + 1], heap[child]):
             child += 1
-        if before(s, jobs, key, shortest, entry, heap[child]):
+        if before(state, jobs, key, shortest, entry, heap[child]):
             break
         heap[at] = heap[child]
         at = child
@@ -73,17 +77,17 @@ def sift_down(s: Any, heap: Any, size: int, at: int, jobs: Any, key: Any, shorte
 
 
 @kernel
-def heapify(s: Any, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> None:
+def heapify(state: Any, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> None:
     """Make a heap of candidates."""
     for at in range(size // 2 - 1, -1, -1):
-        sift_down(s, heap, size, at, jobs, key, shortest)
+        sift_down(state, heap, size, at, jobs, key, shortest)
 
 
 @kernel
-def pop_first(s: Any, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> int:
+def pop_first(state: Any, heap: Any, size: int, jobs: Any, key: Any, shortest: bool) -> int:
     """Remove the first candidate, ``heap[0]``; return the new size."""
     size -= 1
     if size > 0:
         heap[0] = heap[size]
-        sift_down(s, heap, size, 0, jobs, key, shortest)
+        sift_down(state, heap, size, 0, jobs, key, shortest)
     return size

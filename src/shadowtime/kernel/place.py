@@ -21,50 +21,50 @@ RUN, RESERVE = 0, 1
 
 
 @kernel
-def leaves_less_now(s: Any, job: int, a: int, b: int) -> bool:
+def leaves_less_now(state: Any, job: int, a: int, b: int) -> bool:
     """True if the job leaves less free on host ``a`` than on host ``b``, right now."""
-    for k in range(s.host.shape[2]):
-        left_a = s.host[FREE, a, k] - need_on(s, job, a, k)
-        left_b = s.host[FREE, b, k] - need_on(s, job, b, k)
+    for k in range(state.host.shape[2]):
+        left_a = state.host[FREE, a, k] - need_on(state, job, a, k)
+        left_b = state.host[FREE, b, k] - need_on(state, job, b, k)
         if left_a != left_b:
             return left_a < left_b
     return False
 
 
 @kernel
-def host_now(s: Any, f: Any, job: int) -> int:
+def host_now(state: Any, f: Any, job: int) -> int:
     """The best host with room for the job now, -1 if none has; a preferred one if any."""
     best = -1
-    kind = s.job[job, CLASS]
-    for h in range(s.host.shape[1]):
+    kind = state.job[job, CLASS]
+    for h in range(state.host.shape[1]):
         tier = f.tier[RUN, kind, h]
-        if tier < 0 or not fits(s, job, h):
+        if tier < 0 or not fits(state, job, h):
             continue
-        if best < 0 or is_better_now(s, f, job, kind, h, best):
+        if best < 0 or is_better_now(state, f, job, kind, h, best):
             best = h
     return best
 
 
 @kernel
-def is_better_now(s: Any, f: Any, job: int, kind: int, a: int, b: int) -> bool:
+def is_better_now(state: Any, f: Any, job: int, kind: int, a: int, b: int) -> bool:
     """True if host ``a`` is preferred to host ``b``: by tier, then best fit."""
     if f.tier[RUN, kind, a] != f.tier[RUN, kind, b]:
         return f.tier[RUN, kind, a] < f.tier[RUN, kind, b]
-    return leaves_less_now(s, job, a, b)
+    return leaves_less_now(state, job, a, b)
 
 
 @kernel
-def host_around(s: Any, f: Any, job: int, length: int) -> int:
+def host_around(state: Any, f: Any, job: int, length: int) -> int:
     """The best host that can hold the job from now on for ``length`` around all reservations."""
     best = -1
-    kind = s.job[job, CLASS]
-    until = s.reg[NOW] + length
-    for h in range(s.host.shape[1]):
+    kind = state.job[job, CLASS]
+    until = state.reg[NOW] + length
+    for h in range(state.host.shape[1]):
         if (
             f.tier[RUN, kind, h] >= 0
-            and fits(s, job, h)
-            and (best < 0 or is_better_now(s, f, job, kind, h, best))
-            and holds_until(s, f.profile, job, h, until)
+            and fits(state, job, h)
+            and (best < 0 or is_better_now(state, f, job, kind, h, best))
+            and holds_until(state, f.profile, job, h, until)
         ):
             best = h
     return best
@@ -85,40 +85,42 @@ def level_at(p: Any, h: int, when: int, k: int) -> int:
 
 
 @kernel
-def leaves_less_at(s: Any, p: Any, job: int, a: int, b: int, when: int) -> bool:
+def leaves_less_at(state: Any, p: Any, job: int, a: int, b: int, when: int) -> bool:
     """True if the job leaves less free on host ``a`` than on host ``b`` at an instant."""
-    for k in range(s.host.shape[2]):
-        left_a = level_at(p, a, when, k) - need_on(s, job, a, k)
-        left_b = level_at(p, b, when, k) - need_on(s, job, b, k)
+    for k in range(state.host.shape[2]):
+        left_a = level_at(p, a, when, k) - need_on(state, job, a, k)
+        left_b = level_at(p, b, when, k) - need_on(state, job, b, k)
         if left_a != left_b:
             return left_a < left_b
     return False
 
 
 @kernel
-def earliest_host(s: Any, f: Any, job: int, length: int) -> tuple[int, int]:
+def earliest_host(state: Any, f: Any, job: int, length: int) -> tuple[int, int]:
     """(start, host) of the earliest place for a reservation, host -1 if none is allowed.
 
     Ties go to the host that is left with the least at that instant. Hosts of a later tier are
     taken only if they are strictly earlier.
     """
     best, when = -1, NEVER
-    kind = s.job[job, CLASS]
+    kind = state.job[job, CLASS]
     p = f.profile
     for i in range(f.among[RESERVE, kind, f.among.shape[2] - 1]):
         h = f.among[RESERVE, kind, i]
-        if p.since[h] > when and needs_no_less(s, p, job, h):
+        if p.since[h] > when and needs_no_less(state, p, job, h):
             continue
-        if not may_reserve(s, f, job, h):
+        if not may_reserve(state, f, job, h):
             continue
         tier = f.tier[RESERVE, kind, h]
-        start = earliest_on(s, p, job, h, length, when)
+        start = earliest_on(state, p, job, h, length, when)
         if start == NEVER:
             continue
         if best >= 0 and start == when:
             if tier > f.tier[RESERVE, kind, best]:
                 continue
-            if tier == f.tier[RESERVE, kind, best] and not leaves_less_at(s, p, job, h, best, when):
+            if tier == f.tier[RESERVE, kind, best] and not leaves_less_at(
+                state, p, job, h, best, when
+            ):
                 continue
         best, when = h, start
     return when, best

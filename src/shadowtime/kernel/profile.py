@@ -39,20 +39,20 @@ def make_profile(hosts: int, steps: int, resources: int) -> Profile:
 
 
 @kernel
-def build_profile(s: Any, p: Any) -> None:
+def build_profile(state: Any, p: Any) -> None:
     """Start from the running jobs: each is expected to give back its resources at its end."""
-    now = s.reg[NOW]
+    now = state.reg[NOW]
     hosts, resources = p.level.shape[0], p.level.shape[2]
     for h in range(hosts):
         p.count[h] = 1
         p.since[h] = now
         p.time[h, 0] = now
         for k in range(resources):
-            p.level[h, 0, k] = s.host[FREE, h, k]
-    for at in range(s.reg[RUNNING]):
-        job = job_at(s, at)
-        h = s.job[job, HOST]
-        end = max(end_at(s, at), now + 1)
+            p.level[h, 0, k] = state.host[FREE, h, k]
+    for at in range(state.reg[RUNNING]):
+        job = job_at(state, at)
+        h = state.job[job, HOST]
+        end = max(end_at(state, at), now + 1)
         last = p.count[h] - 1
         if p.time[h, last] != end:
             last += 1
@@ -61,51 +61,51 @@ def build_profile(s: Any, p: Any) -> None:
             for k in range(resources):
                 p.level[h, last, k] = p.level[h, last - 1, k]
         for k in range(resources):
-            p.level[h, last, k] += need_on(s, job, h, k)
+            p.level[h, last, k] += need_on(state, job, h, k)
 
 
 @kernel
-def holds(s: Any, p: Any, job: int, h: int, step: int) -> bool:
+def holds(state: Any, p: Any, job: int, h: int, step: int) -> bool:
     """True if the job fits into what is free from a step on (until the next one)."""
     for k in range(p.level.shape[2]):
-        if need_on(s, job, h, k) > p.level[h, step, k]:
+        if need_on(state, job, h, k) > p.level[h, step, k]:
             return False
     return True
 
 
 @kernel
-def holds_until(s: Any, p: Any, job: int, h: int, until: int) -> bool:
+def holds_until(state: Any, p: Any, job: int, h: int, until: int) -> bool:
     """True if the job fits on the host from now on until an instant."""
     step = 0
     count = p.count[h]
     while step < count and p.time[h, step] < until:
-        if not holds(s, p, job, h, step):
+        if not holds(state, p, job, h, step):
             return False
         step += 1
     return True
 
 
 @kernel
-def earliest_on(s: Any, p: Any, job: int, h: int, length: int, latest: int) -> int:
+def earliest_on(state: Any, p: Any, job: int, h: int, length: int, latest: int) -> int:
     """The earliest instant from which the job fits on the host for ``length``.
 
     NEVER if there is none up to ``latest``: who looks for the best of several hosts need not know.
     """
-    if p.since[h] > latest and needs_no_less(s, p, job, h):
+    if p.since[h] > latest and needs_no_less(state, p, job, h):
         return NEVER
     count = p.count[h]
     first = 0
-    while first < count and p.time[h, first] <= latest and not holds(s, p, job, h, first):
+    while first < count and p.time[h, first] <= latest and not holds(state, p, job, h, first):
         first += 1
     if first < count and p.time[h, first] > p.since[h]:
-        remember(s, p, job, h, p.time[h, first])
+        remember(state, p, job, h, p.time[h, first])
     while first < count and p.time[h, first] <= latest:
-        if not holds(s, p, job, h, first):
+        if not holds(state, p, job, h, first):
             first += 1
             continue
         begin = p.time[h, first]
         step = first + 1
-        while step < count and p.time[h, step] < begin + length and holds(s, p, job, h, step):
+        while step < count and p.time[h, step] < begin + length and holds(state, p, job, h, step):
             step += 1
         if step >= count or p.time[h, step] >= begin + length:
             return begin
@@ -114,20 +114,20 @@ def earliest_on(s: Any, p: Any, job: int, h: int, length: int, latest: int) -> i
 
 
 @kernel
-def needs_no_less(s: Any, p: Any, job: int, h: int) -> bool:
+def needs_no_less(state: Any, p: Any, job: int, h: int) -> bool:
     """True if the job takes at least as much on the host as the one ``since`` was found for."""
     for k in range(p.level.shape[2]):
-        if need_on(s, job, h, k) < p.least[h, k]:
+        if need_on(state, job, h, k) < p.least[h, k]:
             return False
     return True
 
 
 @kernel
-def remember(s: Any, p: Any, job: int, h: int, when: int) -> None:
+def remember(state: Any, p: Any, job: int, h: int, when: int) -> None:
     """Note that the host has no room for such a job before an instant: it only fills up."""
     p.since[h] = when
     for k in range(p.level.shape[2]):
-        p.least[h, k] = need_on(s, job, h, k)
+        p.least[h, k] = need_on(state, job, h, k)
 
 
 @kernel
@@ -157,10 +157,10 @@ def step_at(p: Any, h: int, when: int) -> int:
 
 
 @kernel
-def occupy(s: Any, p: Any, job: int, h: int, begin: int, end: int) -> None:
+def occupy(state: Any, p: Any, job: int, h: int, begin: int, end: int) -> None:
     """Cut what the job takes out of the profile of a host during [begin, end)."""
     first = step_at(p, h, begin)
     beyond = step_at(p, h, end)
     for step in range(first, beyond):
         for k in range(p.level.shape[2]):
-            p.level[h, step, k] -= need_on(s, job, h, k)
+            p.level[h, step, k] -= need_on(state, job, h, k)

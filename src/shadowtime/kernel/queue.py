@@ -18,90 +18,90 @@ from shadowtime.kernel.vector import least_in_block
 
 
 @kernel
-def enqueue(s: Any, job: int) -> None:
+def enqueue(state: Any, job: int) -> None:
     """Put a job into the queue, at its place in job order."""
-    procs = s.job[job, NEED]
-    estimate = s.job[job, ESTIMATE]
-    s.wait[PROCS, job] = procs
-    s.wait[LENGTH, job] = estimate
+    procs = state.job[job, NEED]
+    estimate = state.job[job, ESTIMATE]
+    state.wait[PROCS, job] = procs
+    state.wait[LENGTH, job] = estimate
     block = job >> SHIFT
-    if procs < s.least[PROCS, block]:
-        s.least[PROCS, block] = procs
-    if estimate < s.least[LENGTH, block]:
-        s.least[LENGTH, block] = estimate
-    if s.group[KNOWN, block // GROUP] != 0:
-        lower_group(s.least, s.group, job, procs, estimate)
-    s.reg[WAITING] += 1
-    if job < s.reg[QUEUE_FROM]:
-        s.reg[QUEUE_FROM] = job
+    if procs < state.least[PROCS, block]:
+        state.least[PROCS, block] = procs
+    if estimate < state.least[LENGTH, block]:
+        state.least[LENGTH, block] = estimate
+    if state.group[KNOWN, block // GROUP] != 0:
+        lower_group(state.least, state.group, job, procs, estimate)
+    state.reg[WAITING] += 1
+    if job < state.reg[QUEUE_FROM]:
+        state.reg[QUEUE_FROM] = job
 
 
 @kernel
-def dequeue(s: Any, job: int) -> None:
+def dequeue(state: Any, job: int) -> None:
     """Take a job out of the queue."""
-    s.wait[PROCS, job] = BIG
-    s.wait[LENGTH, job] = BIG
-    s.reg[WAITING] -= 1
-    tighten(s, job)
+    state.wait[PROCS, job] = BIG
+    state.wait[LENGTH, job] = BIG
+    state.reg[WAITING] -= 1
+    tighten(state, job)
 
 
 @kernel
-def reestimate(s: Any, job: int, estimate: int) -> None:
+def reestimate(state: Any, job: int, estimate: int) -> None:
     """Change the estimate of a waiting job."""
-    s.job[job, ESTIMATE] = estimate
-    s.wait[LENGTH, job] = estimate
-    tighten(s, job)
+    state.job[job, ESTIMATE] = estimate
+    state.wait[LENGTH, job] = estimate
+    tighten(state, job)
 
 
 @kernel
-def tighten(s: Any, job: int) -> None:
+def tighten(state: Any, job: int) -> None:
     """Recompute the minima that a job has a part in."""
     block = job >> SHIFT
-    s.least[PROCS, block] = least_in_block(s.wait, PROCS, block)
-    s.least[LENGTH, block] = least_in_block(s.wait, LENGTH, block)
-    if s.group[KNOWN, block // GROUP] != 0:
-        tighten_group(s.wait, s.least, s.group, job, s.job[job, NEED])
+    state.least[PROCS, block] = least_in_block(state.wait, PROCS, block)
+    state.least[LENGTH, block] = least_in_block(state.wait, LENGTH, block)
+    if state.group[KNOWN, block // GROUP] != 0:
+        tighten_group(state.wait, state.least, state.group, job, state.job[job, NEED])
 
 
 @kernel
-def first_waiting(s: Any) -> int:
+def first_waiting(state: Any) -> int:
     """The first waiting job in job order, -1 if none waits."""
-    if s.reg[WAITING] == 0:
-        s.reg[QUEUE_FROM] = s.reg[ARRIVED]
+    if state.reg[WAITING] == 0:
+        state.reg[QUEUE_FROM] = state.reg[ARRIVED]
         return -1
-    at = next_waiting(s, s.reg[QUEUE_FROM])
-    s.reg[QUEUE_FROM] = at
+    at = next_waiting(state, state.reg[QUEUE_FROM])
+    state.reg[QUEUE_FROM] = at
     return at
 
 
 @kernel
-def next_waiting(s: Any, at: int) -> int:
+def next_waiting(state: Any, at: int) -> int:
     """The first waiting job with an index of at least ``at``, -1 if there is none."""
-    arrived = s.reg[ARRIVED]
+    arrived = state.reg[ARRIVED]
     while at < arrived:
-        if s.wait[PROCS, at] != BIG:
+        if state.wait[PROCS, at] != BIG:
             return at
         at += 1
         if at & (BLOCK - 1) == 0:
             block = at >> SHIFT
-            while block * BLOCK < arrived and s.least[PROCS, block] == BIG:
+            while block * BLOCK < arrived and state.least[PROCS, block] == BIG:
                 block += 1
             at = block * BLOCK
     return -1
 
 
 @kernel
-def gather(s: Any, out: Any) -> int:
+def gather(state: Any, out: Any) -> int:
     """Write all waiting jobs into ``out`` in job order; return how many there are."""
     count = 0
-    if first_waiting(s) < 0:
+    if first_waiting(state) < 0:
         return 0
-    arrived = s.reg[ARRIVED]
-    block = s.reg[QUEUE_FROM] >> SHIFT
+    arrived = state.reg[ARRIVED]
+    block = state.reg[QUEUE_FROM] >> SHIFT
     while block * BLOCK < arrived:
-        if s.least[PROCS, block] != BIG:
+        if state.least[PROCS, block] != BIG:
             for job in range(block * BLOCK, min(arrived, block * BLOCK + BLOCK)):
-                if s.wait[PROCS, job] != BIG:
+                if state.wait[PROCS, job] != BIG:
                     out[count] = job
                     count += 1
         block += 1

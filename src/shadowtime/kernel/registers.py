@@ -42,7 +42,7 @@ ATTEMPTS = 17
 """Entries in the log of preempted attempts."""
 LEARNER = 24
 """How estimates learn: estimates.py."""
-NOBODY = 25
+UNKNOWN_USER = 25
 """Dense number of the unknown user, -1 where every job has one."""
 VOLATILE = 19
 """1 if running jobs may outlive their expected end, so cached shadow values do not last."""

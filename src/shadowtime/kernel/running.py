@@ -43,28 +43,28 @@ BACKFILLED, PREEMPTING = int(Reason.BACKFILLED), int(Reason.PREEMPTING)
 
 
 @kernel
-def insert(s: Any, job: int, expected_end: int) -> None:
+def insert(state: Any, job: int, expected_end: int) -> None:
     """Add a job to the running list, behind all that are expected to end no later."""
-    keys = s.running
-    key = expected_end << s.reg[BITS] | job
-    at = s.reg[RUNNING]
+    keys = state.running
+    key = expected_end << state.reg[BITS] | job
+    at = state.reg[RUNNING]
     while at > 0 and keys[at - 1] > key:
         keys[at] = keys[at - 1]
         at -= 1
     keys[at] = key
-    s.job[job, EXPECTED] = expected_end
-    s.reg[RUNNING] += 1
+    state.job[job, EXPECTED] = expected_end
+    state.reg[RUNNING] += 1
 
 
 @kernel
-def find(s: Any, job: int) -> int:
+def find(state: Any, job: int) -> int:
     """Place of a running job in the list."""
-    key = s.job[job, EXPECTED] << s.reg[BITS] | job
+    key = state.job[job, EXPECTED] << state.reg[BITS] | job
     low = 0
-    high = s.reg[RUNNING]
+    high = state.reg[RUNNING]
     while low < high:
         middle = (low + high) >> 1
-        if s.running[middle] < key:
+        if state.running[middle] < key:
             low = middle + 1
         else:
             high = middle
@@ -72,119 +72,119 @@ def find(s: Any, job: int) -> int:
 
 
 @kernel
-def remove(s: Any, at: int) -> None:
+def remove(state: Any, at: int) -> None:
     """Close the gap at place ``at``."""
-    last = s.reg[RUNNING] - 1
-    keys = s.running
+    last = state.reg[RUNNING] - 1
+    keys = state.running
     for i in range(at, last):
         keys[i] = keys[i + 1]
-    s.reg[RUNNING] = last
+    state.reg[RUNNING] = last
 
 
 @kernel
-def end_at(s: Any, at: int) -> int:
+def end_at(state: Any, at: int) -> int:
     """Expected end of the running job at a place in the list."""
-    return s.running[at] >> s.reg[BITS]
+    return state.running[at] >> state.reg[BITS]
 
 
 @kernel
-def job_at(s: Any, at: int) -> int:
+def job_at(state: Any, at: int) -> int:
     """The running job at a place in the list."""
-    return s.running[at] & ((1 << s.reg[BITS]) - 1)
+    return state.running[at] & ((1 << state.reg[BITS]) - 1)
 
 
 @kernel
-def need_on(s: Any, job: int, host: int, k: int) -> int:
+def need_on(state: Any, job: int, host: int, k: int) -> int:
     """What a job takes of resource ``k`` on a host: its need, or everything if it is exclusive."""
-    if s.job[job, EXCLUSIVE] != 0:
-        return s.host[CAPACITY, host, k]
-    return s.job[job, NEED + k]
+    if state.job[job, EXCLUSIVE] != 0:
+        return state.host[CAPACITY, host, k]
+    return state.job[job, NEED + k]
 
 
 @kernel
-def take(s: Any, job: int, host: int) -> None:
+def take(state: Any, job: int, host: int) -> None:
     """Take what a job needs out of the free resources of a host."""
-    for k in range(s.host.shape[2]):
-        s.host[FREE, host, k] -= need_on(s, job, host, k)
+    for k in range(state.host.shape[2]):
+        state.host[FREE, host, k] -= need_on(state, job, host, k)
 
 
 @kernel
-def give_back(s: Any, job: int) -> None:
+def give_back(state: Any, job: int) -> None:
     """Return what a job took to its host."""
-    host = s.job[job, HOST]
-    for k in range(s.host.shape[2]):
-        s.host[FREE, host, k] += need_on(s, job, host, k)
+    host = state.job[job, HOST]
+    for k in range(state.host.shape[2]):
+        state.host[FREE, host, k] += need_on(state, job, host, k)
 
 
 @kernel
-def fits(s: Any, job: int, host: int) -> bool:
+def fits(state: Any, job: int, host: int) -> bool:
     """True if a host has free now what the job takes there."""
-    for k in range(s.host.shape[2]):
-        if need_on(s, job, host, k) > s.host[FREE, host, k]:
+    for k in range(state.host.shape[2]):
+        if need_on(state, job, host, k) > state.host[FREE, host, k]:
             return False
-        if s.job[job, NEED + k] > s.host[CAPACITY, host, k]:
+        if state.job[job, NEED + k] > state.host[CAPACITY, host, k]:
             return False
     return True
 
 
 @kernel
-def log(s: Any, kind: int, job: int) -> None:
+def log(state: Any, kind: int, job: int) -> None:
     """Write a decision down, for the event loop or the live port to carry out."""
-    at = s.reg[DECISIONS]
-    s.did[KIND, at] = kind
-    s.did[WHICH, at] = job
-    s.reg[DECISIONS] = at + 1
+    at = state.reg[DECISIONS]
+    state.did[KIND, at] = kind
+    state.did[WHICH, at] = job
+    state.reg[DECISIONS] = at + 1
 
 
 @kernel
-def begin(s: Any, job: int, host: int, reason: int) -> None:
+def begin(state: Any, job: int, host: int, reason: int) -> None:
     """Start a waiting job now on a host; its estimate is frozen as it stands."""
-    now = s.reg[NOW]
-    dequeue(s, job)
-    s.job[job, HOST] = host
-    take(s, job, host)
-    s.job[job, START] = now
-    s.job[job, REASON] = reason
-    insert(s, job, now + s.job[job, ESTIMATE])
-    log(s, STARTED, job)
+    now = state.reg[NOW]
+    dequeue(state, job)
+    state.job[job, HOST] = host
+    take(state, job, host)
+    state.job[job, START] = now
+    state.job[job, REASON] = reason
+    insert(state, job, now + state.job[job, ESTIMATE])
+    log(state, STARTED, job)
 
 
 @kernel
-def begin_first(s: Any, job: int, host: int) -> None:
+def begin_first(state: Any, job: int, host: int) -> None:
     """Start the job that is first in the order."""
-    begin(s, job, host, HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED)
+    begin(state, job, host, HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED)
 
 
 @kernel
-def stop(s: Any, job: int) -> None:
+def stop(state: Any, job: int) -> None:
     """Preempt a running job: it goes back into the queue with its old place, its work is lost."""
-    remove(s, find(s, job))
-    give_back(s, job)
-    at = s.reg[ATTEMPTS]
-    s.tried[VICTIM, at] = job
-    s.tried[FROM, at] = s.job[job, START]
-    s.tried[UNTIL, at] = s.reg[NOW]
-    s.reg[ATTEMPTS] = at + 1
-    s.job[job, KILLS] += 1
-    if s.reg[LEARNER] != FIXED:
-        repredict(s, job)
-    enqueue(s, job)
-    log(s, KILLED, job)
+    remove(state, find(state, job))
+    give_back(state, job)
+    at = state.reg[ATTEMPTS]
+    state.tried[VICTIM, at] = job
+    state.tried[FROM, at] = state.job[job, START]
+    state.tried[UNTIL, at] = state.reg[NOW]
+    state.reg[ATTEMPTS] = at + 1
+    state.job[job, KILLS] += 1
+    if state.reg[LEARNER] != FIXED:
+        repredict(state, job)
+    enqueue(state, job)
+    log(state, KILLED, job)
 
 
 @kernel
-def forget_overdue(s: Any) -> None:
+def forget_overdue(state: Any) -> None:
     """Give jobs that outlived their expected end a new one: start + request if that lies ahead.
 
-    Jobs past both stay at the front; whoever reads the list takes them to end at now + 1.
+    Jobs past both stay at the front; the reader of the list takes them to end at now + 1.
     """
-    now = s.reg[NOW]
+    now = state.reg[NOW]
     at = 0
-    while at < s.reg[RUNNING] and end_at(s, at) <= now:
-        job = job_at(s, at)
-        later = s.job[job, START] + s.job[job, REQUEST]
+    while at < state.reg[RUNNING] and end_at(state, at) <= now:
+        job = job_at(state, at)
+        later = state.job[job, START] + state.job[job, REQUEST]
         if later > now:
-            remove(s, at)
-            insert(s, job, later)
+            remove(state, at)
+            insert(state, job, later)
         else:
             at += 1

@@ -37,15 +37,17 @@ def asks(f: Any, slot: int) -> bool:
 
 
 @kernel
-def ask(s: Any, f: Any, custom: Any, slot: int, jobs: Any, out: Any) -> None:
+def ask(state: Any, f: Any, custom: Any, slot: int, jobs: Any, out: Any) -> None:
     """Let a function answer for some jobs; the first failure of a pass is noted."""
-    call(custom, slot, s.reg, s.job, f.fact, jobs, f.memory, out)
+    call(custom, slot, state.reg, state.job, f.fact, jobs, f.memory, out)
 
 
 @kernel
-def ask_one(s: Any, f: Any, custom: Any, slot: int, job: int, given: float) -> float:
+def ask_one(state: Any, f: Any, custom: Any, slot: int, job: int, given: float) -> float:
     """The answer for one job."""
-    return call_for_one(custom, slot, s.reg, s.job, f.fact, f.memory, f.asked, f.answer, job, given)
+    return call_for_one(
+        custom, slot, state.reg, state.job, f.fact, f.memory, f.asked, f.answer, job, given
+    )
 
 
 # Not inlined: most policies bring no function, and their passes should hold no trace of one.

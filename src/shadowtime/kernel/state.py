@@ -21,7 +21,7 @@ from shadowtime.kernel.registers import (
     HEAD,
     LEARNER,
     NEVER,
-    NOBODY,
+    UNKNOWN_USER,
     WAKE,
 )
 
@@ -78,7 +78,7 @@ def build(
     reg[FAILED] = -1
     reg[WAKE] = NEVER
     reg[LEARNER] = learner
-    reg[NOBODY] = 0 if len(users) and users[0] < 0 else -1
+    reg[UNKNOWN_USER] = 0 if len(users) and users[0] < 0 else -1
     of_rank = _by_id(workload.job_id)
     truth = np.full((n, 3), -1, np.int64)
     truth[:, f.RUN] = workload.run

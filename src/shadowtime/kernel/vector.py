@@ -35,7 +35,7 @@ def least_in_block(wait: Any, row: int, block: int) -> Any:
 @kernel
 def any_fits(wait: Any, block: int, free: int, extra: int, left: int) -> bool:
     """True if some job of a block is narrow enough and short enough or within the extra."""
-    # A shadow time that has passed is -1, however late it is: nobody is that short.
+    # A shadow time that has passed is -1, however late it is: no job is that short.
     narrow, spare, short = np.int32(free), np.int32(extra), np.int32(max(-1, min(left, BIG - 1)))
     procs, length = np.uint64(PROCS), np.uint64(LENGTH)
     at = np.uint64(block) * WHOLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.once import Note, Start, decide
+from shadowtime.engine.live_pass import Note, Start, decide
 from shadowtime.live.feasible import Empty
 from shadowtime.live.placing import placed, together
 from shadowtime.live.reservation import Reservation
@@ -14,8 +14,8 @@ from shadowtime.types import Reason
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shadowtime.engine.once import Decided, Decision, Memory, State, Waiting
-    from shadowtime.engine.once.decide import Shape
+    from shadowtime.engine.live_pass import Decided, Decision, Memory, Snapshot, WaitingJob
+    from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.policy import Policy
 
 ROUNDS = 16
@@ -40,7 +40,7 @@ class Made:
 
 def decide_with_hosts(
     policy: Policy,
-    state: State,
+    state: Snapshot,
     memory: Memory,
     *,
     shape: Shape = "pool",
@@ -60,13 +60,13 @@ def decide_with_hosts(
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.engine.once import Memory, State, Waiting
+    >>> from shadowtime.engine.live_pass import Memory, Snapshot, WaitingJob
     >>> from shadowtime.policy import parse_policy
     >>> two = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
-    >>> wide = Waiting(id="1", submit=0, need=(4,), request=9, only=("none",))
-    >>> small = Waiting(id="2", submit=1, need=(8,), request=9)
+    >>> wide = WaitingJob(id="1", submit=0, need=(4,), request=9, only=("none",))
+    >>> small = WaitingJob(id="2", submit=1, need=(8,), request=9)
     >>> made = decide_with_hosts(
-    ...     parse_policy("easy"), State(now=2, cluster=two, waiting=(wide, small)), Memory()
+    ...     parse_policy("easy"), Snapshot(now=2, cluster=two, waiting=(wide, small)), Memory()
     ... )
     >>> [decision.job for decision in made.decisions], made.aside
     (['2'], {'1': 'no usable host has what it asks for'})
@@ -99,8 +99,8 @@ def decide_with_hosts(
 
 
 def set_aside(
-    state: State, refused: Mapping[str, str] | None = None
-) -> tuple[State, dict[str, str]]:
+    state: Snapshot, refused: Mapping[str, str] | None = None
+) -> tuple[Snapshot, dict[str, str]]:
     """The state without jobs that fit nowhere or are refused, and these with the reason."""
     refused = refused or {}
     empty = Empty(state.cluster)
@@ -109,14 +109,14 @@ def set_aside(
     return without(state, aside), aside
 
 
-def without(state: State, jobs: Mapping[str, str]) -> State:
+def without(state: Snapshot, jobs: Mapping[str, str]) -> Snapshot:
     """The state as if some jobs did not wait."""
     if not jobs:
         return state
     return state.replace(waiting=tuple(job for job in state.waiting if job.id not in jobs))
 
 
-def _wish(job: Waiting) -> object:
+def _wish(job: WaitingJob) -> object:
     """All that decides where a job fits."""
     return (job.need, job.nodes, job.alone, job.only, job.chunk, job.each)
 
@@ -134,7 +134,7 @@ def _failed(found: Sequence[Decision], reserved: Reservation | None) -> dict[str
 
 
 def _reservation(
-    found: Sequence[Decision], failed: Mapping[str, str], state: State
+    found: Sequence[Decision], failed: Mapping[str, str], state: Snapshot
 ) -> Reservation | None:
     """The reservation of the first failed start that was not a backfilled one."""
     waiting = {job.id: job for job in state.waiting}
@@ -146,7 +146,7 @@ def _reservation(
     return None
 
 
-def _and_alike(failed: Mapping[str, str], seen: State) -> dict[str, str]:
+def _and_alike(failed: Mapping[str, str], seen: Snapshot) -> dict[str, str]:
     """With everybody who asks for the very same: an array of thousands costs one pass."""
     jobs = {job.id: job for job in seen.waiting}
     nowhere = {
@@ -168,7 +168,7 @@ def _cut(found: Sequence[Decision], failed: Mapping[str, str], *, strict: bool) 
     return kept
 
 
-def _with_notes(after: Memory, before: Memory, jobs: Sequence[Waiting]) -> Memory:
+def _with_notes(after: Memory, before: Memory, jobs: Sequence[WaitingJob]) -> Memory:
     """A memory that has not forgotten those who took no part."""
     if not jobs:
         return after

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.engine.once.forward import forward
+from shadowtime.engine.live_pass.forward import forward
 
 if TYPE_CHECKING:
-    from shadowtime.engine.once import Memory
-    from shadowtime.engine.once.decide import Shape
-    from shadowtime.live.port import State
+    from shadowtime.engine.live_pass import Memory
+    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.live.port import Snapshot
     from shadowtime.policy import Policy
 
 FEW = 5
@@ -31,7 +31,7 @@ class Eta:
 
 
 def predict(
-    policy: Policy, state: State, memory: Memory | None = None, *, shape: Shape = "pool"
+    policy: Policy, state: Snapshot, memory: Memory | None = None, *, shape: Shape = "pool"
 ) -> dict[str, Eta]:
     """The predicted start of every waiting job.
 
@@ -45,11 +45,11 @@ def predict(
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.live.port import Running, State, Waiting
+    >>> from shadowtime.live.port import RunningJob, Snapshot, WaitingJob
     >>> from shadowtime.policy import parse_policy
-    >>> state = State(now=2, cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
-    ...     running=(Running(id="1", submit=0, need=(3,), request=100, start=0),),
-    ...     waiting=(Waiting(id="2", submit=1, need=(4,), request=50),))
+    >>> state = Snapshot(now=2, cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
+    ...     running=(RunningJob(id="1", submit=0, need=(3,), request=100, start=0),),
+    ...     waiting=(WaitingJob(id="2", submit=1, need=(4,), request=50),))
     >>> predict(parse_policy("easy"), state)
     {'2': Eta(expected=100, earliest=10, latest=100)}
     """
@@ -69,7 +69,7 @@ def predict(
     }
 
 
-def used_shares(state: State) -> tuple[float, float]:
+def used_shares(state: Snapshot) -> tuple[float, float]:
     """How much of their requests jobs use: little and much, from those that ended lately."""
     shares = [(job.end - job.start) / job.request for job in state.ended if job.request > 0]
     if len(shares) < FEW:
@@ -78,7 +78,7 @@ def used_shares(state: State) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def scaled(state: State, share: float) -> dict[str, int]:
+def scaled(state: Snapshot, share: float) -> dict[str, int]:
     """Run times if everybody uses this share of its request."""
     jobs = [(job.id, job.request) for job in state.waiting]
     jobs += [(job.id, job.request) for job in state.running]

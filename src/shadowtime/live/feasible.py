@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.once.moment import NO_HOST
+from shadowtime.engine.live_pass.snapshot import NO_HOST
 from shadowtime.live.placing import portion, room
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from shadowtime.cluster import Cluster
-    from shadowtime.engine.once import Waiting
+    from shadowtime.engine.live_pass import WaitingJob
 
 NOWHERE = "no usable host has what it asks for"
 TOO_BIG = "the hosts that can be used now could not hold it even if they were empty"
@@ -25,13 +25,13 @@ class Empty:
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.engine.once import Waiting
+    >>> from shadowtime.engine.live_pass import WaitingJob
     >>> two = Empty(Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,)))))
-    >>> two.why_nowhere(Waiting(id="1", submit=0, need=(8,), request=9))
+    >>> two.why_nowhere(WaitingJob(id="1", submit=0, need=(8,), request=9))
     ''
-    >>> two.why_nowhere(Waiting(id="1", submit=0, need=(8,), request=9, nodes=4))
+    >>> two.why_nowhere(WaitingJob(id="1", submit=0, need=(8,), request=9, nodes=4))
     'the hosts that can be used now could not hold it even if they were empty'
-    >>> two.why_nowhere(Waiting(id="1", submit=0, need=(1,), request=9, only=("n3",)))
+    >>> two.why_nowhere(WaitingJob(id="1", submit=0, need=(1,), request=9, only=("n3",)))
     'no usable host has what it asks for'
     """
 
@@ -40,14 +40,14 @@ class Empty:
         self._kinds: dict[tuple[str, ...], Mapping[tuple[int, ...], int]] = {}
         self._known: dict[object, str] = {}
 
-    def why_nowhere(self, job: Waiting) -> str:
+    def why_nowhere(self, job: WaitingJob) -> str:
         """Why a job fits on no set of hosts; nothing if it fits."""
         asked = (job.need, job.nodes, job.alone, job.only, job.chunk, job.each)
         if asked not in self._known:
             self._known[asked] = self._why(job)
         return self._known[asked]
 
-    def _why(self, job: Waiting) -> str:
+    def _why(self, job: WaitingJob) -> str:
         if not self._has:
             return CLOSED
         if job.only not in self._kinds:
@@ -65,7 +65,7 @@ class Empty:
         return kinds
 
 
-def _fits(job: Waiting, kinds: Mapping[tuple[int, ...], int]) -> bool:
+def _fits(job: WaitingJob, kinds: Mapping[tuple[int, ...], int]) -> bool:
     """As :func:`shadowtime.live.placing.first_fit` would find room."""
     procs = job.need[0]
     if job.nodes > 0:

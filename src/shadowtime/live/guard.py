@@ -11,7 +11,7 @@ from shadowtime.live.port import Outcome, Start
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.live.port import Decision, State, Stop
+    from shadowtime.live.port import Decision, Snapshot, Stop
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Guarded:
 IN_VAIN = "the start it was to make room for is not possible now"
 
 
-def guard(decisions: Sequence[Decision], seen: State, fresh: State) -> Guarded:
+def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Guarded:
     """Hold every decision against a fresh snapshot.
 
     Rules
@@ -56,7 +56,7 @@ def guard(decisions: Sequence[Decision], seen: State, fresh: State) -> Guarded:
 class _Look:
     """A fresh snapshot that decisions are tried on, one after the other."""
 
-    def __init__(self, seen: State, fresh: State) -> None:
+    def __init__(self, seen: Snapshot, fresh: Snapshot) -> None:
         self.before = {job.id: job for job in seen.waiting}
         self.waits = {job.id: job for job in fresh.waiting}
         self.runs = {job.id: job for job in fresh.running}

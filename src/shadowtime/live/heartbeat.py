@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from shadowtime.engine.once import Memory, State
+    from shadowtime.engine.live_pass import Memory, Snapshot
     from shadowtime.live.clock import Clock
 
 
@@ -71,18 +71,18 @@ class Heartbeat:
                 private.replace_whole(self.path, raw, flush=False)
 
 
-def awaited(state: State, memory: Memory) -> str:
+def awaited(state: Snapshot, memory: Memory) -> str:
     """What a loop that has just looked is waiting for, in words.
 
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.engine.once import Memory, State, Waiting
+    >>> from shadowtime.engine.live_pass import Memory, Snapshot, WaitingJob
     >>> one = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
-    >>> awaited(State(now=9, cluster=one), Memory())
+    >>> awaited(Snapshot(now=9, cluster=one), Memory())
     'jobs'
-    >>> wide = Waiting(id="7", submit=3, need=(4,), request=60)
-    >>> state = State(now=9, cluster=one, waiting=(wide,))
+    >>> wide = WaitingJob(id="7", submit=3, need=(4,), request=60)
+    >>> state = Snapshot(now=9, cluster=one, waiting=(wide,))
     >>> awaited(state, Memory(head="7", shadow=69))
     'room for job 7 at the head of 1 waiting, expected in 60 s'
     """

@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.once import Decided, Memory
+from shadowtime.engine.live_pass import Decided, Memory
 from shadowtime.errors import ShadowtimeError
 from shadowtime.live.deciding import decide_with_hosts, without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
+from shadowtime.live.log import Told
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.refusals import Refusals
 from shadowtime.live.signals import Undisturbed
-from shadowtime.live.telling import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from shadowtime.engine.once.decide import Shape
-    from shadowtime.live.bell import Bell
+    from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.clock import Clock
-    from shadowtime.live.port import Decision, Port, State
-    from shadowtime.live.store import Kept, Store
+    from shadowtime.live.log_watcher import LogWatcher
+    from shadowtime.live.port import Decision, Port, Snapshot
+    from shadowtime.live.store import LoopState, Store
     from shadowtime.policy import Policy
 
 REFUSED = "refused_by_the_scheduler"
@@ -79,7 +79,7 @@ class Pace:
 class Step:
     """One turn of the loop."""
 
-    state: State
+    state: Snapshot
     decided: Decided | None = None
     """None where nothing had changed since the last pass."""
     decisions: tuple[Decision, ...] = ()
@@ -131,8 +131,8 @@ class Loop:
     act: bool = False
     pace: Pace = field(default_factory=Pace)
     tell: Callable[[str], None] = lambda line: None
-    record: Callable[[State, Memory, Decided, tuple[Decision, ...]], None] | None = None
-    bell: Bell | None = None
+    record: Callable[[Snapshot, Memory, Decided, tuple[Decision, ...]], None] | None = None
+    bell: LogWatcher | None = None
     """Tells of news between two looks."""
     beat: Callable[[str], None] = lambda waiting_for: None
     """Called after every look, also one that failed, with what the loop is waiting for."""
@@ -146,7 +146,7 @@ class Loop:
             memory = self._kept.memory
             self._kept = self._kept.replace(memory=Memory(now=memory.now, users=memory.users))
         self._kept = self._kept.replace(policy=described(self.policy))
-        self._seen: State | None = None
+        self._seen: Snapshot | None = None
         self._again = True
         self._wake: int | None = None
         self._told: tuple[Decision, ...] = ()
@@ -159,7 +159,7 @@ class Loop:
             recall(self._kept.port)
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> LoopState:
         """What is known now."""
         return self._kept
 
@@ -275,7 +275,7 @@ class Loop:
                 self.tell(Told(f"{job} is set aside: {why}", event="set_aside", job=job, why=why))
         self._kept = self._kept.replace(aside=dict(aside))
 
-    def _due(self, state: State) -> bool:
+    def _due(self, state: Snapshot) -> bool:
         seen = self._seen
         if seen is None or self._again:
             return True
@@ -289,7 +289,7 @@ class Loop:
         )
 
     def _act(
-        self, decisions: tuple[Decision, ...], state: State, decided: Decided
+        self, decisions: tuple[Decision, ...], state: Snapshot, decided: Decided
     ) -> tuple[Outcome, ...]:
         if not decisions:
             self._keep(memory=decided.memory)
@@ -315,7 +315,7 @@ class Loop:
         self._report(decisions, outcomes)
         return outcomes
 
-    def _strike_out(self, state: State) -> None:
+    def _strike_out(self, state: Snapshot) -> None:
         """Forget the intents whose effect, or whose failure, can be seen."""
         if not self._kept.intents:
             return

@@ -186,10 +186,10 @@ def queue_by_reason(step: Step, left_alone: Mapping[str, str]) -> dict[str, int]
     --------
     >>> from shadowtime.cluster import Cluster, Host
     >>> from shadowtime.live.loop import Step
-    >>> from shadowtime.live.port import State, Waiting
+    >>> from shadowtime.live.port import Snapshot, WaitingJob
     >>> one = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
-    >>> job = Waiting(id="7", submit=0, need=(9,), request=9)
-    >>> step = Step(state=State(now=5, cluster=one, waiting=(job,)), aside={"7": SAYS[1]})
+    >>> job = WaitingJob(id="7", submit=0, need=(9,), request=9)
+    >>> step = Step(state=Snapshot(now=5, cluster=one, waiting=(job,)), aside={"7": SAYS[1]})
     >>> queue_by_reason(step, {"8": "it is held (JobHeldAdmin)", "9": "new"})
     {'room': 0, 'fits_nowhere': 1, 'held': 1, 'other': 1}
     """

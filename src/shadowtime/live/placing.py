@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.engine.once import Decision, Place, Running, Start, State, Waiting
+    from shadowtime.engine.live_pass import Decision, Place, RunningJob, Snapshot, Start, WaitingJob
 
 Free = dict[str, list[int]]
 """What is free on each host, per resource."""
 
 
-def free_of(state: State) -> Free:
+def free_of(state: Snapshot) -> Free:
     """What is free on every host of the cluster now.
 
     A running job's further resources are shared out by its processors where it does not say.
@@ -33,7 +33,7 @@ def free_of(state: State) -> Free:
     return free
 
 
-def held_by(job: Running) -> list[tuple[str, tuple[int, ...]]]:
+def held_by(job: RunningJob) -> list[tuple[str, tuple[int, ...]]]:
     """What a running job holds on each of its hosts."""
     if job.held:
         return list(job.held)
@@ -44,7 +44,7 @@ def held_by(job: Running) -> list[tuple[str, tuple[int, ...]]]:
     ]
 
 
-def first_fit(job: Waiting, free: Free, capacity: Free) -> Place:
+def first_fit(job: WaitingJob, free: Free, capacity: Free) -> Place:
     """The first hosts with room, in order; empty if there is no room.
 
     Rules
@@ -54,14 +54,14 @@ def first_fit(job: Waiting, free: Free, capacity: Free) -> Place:
 
     Examples
     --------
-    >>> from shadowtime.engine.once import Waiting
+    >>> from shadowtime.engine.live_pass import WaitingJob
     >>> free = {"n1": [1], "n2": [4], "n3": [4]}
     >>> whole = {"n1": [4], "n2": [4], "n3": [4]}
-    >>> first_fit(Waiting(id="1", submit=0, need=(6,), request=9), free, whole)
+    >>> first_fit(WaitingJob(id="1", submit=0, need=(6,), request=9), free, whole)
     (('n1', 1), ('n2', 4), ('n3', 1))
-    >>> first_fit(Waiting(id="1", submit=0, need=(6,), request=9, nodes=2), free, whole)
+    >>> first_fit(WaitingJob(id="1", submit=0, need=(6,), request=9, nodes=2), free, whole)
     (('n2', 3), ('n3', 3))
-    >>> first_fit(Waiting(id="1", submit=0, need=(2,), request=9, alone=True), free, whole)
+    >>> first_fit(WaitingJob(id="1", submit=0, need=(2,), request=9, alone=True), free, whole)
     (('n2', 2),)
     """
     procs = job.need[0]
@@ -95,15 +95,15 @@ def room(free: Sequence[int], need: Sequence[int]) -> bool:
     return all(have >= want for have, want in zip(free, need, strict=True))
 
 
-def portion(job: Waiting, count: int) -> tuple[int, ...]:
+def portion(job: WaitingJob, count: int) -> tuple[int, ...]:
     """The share of a job's needs that lies beside some of its processors on one host.
 
     Examples
     --------
-    >>> from shadowtime.engine.once import Waiting
-    >>> portion(Waiting(id="1", submit=0, need=(4, 8000), request=9), 1)
+    >>> from shadowtime.engine.live_pass import WaitingJob
+    >>> portion(WaitingJob(id="1", submit=0, need=(4, 8000), request=9), 1)
     (1, 2000)
-    >>> portion(Waiting(id="1", submit=0, need=(4, 8000), request=9, each=(0, 8000)), 1)
+    >>> portion(WaitingJob(id="1", submit=0, need=(4, 8000), request=9, each=(0, 8000)), 1)
     (1, 8000)
     """
     shares = (-(-amount * count // job.need[0]) for amount in job.need[1:])
@@ -112,16 +112,16 @@ def portion(job: Waiting, count: int) -> tuple[int, ...]:
     return (count, *(own or share for own, share in zip(job.each[1:], shares, strict=True)))
 
 
-def again(job: Running) -> Waiting:
+def again(job: RunningJob) -> WaitingJob:
     """A job that was stopped in this pass, as it will wait."""
-    from shadowtime.engine.once import Waiting
+    from shadowtime.engine.live_pass import WaitingJob
 
-    return Waiting(
+    return WaitingJob(
         id=job.id, submit=job.submit, need=job.need, request=job.request, alone=job.alone
     )
 
 
-def with_start(job: Waiting, start: Start, cluster: Cluster) -> Waiting:
+def with_start(job: WaitingJob, start: Start, cluster: Cluster) -> WaitingJob:
     """A job with all that its start takes: nodes of its own, the bandwidth found under its tag.
 
     Slurm is told that bandwidth with the start, and then holds the job to it like any other need.
@@ -129,8 +129,8 @@ def with_start(job: Waiting, start: Start, cluster: Cluster) -> Waiting:
     Examples
     --------
     >>> from shadowtime.cluster.contention import node_cluster
-    >>> from shadowtime.engine.once import Start, Waiting
-    >>> job = Waiting(id="1", submit=0, need=(6, 0), request=9, chunk=3, tag="cg", bandwidth=900)
+    >>> from shadowtime.engine.live_pass import Start, WaitingJob
+    >>> job = WaitingJob(id="1", submit=0, need=(6, 0), request=9, chunk=3, tag="cg", bandwidth=900)
     >>> with_start(job, Start(job="1", bandwidth=1000), node_cluster(2, bandwidth=1300)).need
     (6, 2000)
     """
@@ -144,7 +144,7 @@ def with_start(job: Waiting, start: Start, cluster: Cluster) -> Waiting:
     return replace(job, need=tuple(need))
 
 
-def holds(place: Place, job: Waiting, free: Free, capacity: Free) -> bool:
+def holds(place: Place, job: WaitingJob, free: Free, capacity: Free) -> bool:
     """True if hosts have room for a job's share on each."""
     return all(
         host in free and room(free[host], capacity[host] if job.alone else portion(job, count))
@@ -157,13 +157,13 @@ def together(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
 
     Examples
     --------
-    >>> from shadowtime.engine.once import Start, Stop
+    >>> from shadowtime.engine.live_pass import Start, Stop
     >>> a, b, c = Start(job="a"), Start(job="b"), Start(job="c")
     >>> made = together([a, Stop(job="x"), Stop(job="y"), b, c, Stop(job="z")])
     >>> [[decision.job for decision in group] for group in made]
     [['a'], ['x', 'y', 'b'], ['c'], ['z']]
     """
-    from shadowtime.engine.once import Start
+    from shadowtime.engine.live_pass import Start
 
     stops: list[Decision] = []
     for decision in decisions:
@@ -176,14 +176,14 @@ def together(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
         yield [stop]
 
 
-def placed(decisions: Sequence[Decision], state: State) -> list[Decision]:
+def placed(decisions: Sequence[Decision], state: Snapshot) -> list[Decision]:
     """The same decisions with hosts for every start; a start that finds none has none.
 
     Hosts that a pass names hold where they have room for everything the job needs: a pass that
     plans without memory may name others, and then the first with room are taken. Decisions take
     effect one after the other: what a stopped job gives up is there for the next.
     """
-    from shadowtime.engine.once import Start
+    from shadowtime.engine.live_pass import Start
 
     free = free_of(state)
     capacity = {host.name: list(host.capacity) for host in state.cluster.hosts}

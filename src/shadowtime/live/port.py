@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from shadowtime.engine.once import Decision, Ended, Place, Running, Start, State, Stop, Waiting
+from shadowtime.engine.live_pass import (
+    Decision,
+    Ended,
+    Place,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    WaitingJob,
+)
 from shadowtime.errors import ShadowtimeError
 
 if TYPE_CHECKING:
@@ -18,11 +27,11 @@ __all__ = [
     "Place",
     "Port",
     "PortError",
-    "Running",
+    "RunningJob",
+    "Snapshot",
     "Start",
-    "State",
     "Stop",
-    "Waiting",
+    "WaitingJob",
 ]
 
 
@@ -53,7 +62,7 @@ class Port(Protocol):
 
     name: str
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """The cluster now."""
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:

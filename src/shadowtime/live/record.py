@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime import plain, private
 from shadowtime.cluster import Cluster, Host
-from shadowtime.engine.once import Memory
+from shadowtime.engine.live_pass import Memory
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.live.deciding import decide_with_hosts
-from shadowtime.live.port import Ended, Running, Start, State, Stop, Waiting
+from shadowtime.live.port import Ended, RunningJob, Snapshot, Start, Stop, WaitingJob
 from shadowtime.types import MAX_SPAN, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from shadowtime.engine.once import Decided
-    from shadowtime.engine.once.decide import Shape
+    from shadowtime.engine.live_pass import Decided
+    from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.port import Decision, Place
     from shadowtime.policy import Policy
 
@@ -46,7 +46,7 @@ class Recorder:
         self._why = ""
 
     def __call__(
-        self, state: State, memory: Memory, decided: Decided, decisions: tuple[Decision, ...]
+        self, state: Snapshot, memory: Memory, decided: Decided, decisions: tuple[Decision, ...]
     ) -> None:
         line = {
             "policy": self.policy,
@@ -76,7 +76,7 @@ class Pass:
 
     policy: str
     shape: Shape
-    state: State
+    state: Snapshot
     memory: Memory
     decisions: tuple[Decision, ...]
 
@@ -121,7 +121,7 @@ def _pass(values: Mapping[str, Any]) -> Pass:
     )
 
 
-def state_to_json(state: State) -> dict[str, Any]:
+def state_to_json(state: Snapshot) -> dict[str, Any]:
     """A state as plain values."""
     return {
         "now": state.now,
@@ -137,14 +137,14 @@ def state_to_json(state: State) -> dict[str, Any]:
     }
 
 
-def state_from_json(values: Mapping[str, Any]) -> State:
+def state_from_json(values: Mapping[str, Any]) -> Snapshot:
     """The state that :func:`state_to_json` wrote.
 
     Examples
     --------
     >>> two = Cluster(shape="nodes", hosts=(Host("n1", (2,)), Host("n2", (2,))))
-    >>> run = Running(id="1", submit=0, need=(2,), request=9, start=3, place=(("n1", 2),))
-    >>> state = State(now=5, cluster=two, running=(run,))
+    >>> run = RunningJob(id="1", submit=0, need=(2,), request=9, start=3, place=(("n1", 2),))
+    >>> state = Snapshot(now=5, cluster=two, running=(run,))
     >>> state_from_json(json.loads(json.dumps(state_to_json(state)))) == state
     True
     """
@@ -162,11 +162,11 @@ def state_from_json(values: Mapping[str, Any]) -> State:
     names = [host.name for host in cluster.hosts]
     if len(set(names)) != len(names):
         raise InputError("a host is named twice")
-    state = State(
+    state = Snapshot(
         now=plain.whole(plain.entry(values, "now"), "now", low=0),
         cluster=cluster,
-        waiting=_jobs(Waiting, values, "waiting", cluster),
-        running=_jobs(Running, values, "running", cluster),
+        waiting=_jobs(WaitingJob, values, "waiting", cluster),
+        running=_jobs(RunningJob, values, "running", cluster),
         ended=_jobs(Ended, values, "ended", cluster),
     )
     jobs = [job.id for job in state.waiting] + [run.id for run in state.running]
@@ -212,7 +212,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
 }
 """What every field of a job must be."""
 
-Job = TypeVar("Job", Waiting, Running, Ended)
+Job = TypeVar("Job", WaitingJob, RunningJob, Ended)
 
 
 def _jobs(
@@ -242,12 +242,12 @@ def _job(kind: type[Job], told: Mapping[str, Any], cluster: Cluster) -> Job:
     return job
 
 
-def _needs(job: Waiting | Running | Ended) -> list[tuple[int, ...]]:
+def _needs(job: WaitingJob | RunningJob | Ended) -> list[tuple[int, ...]]:
     return [] if isinstance(job, Ended) else [job.need]
 
 
-def _each(job: Waiting | Running | Ended) -> list[tuple[int, ...]]:
-    return [job.each] if isinstance(job, Waiting) and job.each else []
+def _each(job: WaitingJob | RunningJob | Ended) -> list[tuple[int, ...]]:
+    return [job.each] if isinstance(job, WaitingJob) and job.each else []
 
 
 def decision_to_json(decision: Decision) -> dict[str, Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.once import Start
+from shadowtime.engine.live_pass import Start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.live.port import Outcome, State, Waiting
+    from shadowtime.live.port import Outcome, Snapshot, WaitingJob
 
 TRIES = 3
 """Refusals in a row after which a job is set aside."""
@@ -28,10 +28,10 @@ class Refusals:
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.live.port import Outcome, Start, State, Waiting
+    >>> from shadowtime.live.port import Outcome, Start, Snapshot, WaitingJob
     >>> one = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
-    >>> state = State(
-    ...     now=5, cluster=one, waiting=(Waiting(id="7", submit=0, need=(1,), request=9),)
+    >>> state = Snapshot(
+    ...     now=5, cluster=one, waiting=(WaitingJob(id="7", submit=0, need=(1,), request=9),)
     ... )
     >>> known = Refusals()
     >>> for _ in range(3):
@@ -44,9 +44,9 @@ class Refusals:
 
     def __init__(self) -> None:
         self._count: dict[str, int] = {}
-        self._until: dict[str, tuple[int, Waiting | None, str]] = {}
+        self._until: dict[str, tuple[int, WaitingJob | None, str]] = {}
 
-    def note(self, outcomes: Sequence[Outcome], state: State) -> None:
+    def note(self, outcomes: Sequence[Outcome], state: Snapshot) -> None:
         """What became of starts on a state."""
         asked = {job.id: job for job in state.waiting}
         for outcome in outcomes:
@@ -62,7 +62,7 @@ class Refusals:
                 why = f"its start was refused {count} times ({outcome.why})"
                 self._until[job] = state.now + AGAIN_AFTER, asked.get(job), why
 
-    def standing(self, state: State) -> dict[str, str]:
+    def standing(self, state: Snapshot) -> dict[str, str]:
         """Who is not to be counted on now, with the reason."""
         asked = {job.id: job for job in state.waiting} if self._count else {}
         self._count = {job: count for job, count in self._count.items() if job in asked}

@@ -10,18 +10,18 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.once.moment import natural
+from shadowtime.engine.live_pass.snapshot import natural
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
-from shadowtime.live.port import Ended, Outcome, Running, State, Stop, Waiting
+from shadowtime.live.port import Ended, Outcome, RunningJob, Snapshot, Stop, WaitingJob
 from shadowtime.live.store import InMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.engine.once import Decided, Memory
-    from shadowtime.engine.once.decide import Shape
+    from shadowtime.engine.live_pass import Decided, Memory
+    from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.port import Decision
     from shadowtime.policy import Policy
     from shadowtime.policy.estimate import ByTag
@@ -77,7 +77,7 @@ class LogPort:
         have = {name: column for column, name in enumerate(work.resources)}
         drawn = work.extra.get("bandwidth", [-1] * len(work))
         self._measured = Measured(work, self.measures) if self.measures else None
-        self._jobs: dict[str, Waiting] = {}
+        self._jobs: dict[str, WaitingJob] = {}
         self._run: dict[str, int] = {}
         for at in range(len(work)):
             job = str(work.job_id[at])
@@ -86,7 +86,7 @@ class LogPort:
                 for name in self.cluster.resources
             )
             user = int(work.user[at])
-            self._jobs[job] = Waiting(
+            self._jobs[job] = WaitingJob(
                 id=job,
                 submit=int(work.submit[at]),
                 need=need,
@@ -97,7 +97,7 @@ class LogPort:
             self._run[job] = int(work.effective_run[at])
         self._coming = list(self._jobs)
         self._waits: dict[str, None] = {}
-        self._runs: dict[str, Running] = {}
+        self._runs: dict[str, RunningJob] = {}
         self._ended: list[Ended] = []
 
     def forward(self, wake: int | None = None) -> bool:
@@ -133,9 +133,9 @@ class LogPort:
         if self._measured is not None:
             self._jobs[job] = replace(self._jobs[job], bandwidth=self._measured.mean(job))
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """The jobs as they stand."""
-        return State(
+        return Snapshot(
             now=self.clock,
             cluster=self.cluster,
             waiting=tuple(self._jobs[job] for job in self._waits),
@@ -155,7 +155,7 @@ class LogPort:
                 continue
             del self._waits[decision.job]
             self.started[decision.job] = self.clock
-            self._runs[decision.job] = Running(
+            self._runs[decision.job] = RunningJob(
                 id=job.id,
                 submit=job.submit,
                 need=job.need,
@@ -183,7 +183,7 @@ def follow(
     policy: Policy,
     *,
     shape: Shape = "pool",
-    record: Callable[[State, Memory, Decided, tuple[Decision, ...]], None] | None = None,
+    record: Callable[[Snapshot, Memory, Decided, tuple[Decision, ...]], None] | None = None,
 ) -> LogPort:
     """Drive a log through the live loop from its first job to its last.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.once import Start
+from shadowtime.engine.live_pass import Start
 from shadowtime.live.placing import first_fit, free_of, held_by, portion, with_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shadowtime.engine.once import Decision, State, Waiting
+    from shadowtime.engine.live_pass import Decision, Snapshot, WaitingJob
 
 
 class Reservation:
@@ -26,12 +26,12 @@ class Reservation:
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.engine.once import Running, State, Waiting
+    >>> from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
     >>> two = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
-    >>> run = Running(id="1", submit=0, need=(4,), request=9, start=0, place=(("n1", 4),))
-    >>> head = Waiting(id="2", submit=0, need=(4,), request=9, only=("n1",))
-    >>> long = Waiting(id="3", submit=0, need=(4,), request=99)
-    >>> state = State(now=2, cluster=two, running=(run,), waiting=(head, long))
+    >>> run = RunningJob(id="1", submit=0, need=(4,), request=9, start=0, place=(("n1", 4),))
+    >>> head = WaitingJob(id="2", submit=0, need=(4,), request=9, only=("n1",))
+    >>> long = WaitingJob(id="3", submit=0, need=(4,), request=99)
+    >>> state = Snapshot(now=2, cluster=two, running=(run,), waiting=(head, long))
     >>> found = Reservation(head, state)
     >>> found.at, found.in_the_way([Start(job="3", place=(("n2", 4),))])
     (9, set())
@@ -39,7 +39,7 @@ class Reservation:
     {'3'}
     """
 
-    def __init__(self, job: Waiting, state: State, before: Sequence[Decision] = ()) -> None:
+    def __init__(self, job: WaitingJob, state: Snapshot, before: Sequence[Decision] = ()) -> None:
         self.job, self.state = job, state
         self.capacity = {host.name: list(host.capacity) for host in state.cluster.hosts}
         self.free = free_of(state)
@@ -63,7 +63,7 @@ class Reservation:
             for host, amounts in held:
                 self._add(host, amounts)
 
-    def _taken(self, start: Start, job: Waiting) -> list[tuple[str, tuple[int, ...]]]:
+    def _taken(self, start: Start, job: WaitingJob) -> list[tuple[str, tuple[int, ...]]]:
         """What a start takes of each host."""
         job = with_start(job, start, self.state.cluster)
         return [

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shadowtime import __version__, plain, private
-from shadowtime.engine.once import Memory
+from shadowtime.engine.live_pass import Memory
 from shadowtime.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LARGEST_FILE = 1 << 28
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class LoopState:
     """What the loop knows besides what the scheduler tells it.
 
     ``intents`` are decisions on their way, by job: written before they are carried out, struck out
@@ -42,7 +42,7 @@ class Kept:
     aside: Mapping[str, str] = field(default_factory=dict)
     port: Mapping[str, Any] = field(default_factory=dict)
 
-    def replace(self, **changes: Any) -> Kept:
+    def replace(self, **changes: Any) -> LoopState:
         """A variant."""
         return replace(self, **changes)
 
@@ -50,23 +50,23 @@ class Kept:
 class Store(Protocol):
     """Where the loop keeps what it knows."""
 
-    def load(self) -> Kept:
+    def load(self) -> LoopState:
         """What was saved last, or an empty one."""
 
-    def save(self, kept: Kept) -> None:
+    def save(self, kept: LoopState) -> None:
         """Keep this."""
 
 
 class InMemory:
     """A store for tests and for shadow runs without a state file."""
 
-    def __init__(self, kept: Kept | None = None) -> None:
-        self.kept = kept or Kept()
+    def __init__(self, kept: LoopState | None = None) -> None:
+        self.kept = kept or LoopState()
 
-    def load(self) -> Kept:
+    def load(self) -> LoopState:
         return self.kept
 
-    def save(self, kept: Kept) -> None:
+    def save(self, kept: LoopState) -> None:
         self.kept = kept
 
 
@@ -89,8 +89,8 @@ class StateFile:
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = StateFile(Path(folder) / "live.json", tell=print)
-    ...     store.save(Kept(policy="fcfs"))
-    ...     store.save(Kept(policy="easy"))
+    ...     store.save(LoopState(policy="fcfs"))
+    ...     store.save(LoopState(policy="easy"))
     ...     _ = store.path.write_text("{")
     ...     StateFile(store.path).load().policy
     'fcfs'
@@ -107,7 +107,7 @@ class StateFile:
         self._old = VERSION
         """The version of the file on disk."""
 
-    def load(self) -> Kept:
+    def load(self) -> LoopState:
         """The saved state, else the one before, else an empty memory; changes no file."""
         for path, otherwise in (
             (self.path, f"going on with the state before it, {self.previous.name}"),
@@ -120,15 +120,15 @@ class StateFile:
                 return kept
             except FileNotFoundError:
                 if path == self.path and not self.previous.exists():
-                    return Kept()  # the first run
+                    return LoopState()  # the first run
                 self.tell(f"there is no state file {path}: {otherwise}")
             except (OSError, InputError) as error:
                 self._set_aside = self._set_aside or path == self.path
                 why = error.strerror if isinstance(error, OSError) else error
                 self.tell(f"the state file {path} cannot be read ({why}): {otherwise}")
-        return Kept()
+        return LoopState()
 
-    def save(self, kept: Kept) -> None:
+    def save(self, kept: LoopState) -> None:
         """Replace the file as a whole; what cannot be written is reported, not raised."""
         values = {
             "version": VERSION,
@@ -207,7 +207,7 @@ UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1
 """From each earlier version to the next one."""
 
 
-def _kept(raw: bytes) -> tuple[int, Kept]:
+def _kept(raw: bytes) -> tuple[int, LoopState]:
     """The version of a file and the state in it; InputError where it is none."""
     values = plain.load(raw)
     version = old = plain.whole(plain.entry(values, "version"), "version")
@@ -224,7 +224,7 @@ def _kept(raw: bytes) -> tuple[int, Kept]:
     counters = plain.mapping(plain.entry(values, "counters"), "counters")
     aside = plain.mapping(plain.entry(values, "aside"), "aside")
     plain.text(plain.entry(values, "writer"), "writer")
-    return old, Kept(
+    return old, LoopState(
         policy=plain.text(plain.entry(values, "policy"), "policy"),
         memory=Memory.from_json(plain.mapping(plain.entry(values, "memory"), "memory")),
         intents={plain.text(job, "a job"): _intent(told, job) for job, told in intents.items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.engine.once import natural
+from shadowtime.engine.live_pass import natural
 from shadowtime.live.deciding import set_aside
 from shadowtime.live.eta import Eta, predict
 from shadowtime.live.feasible import SAYS, TOO_BIG
@@ -13,10 +13,10 @@ from shadowtime.live.feasible import SAYS, TOO_BIG
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.engine.once.decide import Shape
+    from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.heartbeat import Beat
-    from shadowtime.live.port import State
-    from shadowtime.live.store import Kept
+    from shadowtime.live.port import Snapshot
+    from shadowtime.live.store import LoopState
     from shadowtime.policy import Policy
 
 
@@ -54,8 +54,8 @@ class Status:
 
 def status_of(
     policy: Policy,
-    state: State,
-    kept: Kept,
+    state: Snapshot,
+    kept: LoopState,
     *,
     shape: Shape = "pool",
     left_alone: Mapping[str, str] | None = None,

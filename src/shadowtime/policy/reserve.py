@@ -54,7 +54,7 @@ class Reserve(Part):
 
 
 @dataclass(frozen=True)
-class Nobody(Reserve):
+class NoReservation(Reserve):
     """No reservations: a wide job may starve."""
 
     name: ClassVar[str] = "none"
@@ -138,7 +138,7 @@ class Sunny(Reserve):
 
 
 @dataclass(frozen=True)
-class Kept(Reserve):
+class Conservative(Reserve):
     """Every job, at its submission, for good: conservative backfilling (spec 1.3)."""
 
     kept: ClassVar[bool] = True

@@ -33,10 +33,10 @@ SomePart = TypeVar("SomePart", bound=Part)
 PARTS: dict[str, dict[str, Part]] = {
     "order": {**order.NAMED, **written_parts("order")},
     "reserve": {
-        "none": reserve.Nobody(),
+        "none": reserve.NoReservation(),
         "depth": reserve.Depth(),
         "all": reserve.Depth(reserve.ALL),
-        "kept": reserve.Kept(),
+        "kept": reserve.Conservative(),
         "sunny": reserve.Sunny(),
         **written_parts("reserve"),
     },
@@ -67,7 +67,7 @@ def part_from(slot: str, call: Call) -> Part:
     """The part a text names for a slot; a number in ``reserve`` is a depth."""
     if slot == "reserve" and re.fullmatch(r"[0-9]{1,9}", call.name):
         depth = int(call.name)
-        return reserve.Depth(depth) if depth > 0 else reserve.Nobody()
+        return reserve.Depth(depth) if depth > 0 else reserve.NoReservation()
     if call.name not in PARTS[slot]:
         if (slot, call.name) == ("order", "multifactor"):
             raise PolicyError(

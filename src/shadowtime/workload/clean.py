@@ -13,6 +13,7 @@ import numpy as np
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.workload.cleaning_log import CleaningLog
 from shadowtime.workload.fit import fit
 from shadowtime.workload.raw import (
     KEPT,
@@ -23,7 +24,6 @@ from shadowtime.workload.raw import (
 )
 from shadowtime.workload.repeats import chain_parts, identical_lines
 from shadowtime.workload.rules import RULES, explain
-from shadowtime.workload.sieve import Sieve
 from shadowtime.workload.workload import Workload
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def clean(
     if procs_per_node < 1:
         raise UsageError(f"procs_per_node must be at least 1, not {procs_per_node}")
 
-    sieve = Sieve(raw)
+    sieve = CleaningLog(raw)
     status, run, request = raw["status"], raw["run"], raw["request"]
     job_id, submit = raw["job_id"], raw["submit"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from shadowtime.cli.common.once import refuse_repeats
+from shadowtime.cli.common.repeated import refuse_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -111,11 +111,11 @@ def run_loop(
     from shadowtime.live.condor.port import CondorPort
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
     from shadowtime.live.lock import one_loop
+    from shadowtime.live.log import Told
     from shadowtime.live.loop import Loop, Pace
     from shadowtime.live.record import Recorder
     from shadowtime.live.signals import Interrupted, Signals
     from shadowtime.live.store import InMemory, StateFile
-    from shadowtime.live.telling import Told
     from shadowtime.policy import parse_policy
 
     how = Operation(**given)

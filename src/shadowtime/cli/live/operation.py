@@ -14,9 +14,9 @@ from shadowtime.cli.common.amounts import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from shadowtime.live.log import Log
     from shadowtime.live.loop import Loop, Step
     from shadowtime.live.metrics import Metrics
-    from shadowtime.live.telling import Log
 
 operation = options.all_of(
     click.option(
@@ -71,7 +71,7 @@ class Operation:
         from pathlib import Path
 
         from shadowtime.cli.common.outputs import check_file
-        from shadowtime.live.telling import Log
+        from shadowtime.live.log import Log
 
         for option, name in (("--log", self.log_file), ("--metrics-file", self.metrics_file)):
             if name is not None:

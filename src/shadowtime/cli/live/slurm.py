@@ -91,14 +91,14 @@ def run_loop(
 
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.live.slurm_watch import refuse_acting, run_watch
-    from shadowtime.engine.once.decide import refuse
+    from shadowtime.engine.live_pass.decide import refuse
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
     from shadowtime.live.lock import one_loop
+    from shadowtime.live.log import Told
     from shadowtime.live.loop import Pace
     from shadowtime.live.signals import Interrupted, Signals
     from shadowtime.live.slurm import drive
     from shadowtime.live.store import InMemory, StateFile
-    from shadowtime.live.telling import Told
     from shadowtime.policy import parse_policy
     from shadowtime.slurm.policy import SlurmPolicy
 

@@ -42,13 +42,13 @@ def run_watch(
     from pathlib import Path
 
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
+    from shadowtime.live.log import Told
     from shadowtime.live.predictions import Predictions
     from shadowtime.live.signals import Interrupted, Signals
     from shadowtime.live.slurm import drive
     from shadowtime.live.slurm.state import HOLDS
     from shadowtime.live.slurm.watch import SLOWEST, Watch, predictions_of
     from shadowtime.live.store import StateFile
-    from shadowtime.live.telling import Told
 
     tell, notify = how.log(), notifier()
     with contextlib.ExitStack() as stack:

@@ -45,110 +45,110 @@ WIDTH, HEIGHT = fields.LENGTH, fields.PROCS
 
 
 @kernel
-def backfill(s: Any, t: Any, k: Any) -> None:
+def backfill(state: Any, table: Any, k: Any) -> None:
     """Start who may overtake the blocked head.
 
     One scan in the policy's order; or RUA's: again and again, of all whose start is now, the one
     with the least penalty, then the shortest, then the oldest.
     """
-    count = gather_fitting(s, t)
-    repeated = t.par[BACKFILL] == LEAST_PENALTY
+    count = gather_fitting(state, table)
+    repeated = table.par[BACKFILL] == LEAST_PENALTY
     while count > 0:
         best = -1
         for i in range(count):
-            job = t.list[FOUND, i]
-            if job < 0 or not may_fit(t, job):
+            job = table.list[FOUND, i]
+            if job < 0 or not may_fit(table, job):
                 continue
-            late = t.par[NOW] + t.job[job, LENGTH] > t.par[HOLD_FROM]
-            if t.par[HOLD] == PENDING and (late or t.par[STRETCHED] != 0):
-                pin(t, k)
-                if not may_fit(t, job):
+            late = table.par[NOW] + table.job[job, LENGTH] > table.par[HOLD_FROM]
+            if table.par[HOLD] == PENDING and (late or table.par[STRETCHED] != 0):
+                pin(table, k)
+                if not may_fit(table, job):
                     continue
-            choosy = t.par[SEARCH] == THRESHOLD or t.job[job, REACH] > 0
-            if choosy and not roomy(t, job):
+            choosy = table.par[SEARCH] == THRESHOLD or table.job[job, REACH] > 0
+            if choosy and not roomy(table, job):
                 # It costs something now. Whom that is too much already need not know how much.
-                if t.par[HOLD] == PENDING and t.par[SEARCH] == CHEAPEST:
-                    pin(t, k)
-                if k.must_wait(t, k.within, job):
+                if table.par[HOLD] == PENDING and table.par[SEARCH] == CHEAPEST:
+                    pin(table, k)
+                if k.must_wait(table, k.within, job):
                     continue
-            cost = k.plan_at(t, k.evaluate, job, t.par[NOW])
+            cost = k.plan_at(table, k.evaluate, job, table.par[NOW])
             if cost == NO_ROOM:
                 continue
-            t.job[job, COST] = cost
-            t.par[READY] = 1
+            table.job[job, COST] = cost
+            table.par[READY] = 1
             if cost > 0 and choosy:
-                if t.par[HOLD] == PENDING:
-                    pin(t, k)
-                if k.prefers_later(t, k.evaluate, k.plan_at, job, cost):
+                if table.par[HOLD] == PENDING:
+                    pin(table, k)
+                if k.prefers_later(table, k.evaluate, k.plan_at, job, cost):
                     continue
             if not repeated:
-                s.job[job, REASON] = BACKFILLED
-                begin(s, t, k, job)
-            elif best < 0 or is_less_penalised(t, job, t.list[FOUND, best]):
+                state.job[job, REASON] = BACKFILLED
+                begin(state, table, k, job)
+            elif best < 0 or is_less_penalised(table, job, table.list[FOUND, best]):
                 best = i
         if best < 0:
             return
-        job = t.list[FOUND, best]
-        t.list[FOUND, best] = -1
-        t.par[READY] = 0
-        s.job[job, REASON] = BACKFILLED
-        begin(s, t, k, job)
+        job = table.list[FOUND, best]
+        table.list[FOUND, best] = -1
+        table.par[READY] = 0
+        state.job[job, REASON] = BACKFILLED
+        begin(state, table, k, job)
 
 
 @kernel
-def may_fit(t: Any, job: int) -> bool:
+def may_fit(table: Any, job: int) -> bool:
     """True if there is room for the job from now on for its request, around the reservation."""
-    procs = t.job[job, PROCS]
-    if procs > t.par[FREE]:
+    procs = table.job[job, PROCS]
+    if procs > table.par[FREE]:
         return False
-    if t.par[HOLD] == 0 or procs <= t.par[SPARE]:
+    if table.par[HOLD] == 0 or procs <= table.par[SPARE]:
         return True
-    return t.par[NOW] + t.job[job, LENGTH] <= t.par[HOLD_FROM]
+    return table.par[NOW] + table.job[job, LENGTH] <= table.par[HOLD_FROM]
 
 
 @kernel
-def gather_fitting(s: Any, t: Any) -> int:
+def gather_fitting(state: Any, table: Any) -> int:
     """Waiting jobs behind the head that may fit, in the order in which they are tried."""
-    first = t.par[TRIED]
-    arrived = s.reg[ARRIVED]
-    free = t.par[FREE]
-    left = t.par[HOLD_FROM] - t.par[NOW] if t.par[HOLD] != 0 else NEVER
-    spare = t.par[SPARE] if t.par[HOLD] != 0 else free
-    by_length = t.par[BACKFILL] != IN_ORDER
+    first = table.par[TRIED]
+    arrived = state.reg[ARRIVED]
+    free = table.par[FREE]
+    left = table.par[HOLD_FROM] - table.par[NOW] if table.par[HOLD] != 0 else NEVER
+    spare = table.par[SPARE] if table.par[HOLD] != 0 else free
+    by_length = table.par[BACKFILL] != IN_ORDER
     count = 0
-    if t.par[SEARCH] == FIRST_FIT and t.par[STRETCHED] == 0:
-        # Time alone makes nobody fit who did not: until the table changes, only newcomers may.
-        t.par[TRIED] = arrived
+    if table.par[SEARCH] == FIRST_FIT and table.par[STRETCHED] == 0:
+        # Time alone makes no job fit that did not: until the table changes, only newcomers may.
+        table.par[TRIED] = arrived
     for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
-        least = s.least[HEIGHT, block]
-        if least > free or (s.least[WIDTH, block] > left and least > spare):
+        least = state.least[HEIGHT, block]
+        if least > free or (state.least[WIDTH, block] > left and least > spare):
             continue
-        if not any_fits(s.wait, block, free, spare, left):
+        if not any_fits(state.wait, block, free, spare, left):
             continue
         for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-            if s.wait[HEIGHT, job] == BIG or not may_fit(t, job):
+            if state.wait[HEIGHT, job] == BIG or not may_fit(table, job):
                 continue
             at = count
-            length = t.job[job, LENGTH]
-            while by_length and at > 0 and t.job[t.list[FOUND, at - 1], LENGTH] > length:
-                t.list[FOUND, at] = t.list[FOUND, at - 1]
+            length = table.job[job, LENGTH]
+            while by_length and at > 0 and table.job[table.list[FOUND, at - 1], LENGTH] > length:
+                table.list[FOUND, at] = table.list[FOUND, at - 1]
                 at -= 1
-            t.list[FOUND, at] = job
+            table.list[FOUND, at] = job
             count += 1
     return count
 
 
 @kernel
-def is_less_penalised(t: Any, a: int, b: int) -> bool:
+def is_less_penalised(table: Any, a: int, b: int) -> bool:
     """True if ``a`` has the smaller penalty factor, then the shorter stretched length."""
-    cost_a, cost_b = t.job[a, COST], t.job[b, COST]
-    length_a, length_b = t.job[a, SPAN], t.job[b, SPAN]
+    cost_a, cost_b = table.job[a, COST], table.job[b, COST]
+    length_a, length_b = table.job[a, SPAN], table.job[b, SPAN]
     one = cost_a - cost_a + 1
     sign = compare_products(cost_a, length_b, one, cost_b, length_a, one)
     if sign != 0:
         return sign < 0
-    stretched_a = t.par[BASE] * length_a + cost_a
-    stretched_b = t.par[BASE] * length_b + cost_b
+    stretched_a = table.par[BASE] * length_a + cost_a
+    stretched_b = table.par[BASE] * length_b + cost_b
     if stretched_a != stretched_b:
         return stretched_a < stretched_b
     return a < b

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes.events import advance, carry_out_starts
-from shadowtime.engine.nodes.passes import choose_threshold, greet, move_overdue
+from shadowtime.engine.nodes.passes import admit, choose_threshold, move_overdue
 from shadowtime.engine.nodes.promises import (
     begin,
     book,
@@ -36,7 +36,7 @@ from shadowtime.kernel.nodes.fields import (
 )
 from shadowtime.kernel.nodes.fields import FIRST_FIT as LOWEST
 from shadowtime.kernel.nodes.fields import NOW as TABLE_NOW
-from shadowtime.kernel.nodes.ledger import (
+from shadowtime.kernel.nodes.plan import (
     BEGIN,
     COMPRESS,
     COUNT,
@@ -52,7 +52,7 @@ from shadowtime.kernel.nodes.ledger import (
     forget_past,
     lacks_room,
 )
-from shadowtime.kernel.nodes.table import end_at, job_at
+from shadowtime.kernel.nodes.running_table import end_at, job_at
 from shadowtime.kernel.nodes.window import first_room
 from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.registers import (
@@ -90,52 +90,52 @@ UNITS = Units(change, first_room, assess, seek)
 
 
 @entry
-def run(s: Any, w: Any, t: Any, r: Any, b: Any, k: Any) -> int:
+def run(state: Any, world: Any, table: Any, rates: Any, b: Any, k: Any) -> int:
     """The event loop with this pass."""
     while True:
-        if b.par[RESUME] == 0 and advance(s, w, t, r) != PASS_DUE:
+        if b.par[RESUME] == 0 and advance(state, world, table, rates) != PASS_DUE:
             return DONE
         b.par[RESUME] = 0
-        if lacks_room(b, t.par[RUNNING] + s.reg[WAITING]):
+        if lacks_room(b, table.par[RUNNING] + state.reg[WAITING]):
             b.par[RESUME] = 1
             return ROOM_NEEDED
-        t.par[TABLE_NOW] = s.reg[NOW]
-        greet(s, t)
-        decide(s, t, b, k)
-        carry_out_starts(s, w, t, r)
+        table.par[TABLE_NOW] = state.reg[NOW]
+        admit(state, table)
+        decide(state, table, b, k)
+        carry_out_starts(state, world, table, rates)
 
 
 @routine
-def decide(s: Any, t: Any, b: Any, k: Any) -> None:
+def decide(state: Any, table: Any, b: Any, k: Any) -> None:
     """One pass."""
-    now = s.reg[NOW]
+    now = state.reg[NOW]
     forget_past(b, now)
-    early = book_out_ended(s, t, b, k, now)
-    if t.par[BY_LOAD] != 0:
-        choose_threshold(t)
-    if s.reg[VOLATILE] != 0 and t.par[RUNNING] > 0 and end_at(t, ZERO) <= now:
-        move_overdue(t)
-        rebuild(s, t, b, k)
+    early = book_out_ended(state, table, b, k, now)
+    if table.par[BY_LOAD] != 0:
+        choose_threshold(table)
+    if state.reg[VOLATILE] != 0 and table.par[RUNNING] > 0 and end_at(table, ZERO) <= now:
+        move_overdue(table)
+        rebuild(state, table, b, k)
     if early and b.par[COMPRESS] != 0:
-        compress(s, t, b, k)
-    for job in range(s.reg[FRESH], s.reg[ARRIVED]):
+        compress(state, table, b, k)
+    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
         get_slot(b, job)
-        promise_anew(t, b, k, job)
-        s.job[job, PROMISED] = b.job[job, DUE]
-    start_due(s, t, b, k, now)
-    s.reg[WAKE] = b.par[SOONEST]
+        promise_anew(table, b, k, job)
+        state.job[job, PROMISED] = b.job[job, DUE]
+    start_due(state, table, b, k, now)
+    state.reg[WAKE] = b.par[SOONEST]
 
 
 # ------------------------------------------------------------------------- promises
 @kernel
-def book_out_ended(s: Any, t: Any, b: Any, k: Any, now: int) -> bool:
+def book_out_ended(state: Any, table: Any, b: Any, k: Any, now: int) -> bool:
     """Free what early ends leave of their time in the table; True if there was one."""
     early = False
-    for i in range(s.reg[ENDED]):
-        job = s.ended[i]
+    for i in range(state.reg[ENDED]):
+        job = state.ended[i]
         until = b.job[job, UNTIL]
         if until > now:
-            k.change(b, t, job, now, until, 1, COUNT | PLACE)
+            k.change(b, table, job, now, until, 1, COUNT | PLACE)
             b.par[GAIN] = max(b.par[GAIN], until)
             early = True
         free_slot(b, job)
@@ -154,120 +154,120 @@ def widest_before(b: Any, before: int) -> int:
 
 
 @routine
-def compress(s: Any, t: Any, b: Any, k: Any) -> None:
+def compress(state: Any, table: Any, b: Any, k: Any) -> None:
     """One sweep in submit order: every job to the start its place part now finds, never later."""
-    by_gain = t.par[SEARCH] == LOWEST and t.par[STRETCHED] == 0
+    by_gain = table.par[SEARCH] == LOWEST and table.par[STRETCHED] == 0
     gain = b.par[GAIN] if by_gain else NEVER
     moved_until = 0
-    fresh = s.reg[FRESH]
+    fresh = state.reg[FRESH]
     widest = widest_before(b, gain)
-    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (fresh + BLOCK - 1) >> SHIFT):
-        if s.least[WIDTH, block] > widest:
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (fresh + BLOCK - 1) >> SHIFT):
+        if state.least[WIDTH, block] > widest:
             continue
         for job in range(block * BLOCK, min(fresh, block * BLOCK + BLOCK)):
-            if s.wait[WIDTH, job] > widest:  # tombstones are wider than anything
+            if state.wait[WIDTH, job] > widest:  # tombstones are wider than anything
                 continue
             due = b.job[job, DUE]
             before = min(due, gain)
             # With its own time left aside: who finds no room so finds none.
-            at = k.first_room(b, t, job, ZERO, before, due)
+            at = k.first_room(b, table, job, ZERO, before, due)
             if at < 0:
                 continue
-            freed = due + length_of(t, b, job)
-            book(t, b, k, job, 1)
-            if k.seek(b, t, k.first_room, k.assess, job, at, due, before):
-                write_plan(t, b, job)
+            freed = due + length_of(table, b, job)
+            book(table, b, k, job, 1)
+            if k.seek(b, table, k.first_room, k.assess, job, at, due, before):
+                write_plan(table, b, job)
                 moved_until = max(moved_until, freed)
                 gain = max(gain, moved_until)
-            book(t, b, k, job, -1)
+            book(table, b, k, job, -1)
             widest = widest_before(b, gain)
     # What later jobs gave up in this sweep is all that earlier ones have not been asked about.
     b.par[GAIN] = moved_until
 
 
 @routine
-def rebuild(s: Any, t: Any, b: Any, k: Any) -> None:
-    """Somebody has outlived its end in the table: book everything anew.
+def rebuild(state: Any, table: Any, b: Any, k: Any) -> None:
+    """A job has outlived its end in the table: book everything again.
 
     In submit order, reservations that still hold around the running jobs stay; those that do not
-    are given anew afterwards, in the same order, and counted as slipped.
+    are given again afterwards, in the same order, and counted as slipped.
     """
-    now = s.reg[NOW]
-    clear(b, t)
+    now = state.reg[NOW]
+    clear(b, table)
     b.par[SOONEST] = NEVER
-    for at in range(t.par[RUNNING]):
-        job = job_at(t, at)
-        b.job[job, UNTIL] = end_at(t, at)
-        k.change(b, t, job, now, end_at(t, at), -1, COUNT | PLACE)
-    fresh = s.reg[FRESH]
-    job = first_waiting(s)
+    for at in range(table.par[RUNNING]):
+        job = job_at(table, at)
+        b.job[job, UNTIL] = end_at(table, at)
+        k.change(b, table, job, now, end_at(table, at), -1, COUNT | PLACE)
+    fresh = state.reg[FRESH]
+    job = first_waiting(state)
     while 0 <= job < fresh:
-        if still_holds(t, b, job):
-            book(t, b, k, job, -1)
+        if still_holds(table, b, job):
+            book(table, b, k, job, -1)
         else:
             b.job[job, DUE] = -1
-        job = next_waiting(s, job + 1)
-    job = first_waiting(s)
+        job = next_waiting(state, job + 1)
+    job = first_waiting(state)
     while 0 <= job < fresh:
         if b.job[job, DUE] < 0:
-            promise_anew(t, b, k, job)
-            s.reg[SLIPPED] += 1
-        job = next_waiting(s, job + 1)
+            promise_anew(table, b, k, job)
+            state.reg[SLIPPED] += 1
+        job = next_waiting(state, job + 1)
     b.par[GAIN] = NEVER
 
 
 # ------------------------------------------------------------------------- starts
 @routine
-def start_due(s: Any, t: Any, b: Any, k: Any, now: int) -> None:
+def start_due(state: Any, table: Any, b: Any, k: Any, now: int) -> None:
     """Start who is due now; without compression also whose place part would have it now."""
-    head = first_waiting(s)
+    head = first_waiting(state)
     if head < 0:
         b.par[SOONEST] = NEVER
         return
     if b.par[SOONEST] > now and b.par[COMPRESS] != 0:
-        block_head(s, head, now)
+        block_head(state, head, now)
         return
     head = -1
     soonest = NEVER
-    arrived = s.reg[ARRIVED]
-    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (arrived + BLOCK - 1) >> SHIFT):
-        if s.least[WIDTH, block] == BIG:
+    arrived = state.reg[ARRIVED]
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (arrived + BLOCK - 1) >> SHIFT):
+        if state.least[WIDTH, block] == BIG:
             continue
         for job in range(block * BLOCK, min(arrived, block * BLOCK + BLOCK)):
-            if s.wait[WIDTH, job] == BIG:
+            if state.wait[WIDTH, job] == BIG:
                 continue
-            if b.job[job, DUE] == now or may_start_early(t, b, k, job, now):
-                # The reason of whoever starts behind a job that stays is known at once.
-                s.job[job, REASON] = BACKFILLED
+            if b.job[job, DUE] == now or may_start_early(table, b, k, job, now):
+                # The reason of a job that starts behind a job that stays is known at once.
+                state.job[job, REASON] = BACKFILLED
                 if head < 0:
-                    s.job[job, REASON] = HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED
-                begin(s, t, b, k, job, now)
+                    state.job[job, REASON] = HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
+                begin(state, table, b, k, job, now)
                 continue
             soonest = min(soonest, b.job[job, DUE])
             if head < 0:
                 head = job
     b.par[SOONEST] = soonest
     if head >= 0:
-        block_head(s, head, now)
+        block_head(state, head, now)
 
 
 @kernel
-def block_head(s: Any, head: int, now: int) -> None:
+def block_head(state: Any, head: int, now: int) -> None:
     """Note the first pass at which a job was first in the queue and could not start."""
-    if s.job[head, BLOCKED_AT] < 0:
-        s.job[head, BLOCKED_AT] = now
+    if state.job[head, BLOCKED_AT] < 0:
+        state.job[head, BLOCKED_AT] = now
 
 
 @kernel
-def may_start_early(t: Any, b: Any, k: Any, job: int, now: int) -> bool:
+def may_start_early(table: Any, b: Any, k: Any, job: int, now: int) -> bool:
     """Without compression: the place part, asked again, answers now; the job is booked so."""
-    if b.par[COMPRESS] != 0 or b.line[LEFT, 0] < t.job[job, PROCS]:
+    if b.par[COMPRESS] != 0 or b.line[LEFT, 0] < table.job[job, PROCS]:
         return False
-    book(t, b, k, job, 1)
+    book(table, b, k, job, 1)
     due = b.job[job, DUE]
-    sooner = k.seek(b, t, k.first_room, k.assess, job, ZERO, due, due)
-    sooner = sooner and t.par[PLAN_START] == now
+    sooner = k.seek(b, table, k.first_room, k.assess, job, ZERO, due, due)
+    sooner = sooner and table.par[PLAN_START] == now
     if sooner:
-        write_plan(t, b, job)
-    book(t, b, k, job, -1)
+        write_plan(table, b, job)
+    book(table, b, k, job, -1)
     return sooner

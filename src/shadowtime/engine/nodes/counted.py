@@ -9,15 +9,15 @@ from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.nodes.simulate import shape_of
 from shadowtime.engine.nodes.slurm_run import GRAIN, refuse_nonsense
 from shadowtime.errors import ClusterError, PolicyError
-from shadowtime.kernel.nodes.book import ALONE
+from shadowtime.kernel.nodes.availability import ALONE
 from shadowtime.policy import estimate, place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
-    from shadowtime.engine.once.memory import Memory
-    from shadowtime.engine.once.moment import Running, State, Waiting
+    from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.engine.live_pass.snapshot import RunningJob, Snapshot, WaitingJob
     from shadowtime.policy import Policy
 
 COUNTED = "counted"
@@ -34,7 +34,7 @@ class Counting(NamedTuple):
     column: int
     """Which of a job's needs is bandwidth, 0 where it is not counted."""
     default: int
-    """Grains of a process that nobody says anything about."""
+    """Grains of a process that nothing is known about."""
     share: int
     by_tag: bool
     late: bool
@@ -87,14 +87,14 @@ def counting_of(policy: Policy, cluster: Cluster) -> Counting:
     return how._replace(cap=cap * GRAIN, column=cluster.resources.index(name), default=default)
 
 
-def counting_for(policy: Policy, state: State) -> Counting:
+def counting_for(policy: Policy, state: Snapshot) -> Counting:
     """How a policy counts in a snapshot.
 
     Rules
     -----
     What a task asks for is counted by its processors, each rounded up to a grain. So that tasks
     that just fill a node still fit, the node has those few grains more; together they are less
-    than one MB/s, in which jobs ask, so nobody gets what is not there.
+    than one MB/s, in which jobs ask, so no job gets what is not there.
     """
     how = counting_of(policy, state.cluster)
     if how.counts and any(job.chunk > 1 or job.need[how.column] > 0 for job in state.waiting):
@@ -102,16 +102,16 @@ def counting_for(policy: Policy, state: State) -> Counting:
     return how
 
 
-def told_of(job: Waiting, wish: int, how: Counting) -> int:
+def told_of(job: WaitingJob, wish: int, how: Counting) -> int:
     """MB/s of a task that is counted with so many grains a processor, 0 where nothing is.
 
     Examples
     --------
     >>> from shadowtime.cluster.contention import node_cluster
-    >>> from shadowtime.engine.once import Waiting
+    >>> from shadowtime.engine.live_pass import WaitingJob
     >>> from shadowtime.policy import parse_policy
     >>> how = counting_of(parse_policy("lessc"), node_cluster(2, procs=16, bandwidth=34000))
-    >>> job = Waiting(id="1", submit=0, need=(15, 0), request=9, chunk=3, bandwidth=6800)
+    >>> job = WaitingJob(id="1", submit=0, need=(15, 0), request=9, chunk=3, bandwidth=6800)
     >>> wish = wish_of(job, how, {})
     >>> wish, told_of(job, wish, how)
     (2266667, 6800)
@@ -124,14 +124,14 @@ def told_of(job: Waiting, wish: int, how: Counting) -> int:
     return -(-((wish - 1) * job.chunk + 1) // GRAIN)
 
 
-def wish_of(job: Waiting, how: Counting, known: Mapping[str, int]) -> int:
+def wish_of(job: WaitingJob, how: Counting, known: Mapping[str, int]) -> int:
     """Grains that a processor of a waiting job is counted with; ALONE for nodes of its own.
 
     Rules
     -----
     What the job asks Slurm for comes first; then what was found under its tag when it was
     submitted (``known``; with predict=start what is found now); then its bandwidth as the port says
-    it. Whoever says nothing draws nothing, or with ``hperf`` runs alone.
+    it. A job that declares nothing draws nothing, or with ``hperf`` runs alone.
     """
     if job.alone:
         return ALONE
@@ -147,7 +147,7 @@ def wish_of(job: Waiting, how: Counting, known: Mapping[str, int]) -> int:
     return how.default
 
 
-def held_on(job: Running, how: Counting, known: Mapping[str, int]) -> list[tuple[str, int, int]]:
+def held_on(job: RunningJob, how: Counting, known: Mapping[str, int]) -> list[tuple[str, int, int]]:
     """(node, processors, grains) that a running job holds; all of a node's processors if alone."""
     each = how.default
     if job.alone:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.nodes.book import (
+from shadowtime.kernel.nodes.availability import (
     ALONE,
     BEGIN,
     FREE,
@@ -80,7 +80,7 @@ def with_cores(b: Any, job: int, start: int) -> int:
 def not_before(b: Any, job: int, planned: int) -> int:
     """Place of the first segment that can be a start.
 
-    Whoever asks for as much and as long as a job that was planned before it starts no earlier.
+    A job that asks for as much and as long as a job that was planned before it starts no earlier.
     """
     procs = b.job[job, PROCS]
     wish = b.job[job, WISH]

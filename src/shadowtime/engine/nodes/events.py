@@ -12,7 +12,7 @@ from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
 from shadowtime.kernel.nodes.rates import conclude, find_end, refresh, set_out, will_end
-from shadowtime.kernel.nodes.table import vacate
+from shadowtime.kernel.nodes.running_table import vacate
 from shadowtime.kernel.registers import (
     BITS,
     DECISIONS,
@@ -27,83 +27,83 @@ from shadowtime.kernel.registers import (
 
 
 @routine
-def advance(s: Any, w: Any, t: Any, r: Any) -> int:
+def advance(state: Any, world: Any, table: Any, rates: Any) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
-    reg = s.reg
-    drop_stale_ends(s, w)
-    now = next_instant(s, w)
+    reg = state.reg
+    drop_stale_ends(state, world)
+    now = next_instant(state, world)
     if now >= NEVER:
         return DONE
     reg[NOW] = now
     reg[DECISIONS] = 0
     reg[ENDED] = 0
-    carry_out_ends(s, w, t, r, now)
-    admit(s, w, now)
+    carry_out_ends(state, world, table, rates, now)
+    admit(state, world, now)
     reg[PASSES] += 1
     return PASS_DUE
 
 
 @kernel
-def carry_out_ends(s: Any, w: Any, t: Any, r: Any, now: int) -> None:
+def carry_out_ends(state: Any, world: Any, table: Any, rates: Any, now: int) -> None:
     """End what ends now, by job id; those who stay speed up."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
-    cores = t.par[CORES]
-    while reg[ENDS] > 0 and w.ends[0] >> reg[BITS] == now:
-        job = w.of_rank[w.ends[0] & mask]
-        reg[ENDS] = pop(w.ends, reg[ENDS])
-        if w.truth[job, ENDS_AT] != now:
+    cores = table.par[CORES]
+    while reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+        job = world.of_rank[world.ends[0] & mask]
+        reg[ENDS] = pop(world.ends, reg[ENDS])
+        if world.truth[job, ENDS_AT] != now:
             continue
-        w.truth[job, ENDS_AT] = -1
-        s.ended[reg[ENDED]] = job
+        world.truth[job, ENDS_AT] = -1
+        state.ended[reg[ENDED]] = job
         reg[ENDED] += 1
-        conclude(t, r, job, now)
-        vacate(t, job)
-        p = t.job[job, FIRST]
+        conclude(table, rates, job, now)
+        vacate(table, job)
+        p = table.job[job, FIRST]
         while p >= 0:
-            refresh(t, r, p // cores, now)
-            p = t.proc[p, NEXT]
-        queue_ends(s, w, t, r)
+            refresh(table, rates, p // cores, now)
+            p = table.proc[p, NEXT]
+        queue_ends(state, world, table, rates)
         if reg[LEARNER] != FIXED:
-            s.job[job, BEGAN] = t.job[job, START]
-            learn_end(s, job)
+            state.job[job, BEGAN] = table.job[job, START]
+            learn_end(state, job)
         reg[EVENTS] += 1
-        t.par[STALE] = 1
+        table.par[STALE] = 1
 
 
 @routine
-def queue_ends(s: Any, w: Any, t: Any, r: Any) -> None:
+def queue_ends(state: Any, world: Any, table: Any, rates: Any) -> None:
     """Put the ends that moved into the heap; the old ones go stale."""
-    reg = s.reg
-    for i in range(r.par[MOVED]):
-        job = r.moved[i]
-        end = will_end(t, r, job)
-        if end != w.truth[job, ENDS_AT]:
-            w.truth[job, ENDS_AT] = end
-            if reg[ENDS] == w.ends.shape[0]:
-                compact(s, w)
-            reg[ENDS] = push(w.ends, reg[ENDS], end << reg[BITS] | w.truth[job, RANK])
-    r.par[MOVED] = 0
+    reg = state.reg
+    for i in range(rates.par[MOVED]):
+        job = rates.moved[i]
+        end = will_end(table, rates, job)
+        if end != world.truth[job, ENDS_AT]:
+            world.truth[job, ENDS_AT] = end
+            if reg[ENDS] == world.ends.shape[0]:
+                compact(state, world)
+            reg[ENDS] = push(world.ends, reg[ENDS], end << reg[BITS] | world.truth[job, RANK])
+    rates.par[MOVED] = 0
 
 
 @routine
-def carry_out_starts(s: Any, w: Any, t: Any, r: Any) -> None:
+def carry_out_starts(state: Any, world: Any, table: Any, rates: Any) -> None:
     """Let the jobs run that the pass started: all their parts first, then the rates."""
-    now = s.reg[NOW]
-    count = s.reg[DECISIONS]
-    cores = t.par[CORES]
+    now = state.reg[NOW]
+    count = state.reg[DECISIONS]
+    cores = table.par[CORES]
     for i in range(count):
-        set_out(t, r, s.did[WHICH, i], now)
+        set_out(table, rates, state.did[WHICH, i], now)
     for i in range(count):
-        job = s.did[WHICH, i]
-        p = t.job[job, FIRST]
+        job = state.did[WHICH, i]
+        p = table.job[job, FIRST]
         while p >= 0:
-            refresh(t, r, p // cores, now)
-            p = t.proc[p, NEXT]
-        queue_ends(s, w, t, r)
+            refresh(table, rates, p // cores, now)
+            p = table.proc[p, NEXT]
+        queue_ends(state, world, table, rates)
     for i in range(count):
-        job = s.did[WHICH, i]
-        find_end(t, r, job, now)
-        r.moved[0] = job
-        r.par[MOVED] = 1
-        queue_ends(s, w, t, r)
+        job = state.did[WHICH, i]
+        find_end(table, rates, job, now)
+        rates.moved[0] = job
+        rates.par[MOVED] = 1
+        queue_ends(state, world, table, rates)

@@ -24,48 +24,48 @@ from shadowtime.kernel.nodes.fields import (
     ZERO,
 )
 from shadowtime.kernel.nodes.pointers import PLAN_HEAD, pointer
-from shadowtime.kernel.nodes.table import end_at, job_at
+from shadowtime.kernel.nodes.running_table import end_at, job_at
 
 
 @pointer(PLAN_HEAD)
-def plan_head(t: Any, evaluate: Any, job: int) -> None:
+def plan_head(table: Any, evaluate: Any, job: int) -> None:
     """Choose the head's start (PLAN_START); the table holds no reservation.
 
     Costs never rise with the start, so thresholds are found by bisection.
     """
-    par = t.par
+    par = table.par
     now = par[NOW]
     par[READY] = 0
     # First fit: the first end by which enough is free.
     free = par[FREE]
     at = -1
-    while free < t.job[job, PROCS] and at + 1 < par[RUNNING]:
+    while free < table.job[job, PROCS] and at + 1 < par[RUNNING]:
         at += 1
-        free += t.job[job_at(t, at), PROCS]
-    start = start_of(t, at)
+        free += table.job[job_at(table, at), PROCS]
+    start = start_of(table, at)
     par[PLAN_START] = start
     if par[SEARCH] == FIRST_FIT:
         return
     bound = par[PROMISE]
     if par[SEARCH] == CHEAPEST:
-        bound = min(bound, start + t.job[job, REACH])
-    last = last_until(t, bound)
+        bound = min(bound, start + table.job[job, REACH])
+    last = last_until(table, bound)
     if last <= at:
         return
-    if free_of_cost(t, job, last_until(t, start) + 1):
+    if free_of_cost(table, job, last_until(table, start) + 1):
         return
-    if par[SEARCH] == CHEAPEST and free_of_cost(t, job, last + 1):
+    if par[SEARCH] == CHEAPEST and free_of_cost(table, job, last + 1):
         low = at + 1
         while low < last:
             middle = (low + last) >> 1
-            if free_of_cost(t, job, middle + 1):
+            if free_of_cost(table, job, middle + 1):
                 last = middle
             else:
                 low = middle + 1
-        par[PLAN_START] = end_at(t, last)
+        par[PLAN_START] = end_at(table, last)
         return
-    cost = evaluate(t, job, start, ZERO)
-    least = evaluate(t, job, end_at(t, last), ZERO)
+    cost = evaluate(table, job, start, ZERO)
+    least = evaluate(table, job, end_at(table, last), ZERO)
     best = -1
     place = last
     known = least
@@ -73,20 +73,20 @@ def plan_head(t: Any, evaluate: Any, job: int) -> None:
     for theta in range(par[THETA_FROM], max(par[THETA_FROM] + 1, par[THETA_TO])):
         most = least
         if par[SEARCH] != CHEAPEST:
-            most = max(allowed(t, theta, job), least)
+            most = max(allowed(table, theta, job), least)
         if cost <= most:
             place = at
             known = cost
         low = at + 1
         while low < place:
             middle = (low + place) >> 1
-            found = evaluate(t, job, end_at(t, middle), ZERO)
+            found = evaluate(table, job, end_at(table, middle), ZERO)
             if found <= most:
                 place = middle
                 known = found
             else:
                 low = middle + 1
-        slowness = par[BASE] * (start_of(t, place) - now) + known
+        slowness = par[BASE] * (start_of(table, place) - now) + known
         if best < 0 or slowness < best:
             best = slowness
-            par[PLAN_START] = start_of(t, place)
+            par[PLAN_START] = start_of(table, place)

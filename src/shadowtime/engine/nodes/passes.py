@@ -46,7 +46,7 @@ from shadowtime.kernel.nodes.fields import (
     ZERO,
 )
 from shadowtime.kernel.nodes.placing import evaluate, within
-from shadowtime.kernel.nodes.table import end_at, job_at, postpone
+from shadowtime.kernel.nodes.running_table import end_at, job_at, postpone
 from shadowtime.kernel.queue import first_waiting
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -71,61 +71,65 @@ UNITS = Units(evaluate, within, plan_at, plan_head, prefers_later, must_wait)
 
 
 @entry
-def run(s: Any, w: Any, t: Any, r: Any, k: Any) -> int:
+def run(state: Any, world: Any, table: Any, rates: Any, k: Any) -> int:
     """The event loop with this pass."""
-    while advance(s, w, t, r) == PASS_DUE:
-        t.par[NOW] = s.reg[CLOCK]
-        greet(s, t)
-        if s.reg[WAITING] > 0:
-            decide(s, t, k)
-            carry_out_starts(s, w, t, r)
+    while advance(state, world, table, rates) == PASS_DUE:
+        table.par[NOW] = state.reg[CLOCK]
+        admit(state, table)
+        if state.reg[WAITING] > 0:
+            decide(state, table, k)
+            carry_out_starts(state, world, table, rates)
     return DONE
 
 
 @kernel
-def greet(s: Any, t: Any) -> None:
+def admit(state: Any, table: Any) -> None:
     """Take in who was submitted at this instant: what they want, how long they may run."""
-    for job in range(s.reg[FRESH], s.reg[ARRIVED]):
-        t.par[WANTED] += t.job[job, PROCS]
-        if s.reg[LEARNER] != FIXED:
-            t.job[job, SPAN] = s.job[job, ESTIMATE]
+    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
+        table.par[WANTED] += table.job[job, PROCS]
+        if state.reg[LEARNER] != FIXED:
+            table.job[job, SPAN] = state.job[job, ESTIMATE]
 
 
 @kernel
-def choose_threshold(t: Any) -> None:
+def choose_threshold(table: Any) -> None:
     """One threshold for this pass: the strictest while no more waits than the machine holds."""
-    machine = t.par[NODES] * t.par[CORES]
-    chosen = min(t.par[THETAS] - 1, t.par[WANTED] // machine)
-    if chosen != t.par[THETA_FROM] or t.par[THETA_TO] != chosen + 1:
-        t.par[THETA_FROM] = chosen
-        t.par[THETA_TO] = chosen + 1
-        t.par[STALE] = 1
+    machine = table.par[NODES] * table.par[CORES]
+    chosen = min(table.par[THETAS] - 1, table.par[WANTED] // machine)
+    if chosen != table.par[THETA_FROM] or table.par[THETA_TO] != chosen + 1:
+        table.par[THETA_FROM] = chosen
+        table.par[THETA_TO] = chosen + 1
+        table.par[STALE] = 1
 
 
 @kernel
-def decide(s: Any, t: Any, k: Any) -> None:
+def decide(state: Any, table: Any, k: Any) -> None:
     """One pass."""
-    if s.reg[VOLATILE] != 0:
-        move_overdue(t)
-    if t.par[BY_LOAD] != 0:
-        choose_threshold(t)
-    if not start_heads(s, t, k):
+    if state.reg[VOLATILE] != 0:
+        move_overdue(table)
+    if table.par[BY_LOAD] != 0:
+        choose_threshold(table)
+    if not start_heads(state, table, k):
         return
-    if t.par[BACKFILL] == NEVER_BACKFILL or s.reg[WAITING] == 1 or nobody_narrow(s, t):
+    if (
+        table.par[BACKFILL] == NEVER_BACKFILL
+        or state.reg[WAITING] == 1
+        or nobody_narrow(state, table)
+    ):
         return
-    if t.par[RESERVES] != 0 and t.par[HOLD] == 0:
-        hold(t, k)
-    backfill(s, t, k)
+    if table.par[RESERVES] != 0 and table.par[HOLD] == 0:
+        hold(table, k)
+    backfill(state, table, k)
 
 
 @kernel
-def start_heads(s: Any, t: Any, k: Any) -> bool:
+def start_heads(state: Any, table: Any, k: Any) -> bool:
     """Start jobs in arrival order; True if one stays blocked, its plan in the registers."""
-    par = t.par
+    par = table.par
     now = par[NOW]
     par[READY] = 0
     while True:
-        head = first_waiting(s)
+        head = first_waiting(state)
         if head < 0:
             par[HEAD] = -1
             return False
@@ -134,38 +138,38 @@ def start_heads(s: Any, t: Any, k: Any) -> bool:
             par[PROMISE] = NEVER
             par[STALE] = 1
         # Who lacks processors is not helped by time alone: the plan holds until the table changes.
-        if par[STALE] != 0 or t.job[head, PROCS] <= par[FREE]:
-            let_go(t)
+        if par[STALE] != 0 or table.job[head, PROCS] <= par[FREE]:
+            let_go(table)
             par[STALE] = 0
             par[TRIED] = head + 1
-            k.plan_head(t, k.evaluate, head)
+            k.plan_head(table, k.evaluate, head)
         if par[PLAN_START] > now:
             break
         par[WITHOUT] = 0
-        s.job[head, REASON] = AS_HEAD if s.job[head, BLOCKED_AT] < 0 else RESERVED
-        begin(s, t, k, head)
+        state.job[head, REASON] = AS_HEAD if state.job[head, BLOCKED_AT] < 0 else RESERVED
+        begin(state, table, k, head)
     par[PROMISE] = par[PLAN_START]
-    if s.job[head, BLOCKED_AT] < 0:
-        s.job[head, BLOCKED_AT] = now
-        s.job[head, PROMISED] = par[PLAN_START]
+    if state.job[head, BLOCKED_AT] < 0:
+        state.job[head, BLOCKED_AT] = now
+        state.job[head, PROMISED] = par[PLAN_START]
     return True
 
 
 @kernel
-def nobody_narrow(s: Any, t: Any) -> bool:
+def nobody_narrow(state: Any, table: Any) -> bool:
     """True if every waiting job is wider than what is free."""
-    free = t.par[FREE]
-    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (s.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
-        if s.least[WIDTH, block] <= free:
+    free = table.par[FREE]
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (state.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
+        if state.least[WIDTH, block] <= free:
             return False
     return True
 
 
 @kernel
-def move_overdue(t: Any) -> None:
+def move_overdue(table: Any) -> None:
     """Jobs past their end in the table are taken to end in the next second (spec 1.2)."""
-    now = t.par[NOW]
+    now = table.par[NOW]
     first = ZERO
-    while t.par[RUNNING] > 0 and end_at(t, first) <= now:
-        postpone(t, job_at(t, first), now + 1)
-        t.par[STALE] = 1
+    while table.par[RUNNING] > 0 and end_at(table, first) <= now:
+        postpone(table, job_at(table, first), now + 1)
+        table.par[STALE] = 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.kernel.nodes import fields as f
 
 if TYPE_CHECKING:
-    from shadowtime.kernel.nodes.table import Table
+    from shadowtime.kernel.nodes.running_table import Table
     from shadowtime.policy import Policy
 
 Loop = Callable[[Any, Any, Any], int]
@@ -16,7 +16,7 @@ Loop = Callable[[Any, Any, Any], int]
 
 
 def loop_of(policy: Policy, table: Table) -> Loop:
-    """The event loop with the right pass: one reservation at most, or one for everybody.
+    """The event loop with the right pass: one reservation at most, or one for every job.
 
     Passes are imported here, when they are needed: each takes its time to compile.
     """
@@ -31,12 +31,12 @@ def conservative_loop(table: Table, *, compress: bool) -> Loop:
     """The loop of promises that outlive the pass; their ledger grows when there is no room."""
     from shadowtime.engine.events import ROOM_NEEDED
     from shadowtime.engine.nodes import conservative
-    from shadowtime.kernel.nodes.ledger import make_ledger, with_more_room
+    from shadowtime.kernel.nodes.plan import make_plan, with_more_room
 
     par = table.par
 
     def run(state: Any, world: Any, rates: Any) -> int:
-        ledger = make_ledger(
+        plan = make_plan(
             n=len(table.job),
             nodes=int(par[f.NODES]),
             cores=int(par[f.CORES]),
@@ -45,10 +45,10 @@ def conservative_loop(table: Table, *, compress: bool) -> Loop:
             costed=bool(par[f.SEARCH] != f.FIRST_FIT or par[f.STRETCHED]),
         )
         units = conservative.UNITS
-        done = conservative.run(state, world, table, rates, ledger, units)
+        done = conservative.run(state, world, table, rates, plan, units)
         while done == ROOM_NEEDED:
-            ledger = with_more_room(ledger, len(ledger.room))
-            done = conservative.run(state, world, table, rates, ledger, units)
+            plan = with_more_room(plan, len(plan.room))
+            done = conservative.run(state, world, table, rates, plan, units)
         return done
 
     return run

@@ -26,7 +26,8 @@ from shadowtime.kernel.nodes.fields import (
     ZERO,
 )
 from shadowtime.kernel.nodes.fields import UNTIL as FREED_AT
-from shadowtime.kernel.nodes.ledger import (
+from shadowtime.kernel.nodes.placing import allot
+from shadowtime.kernel.nodes.plan import (
     BITS,
     COUNT,
     DUE,
@@ -41,8 +42,7 @@ from shadowtime.kernel.nodes.ledger import (
     WORDS,
     place_of,
 )
-from shadowtime.kernel.nodes.placing import allot
-from shadowtime.kernel.nodes.table import enlist, join_line
+from shadowtime.kernel.nodes.running_table import enlist, join_line
 from shadowtime.kernel.nodes.window import gather, pick, within
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import (
@@ -53,68 +53,68 @@ from shadowtime.kernel.running import log
 
 
 @kernel
-def held(t: Any) -> int:
+def held(table: Any) -> int:
     """What a reservation books."""
-    return COUNT if t.par[COUNTED] != 0 else COUNT | PLACE
+    return COUNT if table.par[COUNTED] != 0 else COUNT | PLACE
 
 
 @kernel
-def length_of(t: Any, b: Any, job: int) -> int:
+def length_of(table: Any, b: Any, job: int) -> int:
     """For how long the table holds a job's processors."""
-    return t.job[job, LENGTH] + b.job[job, MORE]
+    return table.job[job, LENGTH] + b.job[job, MORE]
 
 
 @kernel
-def book(t: Any, b: Any, k: Any, job: int, sign: int) -> None:
+def book(table: Any, b: Any, k: Any, job: int, sign: int) -> None:
     """Book a waiting job's reservation in (sign -1) or out (1)."""
     due = b.job[job, DUE]
-    k.change(b, t, job, due, due + length_of(t, b, job), sign, held(t))
+    k.change(b, table, job, due, due + length_of(table, b, job), sign, held(table))
     if sign < 0:
         b.par[SOONEST] = min(b.par[SOONEST], due)
 
 
 @kernel
-def write_plan(t: Any, b: Any, job: int) -> None:
+def write_plan(table: Any, b: Any, job: int) -> None:
     """The plan at hand becomes the job's."""
-    b.job[job, DUE] = t.par[PLAN_START]
+    b.job[job, DUE] = table.par[PLAN_START]
     b.job[job, MORE] = b.par[PLAN_MORE]
     for word in range(b.par[WORDS]):
         b.mask[b.job[job, SLOT], word] = b.mask[PICK, word]
 
 
 @kernel
-def promise_anew(t: Any, b: Any, k: Any, job: int) -> None:
-    """Promise a job the start that its place part finds around everybody else."""
-    k.seek(b, t, k.first_room, k.assess, job, ZERO, NEVER, NEVER)
-    write_plan(t, b, job)
-    book(t, b, k, job, -1)
+def promise_anew(table: Any, b: Any, k: Any, job: int) -> None:
+    """Promise a job the start that its place part finds around all other jobs."""
+    k.seek(b, table, k.first_room, k.assess, job, ZERO, NEVER, NEVER)
+    write_plan(table, b, job)
+    book(table, b, k, job, -1)
 
 
 @kernel
-def still_holds(t: Any, b: Any, job: int) -> bool:
-    """True if nobody has a reservation's processors in its time."""
+def still_holds(table: Any, b: Any, job: int) -> bool:
+    """True if no job has a reservation's processors in its time."""
     due = b.job[job, DUE]
     at = place_of(b, due)
-    end = due + length_of(t, b, job)
-    procs = t.job[job, PROCS]
+    end = due + length_of(table, b, job)
+    procs = table.job[job, PROCS]
     if gather(b, OTHER, at, end, procs) < procs:
         return False
-    return t.par[COUNTED] != 0 or within(b, b.job[job, SLOT], OTHER)
+    return table.par[COUNTED] != 0 or within(b, b.job[job, SLOT], OTHER)
 
 
 @kernel
-def claim(t: Any, b: Any, job: int, until: int) -> None:
+def claim(table: Any, b: Any, job: int, until: int) -> None:
     """Give a job the processors of its reservation, node by node."""
     slot = b.job[job, SLOT]
-    cores = t.par[CORES]
-    proc = t.proc
-    count_by_node(b, t, slot)
+    cores = table.par[CORES]
+    proc = table.proc
+    count_by_node(b, table, slot)
     last = -1
-    for node in range(t.par[NODES]):
-        count = t.node[node, TAKE]
+    for node in range(table.par[NODES]):
+        count = table.node[node, TAKE]
         if count == 0:
             continue
-        join_line(t, node, job, count, until)
+        join_line(table, node, job, count, until)
         first = -1
         for p in range(node * cores, node * cores + cores):
             if (b.mask[slot, p // BITS] >> (p % BITS)) & 1 != 0:
@@ -125,31 +125,31 @@ def claim(t: Any, b: Any, job: int, until: int) -> None:
         proc[first, PROCESSES] = count
         proc[first, NEXT] = -1
         if last < 0:
-            t.job[job, FIRST] = first
+            table.job[job, FIRST] = first
         else:
             proc[last, NEXT] = first
         last = first
-    t.job[job, LAST] = last
-    t.par[FREE] -= t.job[job, PROCS]
+    table.job[job, LAST] = last
+    table.par[FREE] -= table.job[job, PROCS]
 
 
 @routine
-def begin(s: Any, t: Any, b: Any, k: Any, job: int, now: int) -> None:
+def begin(state: Any, table: Any, b: Any, k: Any, job: int, now: int) -> None:
     """Start a job now; where reservations are counted, its place is chosen now."""
-    until = now + length_of(t, b, job)
+    until = now + length_of(table, b, job)
     slot = b.job[job, SLOT]
-    if t.par[COUNTED] != 0:
-        book(t, b, k, job, 1)
-        allot(t, job, k.assess(b, t, job, ZERO, now))
-        pick(b, t, job)
+    if table.par[COUNTED] != 0:
+        book(table, b, k, job, 1)
+        allot(table, job, k.assess(b, table, job, ZERO, now))
+        pick(b, table, job)
         for word in range(b.par[WORDS]):
             b.mask[slot, word] = b.mask[PICK, word]
-        k.change(b, t, job, now, until, -1, COUNT | PLACE)
+        k.change(b, table, job, now, until, -1, COUNT | PLACE)
     b.job[job, UNTIL] = until
-    claim(t, b, job, until)
-    enlist(t, job, until)
-    t.par[WANTED] -= t.job[job, PROCS]
-    t.job[job, LIMIT] += b.job[job, MORE]
-    t.job[job, START] = now
-    dequeue(s, job)
-    log(s, STARTED, job)
+    claim(table, b, job, until)
+    enlist(table, job, until)
+    table.par[WANTED] -= table.job[job, PROCS]
+    table.job[job, LIMIT] += b.job[job, MORE]
+    table.job[job, START] = now
+    dequeue(state, job)
+    log(state, STARTED, job)

@@ -51,7 +51,7 @@ from shadowtime.kernel.nodes.placing import (
     touches_pins,
 )
 from shadowtime.kernel.nodes.pointers import MUST_WAIT, PLAN_AT, PREFERS_LATER, pointer
-from shadowtime.kernel.nodes.table import end_at, free_at
+from shadowtime.kernel.nodes.running_table import end_at, free_at
 
 
 class Units(NamedTuple):
@@ -66,16 +66,16 @@ class Units(NamedTuple):
 
 
 @kernel
-def stretch(t: Any, job: int, cost: int) -> int:
+def stretch(table: Any, job: int, cost: int) -> int:
     """Seconds that a planned cost adds to the limit (limit=pf), rounded up.
 
     The limit is the request times the penalty factor, which is that of the expected run time.
     """
-    if t.par[STRETCHED] == 0:
+    if table.par[STRETCHED] == 0:
         return 0
-    base = t.par[BASE]
-    length = t.job[job, LENGTH]
-    span = t.job[job, SPAN]
+    base = table.par[BASE]
+    length = table.job[job, LENGTH]
+    span = table.job[job, SPAN]
     if span != length:
         cost *= length
         base *= span
@@ -83,26 +83,26 @@ def stretch(t: Any, job: int, cost: int) -> int:
 
 
 @kernel
-def allowed(t: Any, theta: int, job: int) -> int:
+def allowed(table: Any, theta: int, job: int) -> int:
     """The largest cost within a threshold."""
-    at = LAW + 2 * (t.par[HINGES] + theta)
-    return t.job[job, SPAN] * t.par[at + FACTOR] // t.par[at + SHARE]
+    at = LAW + 2 * (table.par[HINGES] + theta)
+    return table.job[job, SPAN] * table.par[at + FACTOR] // table.par[at + SHARE]
 
 
 @kernel
-def start_of(t: Any, at: int) -> int:
+def start_of(table: Any, at: int) -> int:
     """The start at a place in the running list; -1 is now."""
-    return t.par[NOW] if at < 0 else end_at(t, at)
+    return table.par[NOW] if at < 0 else end_at(table, at)
 
 
 @kernel
-def last_until(t: Any, bound: int) -> int:
+def last_until(table: Any, bound: int) -> int:
     """Place of the last end up to an instant, -1 if none is."""
     low = ZERO
-    high = t.par[RUNNING]
+    high = table.par[RUNNING]
     while low < high:
         middle = (low + high) >> 1
-        if end_at(t, middle) <= bound:
+        if end_at(table, middle) <= bound:
             low = middle + 1
         else:
             high = middle
@@ -110,99 +110,103 @@ def last_until(t: Any, bound: int) -> int:
 
 
 @kernel
-def room_by_count(t: Any, procs: int, begin: int, overlap: int) -> bool:
+def room_by_count(table: Any, procs: int, begin: int, overlap: int) -> bool:
     """resv=counts: is there room, the reservation's number of processors left aside?"""
-    if begin == t.par[NOW]:
-        return procs <= t.par[FREE] and (overlap == 0 or procs <= t.par[SPARE])
-    if procs > free_at(t, begin):
+    if begin == table.par[NOW]:
+        return procs <= table.par[FREE] and (overlap == 0 or procs <= table.par[SPARE])
+    if procs > free_at(table, begin):
         return False
     if overlap == 0:
         return True
-    later = max(begin, t.par[HOLD_FROM])
-    return procs <= free_at(t, later) - t.job[t.par[HOLD_JOB], PROCS]
+    later = max(begin, table.par[HOLD_FROM])
+    return procs <= free_at(table, later) - table.job[table.par[HOLD_JOB], PROCS]
 
 
 @pointer(PLAN_AT)
-def plan_at(t: Any, evaluate: Any, job: int, begin: int) -> int:
+def plan_at(table: Any, evaluate: Any, job: int, begin: int) -> int:
     """Cost of a candidate's allocation at a start, around the reservation; NO_ROOM if none.
 
     A limit stretched into the reservation must do without its processors.
     """
-    procs = t.job[job, PROCS]
-    end = begin + t.job[job, LENGTH]
-    overlap = within_hold(t, begin, end)
-    counted = t.par[COUNTED] != 0
+    procs = table.job[job, PROCS]
+    end = begin + table.job[job, LENGTH]
+    overlap = within_hold(table, begin, end)
+    counted = table.par[COUNTED] != 0
     without = 0 if counted else overlap
-    if counted and not room_by_count(t, procs, begin, overlap):
+    if counted and not room_by_count(table, procs, begin, overlap):
         return NO_ROOM
-    cost = evaluate(t, job, begin, without)
-    if cost > 0 and overlap == 0 and within_hold(t, begin, end + stretch(t, job, cost)) != 0:
-        overlap = t.par[HOLD]
+    cost = evaluate(table, job, begin, without)
+    if (
+        cost > 0
+        and overlap == 0
+        and within_hold(table, begin, end + stretch(table, job, cost)) != 0
+    ):
+        overlap = table.par[HOLD]
         if counted:
-            if not room_by_count(t, procs, begin, overlap):
+            if not room_by_count(table, procs, begin, overlap):
                 return NO_ROOM
         else:
-            allot(t, job, cost)
-            if touches_pins(t, begin):
+            allot(table, job, cost)
+            if touches_pins(table, begin):
                 without = overlap
-                cost = evaluate(t, job, begin, without)
-    t.par[WITHOUT] = without
+                cost = evaluate(table, job, begin, without)
+    table.par[WITHOUT] = without
     return cost
 
 
 @kernel
-def seen_start(t: Any, job: int, bound: int) -> int:
+def seen_start(table: Any, job: int, bound: int) -> int:
     """The first start from the one that was cheaper when last looked at; now if there is none.
 
     Waiting jobs are asked again and again, and mostly the same start is the answer.
     """
-    seen = t.job[job, SEEN]
-    if seen > t.par[NOW]:
-        at = last_until(t, seen - 1) + 1
-        if at < t.par[RUNNING] and end_at(t, at) <= bound:
-            return end_at(t, at)
-    return t.par[NOW]
+    seen = table.job[job, SEEN]
+    if seen > table.par[NOW]:
+        at = last_until(table, seen - 1) + 1
+        if at < table.par[RUNNING] and end_at(table, at) <= bound:
+            return end_at(table, at)
+    return table.par[NOW]
 
 
 @kernel
-def costs_within(t: Any, within: Any, job: int, begin: int, most: int) -> bool:
+def costs_within(table: Any, within: Any, job: int, begin: int, most: int) -> bool:
     """True if plan_at() is known to find no more than so much there."""
-    overlap = within_hold(t, begin, begin + t.job[job, LENGTH])
-    if overlap != 0 and t.par[COUNTED] != 0:
+    overlap = within_hold(table, begin, begin + table.job[job, LENGTH])
+    if overlap != 0 and table.par[COUNTED] != 0:
         return False
-    return within(t, job, begin, overlap, most)
+    return within(table, job, begin, overlap, most)
 
 
 @pointer(MUST_WAIT)
-def must_wait(t: Any, within: Any, job: int) -> bool:
+def must_wait(table: Any, within: Any, job: int) -> bool:
     """True if a candidate that would cost something now is known to prefer a later start.
 
     No cost is within the loosest threshold, or the start seen last still costs no more than it
     did and now costs more than that.
     """
-    par = t.par
+    par = table.par
     if par[SEARCH] != CHEAPEST:
-        return max(allowed(t, par[THETA_TO] - 1, job), empty_cost(t, job)) == 0
-    start = seen_start(t, job, par[NOW] + t.job[job, REACH])
+        return max(allowed(table, par[THETA_TO] - 1, job), empty_cost(table, job)) == 0
+    start = seen_start(table, job, par[NOW] + table.job[job, REACH])
     if start == par[NOW]:
         return False
     mark = par[VERSION] + par[HOLDS]
-    if t.job[job, SETTLED] == mark:
+    if table.job[job, SETTLED] == mark:
         return True
-    if free_around(t, job, start, last_until(t, start) + 1):
-        t.job[job, SETTLED] = mark
+    if free_around(table, job, start, last_until(table, start) + 1):
+        table.job[job, SETTLED] = mark
         return True
-    most = t.job[job, SEEN_COST]
+    most = table.job[job, SEEN_COST]
     if most == 0 or par[STRETCHED] != 0:
         return False
-    overlap = within_hold(t, par[NOW], par[NOW] + t.job[job, LENGTH])
-    if within(t, job, par[NOW], 0 if par[COUNTED] != 0 else overlap, most):
+    overlap = within_hold(table, par[NOW], par[NOW] + table.job[job, LENGTH])
+    if within(table, job, par[NOW], 0 if par[COUNTED] != 0 else overlap, most):
         return False
-    return costs_within(t, within, job, start, most)
+    return costs_within(table, within, job, start, most)
 
 
 @pointer(PREFERS_LATER)
-def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> bool:
+def prefers_later(table: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> bool:
     """True if the policy would rather have a later start than now, at this cost above 0.
 
     LessConsume: a start within the horizon costs less. Thresholds: none is met now, or a smaller
@@ -210,35 +214,35 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
     the last start of the table has; so a threshold below it is met by the starts that have just
     that.
     """
-    par = t.par
+    par = table.par
     now = par[NOW]
-    least = empty_cost(t, job)
+    least = empty_cost(table, job)
     strict = par[THETA_FROM]
     met = strict
     if par[SEARCH] == CHEAPEST:
         if cost == least:
             return False
         most = cost - 1
-        bound = now + t.job[job, REACH]
-        seen = seen_start(t, job, bound)
+        bound = now + table.job[job, REACH]
+        seen = seen_start(table, job, bound)
         if seen > now:
             par[READY] = 0
-            found = plan_at(t, evaluate, job, seen)
+            found = plan_at(table, evaluate, job, seen)
             if found != NO_ROOM and found <= most:
-                t.job[job, SEEN_COST] = found
+                table.job[job, SEEN_COST] = found
                 return True
     else:
-        while met < par[THETA_TO] and cost > max(allowed(t, met, job), least):
+        while met < par[THETA_TO] and cost > max(allowed(table, met, job), least):
             met += 1
         if met == par[THETA_TO]:
             return True
         if met == strict:
             return False
-        most = max(allowed(t, met - 1, job), least)
+        most = max(allowed(table, met - 1, job), least)
         bound = now + (cost - least) // par[BASE]  # later ones are slower whatever they cost
-    last = last_until(t, bound)
+    last = last_until(table, bound)
     held = par[HOLD] != 0 and par[HOLD_UNTIL] <= bound
-    latest = start_of(t, last)
+    latest = start_of(table, last)
     if held:
         latest = max(latest, par[HOLD_UNTIL])
     if latest == now:
@@ -247,9 +251,9 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
     par[READY] = 0
     hold = par[HOLD]
     bound_on_cost = ZERO
-    if not free_of_cost(t, job, last + 1):
+    if not free_of_cost(table, job, last + 1):
         par[HOLD] = 0
-        bound_on_cost = evaluate(t, job, latest, ZERO)
+        bound_on_cost = evaluate(table, job, latest, ZERO)
         par[HOLD] = hold
     if bound_on_cost > most:
         return False
@@ -257,17 +261,17 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
         # Any cheaper start will do, and the last one stays cheap the longest.
         found = bound_on_cost
         if hold != 0 and latest < par[HOLD_UNTIL]:
-            found = plan_at(t, evaluate, job, latest)
+            found = plan_at(table, evaluate, job, latest)
         if found != NO_ROOM and found <= most:
-            t.job[job, SEEN] = latest
-            t.job[job, SEEN_COST] = found
+            table.job[job, SEEN] = latest
+            table.job[job, SEEN_COST] = found
             return True
     at = ZERO
     beyond = last + 1
     par[HOLD] = 0
     while at < beyond:
         middle = (at + beyond) >> 1
-        if evaluate(t, job, end_at(t, middle), ZERO) <= most:
+        if evaluate(table, job, end_at(table, middle), ZERO) <= most:
             beyond = middle
         else:
             at = middle + 1
@@ -276,27 +280,27 @@ def prefers_later(t: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> b
     # is settled by the first start that meets it, so those from ``met`` on are settled.
     before = now
     while at <= last or held:
-        if held and (at > last or par[HOLD_UNTIL] <= end_at(t, at)):
+        if held and (at > last or par[HOLD_UNTIL] <= end_at(table, at)):
             start = par[HOLD_UNTIL]
             held = False
         else:
-            start = end_at(t, at)
+            start = end_at(table, at)
             at += 1
         if start == before:
             continue
         before = start
-        found = plan_at(t, evaluate, job, start)
+        found = plan_at(table, evaluate, job, start)
         if found == NO_ROOM or found > most:
             continue
         if par[SEARCH] == CHEAPEST:
-            t.job[job, SEEN] = start
-            t.job[job, SEEN_COST] = found
+            table.job[job, SEEN] = start
+            table.job[job, SEEN_COST] = found
             return True
-        while met > strict and found <= max(allowed(t, met - 1, job), least):
+        while met > strict and found <= max(allowed(table, met - 1, job), least):
             if par[BASE] * (start - now) + found <= cost:
                 return True
             met -= 1
         if met == strict:
             return False
-        most = max(allowed(t, met - 1, job), least)
+        most = max(allowed(table, met - 1, job), least)
     return False

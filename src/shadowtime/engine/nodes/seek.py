@@ -24,7 +24,8 @@ from shadowtime.kernel.nodes.fields import (
     THETA_TO,
     THRESHOLD,
 )
-from shadowtime.kernel.nodes.ledger import (
+from shadowtime.kernel.nodes.placing import NO_ROOM, allot, empty_cost
+from shadowtime.kernel.nodes.plan import (
     BEGIN,
     CAP,
     COSTED,
@@ -38,39 +39,38 @@ from shadowtime.kernel.nodes.ledger import (
     WORDS,
     place_of,
 )
-from shadowtime.kernel.nodes.ledger_pointers import ASSESS, SEEK, pointer
-from shadowtime.kernel.nodes.placing import NO_ROOM, allot, empty_cost
+from shadowtime.kernel.nodes.plan_pointers import ASSESS, SEEK, pointer
 from shadowtime.kernel.nodes.spread import lowest, minimax
 from shadowtime.kernel.nodes.window import gather, pick, within
 from shadowtime.kernel.registers import NEVER
 
 
 @pointer(ASSESS)
-def assess(b: Any, t: Any, job: int, at: int, begin: int) -> int:
+def assess(b: Any, table: Any, job: int, at: int, begin: int) -> int:
     """Cost of a job's allocation at a start, which lies in piece ``at``; NO_ROOM if none.
 
     Of that cost allot makes the allocation, and pick chooses its processors. Where its stretched
-    limit runs into somebody's time there, it is made again among the processors that are free
+    limit runs into another job's time there, it is made again among the processors that are free
     until then. A cost of CAP or more only says that: it is no less where the choice is smaller.
     """
-    procs = t.job[job, PROCS]
-    end = begin + t.job[job, LENGTH]
+    procs = table.job[job, PROCS]
+    end = begin + table.job[job, LENGTH]
     if gather(b, WINDOW, at, end, procs) < procs:
         return NO_ROOM
     if b.par[COSTED] == 0:
         b.par[PLAN_MORE] = 0
         return 0
     while True:
-        if t.par[SEARCH] == FIRST_FIT:
-            cost = lowest(b, t, job, at, begin)
+        if table.par[SEARCH] == FIRST_FIT:
+            cost = lowest(b, table, job, at, begin)
         else:
-            cost = minimax(b, t, job, at, begin)
-        more = stretch(t, job, cost)
+            cost = minimax(b, table, job, at, begin)
+        more = stretch(table, job, cost)
         b.par[PLAN_MORE] = more
         if more == 0 or cost >= b.par[CAP]:
             return cost
-        allot(t, job, cost)
-        pick(b, t, job)
+        allot(table, job, cost)
+        pick(b, table, job)
         if gather(b, OTHER, at, end + more, procs) < procs:
             return NO_ROOM
         if within(b, PICK, OTHER):
@@ -92,22 +92,22 @@ def next_start(b: Any, at: int, latest: int) -> int:
 
 @pointer(SEEK)
 def seek(
-    b: Any, t: Any, first_room: Any, assess: Any, job: int, at: int, latest: int, before: int
+    b: Any, table: Any, first_room: Any, assess: Any, job: int, at: int, latest: int, before: int
 ) -> bool:
     """Find the start that the place part prefers to ``latest`` (NEVER: to none), and its plan.
 
     True if there is one: PLAN_START, PLAN_MORE, and its processors in PICK. The first start with
     room is sought from place ``at`` on and before an instant.
     """
-    par = t.par
+    par = table.par
     now = par[NOW]
-    at = first_room(b, t, job, at, before, NEVER)
+    at = first_room(b, table, job, at, before, NEVER)
     if at < 0:
         return False
     kind = par[SEARCH]
     start = b.line[BEGIN, at]
-    near = min(latest, start + t.job[job, REACH])
-    least = empty_cost(t, job)
+    near = min(latest, start + table.job[job, REACH])
+    least = empty_cost(table, job)
     strict = par[THETA_FROM]
     met = par[THETA_TO]
     chosen = -1
@@ -118,9 +118,9 @@ def seek(
     sure = latest == NEVER
     if not sure and (kind == THRESHOLD or (kind == CHEAPEST and near == latest)):
         b.par[CAP] = UNCAPPED
-        best = assess(b, t, job, place_of(b, latest), latest)
+        best = assess(b, table, job, place_of(b, latest), latest)
         best_start = latest
-        sure = kind == THRESHOLD and 0 <= best <= max(allowed(t, strict, job), least)
+        sure = kind == THRESHOLD and 0 <= best <= max(allowed(table, strict, job), least)
     seen = -1
     cost = NO_ROOM
     while start < latest:
@@ -133,10 +133,10 @@ def seek(
         if best >= 0:
             cap = best if best_start < start else best + 1
         if kind == THRESHOLD:
-            enough = max(allowed(t, met - 1, job), least) + 1
+            enough = max(allowed(table, met - 1, job), least) + 1
             cap = enough if sure else max(cap, enough)
         b.par[CAP] = cap
-        cost = assess(b, t, job, at, start)
+        cost = assess(b, table, job, at, start)
         seen = start
         if cost != NO_ROOM and cost < cap:
             if best < 0 or cost < best or (cost == best and start < best_start):
@@ -144,7 +144,7 @@ def seek(
                 best_start = start
             if kind == FIRST_FIT or (kind == CHEAPEST and (cost == least or start > near)):
                 break
-            while met > strict and cost <= max(allowed(t, met - 1, job), least):
+            while met > strict and cost <= max(allowed(table, met - 1, job), least):
                 met -= 1
                 if chosen < 0 or later + cost <= quick:
                     chosen = start
@@ -163,8 +163,8 @@ def seek(
     if chosen < 0 or chosen == latest:
         return False
     if chosen != seen:
-        cost = assess(b, t, job, place_of(b, chosen), chosen)
-    allot(t, job, cost)
-    pick(b, t, job)
+        cost = assess(b, table, job, place_of(b, chosen), chosen)
+    allot(table, job, cost)
+    pick(b, table, job)
     par[PLAN_START] = chosen
     return True

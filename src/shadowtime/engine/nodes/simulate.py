@@ -18,7 +18,7 @@ from shadowtime.errors import ClusterError, PolicyError, UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.nodes import fields as nf
 from shadowtime.kernel.nodes.rates import Rates, make_rates
-from shadowtime.kernel.nodes.table import Table, make_table
+from shadowtime.kernel.nodes.running_table import Table, make_table
 from shadowtime.kernel.registers import EVENTS, NEVER, PASSES, SLIPPED, VOLATILE
 from shadowtime.kernel.state import State, build
 from shadowtime.policy import place
@@ -82,7 +82,7 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     table.job[:, nf.LIMIT] = workload.limit
     table.job[:, nf.REACH] = reach_of(policy.place, request)
     rates = make_rates(
-        run=workload.effective_run,  # a longer limit gives nobody more work (spec 4.5)
+        run=workload.effective_run,  # a longer limit gives no job more work (spec 4.5)
         procs=workload.procs,
         draws=law.draws,
         nodes=nodes,

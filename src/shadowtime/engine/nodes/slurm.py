@@ -12,12 +12,12 @@ from typing import Any
 from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.nodes.earliest import earliest_start
 from shadowtime.engine.nodes.events import advance, carry_out_starts
-from shadowtime.engine.nodes.hopeful import HORIZON, last_that_may_start
+from shadowtime.engine.nodes.startable import HORIZON, last_that_may_start
 from shadowtime.kernel import fields
 from shadowtime.kernel.fields import ENDS_AT, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.nodes import fields as nodes
-from shadowtime.kernel.nodes.book import (
+from shadowtime.kernel.nodes.availability import (
     BEGIN,
     BY_RATE,
     BY_TAG,
@@ -48,7 +48,7 @@ from shadowtime.kernel.nodes.book import (
     share_of,
     write_on,
 )
-from shadowtime.kernel.nodes.table import claim, enlist
+from shadowtime.kernel.nodes.running_table import claim, enlist
 from shadowtime.kernel.queue import dequeue, gather
 from shadowtime.kernel.registers import ARRIVED, DECISIONS, NEVER, STARTED, WAITING
 from shadowtime.kernel.registers import NOW as CLOCK
@@ -59,35 +59,35 @@ BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
 
 
 @entry
-def run(s: Any, w: Any, t: Any, r: Any, b: Any) -> int:
+def run(state: Any, world: Any, table: Any, rates: Any, b: Any) -> int:
     """The event loop with this pass."""
-    while b.par[RESUME] != 0 or advance(s, w, t, r) == PASS_DUE:
-        now = s.reg[CLOCK]
-        t.par[nodes.NOW] = now
+    while b.par[RESUME] != 0 or advance(state, world, table, rates) == PASS_DUE:
+        now = state.reg[CLOCK]
+        table.par[nodes.NOW] = now
         if b.par[RESUME] == 0:
-            forget_ended(w, t, r, b, now)
-            look_up_arrivals(s, b)
-        if s.reg[WAITING] > 0:
-            if 2 * (b.par[RUNNING] + s.reg[WAITING]) + 3 > b.when.shape[1]:
+            forget_ended(world, table, rates, b, now)
+            look_up_arrivals(state, b)
+        if state.reg[WAITING] > 0:
+            if 2 * (b.par[RUNNING] + state.reg[WAITING]) + 3 > b.when.shape[1]:
                 b.par[RESUME] = 1
                 return ROOM_NEEDED  # more segments in the book
             b.par[RESUME] = 0
-            decide(s, b, now)
-            occupy(s, t, b, now)
-            carry_out_starts(s, w, t, r)
+            decide(state, b, now)
+            occupy(state, table, b, now)
+            carry_out_starts(state, world, table, rates)
     return DONE
 
 
 @routine
-def decide(s: Any, b: Any, now: int) -> None:
+def decide(state: Any, b: Any, now: int) -> None:
     """One pass: touches the queue, the log of decisions and the book alone.
 
     Plans only matter to those behind who could start now, so the pass ends with the last of them;
-    who that is becomes clear as plans are made, and is asked again after 1, 2, 4, ... jobs. Nobody
+    who that is becomes clear as plans are made, and is asked again after 1, 2, 4, ... jobs. No job
     is harmed by a plan that begins when all of those would have ended (HORIZON): such a job is put
-    off, until somebody comes whose own plan might meet it.
+    off, until a job comes whose own plan might meet it.
     """
-    count = gather(s, b.found)
+    count = gather(state, b.found)
     fill(b, now)
     if b.par[LATE] != 0:
         for i in range(count):
@@ -104,7 +104,7 @@ def decide(s: Any, b: Any, now: int) -> None:
         if i == ask:
             ask *= 2
             last = last_that_may_start(b, i, last, b.par[SEGMENTS])
-        if i > last and (blocked or s.job[job, BLOCKED_AT] >= 0):
+        if i > last and (blocked or state.job[job, BLOCKED_AT] >= 0):
             break
         at = earliest_start(b, job, planned, b.par[HORIZON] if blocked else NEVER)
         if at < 0:
@@ -125,9 +125,9 @@ def decide(s: Any, b: Any, now: int) -> None:
             start = b.when[BEGIN, at]
         book_taken(b, job, at, start + b.job[job, LENGTH])
         if start == now:
-            reason = AS_HEAD if s.job[job, BLOCKED_AT] < 0 else RESERVED
-            s.job[job, REASON] = BACKFILLED if blocked else reason
-            begin(s, b, job, now)
+            reason = AS_HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
+            state.job[job, REASON] = BACKFILLED if blocked else reason
+            begin(state, b, job, now)
             while last > i and b.job[b.found[last], PROCS] > b.when[FREE, b.when[ROW, 0]]:
                 last -= 1
             continue
@@ -136,9 +136,9 @@ def decide(s: Any, b: Any, now: int) -> None:
         planned += 1
         if not blocked:
             blocked = True
-            if s.job[job, BLOCKED_AT] < 0:
-                s.job[job, BLOCKED_AT] = now
-                s.job[job, PROMISED] = start
+            if state.job[job, BLOCKED_AT] < 0:
+                state.job[job, BLOCKED_AT] = now
+                state.job[job, PROMISED] = start
 
 
 @routine
@@ -178,7 +178,7 @@ def book_taken(b: Any, job: int, at: int, end: int) -> None:
 
 
 @kernel
-def begin(s: Any, b: Any, job: int, now: int) -> None:
+def begin(state: Any, b: Any, job: int, now: int) -> None:
     """Start a job now where TAKE says."""
     par = b.par
     b.job[job, UNTIL] = now + b.job[job, LENGTH]
@@ -190,61 +190,68 @@ def begin(s: Any, b: Any, job: int, now: int) -> None:
     b.job[job, COUNT] = par[PLACES] - b.job[job, FROM]
     b.running[par[RUNNING]] = job
     par[RUNNING] += 1
-    dequeue(s, job)
-    log(s, STARTED, job)
+    dequeue(state, job)
+    log(state, STARTED, job)
 
 
 @routine
-def occupy(s: Any, t: Any, b: Any, now: int) -> None:
+def occupy(state: Any, table: Any, b: Any, now: int) -> None:
     """The jobs that were started take their processors in the world."""
-    for i in range(s.reg[DECISIONS]):
-        job = s.did[WHICH, i]
+    for i in range(state.reg[DECISIONS]):
+        job = state.did[WHICH, i]
         until = b.job[job, UNTIL]
         for p in range(b.job[job, FROM], b.job[job, FROM] + b.job[job, COUNT]):
             node = b.places[p] >> PLACE_BITS
-            claim(t, job, node, b.places[p] & ((1 << PLACE_BITS) - 1), until, t.par[nodes.HOLD])
-        enlist(t, job, until)
-        t.job[job, nodes.START] = now
+            claim(
+                table,
+                job,
+                node,
+                b.places[p] & ((1 << PLACE_BITS) - 1),
+                until,
+                table.par[nodes.HOLD],
+            )
+        enlist(table, job, until)
+        table.job[job, nodes.START] = now
 
 
 # ---------------------------------------------------------------------------- learning
 @routine
-def forget_ended(w: Any, t: Any, r: Any, b: Any, now: int) -> None:
+def forget_ended(world: Any, table: Any, rates: Any, b: Any, now: int) -> None:
     """Take ended jobs off the running list; what they drew becomes a record of their tag."""
     kept = 0
     for i in range(b.par[RUNNING]):
         job = b.running[i]
-        if w.truth[job, ENDS_AT] >= 0:
+        if world.truth[job, ENDS_AT] >= 0:
             b.running[kept] = job
             kept += 1
         elif b.par[BY_TAG] != 0 and b.job[job, TAG] >= 0:
             tag = b.job[job, TAG]
-            b.tag[tag, SUM] += measured(t, r, b, job, now)
+            b.tag[tag, SUM] += measured(table, rates, b, job, now)
             b.tag[tag, RECORDS] += 1
     b.par[RUNNING] = kept
 
 
 @kernel
-def measured(t: Any, r: Any, b: Any, job: int, now: int) -> int:
+def measured(table: Any, rates: Any, b: Any, job: int, now: int) -> int:
     """What the counters say of an ended job, in grains; its own slowdown counts if BY_RATE."""
     amount = b.job[job, MEASURED]
-    elapsed = now - t.job[job, nodes.START]
+    elapsed = now - table.job[job, nodes.START]
     if b.par[BY_RATE] == 0 or elapsed == 0:
         return amount
-    unit = r.par[nodes.UNIT]
+    unit = rates.par[nodes.UNIT]
     work = 0
-    p = t.job[job, nodes.FIRST]
+    p = table.job[job, nodes.FIRST]
     for i in range(b.job[job, FROM], b.job[job, FROM] + b.job[job, COUNT]):
         some = b.places[i] & ((1 << PLACE_BITS) - 1)
-        work += some * (r.job[job, nodes.RUN] * unit - r.part[p, nodes.LEFT])
-        p = t.proc[p, nodes.NEXT]
+        work += some * (rates.job[job, nodes.RUN] * unit - rates.part[p, nodes.LEFT])
+        p = table.proc[p, nodes.NEXT]
     return share_of(amount, work, b.job[job, PROCS] * unit * elapsed)
 
 
 @kernel
-def look_up_arrivals(s: Any, b: Any) -> None:
+def look_up_arrivals(state: Any, b: Any) -> None:
     """The demand of every new job, by its tag; frozen unless predict=start."""
     if b.par[BY_TAG] != 0:
-        for job in range(b.par[LOOKED], s.reg[ARRIVED]):
+        for job in range(b.par[LOOKED], state.reg[ARRIVED]):
             look_up(b, job)
-    b.par[LOOKED] = s.reg[ARRIVED]
+    b.par[LOOKED] = state.reg[ARRIVED]

@@ -19,10 +19,10 @@ from shadowtime.engine.nodes.simulate import (
     shape_of,
 )
 from shadowtime.errors import ClusterError, PolicyError, StoreError, StoreWarning, UsageError
-from shadowtime.kernel.nodes import book as bk
+from shadowtime.kernel.nodes import availability as bk
 from shadowtime.kernel.nodes import fields as nf
 from shadowtime.kernel.nodes.rates import make_rates
-from shadowtime.kernel.nodes.table import make_table
+from shadowtime.kernel.nodes.running_table import make_table
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.state import build
 from shadowtime.policy import estimate, place, reserve
@@ -87,7 +87,7 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     table.job[:, nf.LENGTH] = request
     table.job[:, nf.LIMIT] = np.minimum(limit, NEVER)
     rates = make_rates(
-        run=workload.effective_run,  # the grace gives nobody more work (spec 4.5)
+        run=workload.effective_run,  # the grace gives no job more work (spec 4.5)
         procs=workload.procs,
         draws=law.draws,
         nodes=nodes,
@@ -95,9 +95,9 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
         unit=law.unit,
         windows=law.windows,
     )
-    book = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
-    while slurm.run(state, world, table, rates, book) == ROOM_NEEDED:
-        book = book._replace(**bk.rows(2 * book.when.shape[1], nodes))
+    availability = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
+    while slurm.run(state, world, table, rates, availability) == ROOM_NEEDED:
+        availability = availability._replace(**bk.rows(2 * availability.when.shape[1], nodes))
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,
@@ -118,7 +118,7 @@ def kill_limit(policy: Policy, request: Ints) -> Ints:
 
 def book_for(
     workload: Workload, cluster: Cluster, policy: Policy, *, nodes: int, cores: int
-) -> bk.Book:
+) -> bk.Availability:
     """The scheduler's book before the first job, with what is declared or known by tag."""
     part = policy.estimate
     by_tag = isinstance(part, estimate.ByTag)

@@ -18,7 +18,7 @@ from shadowtime.engine.events import (
     carry_out_decisions,
     lacks_room,
 )
-from shadowtime.kernel.book import (
+from shadowtime.kernel.availability import (
     COMPRESS,
     FIRST,
     GAIN,
@@ -29,7 +29,7 @@ from shadowtime.kernel.book import (
     forget_past,
     holds_at,
     last_step_before,
-    make_book,
+    make_availability,
     peak_until,
 )
 from shadowtime.kernel.fields import (
@@ -70,79 +70,79 @@ from shadowtime.kernel.running import (
 
 
 @entry
-def run(s: Any, w: Any, b: Any) -> int:
+def run(state: Any, world: Any, b: Any) -> int:
     """The event loop with this pass."""
-    while not lacks_room(s):
-        if advance(s, w) != PASS_DUE:
+    while not lacks_room(state):
+        if advance(state, world) != PASS_DUE:
             return DONE
-        decide(s, b)
-        carry_out_decisions(s, w)
+        decide(state, b)
+        carry_out_decisions(state, world)
     return ROOM_NEEDED
 
 
 @routine
-def decide(s: Any, b: Any) -> None:
+def decide(state: Any, b: Any) -> None:
     """One pass."""
-    now = s.reg[NOW]
+    now = state.reg[NOW]
     forget_past(b, now)
-    early = book_out_ended(s, b, now)
-    if s.reg[VOLATILE] != 0:
-        forget_overdue(s)
-        rebuild(s, b)
+    early = book_out_ended(state, b, now)
+    if state.reg[VOLATILE] != 0:
+        forget_overdue(state)
+        rebuild(state, b)
     if early and b.mark[COMPRESS] != 0:
-        compress(s, b)
-    for job in range(s.reg[FRESH], s.reg[ARRIVED]):
-        start = find_start(b, s.job[job, NEED:], s.job[job, ESTIMATE], NEVER, NEVER)
-        promise(s, b, job, start)
-        s.job[job, PROMISED] = start
-    start_due(s, b, now)
-    s.reg[WAKE] = max(b.mark[SOONEST], now + 1)  # time goes on, whatever was promised
+        compress(state, b)
+    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
+        start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
+        promise(state, b, job, start)
+        state.job[job, PROMISED] = start
+    start_due(state, b, now)
+    state.reg[WAKE] = max(b.mark[SOONEST], now + 1)  # time goes on, whatever was promised
 
 
 @kernel
-def book_out_ended(s: Any, b: Any, now: int) -> bool:
+def book_out_ended(state: Any, b: Any, now: int) -> bool:
     """Free what early ends leave of their expected time; True if there was one."""
     early = False
-    for i in range(s.reg[ENDED]):
-        job = s.ended[i]
-        end = s.job[job, EXPECTED]
+    for i in range(state.reg[ENDED]):
+        job = state.ended[i]
+        end = state.job[job, EXPECTED]
         if end > now:
-            change(b, s.job[job, NEED:], now, end, 1)
+            change(b, state.job[job, NEED:], now, end, 1)
             b.mark[GAIN] = max(b.mark[GAIN], end)
             early = True
     return early
 
 
 @kernel
-def promise(s: Any, b: Any, job: int, start: int) -> None:
+def promise(state: Any, b: Any, job: int, start: int) -> None:
     """Book a waiting job in."""
     b.due[job] = start
     b.mark[SOONEST] = min(b.mark[SOONEST], start)
-    change(b, s.job[job, NEED:], start, start + s.job[job, ESTIMATE], -1)
+    change(b, state.job[job, NEED:], start, start + state.job[job, ESTIMATE], -1)
 
 
 @routine
-def compress(s: Any, b: Any) -> None:
+def compress(state: Any, b: Any) -> None:
     """One sweep in submit order: every promise to its earliest start, never later."""
     gain = b.mark[GAIN]
     moved_until = 0
-    fresh = s.reg[FRESH]
+    fresh = state.reg[FRESH]
     widest = peak_until(b, last_step_before(b, gain))
-    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (fresh + BLOCK - 1) >> SHIFT):
-        if s.least[PROCS, block] > widest:
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (fresh + BLOCK - 1) >> SHIFT):
+        if state.least[PROCS, block] > widest:
             continue
         for job in range(block * BLOCK, min(fresh, block * BLOCK + BLOCK)):
-            if s.wait[PROCS, job] > widest:  # tombstones are wider than anything
+            if state.wait[PROCS, job] > widest:  # tombstones are wider than anything
                 continue
             due = b.due[job]
             before = min(due, gain)
-            if s.job[job, NEED] > peak_until(b, last_step_before(b, before)):
+            if state.job[job, NEED] > peak_until(b, last_step_before(b, before)):
                 continue
-            length = s.job[job, ESTIMATE]
-            start = find_start(b, s.job[job, NEED:], length, before, due)
+            length = state.job[job, ESTIMATE]
+            start = find_start(b, state.job[job, NEED:], length, before, due)
             if start < due:
-                change(b, s.job[job, NEED:], due, due + length, 1)
-                promise(s, b, job, start)
+                change(b, state.job[job, NEED:], due, due + length, 1)
+                promise(state, b, job, start)
                 moved_until = max(moved_until, due + length)
                 gain = max(gain, moved_until)
                 widest = peak_until(b, last_step_before(b, gain))
@@ -151,93 +151,93 @@ def compress(s: Any, b: Any) -> None:
 
 
 @routine
-def start_due(s: Any, b: Any, now: int) -> None:
+def start_due(state: Any, b: Any, now: int) -> None:
     """Start who is due now; without compression also who fits before its promise."""
-    head = first_waiting(s)
+    head = first_waiting(state)
     if head < 0:
         b.mark[SOONEST] = NEVER
         return
     if b.mark[SOONEST] > now and b.mark[COMPRESS] != 0:
-        block_head(s, head, now)
+        block_head(state, head, now)
         return
     head = -1
     soonest = NEVER
-    arrived = s.reg[ARRIVED]
-    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (arrived + BLOCK - 1) >> SHIFT):
-        if s.least[PROCS, block] == BIG:
+    arrived = state.reg[ARRIVED]
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (arrived + BLOCK - 1) >> SHIFT):
+        if state.least[PROCS, block] == BIG:
             continue
         for job in range(block * BLOCK, min(arrived, block * BLOCK + BLOCK)):
-            if s.wait[PROCS, job] == BIG:
+            if state.wait[PROCS, job] == BIG:
                 continue
-            if b.due[job] == now or may_start_early(s, b, job, now):
-                # The reason of whoever starts behind a job that stays is known at once.
+            if b.due[job] == now or may_start_early(state, b, job, now):
+                # The reason of a job that starts behind a job that stays is known at once.
                 if head >= 0:
-                    begin(s, job, 0, BACKFILLED)
+                    begin(state, job, 0, BACKFILLED)
                 else:
-                    begin_first(s, job, 0)
+                    begin_first(state, job, 0)
                 continue
             soonest = min(soonest, b.due[job])
             if head < 0:
                 head = job
     b.mark[SOONEST] = soonest
     if head >= 0:
-        block_head(s, head, now)
+        block_head(state, head, now)
 
 
 @kernel
-def block_head(s: Any, head: int, now: int) -> None:
+def block_head(state: Any, head: int, now: int) -> None:
     """Note the first pass at which a job was first in the queue and could not start."""
-    if s.job[head, BLOCKED_AT] < 0:
-        s.job[head, BLOCKED_AT] = now
+    if state.job[head, BLOCKED_AT] < 0:
+        state.job[head, BLOCKED_AT] = now
 
 
 @kernel
-def may_start_early(s: Any, b: Any, job: int, now: int) -> bool:
+def may_start_early(state: Any, b: Any, job: int, now: int) -> bool:
     """Without compression: the job fits now for its whole estimate around all promises."""
-    if b.mark[COMPRESS] != 0 or not fits(s, job, 0):
+    if b.mark[COMPRESS] != 0 or not fits(state, job, 0):
         return False
     due = b.due[job]
-    length = s.job[job, ESTIMATE]
-    if find_start(b, s.job[job, NEED:], length, now + 1, due) != now:
+    length = state.job[job, ESTIMATE]
+    if find_start(b, state.job[job, NEED:], length, now + 1, due) != now:
         return False
-    change(b, s.job[job, NEED:], due, due + length, 1)
-    change(b, s.job[job, NEED:], now, now + length, -1)
+    change(b, state.job[job, NEED:], due, due + length, 1)
+    change(b, state.job[job, NEED:], now, now + length, -1)
     return True
 
 
 @routine
-def rebuild(s: Any, b: Any) -> None:
-    """Somebody may have outlived its estimate: book everything anew.
+def rebuild(state: Any, b: Any) -> None:
+    """A job may have outlived its estimate: book everything again.
 
     In submit order, promises that still hold around the running jobs stay; those that do not
-    are given anew afterwards, in the same order, and counted as slipped.
+    are given again afterwards, in the same order, and counted as slipped.
     """
-    now = s.reg[NOW]
+    now = state.reg[NOW]
     mark = b.mark
     mark[FIRST], mark[LAST_STEP], mark[SOONEST] = 0, 0, NEVER
     b.time[0] = now
     for k in range(b.level.shape[0]):
-        b.level[k, 0] = s.host[CAPACITY, 0, k]
-    for at in range(s.reg[RUNNING]):
-        job = job_at(s, at)
-        change(b, s.job[job, NEED:], now, max(end_at(s, at), now + 1), -1)
-    fresh = s.reg[FRESH]
-    job = first_waiting(s)
+        b.level[k, 0] = state.host[CAPACITY, 0, k]
+    for at in range(state.reg[RUNNING]):
+        job = job_at(state, at)
+        change(b, state.job[job, NEED:], now, max(end_at(state, at), now + 1), -1)
+    fresh = state.reg[FRESH]
+    job = first_waiting(state)
     while 0 <= job < fresh:
         due = b.due[job]
-        if holds_at(b, s.job[job, NEED:], s.job[job, ESTIMATE], due):
-            promise(s, b, job, due)
+        if holds_at(b, state.job[job, NEED:], state.job[job, ESTIMATE], due):
+            promise(state, b, job, due)
         else:
             b.due[job] = -1
-        job = next_waiting(s, job + 1)
-    job = first_waiting(s)
+        job = next_waiting(state, job + 1)
+    job = first_waiting(state)
     while 0 <= job < fresh:
         if b.due[job] < 0:
-            start = find_start(b, s.job[job, NEED:], s.job[job, ESTIMATE], NEVER, NEVER)
-            promise(s, b, job, start)
-            s.reg[SLIPPED] += 1
-        job = next_waiting(s, job + 1)
+            start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
+            promise(state, b, job, start)
+            state.reg[SLIPPED] += 1
+        job = next_waiting(state, job + 1)
     mark[GAIN] = NEVER
 
 
-__all__ = ["decide", "make_book", "run"]
+__all__ = ["decide", "make_availability", "run"]

@@ -67,31 +67,31 @@ FIXED = {"no": 0, "yes": 1, "until-missed": 2}
 UNTIL_MISSED = FIXED["until-missed"]
 
 CAREFUL = 0
-"""Rule: whoever does not delay the head."""
-NOBODY = 1
-"""Rule: nobody overtakes (fcfs); the same as a shadow time that has always passed."""
+"""Rule: every job that does not delay the head."""
+NONE_OVERTAKES = 1
+"""Rule: no job overtakes (fcfs); the same as a shadow time that has always passed."""
 ANYBODY = 2
-"""Rule: whoever fits (greedy); the same as a shadow time that never comes."""
+"""Rule: every job that fits (greedy); the same as a shadow time that never comes."""
 
 FEW = 256
 """Waiting jobs that are looked through one by one."""
 
 
 @entry
-def run(s: Any, w: Any, parameters: Any, index: Any) -> int:
+def run(state: Any, world: Any, parameters: Any, index: Any) -> int:
     """The event loop with this pass; ``index`` as kernel/shortest.py makes it."""
-    while not lacks_room(s):
-        if advance(s, w) != PASS_DUE:
+    while not lacks_room(state):
+        if advance(state, world) != PASS_DUE:
             return DONE
-        decide(s, parameters, index)
-        carry_out_decisions(s, w)
+        decide(state, parameters, index)
+        carry_out_decisions(state, world)
     return ROOM_NEEDED
 
 
 @kernel
-def decide(s: Any, parameters: Any, index: Any) -> None:
+def decide(state: Any, parameters: Any, index: Any) -> None:
     """One pass."""
-    reg = s.reg
+    reg = state.reg
     if (
         reg[CHANGED] == 0
         and reg[HEAD] >= 0
@@ -99,14 +99,14 @@ def decide(s: Any, parameters: Any, index: Any) -> None:
         and parameters[KEEP_EXTRA] == 0  # else extra is not what is left beside the last starts
     ):
         # Nothing ended: the head stays blocked, and who did not fit before does not fit now.
-        backfill(s, parameters, index, reg[FRESH])
+        backfill(state, parameters, index, reg[FRESH])
         return
     if reg[VOLATILE] != 0:
-        forget_overdue(s)
-    head = first_waiting(s)
-    while head >= 0 and s.job[head, NEED] <= s.host[FREE, 0, 0]:
-        begin_first(s, head, 0)
-        head = first_waiting(s)
+        forget_overdue(state)
+    head = first_waiting(state)
+    while head >= 0 and state.job[head, NEED] <= state.host[FREE, 0, 0]:
+        begin_first(state, head, 0)
+        head = first_waiting(state)
     known = reg[HEAD]
     reg[HEAD] = head
     if head < 0:
@@ -119,88 +119,88 @@ def decide(s: Any, parameters: Any, index: Any) -> None:
         or known != head
         or (parameters[FIXED_RESERVATION] == UNTIL_MISSED and reg[NOW] >= reg[SHADOW])
     ):
-        find_shadow(s, head)
+        find_shadow(state, head)
     else:
-        count_extra(s, head)
-    if s.job[head, BLOCKED_AT] < 0:
-        s.job[head, BLOCKED_AT] = reg[NOW]
+        count_extra(state, head)
+    if state.job[head, BLOCKED_AT] < 0:
+        state.job[head, BLOCKED_AT] = reg[NOW]
         if parameters[RULE] == CAREFUL:
-            s.job[head, PROMISED] = reg[SHADOW]
+            state.job[head, PROMISED] = reg[SHADOW]
     if reg[WAITING] > 1:
-        backfill(s, parameters, index, head)
+        backfill(state, parameters, index, head)
 
 
 @kernel
-def find_shadow(s: Any, head: int) -> None:
+def find_shadow(state: Any, head: int) -> None:
     """Shadow time and extra processors: all jobs expected to end together are released together."""
-    reg = s.reg
-    need = s.job[head, NEED]
-    available = s.host[FREE, 0, 0]
+    reg = state.reg
+    need = state.job[head, NEED]
+    available = state.host[FREE, 0, 0]
     running = reg[RUNNING]
     soonest = reg[NOW] + 1
     at = 0
     shadow = soonest
-    while at < running and (available < need or end_at(s, at) <= shadow):
-        shadow = max(shadow, end_at(s, at))
-        available += s.job[job_at(s, at), NEED]
+    while at < running and (available < need or end_at(state, at) <= shadow):
+        shadow = max(shadow, end_at(state, at))
+        available += state.job[job_at(state, at), NEED]
         at += 1
     reg[SHADOW] = shadow
     reg[EXTRA] = available - need
 
 
 @kernel
-def count_extra(s: Any, head: int) -> None:
+def count_extra(state: Any, head: int) -> None:
     """Extra processors at a shadow time that stays as it was; below zero where it has passed."""
-    reg = s.reg
-    available = s.host[FREE, 0, 0]
+    reg = state.reg
+    available = state.host[FREE, 0, 0]
     at = 0
-    while reg[NOW] < reg[SHADOW] and at < reg[RUNNING] and end_at(s, at) <= reg[SHADOW]:
-        available += s.job[job_at(s, at), NEED]
+    while reg[NOW] < reg[SHADOW] and at < reg[RUNNING] and end_at(state, at) <= reg[SHADOW]:
+        available += state.job[job_at(state, at), NEED]
         at += 1
-    reg[EXTRA] = available - s.job[head, NEED]
+    reg[EXTRA] = available - state.job[head, NEED]
 
 
 @kernel
-def backfill(s: Any, parameters: Any, index: Any, first: int) -> None:
+def backfill(state: Any, parameters: Any, index: Any, first: int) -> None:
     """Start jobs from index ``first`` on that do not delay the head."""
-    reg = s.reg
+    reg = state.reg
     if parameters[SHORTEST_FIRST] != 0:
-        if min(reg[WAITING], reg[ARRIVED] - first) > FEW and is_indexed(s, index):
-            backfill_by_index(s, parameters, index)
+        if min(reg[WAITING], reg[ARRIVED] - first) > FEW and is_indexed(state, index):
+            backfill_by_index(state, parameters, index)
         else:
-            backfill_shortest_first(s, parameters, index.found, first)
+            backfill_shortest_first(state, parameters, index.found, first)
         return
     arrived = reg[ARRIVED]
-    block = next_block(s, first >> SHIFT)
+    block = next_block(state, first >> SHIFT)
     while block << SHIFT < arrived:
         for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-            procs = s.wait[PROCS, job]
-            if procs <= s.host[FREE, 0, 0] and may_start(s, procs, s.wait[LENGTH, job]):
-                start_backfilled(s, parameters, job)
-        block = next_block(s, block + 1)
+            procs = state.wait[PROCS, job]
+            if procs <= state.host[FREE, 0, 0] and may_start(state, procs, state.wait[LENGTH, job]):
+                start_backfilled(state, parameters, job)
+        block = next_block(state, block + 1)
 
 
 @kernel
-def may_start(s: Any, procs: int, estimate: int) -> bool:
+def may_start(state: Any, procs: int, estimate: int) -> bool:
     """The two tests of EASY: done by the shadow time, or within the extra processors."""
-    reg = s.reg
+    reg = state.reg
     return reg[NOW] + estimate <= reg[SHADOW] or procs <= reg[EXTRA]
 
 
 @kernel
-def start_backfilled(s: Any, parameters: Any, job: int) -> None:
+def start_backfilled(state: Any, parameters: Any, job: int) -> None:
     """Start a job that passed the tests; extra shrinks if only the second one let it in."""
-    reg = s.reg
-    if reg[NOW] + s.job[job, ESTIMATE] > reg[SHADOW] and parameters[KEEP_EXTRA] == 0:
-        reg[EXTRA] -= s.job[job, NEED]
-    begin(s, job, 0, BACKFILLED)
+    reg = state.reg
+    if reg[NOW] + state.job[job, ESTIMATE] > reg[SHADOW] and parameters[KEEP_EXTRA] == 0:
+        reg[EXTRA] -= state.job[job, NEED]
+    begin(state, job, 0, BACKFILLED)
 
 
 @kernel
-def next_block(s: Any, block: int) -> int:
+def next_block(state: Any, block: int) -> int:
     """The first block from ``block`` on that may hold a job to start; past the queue if none."""
-    reg = s.reg
-    free = s.host[FREE, 0, 0]
+    reg = state.reg
+    free = state.host[FREE, 0, 0]
     last = (reg[ARRIVED] - 1) >> SHIFT
     if free == 0:
         return last + 1
@@ -209,10 +209,10 @@ def next_block(s: Any, block: int) -> int:
         # A group is asked for as a whole at its first block, or where a long scan begins.
         whole = (block % GROUP == 0 or block == begun) and last - block > GROUP
         if whole and not group_may_hold(
-            s, block // GROUP, free, reg[EXTRA], reg[SHADOW] - reg[NOW]
+            state, block // GROUP, free, reg[EXTRA], reg[SHADOW] - reg[NOW]
         ):
             block += GROUP - block % GROUP
-        elif block_may_hold(s, block, free):
+        elif block_may_hold(state, block, free):
             return block
         else:
             block += 1
@@ -220,61 +220,61 @@ def next_block(s: Any, block: int) -> int:
 
 
 @kernel
-def block_may_hold(s: Any, block: int, free: int) -> bool:
+def block_may_hold(state: Any, block: int, free: int) -> bool:
     """False if no job of the block can pass: by the minima first, then all 64 at once."""
-    reg = s.reg
+    reg = state.reg
     extra = reg[EXTRA]
-    least = s.least[PROCS, block]
+    least = state.least[PROCS, block]
     if least > free:
         return False
     left = reg[SHADOW] - reg[NOW]
-    if s.least[LENGTH, block] > left and least > extra:
+    if state.least[LENGTH, block] > left and least > extra:
         return False
-    return any_fits(s.wait, block, free, extra, left)
+    return any_fits(state.wait, block, free, extra, left)
 
 
 @kernel
-def backfill_shortest_first(s: Any, parameters: Any, found: Any, first: int) -> None:
+def backfill_shortest_first(state: Any, parameters: Any, found: Any, first: int) -> None:
     """The same tests, candidates in order of (estimate, arrival)."""
-    reg = s.reg
+    reg = state.reg
     arrived = reg[ARRIVED]
     count = 0
-    free = s.host[FREE, 0, 0]
-    block = next_block(s, first >> SHIFT)
+    free = state.host[FREE, 0, 0]
+    block = next_block(state, first >> SHIFT)
     while block << SHIFT < arrived:
         for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-            procs = s.wait[PROCS, job]
-            if procs <= free and may_start(s, procs, s.wait[LENGTH, job]):
-                count = push(found, count, s.job[job, ESTIMATE] << reg[BITS] | job)
-        block = next_block(s, block + 1)
-    while count > 0 and s.host[FREE, 0, 0] > 0:
+            procs = state.wait[PROCS, job]
+            if procs <= free and may_start(state, procs, state.wait[LENGTH, job]):
+                count = push(found, count, state.job[job, ESTIMATE] << reg[BITS] | job)
+        block = next_block(state, block + 1)
+    while count > 0 and state.host[FREE, 0, 0] > 0:
         job = found[0] & ((1 << reg[BITS]) - 1)
         count = pop(found, count)
-        if s.job[job, NEED] <= s.host[FREE, 0, 0] and may_start(
-            s, s.job[job, NEED], s.job[job, ESTIMATE]
+        if state.job[job, NEED] <= state.host[FREE, 0, 0] and may_start(
+            state, state.job[job, NEED], state.job[job, ESTIMATE]
         ):
-            start_backfilled(s, parameters, job)
+            start_backfilled(state, parameters, job)
 
 
 @kernel
-def is_indexed(s: Any, index: Any) -> bool:
+def is_indexed(state: Any, index: Any) -> bool:
     """True if the index tells the shortest jobs: not where estimates change while jobs wait."""
-    return s.reg[LEARNER] != LAST and index.tree.shape[0] > 2
+    return state.reg[LEARNER] != LAST and index.tree.shape[0] > 2
 
 
 @routine
-def backfill_by_index(s: Any, parameters: Any, index: Any) -> None:
+def backfill_by_index(state: Any, parameters: Any, index: Any) -> None:
     """The same starts: again and again the first by (estimate, arrival) that passes the tests.
 
     Who was refused in an earlier pass since the last end is refused again, newcomers or not.
     """
-    reg = s.reg
-    let_in(index, s.wait, reg[BITS], reg[QUEUE_FROM], reg[ARRIVED])
+    reg = state.reg
+    let_in(index, state.wait, reg[BITS], reg[QUEUE_FROM], reg[ARRIVED])
     while True:
-        free = s.host[FREE, 0, 0]
-        job = shortest_within(index, s.wait, reg[BITS], free)
-        if job >= 0 and reg[NOW] + s.job[job, ESTIMATE] > reg[SHADOW]:
-            job = shortest_within(index, s.wait, reg[BITS], min(free, reg[EXTRA]))
+        free = state.host[FREE, 0, 0]
+        job = shortest_within(index, state.wait, reg[BITS], free)
+        if job >= 0 and reg[NOW] + state.job[job, ESTIMATE] > reg[SHADOW]:
+            job = shortest_within(index, state.wait, reg[BITS], min(free, reg[EXTRA]))
         if job < 0:
             return
-        start_backfilled(s, parameters, job)
+        start_backfilled(state, parameters, job)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.able import keep_able
 from shadowtime.kernel.balance import (
     balances_better,
     fullest_with,
@@ -13,6 +12,7 @@ from shadowtime.kernel.balance import (
     sum_with,
 )
 from shadowtime.kernel.fields import ESTIMATE, NEED
+from shadowtime.kernel.fits_now import keep_able
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.order import heapify, pop_first
 from shadowtime.kernel.place import host_around, host_now
@@ -40,9 +40,9 @@ ORDER = 0
 SHORTEST = 1
 """Key: estimate ascending, then the queue's order."""
 BALANCE = 2
-"""Key: BB's score, taken anew after each start."""
+"""Key: BB's score, taken again after each start."""
 LEAST_USED = 3
-"""Key: the largest request for the least used resource (BL), taken anew after each start."""
+"""Key: the largest request for the least used resource (BL), taken again after each start."""
 
 OWN = 4
 """Key: a function of the user's own, higher first."""
@@ -52,26 +52,26 @@ PHASES = 5
 
 
 @kernel
-def run_phases(s: Any, f: Any, size: int, custom: Any) -> None:
+def run_phases(state: Any, f: Any, size: int, custom: Any) -> None:
     """Try the candidates in the heap, phase by phase; who does not start is tried in the next."""
     for number in range(f.par[PHASES]):
         test = f.phase[number, TEST]
         shortest = f.phase[number, KEY] == SHORTEST
-        size = keep_able(s, f, size)
+        size = keep_able(state, f, size)
         if size == 0:
             return
         if asks(f, BACKFILL_TEST):
-            size = keep_passing(s, f, size, custom)
+            size = keep_passing(state, f, size, custom)
         if f.phase[number, KEY] == OWN:
-            fill_own_keys(s, f, size, custom)
-        if s.reg[FAILED] >= 0:
+            fill_own_keys(state, f, size, custom)
+        if state.reg[FAILED] >= 0:
             return
-        f.frozen[0] = fullest_with(s, f.scale, -1)
-        f.frozen[1] = sum_with(s, f.scale, -1)
+        f.frozen[0] = fullest_with(state, f.scale, -1)
+        f.frozen[1] = sum_with(state, f.scale, -1)
         if f.phase[number, KEY] == BALANCE or f.phase[number, KEY] == LEAST_USED:
-            size = run_by_score(s, f, size, number)
+            size = run_by_score(state, f, size, number)
         else:
-            size = run_in_order(s, f, size, test, shortest)
+            size = run_in_order(state, f, size, test, shortest)
 
 
 @kernel
@@ -82,10 +82,10 @@ def list_candidates(f: Any, size: int) -> None:
 
 
 @kernel
-def keep_passing(s: Any, f: Any, size: int, custom: Any) -> int:
+def keep_passing(state: Any, f: Any, size: int, custom: Any) -> int:
     """Drop the candidates that a test of the user's own turns down."""
     list_candidates(f, size)
-    ask(s, f, custom, BACKFILL_TEST, f.asked[:size], f.answer[0, :size])
+    ask(state, f, custom, BACKFILL_TEST, f.asked[:size], f.answer[0, :size])
     kept = 0
     for i in range(size):
         if f.answer[0, i] != 0.0:
@@ -95,59 +95,61 @@ def keep_passing(s: Any, f: Any, size: int, custom: Any) -> int:
 
 
 @kernel
-def fill_own_keys(s: Any, f: Any, size: int, custom: Any) -> None:
+def fill_own_keys(state: Any, f: Any, size: int, custom: Any) -> None:
     """Give the candidates the keys that a function of the user's own returns."""
     list_candidates(f, size)
-    ask(s, f, custom, BACKFILL_KEY, f.asked[:size], f.answer[0, :size])
+    ask(state, f, custom, BACKFILL_KEY, f.asked[:size], f.answer[0, :size])
     for i in range(size):
         f.key[f.heap[i]] = f.answer[0, i]
 
 
 @kernel
-def host_by_test(s: Any, f: Any, job: int, test: int) -> int:
+def host_by_test(state: Any, f: Any, job: int, test: int) -> int:
     """Where the job may start now under a test, -1 if it may not."""
     if test == AROUND:
-        return host_around(s, f, job, s.job[job, ESTIMATE])
+        return host_around(state, f, job, state.job[job, ESTIMATE])
     if test >= NOT_WORSE:
-        if not keeps_balance(s, f, job, test):
+        if not keeps_balance(state, f, job, test):
             return -1
-        return host_around(s, f, job, s.job[job, ESTIMATE])
-    if test == BY_SHADOW and s.reg[NOW] + s.job[job, ESTIMATE] > s.reg[SHADOW]:
+        return host_around(state, f, job, state.job[job, ESTIMATE])
+    if test == BY_SHADOW and state.reg[NOW] + state.job[job, ESTIMATE] > state.reg[SHADOW]:
         return -1
-    return host_now(s, f, job)
+    return host_now(state, f, job)
 
 
 @kernel
-def keeps_balance(s: Any, f: Any, job: int, test: int) -> bool:
+def keeps_balance(state: Any, f: Any, job: int, test: int) -> bool:
     """IBB's test in its three readings."""
     if test == LITERAL:
-        return sum_with(s, f.scale, job) <= f.frozen[1]
+        return sum_with(state, f.scale, job) <= f.frozen[1]
     if test == NOT_WORSE_FROZEN:
-        return not_worse(s, f.scale, job, f.frozen[0], f.frozen[1])
-    return not_worse(s, f.scale, job, fullest_with(s, f.scale, -1), sum_with(s, f.scale, -1))
+        return not_worse(state, f.scale, job, f.frozen[0], f.frozen[1])
+    return not_worse(
+        state, f.scale, job, fullest_with(state, f.scale, -1), sum_with(state, f.scale, -1)
+    )
 
 
 @kernel
-def start_backfilled(s: Any, f: Any, job: int, host: int, test: int) -> None:
+def start_backfilled(state: Any, f: Any, job: int, host: int, test: int) -> None:
     """Start a job ahead of the blocked ones."""
     if test == AROUND or test >= NOT_WORSE:
-        now = s.reg[NOW]
-        occupy(s, f.profile, job, host, now, now + s.job[job, ESTIMATE])
-    begin(s, job, host, BACKFILLED)
+        now = state.reg[NOW]
+        occupy(state, f.profile, job, host, now, now + state.job[job, ESTIMATE])
+    begin(state, job, host, BACKFILLED)
 
 
 @kernel
-def run_in_order(s: Any, f: Any, size: int, test: int, shortest: bool) -> int:
+def run_in_order(state: Any, f: Any, size: int, test: int, shortest: bool) -> int:
     """Each candidate once, in order; those who do not start are kept for the next phase."""
-    heapify(s, f.heap, size, f.jobs, f.key, shortest)
+    heapify(state, f.heap, size, f.jobs, f.key, shortest)
     total, kept = size, 0
     while size > 0:
         place = f.heap[0]
         job = f.jobs[place]
-        size = pop_first(s, f.heap, size, f.jobs, f.key, shortest)
-        host = host_by_test(s, f, job, test)
+        size = pop_first(state, f.heap, size, f.jobs, f.key, shortest)
+        host = host_by_test(state, f, job, test)
         if host >= 0:
-            start_backfilled(s, f, job, host, test)
+            start_backfilled(state, f, job, host, test)
         else:  # the heap has shrunk by at least as much as is kept: the ends never meet
             kept += 1
             f.heap[total - kept] = place
@@ -157,21 +159,21 @@ def run_in_order(s: Any, f: Any, size: int, test: int, shortest: bool) -> int:
 
 
 @kernel
-def run_by_score(s: Any, f: Any, size: int, number: int) -> int:
+def run_by_score(state: Any, f: Any, size: int, number: int) -> int:
     """The best candidate by a score that every start changes, again and again."""
     test, key = f.phase[number, TEST], f.phase[number, KEY]
     left = f.phase[number, AT_MOST]
     while True:
-        size = keep_startable(s, f, size, test)
+        size = keep_startable(state, f, size, test)
         if size == 0:
             return 0
         best = 0
-        resource = least_used(s, f.scale)
+        resource = least_used(state, f.scale)
         for i in range(1, size):
-            if scores_better(s, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], key, resource):
+            if scores_better(state, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], key, resource):
                 best = i
         job = f.jobs[f.heap[best]]
-        start_backfilled(s, f, job, host_by_test(s, f, job, test), test)
+        start_backfilled(state, f, job, host_by_test(state, f, job, test), test)
         size -= 1
         f.heap[best] = f.heap[size]
         left -= 1
@@ -180,25 +182,25 @@ def run_by_score(s: Any, f: Any, size: int, number: int) -> int:
 
 
 @kernel
-def keep_startable(s: Any, f: Any, size: int, test: int) -> int:
+def keep_startable(state: Any, f: Any, size: int, test: int) -> int:
     """Drop the candidates that may not start; what is free only shrinks during a phase."""
     kept = 0
     for i in range(size):
         place = f.heap[i]
-        if host_by_test(s, f, f.jobs[place], test) >= 0:
+        if host_by_test(state, f, f.jobs[place], test) >= 0:
             f.heap[kept] = place
             kept += 1
     return kept
 
 
 @kernel
-def scores_better(s: Any, f: Any, a: int, b: int, key: int, resource: int) -> bool:
+def scores_better(state: Any, f: Any, a: int, b: int, key: int, resource: int) -> bool:
     """True if job ``a`` is to be taken before job ``b``; ties go to arrival."""
     if key == BALANCE:
-        if balances_better(s, f.scale, a, b):
+        if balances_better(state, f.scale, a, b):
             return True
-        if balances_better(s, f.scale, b, a):
+        if balances_better(state, f.scale, b, a):
             return False
-    elif s.job[a, NEED + resource] != s.job[b, NEED + resource]:
-        return s.job[a, NEED + resource] > s.job[b, NEED + resource]
+    elif state.job[a, NEED + resource] != state.job[b, NEED + resource]:
+        return state.job[a, NEED + resource] > state.job[b, NEED + resource]
     return a < b

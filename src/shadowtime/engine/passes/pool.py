@@ -2,10 +2,10 @@
 
 The same decisions as the general pass in order of arrival with at most one reservation, proved
 equal in the tests. The plan of a single head needs no profile: what is free grows until the shadow
-time, and beyond it whoever stays must leave the head its share. So two vectors decide, what is free
-now and what will be left over at the shadow time. Blocks of the queue are skipped by their minima,
-and where nothing ended since the last pass only newcomers are looked at, unless a start has moved
-the balance that others were refused for.
+time, and beyond it a job that stays must leave the head its share. So two vectors decide, what is
+free now and what will be left over at the shadow time. Blocks of the queue are skipped by their
+minima, and where nothing ended since the last pass only newcomers are looked at, unless a start has
+moved the balance that others were refused for.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ from shadowtime.kernel.running import (
 )
 from shadowtime.kernel.vector import any_fits
 
-NOBODY = 0
-"""Rule: nobody overtakes (FCFS)."""
+NONE_OVERTAKES = 0
+"""Rule: no job overtakes (FCFS)."""
 IN_ORDER = 1
-"""Rule: everybody who may, in order of arrival (EASY; greedy without a reservation)."""
+"""Rule: every job that may, in order of arrival (EASY; greedy without a reservation)."""
 SHORTEST = 2
 """Rule: the same, shortest first."""
 BALANCE = 3
-"""Rule: the best by BB's score, taken anew after each start."""
+"""Rule: the best by BB's score, taken again after each start."""
 LEAST_USED = 4
-"""Rule: the largest request for the least used resource (BL), taken anew after each start."""
+"""Rule: the largest request for the least used resource (BL), taken again after each start."""
 NOT_WORSE = 5
 """Rule: in order of arrival, who leaves the resources no less evenly used (IBB)."""
 NOT_WORSE_FROZEN = 6
@@ -84,7 +84,7 @@ RESERVES = 1
 AT_MOST = 2
 """Starts in a pass by BALANCE and LEAST_USED, 0: no bound."""
 SETTLED = 3
-"""1 if everybody who waits was refused as things stand: only newcomers are of interest."""
+"""1 if every waiting job was refused as things stand: only newcomers are of interest."""
 
 
 class Pool(NamedTuple):
@@ -111,66 +111,66 @@ def make_pool(
 
 
 @entry
-def run(s: Any, w: Any, f: Any) -> int:
+def run(state: Any, world: Any, f: Any) -> int:
     """The event loop with this pass."""
-    while not lacks_room(s):
-        if advance(s, w) != PASS_DUE:
+    while not lacks_room(state):
+        if advance(state, world) != PASS_DUE:
             return DONE
-        decide(s, f)
-        carry_out_decisions(s, w)
+        decide(state, f)
+        carry_out_decisions(state, world)
     return ROOM_NEEDED
 
 
 @kernel
-def decide(s: Any, f: Any) -> None:
+def decide(state: Any, f: Any) -> None:
     """One pass."""
-    reg = s.reg
+    reg = state.reg
     if reg[CHANGED] == 0 and reg[HEAD] >= 0 and reg[VOLATILE] == 0:
         # Nothing ended: the head stays blocked, and who did not fit before does not fit now.
         first = reg[FRESH] if f.par[SETTLED] != 0 else reg[HEAD] + 1
         f.par[SETTLED] = 1
-        backfill(s, f, first)
+        backfill(state, f, first)
         return
     if reg[VOLATILE] != 0:
-        forget_overdue(s)
-    head = first_waiting(s)
-    while head >= 0 and fits(s, head, 0):
-        begin_first(s, head, 0)
-        head = first_waiting(s)
+        forget_overdue(state)
+    head = first_waiting(state)
+    while head >= 0 and fits(state, head, 0):
+        begin_first(state, head, 0)
+        head = first_waiting(state)
     reg[HEAD] = head
     if head < 0:
         return
     if f.par[RESERVES] != 0:
-        find_shadow(s, f, head)
+        find_shadow(state, f, head)
     else:
         reg[SHADOW] = NEVER
-    if s.job[head, BLOCKED_AT] < 0:
-        s.job[head, BLOCKED_AT] = reg[NOW]
+    if state.job[head, BLOCKED_AT] < 0:
+        state.job[head, BLOCKED_AT] = reg[NOW]
         if f.par[RESERVES] != 0:
-            s.job[head, PROMISED] = reg[SHADOW]
+            state.job[head, PROMISED] = reg[SHADOW]
     f.par[SETTLED] = 1
     if reg[WAITING] > 1:
-        backfill(s, f, head + 1)
+        backfill(state, f, head + 1)
 
 
 @kernel
-def find_shadow(s: Any, f: Any, head: int) -> None:
+def find_shadow(state: Any, f: Any, head: int) -> None:
     """When the head will fit in every resource, and what will be left over then.
 
     All jobs expected to end together are released together.
     """
-    reg = s.reg
+    reg = state.reg
     resources = f.extra.shape[0]
     for k in range(resources):
-        f.extra[k] = s.host[FREE, 0, k] - s.job[head, NEED + k]
+        f.extra[k] = state.host[FREE, 0, k] - state.job[head, NEED + k]
     running = reg[RUNNING]
     shadow = reg[NOW] + 1
     at = 0
-    while at < running and (lacking(f) or end_at(s, at) <= shadow):
-        shadow = max(shadow, end_at(s, at))
-        job = job_at(s, at)
+    while at < running and (lacking(f) or end_at(state, at) <= shadow):
+        shadow = max(shadow, end_at(state, at))
+        job = job_at(state, at)
         for k in range(resources):
-            f.extra[k] += s.job[job, NEED + k]
+            f.extra[k] += state.job[job, NEED + k]
         at += 1
     reg[SHADOW] = shadow
 
@@ -185,128 +185,136 @@ def lacking(f: Any) -> bool:
 
 
 @kernel
-def may_start(s: Any, f: Any, job: int, left: int) -> bool:
+def may_start(state: Any, f: Any, job: int, left: int) -> bool:
     """Fits now, and is gone by the shadow time or content with what is left over then."""
-    short = s.job[job, ESTIMATE] <= left
+    short = state.job[job, ESTIMATE] <= left
     for k in range(f.extra.shape[0]):
-        need = s.job[job, NEED + k]
-        if need > s.host[FREE, 0, k] or (not short and need > f.extra[k]):
+        need = state.job[job, NEED + k]
+        if need > state.host[FREE, 0, k] or (not short and need > f.extra[k]):
             return False
     return True
 
 
 @kernel
-def start_backfilled(s: Any, f: Any, job: int, left: int) -> None:
+def start_backfilled(state: Any, f: Any, job: int, left: int) -> None:
     """Start a job that may; who stays beyond the shadow time uses up what is left over."""
-    if s.job[job, ESTIMATE] > left:
+    if state.job[job, ESTIMATE] > left:
         for k in range(f.extra.shape[0]):
-            f.extra[k] -= s.job[job, NEED + k]
-    begin(s, job, 0, BACKFILLED)
+            f.extra[k] -= state.job[job, NEED + k]
+    begin(state, job, 0, BACKFILLED)
 
 
 @kernel
-def block_may_hold(s: Any, f: Any, block: int, left: int) -> bool:
+def block_may_hold(state: Any, f: Any, block: int, left: int) -> bool:
     """False if no job of the block can start, by its processors: minima first, then all 64."""
-    free, extra = s.host[FREE, 0, 0], f.extra[0]
-    least = s.least[PROCS, block]
-    if least > free or (s.least[LENGTH, block] > left and least > extra):
+    free, extra = state.host[FREE, 0, 0], f.extra[0]
+    least = state.least[PROCS, block]
+    if least > free or (state.least[LENGTH, block] > left and least > extra):
         return False
-    return any_fits(s.wait, block, free, extra, left)
+    return any_fits(state.wait, block, free, extra, left)
 
 
 @kernel
-def backfill(s: Any, f: Any, first: int) -> None:
+def backfill(state: Any, f: Any, first: int) -> None:
     """Start jobs from index ``first`` on by the policy's rule."""
     rule = f.par[RULE]
-    left = s.reg[SHADOW] - s.reg[NOW]
-    if rule == NOBODY:
+    left = state.reg[SHADOW] - state.reg[NOW]
+    if rule == NONE_OVERTAKES:
         return
     if rule == IN_ORDER or rule >= NOT_WORSE:
-        walk(s, f, first, left, rule)
+        walk(state, f, first, left, rule)
         return
-    count = collect(s, f, first, left)
+    count = collect(state, f, first, left)
     if rule == SHORTEST:
-        shortest_first(s, f, count, left)
+        shortest_first(state, f, count, left)
     elif count > 0:
-        best_first(s, f, count, left, rule)
+        best_first(state, f, count, left, rule)
 
 
 @kernel
-def walk(s: Any, f: Any, first: int, left: int, rule: int) -> None:
+def walk(state: Any, f: Any, first: int, left: int, rule: int) -> None:
     """Each job once, in order of arrival; IBB's readings look at the balance as well."""
-    reg = s.reg
+    reg = state.reg
     arrived = reg[ARRIVED]
     if rule >= NOT_WORSE:
-        note_balance(s, f)
+        note_balance(state, f)
     for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
-        if s.host[FREE, 0, 0] == 0:
+        if state.host[FREE, 0, 0] == 0:
             return
-        if not block_may_hold(s, f, block, left):
+        if not block_may_hold(state, f, block, left):
             continue
         for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-            if s.wait[PROCS, job] > s.host[FREE, 0, 0] or not may_start(s, f, job, left):
+            if state.wait[PROCS, job] > state.host[FREE, 0, 0] or not may_start(
+                state, f, job, left
+            ):
                 continue
-            if rule >= NOT_WORSE and not keeps_balance(s, f, job, rule):
+            if rule >= NOT_WORSE and not keeps_balance(state, f, job, rule):
                 continue
-            start_backfilled(s, f, job, left)
+            start_backfilled(state, f, job, left)
             if rule >= NOT_WORSE:
                 f.par[SETTLED] = 0  # the balance has moved: who was refused may be welcome now
                 if rule == NOT_WORSE:
-                    note_balance(s, f)
+                    note_balance(state, f)
 
 
 @kernel
-def note_balance(s: Any, f: Any) -> None:
+def note_balance(state: Any, f: Any) -> None:
     """The balance as it is now, for others to be compared with."""
-    f.mark[0] = fullest_with(s, f.scale, -1)
-    f.mark[1] = sum_with(s, f.scale, -1)
+    f.mark[0] = fullest_with(state, f.scale, -1)
+    f.mark[1] = sum_with(state, f.scale, -1)
 
 
 @kernel
-def keeps_balance(s: Any, f: Any, job: int, rule: int) -> bool:
+def keeps_balance(state: Any, f: Any, job: int, rule: int) -> bool:
     """IBB: max(S+R) / avg(S+R) <= max(S) / avg(S) (eq. 2), or the paper's Algorithm 1."""
-    total = sum_with(s, f.scale, job)
+    total = sum_with(state, f.scale, job)
     if rule == LITERAL:
         return total <= f.mark[1]
-    return compare_products(fullest_with(s, f.scale, job), f.mark[1], 1, f.mark[0], total, 1) <= 0
+    return (
+        compare_products(fullest_with(state, f.scale, job), f.mark[1], 1, f.mark[0], total, 1) <= 0
+    )
 
 
 @kernel
-def collect(s: Any, f: Any, first: int, left: int) -> int:
-    """Everybody from index ``first`` on who may start, in order of arrival."""
-    arrived = s.reg[ARRIVED]
+def collect(state: Any, f: Any, first: int, left: int) -> int:
+    """Every job from index ``first`` on that may start, in order of arrival."""
+    arrived = state.reg[ARRIVED]
     count = 0
-    if s.host[FREE, 0, 0] == 0:
+    if state.host[FREE, 0, 0] == 0:
         return 0
     for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
-        if block_may_hold(s, f, block, left):
+        if block_may_hold(state, f, block, left):
             for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
-                if s.wait[PROCS, job] <= s.host[FREE, 0, 0] and may_start(s, f, job, left):
+                if state.wait[PROCS, job] <= state.host[FREE, 0, 0] and may_start(
+                    state, f, job, left
+                ):
                     f.found[count] = job
                     count += 1
     return count
 
 
 @kernel
-def shortest_first(s: Any, f: Any, count: int, left: int) -> None:
+def shortest_first(state: Any, f: Any, count: int, left: int) -> None:
     """Candidates in order of (estimate, arrival): the list becomes a heap of such keys."""
-    bits = s.reg[BITS]
+    bits = state.reg[BITS]
     for i in range(count):
-        push(f.found, i, s.job[f.found[i], ESTIMATE] << bits | f.found[i])
-    while count > 0 and s.host[FREE, 0, 0] > 0:
+        push(f.found, i, state.job[f.found[i], ESTIMATE] << bits | f.found[i])
+    while count > 0 and state.host[FREE, 0, 0] > 0:
         job = f.found[0] & ((1 << bits) - 1)
         count = pop(f.found, count)
-        if may_start(s, f, job, left):
-            start_backfilled(s, f, job, left)
+        if may_start(state, f, job, left):
+            start_backfilled(state, f, job, left)
 
 
 @kernel
-def best_first(s: Any, f: Any, count: int, left: int, rule: int) -> None:
+def best_first(state: Any, f: Any, count: int, left: int, rule: int) -> None:
     """The best candidate by a score that every start changes, again and again."""
     remaining = f.par[AT_MOST]
     while count > 0:
-        best = best_balance(s, f, count) if rule == BALANCE else largest_request(s, f, count)
-        start_backfilled(s, f, f.found[best], left)
+        best = (
+            best_balance(state, f, count) if rule == BALANCE else largest_request(state, f, count)
+        )
+        start_backfilled(state, f, f.found[best], left)
         remaining -= 1
         if remaining == 0:
             f.par[SETTLED] = 0  # others may be startable still: they wait for the next pass
@@ -314,22 +322,22 @@ def best_first(s: Any, f: Any, count: int, left: int, rule: int) -> None:
         kept = 0
         for i in range(count):
             job = f.found[i]
-            if i != best and may_start(s, f, job, left):
+            if i != best and may_start(state, f, job, left):
                 f.found[kept] = job
                 kept += 1
         count = kept
 
 
 @kernel
-def best_balance(s: Any, f: Any, count: int) -> int:
+def best_balance(state: Any, f: Any, count: int) -> int:
     """BB: the candidate with the smallest max / avg * (1 - avg), the earliest on a tie (5.2)."""
     whole = f.scale[f.scale.shape[0] - 1] * f.extra.shape[0]
     best = 0
-    most = fullest_with(s, f.scale, f.found[0])
-    total = sum_with(s, f.scale, f.found[0])
+    most = fullest_with(state, f.scale, f.found[0])
+    total = sum_with(state, f.scale, f.found[0])
     for i in range(1, count):
-        other = fullest_with(s, f.scale, f.found[i])
-        together = sum_with(s, f.scale, f.found[i])
+        other = fullest_with(state, f.scale, f.found[i])
+        together = sum_with(state, f.scale, f.found[i])
         if other == most and together == total:
             continue  # alike, as many are: no need to multiply out
         if compare_products(other, whole - together, total, most, whole - total, together) < 0:
@@ -338,11 +346,11 @@ def best_balance(s: Any, f: Any, count: int) -> int:
 
 
 @kernel
-def largest_request(s: Any, f: Any, count: int) -> int:
+def largest_request(state: Any, f: Any, count: int) -> int:
     """BL: the candidate with the largest request for the least used resource."""
-    k = NEED + least_used(s, f.scale)
+    k = NEED + least_used(state, f.scale)
     best = 0
     for i in range(1, count):
-        if s.job[f.found[i], k] > s.job[f.found[best], k]:
+        if state.job[f.found[i], k] > state.job[f.found[best], k]:
             best = i
     return best

@@ -105,24 +105,24 @@ ARRAY_MOST, ARRAY_USED, ARRAY_FROM, ARRAY_BEHIND, ARRAY_NEXT = 0, 1, 2, 3, 4
 
 
 @routine
-def advance(s: Any, w: Any, g: Any, e: Any) -> int:
+def advance(state: Any, world: Any, ground: Any, e: Any) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
-    reg = s.reg
+    reg = state.reg
     while True:
-        drop_stale_ends(s, w)
-        drop_stale_cancels(s, g, e)
-        now = next_instant(s, w, g, e)
+        drop_stale_ends(state, world)
+        drop_stale_cancels(state, ground, e)
+        now = next_instant(state, world, ground, e)
         if now >= NEVER or e.count[LEFT] == 0:
             return DONE
         reg[NOW] = now
         reg[DECISIONS] = 0
-        due = carry_out_ends(s, w, g, e, now)
-        carry_out_corrections(s, w, g, now)
-        due |= carry_out_failures(s, w, g, e, now)
-        due |= carry_out_closings(s, g, e, now)
-        due |= carry_out_cancels(s, g, e, now)
-        due |= admit(s, g, e, now)
-        enter_queue(s, g, e, now)
+        due = carry_out_ends(state, world, ground, e, now)
+        carry_out_corrections(state, world, ground, now)
+        due |= carry_out_failures(state, world, ground, e, now)
+        due |= carry_out_closings(state, ground, e, now)
+        due |= carry_out_cancels(state, ground, e, now)
+        due |= admit(state, ground, e, now)
+        enter_queue(state, ground, e, now)
         if reg[WAKE] <= now:
             reg[WAKE] = NEVER
             due = True
@@ -132,58 +132,58 @@ def advance(s: Any, w: Any, g: Any, e: Any) -> int:
 
 
 @kernel
-def next_instant(s: Any, w: Any, g: Any, e: Any) -> int:
+def next_instant(state: Any, world: Any, ground: Any, e: Any) -> int:
     """Time of the next event of any kind."""
-    reg = s.reg
+    reg = state.reg
     now = reg[WAKE]
     if reg[ENDS] > 0:
-        now = min(now, w.ends[0] >> reg[BITS])
+        now = min(now, world.ends[0] >> reg[BITS])
     if reg[CORRECTIONS] > 0:
-        now = min(now, w.corrections[0] >> reg[BITS])
-    if reg[ARRIVED] < s.job.shape[0]:
-        now = min(now, s.job[reg[ARRIVED], SUBMIT])
-    if g.mark[BEGINS] > 0:
+        now = min(now, world.corrections[0] >> reg[BITS])
+    if reg[ARRIVED] < state.job.shape[0]:
+        now = min(now, state.job[reg[ARRIVED], SUBMIT])
+    if ground.mark[BEGINS] > 0:
         now = min(now, e.begins[0] >> reg[BITS])
-    if g.mark[CANCELS] > 0:
+    if ground.mark[CANCELS] > 0:
         now = min(now, e.cancels[0] >> reg[BITS])
-    if g.mark[CLOSINGS_AT] < e.times.shape[0]:
-        now = min(now, e.times[g.mark[CLOSINGS_AT]])
+    if ground.mark[CLOSINGS_AT] < e.times.shape[0]:
+        now = min(now, e.times[ground.mark[CLOSINGS_AT]])
     return int(now)
 
 
 @kernel
-def drop_stale_cancels(s: Any, g: Any, e: Any) -> None:
+def drop_stale_cancels(state: Any, ground: Any, e: Any) -> None:
     """Forget cancellations of jobs that do not wait at that time."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
-    while g.mark[CANCELS] > 0:
-        phase = g.job[e.cancels[0] & mask, PHASE]
+    while ground.mark[CANCELS] > 0:
+        phase = ground.job[e.cancels[0] & mask, PHASE]
         if PENDING <= phase <= QUEUED:
             return
         if phase == COMING:
             return
         if phase < ENDED and e.cancels[0] >> reg[BITS] > reg[NOW]:
             return  # it runs, and may be back in the queue by then
-        g.mark[CANCELS] = pop(e.cancels, g.mark[CANCELS])
+        ground.mark[CANCELS] = pop(e.cancels, ground.mark[CANCELS])
 
 
 @routine
-def carry_out_ends(s: Any, w: Any, g: Any, e: Any, now: int) -> bool:
+def carry_out_ends(state: Any, world: Any, ground: Any, e: Any, now: int) -> bool:
     """End what ends now, by job id; the estimates learn from each."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
     any_end = False
-    while reg[ENDS] > 0 and w.ends[0] >> reg[BITS] == now:
-        job = w.of_rank[w.ends[0] & mask]
-        reg[ENDS] = pop(w.ends, reg[ENDS])
-        if w.truth[job, ENDS_AT] != now:
+    while reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+        job = world.of_rank[world.ends[0] & mask]
+        reg[ENDS] = pop(world.ends, reg[ENDS])
+        if world.truth[job, ENDS_AT] != now:
             continue
-        give_up(s, g, job)
-        w.truth[job, ENDS_AT] = -1
+        give_up(state, ground, job)
+        world.truth[job, ENDS_AT] = -1
         if reg[LEARNER] != FIXED:
-            learn_end(s, job)
+            learn_end(state, job)
         reg[EVENTS] += 1
-        be_over(s, g, e, job, number(ENDED), now)
+        be_over(state, ground, e, job, number(ENDED), now)
         any_end = True
     if any_end:
         reg[CHANGED] = 1
@@ -191,213 +191,225 @@ def carry_out_ends(s: Any, w: Any, g: Any, e: Any, now: int) -> bool:
 
 
 @routine
-def carry_out_corrections(s: Any, w: Any, g: Any, now: int) -> None:
+def carry_out_corrections(state: Any, world: Any, ground: Any, now: int) -> None:
     """Raise the predictions that running jobs have outlived."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
-    while reg[CORRECTIONS] > 0 and w.corrections[0] >> reg[BITS] <= now:
-        job = w.of_rank[w.corrections[0] & mask]
-        when = w.corrections[0] >> reg[BITS]
-        reg[CORRECTIONS] = pop(w.corrections, reg[CORRECTIONS])
-        if w.truth[job, ENDS_AT] >= 0 and s.job[job, START] + s.job[job, ESTIMATE] == when:
-            before = s.job[job, EXPECTED]
-            correct(s, w, job)
-            hold_place(g, job, now, max(before, now), s.job[job, EXPECTED], number(-1))
+    while reg[CORRECTIONS] > 0 and world.corrections[0] >> reg[BITS] <= now:
+        job = world.of_rank[world.corrections[0] & mask]
+        when = world.corrections[0] >> reg[BITS]
+        reg[CORRECTIONS] = pop(world.corrections, reg[CORRECTIONS])
+        if (
+            world.truth[job, ENDS_AT] >= 0
+            and state.job[job, START] + state.job[job, ESTIMATE] == when
+        ):
+            before = state.job[job, EXPECTED]
+            correct(state, world, job)
+            hold_place(ground, job, now, max(before, now), state.job[job, EXPECTED], number(-1))
             reg[EVENTS] += 1
             reg[CHANGED] = 1
 
 
 @routine
-def carry_out_failures(s: Any, w: Any, g: Any, e: Any, now: int) -> bool:
+def carry_out_failures(state: Any, world: Any, ground: Any, e: Any, now: int) -> bool:
     """Stop the jobs on nodes that fail now: they return to the queue, or are lost."""
     any_failure = False
-    while g.mark[FAILURES_AT] < e.failures.shape[0] and e.failures[g.mark[FAILURES_AT], 0] <= now:
-        node = e.failures[g.mark[FAILURES_AT], 1]
-        g.mark[FAILURES_AT] += 1
+    while (
+        ground.mark[FAILURES_AT] < e.failures.shape[0]
+        and e.failures[ground.mark[FAILURES_AT], 0] <= now
+    ):
+        node = e.failures[ground.mark[FAILURES_AT], 1]
+        ground.mark[FAILURES_AT] += 1
         any_failure = True
         struck = 0
-        for at in range(s.reg[RUNNING]):
-            job = job_at(s, at)
-            first = g.job[job, PLACE_FROM]
-            for entry in range(first, first + g.job[job, PLACE_COUNT]):
-                if g.place[entry] >> 32 == node:
+        for at in range(state.reg[RUNNING]):
+            job = job_at(state, at)
+            first = ground.job[job, PLACE_FROM]
+            for entry in range(first, first + ground.job[job, PLACE_COUNT]):
+                if ground.place[entry] >> 32 == node:
                     e.found[struck] = job
                     struck += 1
         for at in range(struck):
             job = e.found[at]
-            g.mark[EARLY] = 1
-            w.truth[job, ENDS_AT] = -1
-            s.reg[EVENTS] += 1
-            s.reg[CHANGED] = 1
-            if g.job[job, REQUEUE] != 0:
-                stop_run(s, g, job)
-                s.reg[KILLS] += 1
-                to_queue(s, g, job)
+            ground.mark[EARLY] = 1
+            world.truth[job, ENDS_AT] = -1
+            state.reg[EVENTS] += 1
+            state.reg[CHANGED] = 1
+            if ground.job[job, REQUEUE] != 0:
+                stop_run(state, ground, job)
+                state.reg[KILLS] += 1
+                to_queue(state, ground, job)
             else:
-                give_up(s, g, job)
-                g.mark[LOST] += 1
-                be_over(s, g, e, job, number(GONE_LOST), now)
+                give_up(state, ground, job)
+                ground.mark[LOST] += 1
+                be_over(state, ground, e, job, number(GONE_LOST), now)
     return any_failure
 
 
 @routine
-def to_queue(s: Any, g: Any, job: int) -> None:
+def to_queue(state: Any, ground: Any, job: int) -> None:
     """The job waits from now on."""
-    g.job[job, PHASE] = QUEUED
-    g.job[job, DUE] = NEVER
-    g.mark[WIDE] += g.job[job, WIDTH]
-    enqueue(s, job)
+    ground.job[job, PHASE] = QUEUED
+    ground.job[job, DUE] = NEVER
+    ground.mark[WIDE] += ground.job[job, WIDTH]
+    enqueue(state, job)
 
 
 @routine
-def carry_out_closings(s: Any, g: Any, e: Any, now: int) -> bool:
+def carry_out_closings(state: Any, ground: Any, e: Any, now: int) -> bool:
     """A node closes or opens, or that becomes known: whatever was refused is asked again."""
     any_closing = False
-    while g.mark[CLOSINGS_AT] < e.times.shape[0] and e.times[g.mark[CLOSINGS_AT]] <= now:
-        g.mark[CLOSINGS_AT] += 1
+    while ground.mark[CLOSINGS_AT] < e.times.shape[0] and e.times[ground.mark[CLOSINGS_AT]] <= now:
+        ground.mark[CLOSINGS_AT] += 1
         any_closing = True
     if any_closing:
-        g.mark[RELEASED] += 1
-        g.mark[REPAIR] = 1
-        s.reg[CHANGED] = 1
-        note_gone(g, now)
+        ground.mark[RELEASED] += 1
+        ground.mark[REPAIR] = 1
+        state.reg[CHANGED] = 1
+        note_gone(ground, now)
     return any_closing
 
 
 @routine
-def carry_out_cancels(s: Any, g: Any, e: Any, now: int) -> bool:
+def carry_out_cancels(state: Any, ground: Any, e: Any, now: int) -> bool:
     """Jobs that leave the queue unstarted."""
-    reg = s.reg
+    reg = state.reg
     mask = (1 << reg[BITS]) - 1
     any_cancel = False
-    while g.mark[CANCELS] > 0 and e.cancels[0] >> reg[BITS] <= now:
+    while ground.mark[CANCELS] > 0 and e.cancels[0] >> reg[BITS] <= now:
         job = e.cancels[0] & mask
-        phase = g.job[job, PHASE]
-        g.mark[CANCELS] = pop(e.cancels, g.mark[CANCELS])  # if it is COMING, admit sees to it
+        phase = ground.job[job, PHASE]
+        ground.mark[CANCELS] = pop(
+            e.cancels, ground.mark[CANCELS]
+        )  # if it is COMING, admit sees to it
         if phase == QUEUED:
-            leave_queue(s, g, job, now)
+            leave_queue(state, ground, job, now)
         if PENDING <= phase <= QUEUED:
-            g.mark[CANCELLED] += 1
-            be_over(s, g, e, job, number(GONE_CANCELLED), now)
+            ground.mark[CANCELLED] += 1
+            be_over(state, ground, e, job, number(GONE_CANCELLED), now)
             reg[CHANGED] = 1
             any_cancel = True
     return any_cancel
 
 
 @routine
-def leave_queue(s: Any, g: Any, job: int, now: int) -> None:
+def leave_queue(state: Any, ground: Any, job: int, now: int) -> None:
     """A waiting job goes; what was planned for it comes free."""
-    dequeue(s, job)
-    g.mark[WIDE] -= g.job[job, WIDTH]
-    due = g.job[job, DUE]
+    dequeue(state, job)
+    ground.mark[WIDE] -= ground.job[job, WIDTH]
+    due = ground.job[job, DUE]
     if due < NEVER:
-        end = due + s.job[job, ESTIMATE]
-        hold_plan(g, job, now, due, end, number(1))
-        note_gain(g, job, due, end)
-        g.job[job, DUE] = NEVER
-        g.mark[EARLY] = 1
-        g.mark[RELEASED] += 1
+        end = due + state.job[job, ESTIMATE]
+        hold_plan(ground, job, now, due, end, number(1))
+        note_gain(ground, job, due, end)
+        ground.job[job, DUE] = NEVER
+        ground.mark[EARLY] = 1
+        ground.mark[RELEASED] += 1
 
 
 @routine
-def admit(s: Any, g: Any, e: Any, now: int) -> bool:
+def admit(state: Any, ground: Any, e: Any, now: int) -> bool:
     """Jobs submitted now, and those whose begin time has come."""
-    reg = s.reg
+    reg = state.reg
     any_arrival = False
-    while reg[ARRIVED] < s.job.shape[0] and s.job[reg[ARRIVED], SUBMIT] <= now:
+    while reg[ARRIVED] < state.job.shape[0] and state.job[reg[ARRIVED], SUBMIT] <= now:
         job = reg[ARRIVED]
         reg[ARRIVED] += 1
         if reg[LEARNER] != FIXED:
-            learn_submit(s, job)
+            learn_submit(state, job)
         reg[EVENTS] += 1
         any_arrival = True
-        if 0 <= g.job[job, CANCEL] <= now:
-            g.mark[CANCELLED] += 1
-            be_over(s, g, e, job, number(GONE_CANCELLED), now)
+        if 0 <= ground.job[job, CANCEL] <= now:
+            ground.mark[CANCELLED] += 1
+            be_over(state, ground, e, job, number(GONE_CANCELLED), now)
             continue
-        g.job[job, PHASE] = PENDING
-        if g.job[job, BEGIN_AT] > now:
-            g.mark[BEGINS] = push(e.begins, g.mark[BEGINS], g.job[job, BEGIN_AT] << reg[BITS] | job)
-        elif g.job[job, AHEAD] == 0:
+        ground.job[job, PHASE] = PENDING
+        if ground.job[job, BEGIN_AT] > now:
+            ground.mark[BEGINS] = push(
+                e.begins, ground.mark[BEGINS], ground.job[job, BEGIN_AT] << reg[BITS] | job
+            )
+        elif ground.job[job, AHEAD] == 0:
             e.count[READY] = push(e.ready, e.count[READY], job)
     mask = (1 << reg[BITS]) - 1
-    while g.mark[BEGINS] > 0 and e.begins[0] >> reg[BITS] <= now:
+    while ground.mark[BEGINS] > 0 and e.begins[0] >> reg[BITS] <= now:
         job = e.begins[0] & mask
-        g.mark[BEGINS] = pop(e.begins, g.mark[BEGINS])
-        if g.job[job, PHASE] == PENDING:
+        ground.mark[BEGINS] = pop(e.begins, ground.mark[BEGINS])
+        if ground.job[job, PHASE] == PENDING:
             any_arrival = True
-            if g.job[job, AHEAD] == 0:
+            if ground.job[job, AHEAD] == 0:
                 e.count[READY] = push(e.ready, e.count[READY], job)
     return any_arrival
 
 
 @routine
-def enter_queue(s: Any, g: Any, e: Any, now: int) -> None:
+def enter_queue(state: Any, ground: Any, e: Any, now: int) -> None:
     """Jobs whose begin time, dependencies and array allow it enter the queue, by index."""
     while e.count[READY] > 0:
         job = e.ready[0]
         e.count[READY] = pop(e.ready, e.count[READY])
-        array = g.job[job, ARRAY]
-        if is_ready(g, job, now):
+        array = ground.job[job, ARRAY]
+        if is_ready(ground, job, now):
             if array >= 0:
                 if e.array[array, ARRAY_USED] >= e.array[array, ARRAY_MOST]:
                     continue
                 e.array[array, ARRAY_USED] += 1
-            if s.reg[LEARNER] == LAST and s.job[job, SUBMIT] < now:
-                repredict(s, job)  # what was learned while it was not in the queue
-            to_queue(s, g, job)
+            if state.reg[LEARNER] == LAST and state.job[job, SUBMIT] < now:
+                repredict(state, job)  # what was learned while it was not in the queue
+            to_queue(state, ground, job)
         if array >= 0:
-            call_next(g, e, array, now)
+            call_next(ground, e, array, now)
 
 
 @kernel
-def is_ready(g: Any, job: int, now: int) -> bool:
+def is_ready(ground: Any, job: int, now: int) -> bool:
     """True if nothing but its array's throttle keeps a job out of the queue."""
     return bool(
-        g.job[job, PHASE] == PENDING and g.job[job, BEGIN_AT] <= now and g.job[job, AHEAD] == 0
+        ground.job[job, PHASE] == PENDING
+        and ground.job[job, BEGIN_AT] <= now
+        and ground.job[job, AHEAD] == 0
     )
 
 
 @routine
-def call_next(g: Any, e: Any, array: int, now: int) -> None:
+def call_next(ground: Any, e: Any, array: int, now: int) -> None:
     """Call the array's next task that is ready, if the throttle has room."""
     if e.array[array, ARRAY_USED] >= e.array[array, ARRAY_MOST]:
         return
     at = e.array[array, ARRAY_NEXT]
     behind = e.array[array, ARRAY_BEHIND]
-    while at < behind and g.job[e.member[at], PHASE] > PENDING:
+    while at < behind and ground.job[e.member[at], PHASE] > PENDING:
         at += 1
     e.array[array, ARRAY_NEXT] = at
     while at < behind:
-        if is_ready(g, e.member[at], now):
+        if is_ready(ground, e.member[at], now):
             e.count[READY] = push(e.ready, e.count[READY], e.member[at])
             return
         at += 1
 
 
 @routine
-def be_over(s: Any, g: Any, e: Any, job: int, phase: int, now: int) -> None:
-    """A job is done for good: its array and whoever depends on it learn so."""
-    array = g.job[job, ARRAY]
-    if array >= 0 and g.job[job, PHASE] >= QUEUED:
+def be_over(state: Any, ground: Any, e: Any, job: int, phase: int, now: int) -> None:
+    """A job is done for good: its array and the jobs that depend on it learn so."""
+    array = ground.job[job, ARRAY]
+    if array >= 0 and ground.job[job, PHASE] >= QUEUED:
         e.array[array, ARRAY_USED] -= 1
-    g.job[job, PHASE] = phase
-    g.job[job, OVER_AT] = now
+    ground.job[job, PHASE] = phase
+    ground.job[job, OVER_AT] = now
     e.count[LEFT] -= 1
     if array >= 0:
-        call_next(g, e, array, now)
+        call_next(ground, e, array, now)
     well = phase == ENDED and e.well[job] & WELL != 0
     for at in range(e.first[job], e.first[job + 1]):
         kind = e.edge[at, 1]
-        if kind == AFTER and s.job[job, START] >= 0:
+        if kind == AFTER and state.job[job, START] >= 0:
             continue  # met when it started
         if (kind == AFTER_OK and not well) or (kind == AFTER_NOT_OK and well):
             continue
-        meet(g, e, e.edge[at, 0], now)
+        meet(ground, e, e.edge[at, 0], now)
 
 
 @routine
-def meet(g: Any, e: Any, group: int, now: int) -> None:
+def meet(ground: Any, e: Any, group: int, now: int) -> None:
     """One of the jobs that a dependency names has done what was asked."""
     e.group[group, GROUP_LEFT] -= 1
     if e.group[group, GROUP_LEFT] != 0:
@@ -407,74 +419,74 @@ def meet(g: Any, e: Any, group: int, now: int) -> None:
         if e.well[job] & ONE_MET != 0:
             return  # another one of several has been met before
         e.well[job] |= ONE_MET
-    g.job[job, AHEAD] -= 1
-    if is_ready(g, job, now):
+    ground.job[job, AHEAD] -= 1
+    if is_ready(ground, job, now):
         e.count[READY] = push(e.ready, e.count[READY], job)
 
 
 @routine
-def carry_out_decisions(s: Any, w: Any, g: Any, e: Any) -> None:
+def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
     """Let the starts that the pass decided happen."""
-    reg = s.reg
+    reg = state.reg
     now = reg[NOW]
     for i in range(reg[DECISIONS]):
-        job = s.did[WHICH, i]
-        end = now + min(w.truth[job, RUN], s.job[job, LIMIT])
-        w.truth[job, ENDS_AT] = end
-        if reg[ENDS] == w.ends.shape[0]:
-            compact(s, w)
-        reg[ENDS] = push(w.ends, reg[ENDS], end << reg[BITS] | w.truth[job, RANK])
+        job = state.did[WHICH, i]
+        end = now + min(world.truth[job, RUN], state.job[job, LIMIT])
+        world.truth[job, ENDS_AT] = end
+        if reg[ENDS] == world.ends.shape[0]:
+            compact(state, world)
+        reg[ENDS] = push(world.ends, reg[ENDS], end << reg[BITS] | world.truth[job, RANK])
         if reg[LEARNER] != FIXED:
-            first_correction(s, w, job)
+            first_correction(state, world, job)
         if e.first[job] != e.first[job + 1] and e.well[job] & STARTED_ONCE == 0:
             e.well[job] |= STARTED_ONCE
             for at in range(e.first[job], e.first[job + 1]):
                 if e.edge[at, 1] == AFTER:
                     waits_for = e.group[e.edge[at, 0], GROUP_JOB]
-                    if g.job[waits_for, PHASE] == PENDING:
-                        g.mark[AFTER_START] = 1
-                    meet(g, e, e.edge[at, 0], now)
+                    if ground.job[waits_for, PHASE] == PENDING:
+                        ground.mark[AFTER_START] = 1
+                    meet(ground, e, e.edge[at, 0], now)
     reg[CHANGED] = 0
-    if g.mark[AFTER_START] != 0:
+    if ground.mark[AFTER_START] != 0:
         reg[WAKE] = min(reg[WAKE], now + 1)
-        g.mark[AFTER_START] = 0
+        ground.mark[AFTER_START] = 0
 
 
 @routine
-def next_pass(s: Any, w: Any, g: Any, e: Any, plans: int) -> int:
+def next_pass(state: Any, world: Any, ground: Any, e: Any, plans: int) -> int:
     """Go to the next instant with a pass: PASS_DUE, DONE, or ROOM_NEEDED to be called again."""
-    if g.mark[PASS_PENDING] == 0:
-        if lacks_room(s, g, plans):
+    if ground.mark[PASS_PENDING] == 0:
+        if lacks_room(state, ground, plans):
             return ROOM_NEEDED
-        if advance(s, w, g, e) != PASS_DUE:
+        if advance(state, world, ground, e) != PASS_DUE:
             return DONE
-        g.mark[PASS_PENDING] = 1
-    if lacks_room(s, g, plans):
+        ground.mark[PASS_PENDING] = 1
+    if lacks_room(state, ground, plans):
         return ROOM_NEEDED
-    g.mark[PASS_PENDING] = 0
+    ground.mark[PASS_PENDING] = 0
     return PASS_DUE
 
 
 @kernel
-def lacks_room(s: Any, g: Any, plans: int) -> bool:
+def lacks_room(state: Any, ground: Any, plans: int) -> bool:
     """True when a table might overflow in the next instant or pass.
 
     ``plans``: most nodes that the plans of a pass can hold.
     """
-    wide = g.mark[WIDE]
-    starts = min(wide, s.host[TOTAL_FREE, 0, 0] + g.mark[HELD])
+    wide = ground.mark[WIDE]
+    starts = min(wide, state.host[TOTAL_FREE, 0, 0] + ground.mark[HELD])
     steps = 2 * min(wide, plans) + starts + 64
     entries = starts + min(wide, plans) + 64
-    if g.mark[KEEPS] != 0:
+    if ground.mark[KEEPS] != 0:
         steps += 2 * wide
         entries += 2 * wide
-        gains = g.mark[GAINS] - g.mark[GAINS_FROM] + 2 * wide + g.mark[HELD] + 64
-        if g.mark[KEEPS] == COMPRESSED and gains > g.gain.shape[0]:
+        gains = ground.mark[GAINS] - ground.mark[GAINS_FROM] + 2 * wide + ground.mark[HELD] + 64
+        if ground.mark[KEEPS] == COMPRESSED and gains > ground.gain.shape[0]:
             return True
     return bool(
-        s.reg[ATTEMPTS] + s.reg[RUNNING] > s.tried.shape[1]
-        or g.mark[STEPS_SPARE] < steps
-        or g.mark[ENTRIES] + entries > g.place.shape[0]
+        state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]
+        or ground.mark[STEPS_SPARE] < steps
+        or ground.mark[ENTRIES] + entries > ground.place.shape[0]
     )
 
 

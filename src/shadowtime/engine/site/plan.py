@@ -44,8 +44,8 @@ def prepare(policy: Policy, site: Site, workload: Workload, *, effort: int = 0) 
     if policy.reserve.sunny:
         raise PolicyError(f"{policy.name}: a single decision on a site cannot stop jobs")
     if policy.reserve.kept:
-        return prepare_kept(policy, rule, len(workload), effort)
-    return prepare_frame(policy, site, rule, workload)
+        return prepare_conservative(policy, rule, len(workload), effort)
+    return prepare_general(policy, site, rule, workload)
 
 
 def rule_of(policy: Policy) -> int:
@@ -55,11 +55,11 @@ def rule_of(policy: Policy) -> int:
     return int(getattr(f, policy.place.on_site))
 
 
-def prepare_frame(policy: Policy, site: Site, rule: int, workload: Workload) -> Prepared:
+def prepare_general(policy: Policy, site: Site, rule: int, workload: Workload) -> Prepared:
     """The general pass."""
     n = len(workload)
     from shadowtime.engine.custom import own_of
-    from shadowtime.engine.site import frame
+    from shadowtime.engine.site import general
     from shadowtime.kernel.balance import common_scale
 
     kind, weight = order_of(policy.order)
@@ -71,7 +71,7 @@ def prepare_frame(policy: Policy, site: Site, rule: int, workload: Workload) -> 
     own = own_of(policy, workload)
 
     def arguments(ground: Ground) -> tuple[Any, ...]:
-        made = frame.make_frame(
+        made = general.make_general(
             n=n,
             order=kind,
             weight=weight,
@@ -84,28 +84,28 @@ def prepare_frame(policy: Policy, site: Site, rule: int, workload: Workload) -> 
         return (made, own.pointer)
 
     return Prepared(
-        frame.run, frame.decide_once, arguments, rule, own, keeps=0, plans=min(depth, 64)
+        general.run, general.decide_once, arguments, rule, own, keeps=0, plans=min(depth, 64)
     )
 
 
-def prepare_kept(policy: Policy, rule: int, n: int, effort: int) -> Prepared:
+def prepare_conservative(policy: Policy, rule: int, n: int, effort: int) -> Prepared:
     """Promises that outlive the pass."""
-    from shadowtime.engine.site import kept
+    from shadowtime.engine.site import conservative
 
     compress = policy.reserve.compresses
 
     def arguments(ground: Ground) -> tuple[Any, ...]:
-        return (kept.make_kept(n=n, compress=compress, effort=effort),)
+        return (conservative.make_conservative(n=n, compress=compress, effort=effort),)
 
     return Prepared(
-        kept.run,
-        kept.decide_once,
+        conservative.run,
+        conservative.decide_once,
         arguments,
         rule,
         None,
         keeps=1 if compress else 2,
         plans=64,
-        unfinished=lambda arguments: bool(arguments[0].par[kept.UNFINISHED]),
+        unfinished=lambda arguments: bool(arguments[0].par[conservative.UNFINISHED]),
     )
 
 

@@ -27,35 +27,35 @@ from shadowtime.kernel.site.start import hold_place, hold_plan, occupy
 
 
 @entry
-def seat(s: Any, g: Any, running: Any, waiting: Any, promised: Any) -> None:
+def seat(state: Any, ground: Any, running: Any, waiting: Any, promised: Any) -> None:
     """``running``: jobs and starts; ``waiting``: jobs; ``promised``: waiting jobs and promises.
 
     Their places are already in the tables, with the alternative each runs by. Promises are looked
     at again where a node may have closed or one is past; where they take more than there is, the
     steps say so themselves.
     """
-    now = s.reg[NOW]
-    if g.mark[ANY_CLOSING] != 0:
-        g.mark[REPAIR] = 1
+    now = state.reg[NOW]
+    if ground.mark[ANY_CLOSING] != 0:
+        ground.mark[REPAIR] = 1
     for i in range(running.shape[0]):
         job = running[i, 0]
-        g.job[job, SHAPE] = g.alt[g.job[job, ALT], ALT_SHAPE]
-        s.job[job, START] = running[i, 1]
-        end = max(running[i, 1] + s.job[job, ESTIMATE], now + 1)
-        occupy(s, g, job, number(-1))
-        hold_place(g, job, now, now, end, number(-1))
-        insert(s, job, end)
-        g.job[job, PHASE] = RUNS
-        if g.mark[HAS_LIMITS] != 0:
-            account_start(s, g, job)
+        ground.job[job, SHAPE] = ground.alt[ground.job[job, ALT], ALT_SHAPE]
+        state.job[job, START] = running[i, 1]
+        end = max(running[i, 1] + state.job[job, ESTIMATE], now + 1)
+        occupy(state, ground, job, number(-1))
+        hold_place(ground, job, now, now, end, number(-1))
+        insert(state, job, end)
+        ground.job[job, PHASE] = RUNS
+        if ground.mark[HAS_LIMITS] != 0:
+            account_start(state, ground, job)
     for i in range(waiting.shape[0]):
-        to_queue(s, g, waiting[i])
+        to_queue(state, ground, waiting[i])
     for i in range(promised.shape[0]):
         job = promised[i, 0]
         due = promised[i, 1]
-        g.job[job, SHAPE] = g.alt[g.job[job, ALT], ALT_SHAPE]
-        g.job[job, DUE] = due
+        ground.job[job, SHAPE] = ground.alt[ground.job[job, ALT], ALT_SHAPE]
+        ground.job[job, DUE] = due
         if due < now:
-            g.mark[REPAIR] = 1
-        g.mark[SOONEST] = min(g.mark[SOONEST], due)
-        hold_plan(g, job, now, due, due + s.job[job, ESTIMATE], number(-1))
+            ground.mark[REPAIR] = 1
+        ground.mark[SOONEST] = min(ground.mark[SOONEST], due)
+        hold_plan(ground, job, now, due, due + state.job[job, ESTIMATE], number(-1))

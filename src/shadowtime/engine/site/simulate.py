@@ -46,7 +46,7 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
     ([0, 9, 2], ['a:4', 'b:2 a:4', 'b:2'])
     """
     if hasattr(policy, "decide"):
-        from shadowtime.engine.site.door import simulate_object
+        from shadowtime.engine.site.python_policy import simulate_object
 
         return simulate_object(workload, site, policy)
     from shadowtime.engine.site.claims import site_claims

@@ -40,7 +40,7 @@ class Venture:
     safe: bool
     """Backfill jobs that are expected to end by the head's reservation first."""
     anybody: bool
-    """Then whoever fits."""
+    """Then every job that fits."""
 
     @classmethod
     def of(cls, policy: Policy) -> Venture:
@@ -139,7 +139,7 @@ class Pass:
         return ranked[: ranked.index(head) : -1]
 
     def victims(self, head: int) -> list[int]:
-        """Whom to stop so that the head starts now; nobody if that would be in vain."""
+        """What to stop so that the head starts now; nothing if that would be in vain."""
         usable = self.nodes_of(head)
         near = [row for row in self.shadow(head) if usable[self.places(row)].any()]
         if not near or not self.fits(head, near):

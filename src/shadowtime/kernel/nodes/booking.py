@@ -1,4 +1,4 @@
-"""Who holds which processors in the table: booking in and out (ledger.py)."""
+"""Who holds which processors in the table: booking in and out (plan.py)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.nodes.fields import CORES, DEMAND, HINGES, NODES, PROCS, TAKE, TOP
-from shadowtime.kernel.nodes.ledger import (
+from shadowtime.kernel.nodes.plan import (
     BITS,
     COSTED,
     COUNT,
@@ -22,7 +22,7 @@ from shadowtime.kernel.nodes.ledger import (
     close,
     cut,
 )
-from shadowtime.kernel.nodes.ledger_pointers import CHANGE, pointer
+from shadowtime.kernel.nodes.plan_pointers import CHANGE, pointer
 
 
 @kernel
@@ -40,45 +40,45 @@ def free_slot(b: Any, job: int) -> None:
 
 
 @kernel
-def count_by_node(b: Any, t: Any, slot: int) -> None:
+def count_by_node(b: Any, table: Any, slot: int) -> None:
     """How many of a slot's processors lie on each node (TAKE), up to TOP."""
-    cores = t.par[CORES]
-    t.par[TOP] = t.par[NODES]
-    for node in range(t.par[NODES]):
-        t.node[node, TAKE] = 0
+    cores = table.par[CORES]
+    table.par[TOP] = table.par[NODES]
+    for node in range(table.par[NODES]):
+        table.node[node, TAKE] = 0
     for word in range(b.par[WORDS]):
         bits = b.mask[slot, word]
         p = word * BITS
         while bits != 0:
             if bits & 1 != 0:
-                t.node[p // cores, TAKE] += 1
+                table.node[p // cores, TAKE] += 1
             bits >>= 1
             p += 1
 
 
 @pointer(CHANGE)
-def change(b: Any, t: Any, job: int, since: int, until: int, sign: int, what: int) -> None:
+def change(b: Any, table: Any, job: int, since: int, until: int, sign: int, what: int) -> None:
     """Book a job in (sign -1) or out (1) during [since, until)."""
     first = cut(b, since)
     last = cut(b, until)
     line = b.line
     slot = b.job[job, SLOT]
     words = b.par[WORDS]
-    count = t.job[job, PROCS] if what & COUNT != 0 else 0
+    count = table.job[job, PROCS] if what & COUNT != 0 else 0
     for i in range(first, last):
         row = line[ROW, i]
         line[LEFT, i] += sign * count
         if what & PLACE != 0:
             for word in range(words):
                 b.room[row, word] ^= b.mask[slot, word]
-    hinges = t.par[HINGES]
+    hinges = table.par[HINGES]
     if what & PLACE != 0 and b.par[COSTED] != 0:
-        count_by_node(b, t, slot)
-        for node in range(t.par[NODES]):
-            if t.node[node, TAKE] == 0:
+        count_by_node(b, table, slot)
+        for node in range(table.par[NODES]):
+            if table.node[node, TAKE] == 0:
                 continue
             for h in range(hinges):
-                drawn = t.node[node, TAKE] * t.job[job, DEMAND + h] * sign
+                drawn = table.node[node, TAKE] * table.job[job, DEMAND + h] * sign
                 for i in range(first, last):
                     b.load[line[ROW, i], node * hinges + h] -= drawn
     if what & COUNT != 0:

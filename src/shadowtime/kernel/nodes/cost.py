@@ -29,63 +29,65 @@ from shadowtime.kernel.nodes.fields import (
 
 
 @kernel
-def within_hold(t: Any, begin: int, end: int) -> int:
+def within_hold(table: Any, begin: int, end: int) -> int:
     """1 if [begin, end) overlaps the time of the reservation."""
-    if t.par[HOLD] != 0 and begin < t.par[HOLD_UNTIL] and t.par[HOLD_FROM] < end:
+    if table.par[HOLD] != 0 and begin < table.par[HOLD_UNTIL] and table.par[HOLD_FROM] < end:
         return 1
     return 0
 
 
 @kernel
-def running_at(t: Any, node: int, when: int) -> int:
+def running_at(table: Any, node: int, when: int) -> int:
     """Place in the node's line of the first process that still runs at an instant."""
-    busy = t.node[node, BUSY]
+    busy = table.node[node, BUSY]
     at = 0
-    while at < busy and t.node[node, ENDS + at] <= when:
+    while at < busy and table.node[node, ENDS + at] <= when:
         at += 1
     return at
 
 
 @kernel
-def room_on(t: Any, node: int, first: int, begin: int, without: int) -> int:
+def room_on(table: Any, node: int, first: int, begin: int, without: int) -> int:
     """Processors of a node that are free from ``begin`` on; ``first`` as found by running_at."""
-    cores = t.par[CORES]
-    room = cores - t.node[node, BUSY] + first
-    pins = t.node[node, RESERVED]
+    cores = table.par[CORES]
+    room = cores - table.node[node, BUSY] + first
+    pins = table.node[node, RESERVED]
     if without != 0 and pins != 0:
-        if begin >= t.par[HOLD_FROM]:
+        if begin >= table.par[HOLD_FROM]:
             return room - pins
         p = node * cores
         while pins > 0:
-            if t.proc[p, UNTIL] <= t.par[HOLD_FROM]:
+            if table.proc[p, UNTIL] <= table.par[HOLD_FROM]:
                 pins -= 1
-                if t.proc[p, UNTIL] <= begin:
+                if table.proc[p, UNTIL] <= begin:
                     room -= 1
             p += 1
     return room
 
 
 @kernel
-def clear_of_cost(t: Any, node: int, first: int, room: int, job: int, begin: int, hold: int) -> int:
+def clear_of_cost(
+    table: Any, node: int, first: int, room: int, job: int, begin: int, hold: int
+) -> int:
     """How many processes of a job cost nothing on a node, of the ``room`` there is."""
-    line = t.node
+    line = table.node
     clear = room
     busy = line[node, BUSY]
-    for h in range(t.par[HINGES]):
-        load = ENDS + (1 + h) * t.par[CORES]
+    for h in range(table.par[HINGES]):
+        load = ENDS + (1 + h) * table.par[CORES]
         demand = line[node, load + first] if first < busy else 0
         if hold != 0 and line[node, RESERVED] != 0:
             # Demand peaks where the job begins, or where the reservation does.
             at = first
-            when = max(begin, t.par[HOLD_FROM])
+            when = max(begin, table.par[HOLD_FROM])
             while at < busy and line[node, ENDS + at] <= when:
                 at += 1
-            held = line[node, RESERVED] * t.job[t.par[HOLD_JOB], DEMAND + h]
+            held = line[node, RESERVED] * table.job[table.par[HOLD_JOB], DEMAND + h]
             if at < busy:
                 held += line[node, load + at]
             demand = max(demand, held)
-        below = t.par[LAW + 2 * h + EDGE] - demand
-        each = t.job[job, DEMAND + h]
+        below = table.par[LAW + 2 * h + EDGE] - demand
+        each = table.job[job, DEMAND + h]
         if below < 0:
             return 0
         if clear * each > below:
@@ -95,15 +97,15 @@ def clear_of_cost(t: Any, node: int, first: int, room: int, job: int, begin: int
 
 @kernel
 def cost_on(
-    t: Any, node: int, first: int, count: int, job: int, begin: int, end: int, hold: int
+    table: Any, node: int, first: int, count: int, job: int, begin: int, end: int, hold: int
 ) -> int:
     """Cost of ``count`` processes of a job on a node during [begin, end)."""
-    line = t.node
+    line = table.node
     total = 0
     busy = line[node, BUSY]
-    for h in range(t.par[HINGES]):
-        load = ENDS + (1 + h) * t.par[CORES]
-        edge = t.par[LAW + 2 * h + EDGE] - count * t.job[job, DEMAND + h]
+    for h in range(table.par[HINGES]):
+        load = ENDS + (1 + h) * table.par[CORES]
+        edge = table.par[LAW + 2 * h + EDGE] - count * table.job[job, DEMAND + h]
         some = 0
         at = begin
         i = first
@@ -119,9 +121,9 @@ def cost_on(
             some += (at - end) * edge
         if hold != 0 and line[node, RESERVED] != 0:
             # What the reservation adds while it lasts.
-            held = line[node, RESERVED] * t.job[t.par[HOLD_JOB], DEMAND + h]
-            at = max(begin, t.par[HOLD_FROM])
-            close = min(end, t.par[HOLD_UNTIL])
+            held = line[node, RESERVED] * table.job[table.par[HOLD_JOB], DEMAND + h]
+            at = max(begin, table.par[HOLD_FROM])
+            close = min(end, table.par[HOLD_UNTIL])
             i = first
             while at < close:
                 while i < busy and line[node, ENDS + i] <= at:
@@ -130,5 +132,5 @@ def cost_on(
                 until = min(line[node, ENDS + i], close) if i < busy else close
                 some += (until - at) * (max(0, demand + held) - max(0, demand))
                 at = until
-        total += t.par[LAW + 2 * h + WEIGHT] * some
+        total += table.par[LAW + 2 * h + WEIGHT] * some
     return total

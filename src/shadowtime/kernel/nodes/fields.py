@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 ZERO: Any = np.int64(0)
-"""A plain 0 is a type of its own to Numba: whoever is handed one is compiled for it alone."""
+"""A plain 0 is a type of its own to Numba: a routine handed one is compiled for it alone."""
 
 # Registers of the Reservation Table: the machine and the policy's parameters.
 NODES = 0
@@ -112,7 +112,7 @@ NEXT = 3
 BUSY = 0
 RESERVED = 1
 """Processors pinned by the reservation: the lowest that are free by its start. They stay just
-those while it lasts, as nobody who runs past its start gets one of them."""
+those while it lasts, as no job that runs past its start gets one of them."""
 ROOM = 2
 """Processors an allocation could use (this and the next three: the evaluation at hand)."""
 CLEAR = 3

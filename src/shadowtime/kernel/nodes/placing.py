@@ -45,27 +45,27 @@ from shadowtime.kernel.nodes.fields import (
     ZERO,
 )
 from shadowtime.kernel.nodes.pointers import EVALUATE, WITHIN, pointer
-from shadowtime.kernel.nodes.table import free_at
+from shadowtime.kernel.nodes.running_table import free_at
 
 NO_ROOM = -1
 
 
 @kernel
-def empty_cost(t: Any, job: int) -> int:
+def empty_cost(table: Any, job: int) -> int:
     """The least cost on an empty machine: no allocation anywhere costs less."""
-    nodes = t.par[NODES]
-    most = (t.job[job, PROCS] + nodes - 1) // nodes
+    nodes = table.par[NODES]
+    most = (table.job[job, PROCS] + nodes - 1) // nodes
     cost = 0
-    for h in range(t.par[HINGES]):
-        over = most * t.job[job, DEMAND + h] - t.par[LAW + 2 * h + EDGE]
-        cost += t.par[LAW + 2 * h + WEIGHT] * max(0, over)
-    return cost * t.job[job, SPAN]
+    for h in range(table.par[HINGES]):
+        over = most * table.job[job, DEMAND + h] - table.par[LAW + 2 * h + EDGE]
+        cost += table.par[LAW + 2 * h + WEIGHT] * max(0, over)
+    return cost * table.job[job, SPAN]
 
 
 @kernel
-def kth(t: Any, count: int, rank: int) -> int:
+def kth(table: Any, count: int, rank: int) -> int:
     """The value that would stand at place ``rank`` if VALUES were sorted; reorders them."""
-    values = t.list
+    values = table.list
     low = 0
     high = count - 1
     while low < high:
@@ -93,50 +93,50 @@ def kth(t: Any, count: int, rank: int) -> int:
 
 
 @routine
-def allot(t: Any, job: int, worst: int) -> None:
+def allot(table: Any, job: int, worst: int) -> None:
     """How many processes go to each node (TAKE), given the cost that evaluate found."""
-    if t.par[SEARCH] == FIRST_FIT:
+    if table.par[SEARCH] == FIRST_FIT:
         return
-    sites = t.list[SITES, : t.par[TOP]]
-    left = t.job[job, PROCS]
-    column = ENDS + (2 + t.par[HINGES]) * t.par[CORES]
+    sites = table.list[SITES, : table.par[TOP]]
+    left = table.job[job, PROCS]
+    column = ENDS + (2 + table.par[HINGES]) * table.par[CORES]
     if worst == 0:
         for node in sites:
-            take = min(left, t.node[node, CLEAR])
-            t.node[node, TAKE] = take
+            take = min(left, table.node[node, CLEAR])
+            table.node[node, TAKE] = take
             left -= take
         return
     for node in sites:
-        room = t.node[node, ROOM]
-        k = t.node[node, CLEAR]
-        while k < room and t.node[node, column + k] < worst:
+        room = table.node[node, ROOM]
+        k = table.node[node, CLEAR]
+        while k < room and table.node[node, column + k] < worst:
             k += 1
         below = k
-        while k < room and t.node[node, column + k] == worst:
+        while k < room and table.node[node, column + k] == worst:
             k += 1
-        t.node[node, TAKE] = below
-        t.node[node, MOST] = k
+        table.node[node, TAKE] = below
+        table.node[node, MOST] = k
         left -= below
     for used in range(2):
         for node in sites:
-            have = t.node[node, TAKE]
-            if (have > 0) == (used == 0) and t.node[node, MOST] > have:
-                more = min(left, t.node[node, MOST] - have)
-                t.node[node, TAKE] = have + more
+            have = table.node[node, TAKE]
+            if (have > 0) == (used == 0) and table.node[node, MOST] > have:
+                more = min(left, table.node[node, MOST] - have)
+                table.node[node, TAKE] = have + more
                 left -= more
 
 
 @kernel
-def touches_pins(t: Any, begin: int) -> bool:
+def touches_pins(table: Any, begin: int) -> bool:
     """True if the allocation in TAKE, pinned processors allowed, uses one of them."""
-    cores = t.par[CORES]
-    for node in t.list[SITES, : t.par[TOP]]:
-        left = t.node[node, TAKE]
-        pins = t.node[node, RESERVED]
+    cores = table.par[CORES]
+    for node in table.list[SITES, : table.par[TOP]]:
+        left = table.node[node, TAKE]
+        pins = table.node[node, RESERVED]
         p = node * cores
         while left > 0 and pins > 0:
-            pin = t.proc[p, UNTIL] <= t.par[HOLD_FROM]
-            if t.proc[p, UNTIL] <= begin:
+            pin = table.proc[p, UNTIL] <= table.par[HOLD_FROM]
+            if table.proc[p, UNTIL] <= begin:
                 if pin:
                     return True
                 left -= 1
@@ -147,31 +147,31 @@ def touches_pins(t: Any, begin: int) -> bool:
 
 
 @pointer(WITHIN)
-def within(t: Any, job: int, begin: int, without: int, most: int) -> bool:
+def within(table: Any, job: int, begin: int, without: int, most: int) -> bool:
     """True if a job's allocation by minimax at a start costs no more than so much.
 
     As evaluate() would find, but without working out how much: a node is left at the first
     process that costs more, and the search ends when enough have been found or too many lost.
     """
-    par = t.par
-    row = t.node
-    left = t.job[job, PROCS]
-    end = begin + t.job[job, SPAN]
-    hold = within_hold(t, begin, end)
+    par = table.par
+    row = table.node
+    left = table.job[job, PROCS]
+    end = begin + table.job[job, SPAN]
+    hold = within_hold(table, begin, end)
     cores = par[CORES]
-    losable = free_at(t, begin) - left
+    losable = free_at(table, begin) - left
     blank = -1
     for node in range(par[NODES]):
-        if t.list[SOONEST, node] > begin:
+        if table.list[SOONEST, node] > begin:
             continue
-        first = running_at(t, node, begin)
-        room = room_on(t, node, first, begin, without)
+        first = running_at(table, node, begin)
+        room = room_on(table, node, first, begin, without)
         empty = first == row[node, BUSY] and room == cores and row[node, RESERVED] == 0
         if empty and blank >= 0:
             k = blank
         else:
-            k = clear_of_cost(t, node, first, room, job, begin, hold)
-            while k < room and cost_on(t, node, first, k + 1, job, begin, end, hold) <= most:
+            k = clear_of_cost(table, node, first, room, job, begin, hold)
+            while k < room and cost_on(table, node, first, k + 1, job, begin, end, hold) <= most:
                 k += 1
             if empty:
                 blank = k
@@ -185,21 +185,21 @@ def within(t: Any, job: int, begin: int, without: int, most: int) -> bool:
 
 
 @pointer(EVALUATE)
-def evaluate(t: Any, job: int, begin: int, without: int) -> int:
+def evaluate(table: Any, job: int, begin: int, without: int) -> int:
     """Cost of a job's allocation at a start, NO_ROOM if none; pinned processors left out if asked.
 
-    By first fit, TAKE is filled at once (and the cost only worked out where somebody asks).
+    By first fit, TAKE is filled at once (and the cost only worked out where it is asked for).
     By minimax, ROOM, CLEAR and the costs are filled, for allot to make TAKE of them.
     """
-    par = t.par
-    row = t.node
-    procs = t.job[job, PROCS]
-    end = begin + t.job[job, SPAN]
-    hold = within_hold(t, begin, end)
+    par = table.par
+    row = table.node
+    procs = table.job[job, PROCS]
+    end = begin + table.job[job, SPAN]
+    hold = within_hold(table, begin, end)
     nodes = par[NODES]
     cores = par[CORES]
-    soonest = t.list[SOONEST]
-    sites = t.list[SITES]
+    soonest = table.list[SOONEST]
+    sites = table.list[SITES]
     top = ZERO
     if par[SEARCH] == FIRST_FIT:
         costly = par[STRETCHED] != 0 or par[BACKFILL] == LEAST_PENALTY
@@ -213,12 +213,12 @@ def evaluate(t: Any, job: int, begin: int, without: int) -> int:
             node += 1
             if soonest[node] > begin:
                 continue
-            first = running_at(t, node, begin)
-            take = min(procs, room_on(t, node, first, begin, without))
+            first = running_at(table, node, begin)
+            take = min(procs, room_on(table, node, first, begin, without))
             if take == 0:
                 continue
             if costly:
-                worst = max(worst, cost_on(t, node, first, take, job, begin, end, hold))
+                worst = max(worst, cost_on(table, node, first, take, job, begin, end, hold))
             row[node, TAKE] = take
             procs -= take
             sites[top] = node
@@ -230,11 +230,11 @@ def evaluate(t: Any, job: int, begin: int, without: int) -> int:
     for node in range(nodes):
         if soonest[node] > begin:
             continue
-        first = running_at(t, node, begin)
-        room = room_on(t, node, first, begin, without)
+        first = running_at(table, node, begin)
+        room = room_on(table, node, first, begin, without)
         if room == 0:
             continue
-        some = clear_of_cost(t, node, first, room, job, begin, hold)
+        some = clear_of_cost(table, node, first, room, job, begin, hold)
         row[node, ROOM] = room
         row[node, CLEAR] = some
         sites[top] = node
@@ -256,16 +256,16 @@ def evaluate(t: Any, job: int, begin: int, without: int) -> int:
         some = row[node, CLEAR]
         if room == some:
             continue
-        first = running_at(t, node, begin)
+        first = running_at(table, node, begin)
         empty = first == row[node, BUSY] and room == cores and row[node, RESERVED] == 0
         for k in range(some, room):
-            if empty and blank >= 0:  # one node that nobody is on by then is like another
+            if empty and blank >= 0:  # one node that no job is on by then is like another
                 cost = row[blank, column + k]
             else:
-                cost = cost_on(t, node, first, k + 1, job, begin, end, hold)
+                cost = cost_on(table, node, first, k + 1, job, begin, end, hold)
             row[node, column + k] = cost
-            t.list[VALUES, count] = cost
+            table.list[VALUES, count] = cost
             count += 1
         if empty and blank < 0:
             blank = node
-    return kth(t, count, procs - clear - 1)
+    return kth(table, count, procs - clear - 1)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from shadowtime.kernel.jit import cached_cfunc
-from shadowtime.kernel.nodes.table import make_table
+from shadowtime.kernel.nodes.running_table import make_table
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Signature = Callable[[], Any]

@@ -53,7 +53,7 @@ from shadowtime.kernel.registers import NEVER
 
 
 class Rates(NamedTuple):
-    """The truth behind the table: what is left to do, and what became of everybody."""
+    """The truth behind the table: what is left to do, and what became of every job."""
 
     par: Any  # int64[4]
     part: Any  # int64[P, 2]: where a job's part of a node begins
@@ -66,7 +66,7 @@ class Rates(NamedTuple):
 def make_rates(
     *, run: Any, procs: Any, draws: Any, nodes: int, cores: int, unit: int, windows: bool
 ) -> Rates:
-    """Nobody runs yet: every node works at full rate; ``draws`` as ``demand`` of a table."""
+    """No job runs yet: every node works at full rate; ``draws`` as ``demand`` of a table."""
     hinges = draws.shape[1]
     node = np.zeros((nodes, DRAWN + hinges), np.int64)
     node[:, RATE] = unit
@@ -86,43 +86,43 @@ def make_rates(
 
 
 @kernel
-def over_on(t: Any, r: Any, node: int) -> int:
+def over_on(table: Any, rates: Any, node: int) -> int:
     """Sum of the law's terms for what runs on a node now."""
     over = 0
-    for h in range(t.par[HINGES]):
-        beyond = r.node[node, DRAWN + h] - t.par[LAW + 2 * h + EDGE]
-        over += t.par[LAW + 2 * h + WEIGHT] * max(0, beyond)
+    for h in range(table.par[HINGES]):
+        beyond = rates.node[node, DRAWN + h] - table.par[LAW + 2 * h + EDGE]
+        over += table.par[LAW + 2 * h + WEIGHT] * max(0, beyond)
     return over
 
 
 @kernel
-def draw(t: Any, r: Any, p: int, job: int, sign: int) -> None:
+def draw(table: Any, rates: Any, p: int, job: int, sign: int) -> None:
     """The processes of a part begin (sign 1) or cease (-1) to draw on their node."""
-    node = p // t.par[CORES]
-    for h in range(t.par[HINGES]):
-        r.node[node, DRAWN + h] += sign * t.proc[p, PROCESSES] * r.job[job, DRAWS + h]
+    node = p // table.par[CORES]
+    for h in range(table.par[HINGES]):
+        rates.node[node, DRAWN + h] += sign * table.proc[p, PROCESSES] * rates.job[job, DRAWS + h]
 
 
 @kernel
-def settle(t: Any, r: Any, p: int, job: int, over: int, rate: int, now: int) -> None:
+def settle(table: Any, rates: Any, p: int, job: int, over: int, rate: int, now: int) -> None:
     """Work of a part until now, at the rate that was in force."""
-    since = r.part[p, SINCE]
+    since = rates.part[p, SINCE]
     if since == now:
         return
-    left = r.part[p, LEFT]
-    r.part[p, SINCE] = now
-    if r.par[WINDOWS] != 0:
-        own = t.job[job, START] + r.job[job, RUN]  # windows behind it are not its own
-        r.part[p, LEFT] = left + over * (min(now, own) - min(since, own))
+    left = rates.part[p, LEFT]
+    rates.part[p, SINCE] = now
+    if rates.par[WINDOWS] != 0:
+        own = table.job[job, START] + rates.job[job, RUN]  # windows behind it are not its own
+        rates.part[p, LEFT] = left + over * (min(now, own) - min(since, own))
     elif left > 0:
         whole = left // rate
         rest = left - whole * rate
         if since + whole + min(rest, 1) > now:
-            r.part[p, LEFT] = left - rate * (now - since)
+            rates.part[p, LEFT] = left - rate * (now - since)
             return
-        r.part[p, LEFT] = 0
+        rates.part[p, LEFT] = 0
         # Done at since + whole + rest / rate: keep the latest such moment of the job.
-        row = r.job
+        row = rates.job
         whole += since
         if whole > row[job, WHOLE] or (
             whole == row[job, WHOLE] and rest * row[job, PARTS] > row[job, REST] * rate
@@ -133,120 +133,120 @@ def settle(t: Any, r: Any, p: int, job: int, over: int, rate: int, now: int) -> 
 
 
 @kernel
-def done_at(t: Any, r: Any, p: int, job: int, node: int, now: int) -> int:
+def done_at(table: Any, rates: Any, p: int, job: int, node: int, now: int) -> int:
     """First whole second at which a part, settled now, is done if nothing changes."""
-    left = r.part[p, LEFT]
-    if r.par[WINDOWS] != 0:
-        base = t.par[BASE]
-        bare = t.job[job, START] + r.job[job, RUN]
-        penalty = left + r.node[node, OVER] * max(0, bare - now)
+    left = rates.part[p, LEFT]
+    if rates.par[WINDOWS] != 0:
+        base = table.par[BASE]
+        bare = table.job[job, START] + rates.job[job, RUN]
+        penalty = left + rates.node[node, OVER] * max(0, bare - now)
         return bare + (penalty + base - 1) // base
-    rate = r.node[node, RATE]
+    rate = rates.node[node, RATE]
     return now + (left + rate - 1) // rate
 
 
 @routine
-def find_end(t: Any, r: Any, job: int, now: int) -> None:
+def find_end(table: Any, rates: Any, job: int, now: int) -> None:
     """Look at all parts of a job: when is the last one done, and which is it?"""
-    cores = t.par[CORES]
+    cores = table.par[CORES]
     last = now
-    pin = t.job[job, FIRST]
+    pin = table.job[job, FIRST]
     p = pin
     while p >= 0:
         node = p // cores
-        settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
-        end = done_at(t, r, p, job, node, now)
+        settle(table, rates, p, job, rates.node[node, OVER], rates.node[node, RATE], now)
+        end = done_at(table, rates, p, job, node, now)
         if end > last:
             last = end
             pin = p
-        p = t.proc[p, NEXT]
-    r.job[job, DONE] = last
-    r.job[job, PIN] = pin
+        p = table.proc[p, NEXT]
+    rates.job[job, DONE] = last
+    rates.job[job, PIN] = pin
 
 
 @kernel
-def will_end(t: Any, r: Any, job: int) -> int:
+def will_end(table: Any, rates: Any, job: int) -> int:
     """When a job ends as things stand: done, or killed at its limit."""
-    return min(r.job[job, DONE], t.job[job, START] + t.job[job, LIMIT])
+    return min(rates.job[job, DONE], table.job[job, START] + table.job[job, LIMIT])
 
 
 @routine
-def refresh(t: Any, r: Any, node: int, now: int) -> None:
+def refresh(table: Any, rates: Any, node: int, now: int) -> None:
     """The processes of a node changed: a new rate, and the ends that move with it."""
-    over = over_on(t, r, node)
-    before = r.node[node, OVER]
+    over = over_on(table, rates, node)
+    before = rates.node[node, OVER]
     if over == before:
         return
-    rate = r.node[node, RATE]
-    r.node[node, OVER] = over
-    r.node[node, RATE] = r.par[UNIT] * t.par[BASE] // (t.par[BASE] + over)
-    cores = t.par[CORES]
+    rate = rates.node[node, RATE]
+    rates.node[node, OVER] = over
+    rates.node[node, RATE] = rates.par[UNIT] * table.par[BASE] // (table.par[BASE] + over)
+    cores = table.par[CORES]
     for p in range(node * cores, node * cores + cores):
-        job = t.proc[p, OWNER]
-        if job < 0 or t.proc[p, PROCESSES] == 0:
+        job = table.proc[p, OWNER]
+        if job < 0 or table.proc[p, PROCESSES] == 0:
             continue
-        settle(t, r, p, job, before, rate, now)
-        known = r.job[job, DONE]
+        settle(table, rates, p, job, before, rate, now)
+        known = rates.job[job, DONE]
         if over > before:
-            end = done_at(t, r, p, job, node, now)
+            end = done_at(table, rates, p, job, node, now)
             if end > known:
-                r.job[job, DONE] = end
-                r.job[job, PIN] = p
-        elif r.job[job, PIN] == p:
-            find_end(t, r, job, now)
-        if r.job[job, DONE] != known:
-            r.moved[r.par[MOVED]] = job
-            r.par[MOVED] += 1
+                rates.job[job, DONE] = end
+                rates.job[job, PIN] = p
+        elif rates.job[job, PIN] == p:
+            find_end(table, rates, job, now)
+        if rates.job[job, DONE] != known:
+            rates.moved[rates.par[MOVED]] = job
+            rates.par[MOVED] += 1
 
 
 @kernel
-def set_out(t: Any, r: Any, job: int, now: int) -> None:
+def set_out(table: Any, rates: Any, job: int, now: int) -> None:
     """A job starts: write down its parts, all work still to be done, and where they lie."""
-    cores = t.par[CORES]
-    work = 0 if r.par[WINDOWS] != 0 else r.job[job, RUN] * r.par[UNIT]
-    r.job[job, LOGGED] = r.par[PLACES]
-    r.job[job, WHOLE] = now
-    r.job[job, DONE] = NEVER  # until find_end has looked
-    p = t.job[job, FIRST]
+    cores = table.par[CORES]
+    work = 0 if rates.par[WINDOWS] != 0 else rates.job[job, RUN] * rates.par[UNIT]
+    rates.job[job, LOGGED] = rates.par[PLACES]
+    rates.job[job, WHOLE] = now
+    rates.job[job, DONE] = NEVER  # until find_end has looked
+    p = table.job[job, FIRST]
     while p >= 0:
-        r.part[p, LEFT] = work
-        r.part[p, SINCE] = now
-        draw(t, r, p, job, 1)
-        r.places[r.par[PLACES]] = (p // cores) << PLACE_BITS | t.proc[p, PROCESSES]
-        r.par[PLACES] += 1
-        p = t.proc[p, NEXT]
+        rates.part[p, LEFT] = work
+        rates.part[p, SINCE] = now
+        draw(table, rates, p, job, 1)
+        rates.places[rates.par[PLACES]] = (p // cores) << PLACE_BITS | table.proc[p, PROCESSES]
+        rates.par[PLACES] += 1
+        p = table.proc[p, NEXT]
 
 
 @kernel
-def conclude(t: Any, r: Any, job: int, now: int) -> None:
+def conclude(table: Any, rates: Any, job: int, now: int) -> None:
     """A job ends now: was it done, and what did the others cost it, exactly?
 
     WHOLE + REST / PARTS becomes the penalised time: of a finished job the delay of its last part,
     of a killed one the time in which its slowest part did nothing.
     """
-    killed = r.job[job, DONE] > now
-    cores = t.par[CORES]
+    killed = rates.job[job, DONE] > now
+    cores = table.par[CORES]
     worst = 0
-    p = t.job[job, FIRST]
+    p = table.job[job, FIRST]
     while p >= 0:
         node = p // cores
-        settle(t, r, p, job, r.node[node, OVER], r.node[node, RATE], now)
-        worst = max(worst, r.part[p, LEFT])
-        draw(t, r, p, job, -1)
-        p = t.proc[p, NEXT]
-    r.job[job, ENDED_AT] = now
-    r.job[job, CUT] = 1 if killed else 0
-    bare = t.job[job, START] + r.job[job, RUN]
+        settle(table, rates, p, job, rates.node[node, OVER], rates.node[node, RATE], now)
+        worst = max(worst, rates.part[p, LEFT])
+        draw(table, rates, p, job, -1)
+        p = table.proc[p, NEXT]
+    rates.job[job, ENDED_AT] = now
+    rates.job[job, CUT] = 1 if killed else 0
+    bare = table.job[job, START] + rates.job[job, RUN]
     lost = -1
-    unit = r.par[UNIT]
-    if r.par[WINDOWS] != 0:
+    unit = rates.par[UNIT]
+    if rates.par[WINDOWS] != 0:
         lost = worst
-        unit = t.par[BASE]
+        unit = table.par[BASE]
     elif killed:
         lost = (now - bare) * unit + worst
     if lost >= 0:
-        r.job[job, WHOLE] = lost // unit
-        r.job[job, REST] = lost % unit
-        r.job[job, PARTS] = unit
+        rates.job[job, WHOLE] = lost // unit
+        rates.job[job, REST] = lost % unit
+        rates.job[job, PARTS] = unit
     else:
-        r.job[job, WHOLE] -= bare
+        rates.job[job, WHOLE] -= bare

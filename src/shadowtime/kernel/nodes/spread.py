@@ -23,28 +23,28 @@ from shadowtime.kernel.nodes.fields import (
     ZERO,
 )
 from shadowtime.kernel.nodes.fields import ENDS as COLUMNS
-from shadowtime.kernel.nodes.ledger import (
+from shadowtime.kernel.nodes.placing import kth
+from shadowtime.kernel.nodes.plan import (
     BEGIN,
     CAP,
     PIECES,
     ROW,
 )
-from shadowtime.kernel.nodes.placing import kth
 from shadowtime.kernel.nodes.window import rooms
 
 
 @kernel
-def clear_of_cost(b: Any, t: Any, node: int, job: int, at: int, end: int) -> int:
+def clear_of_cost(b: Any, table: Any, node: int, job: int, at: int, end: int) -> int:
     """How many processes of a job cost nothing on a node from a place on until an instant."""
-    clear = t.node[node, ROOM]
-    hinges = t.par[HINGES]
+    clear = table.node[node, ROOM]
+    hinges = table.par[HINGES]
     while clear > 0:
         row = b.line[ROW, at]
         for h in range(hinges):
-            below = t.par[LAW + 2 * h + EDGE] - b.load[row, node * hinges + h]
+            below = table.par[LAW + 2 * h + EDGE] - b.load[row, node * hinges + h]
             if below < 0:
                 return 0
-            each = t.job[job, DEMAND + h]
+            each = table.job[job, DEMAND + h]
             if clear * each > below:
                 clear = below // each
         at += 1
@@ -54,10 +54,10 @@ def clear_of_cost(b: Any, t: Any, node: int, job: int, at: int, end: int) -> int
 
 
 @routine
-def cost_on(b: Any, t: Any, node: int, count: int, job: int, at: int, begin: int) -> int:
+def cost_on(b: Any, table: Any, node: int, count: int, job: int, at: int, begin: int) -> int:
     """Cost of so many processes on a node from ``begin``, in piece ``at``, for the job's span."""
-    hinges = t.par[HINGES]
-    end = begin + t.job[job, SPAN]
+    hinges = table.par[HINGES]
+    end = begin + table.job[job, SPAN]
     cap = b.par[CAP]
     total = 0
     while begin < end and total < cap:
@@ -67,8 +67,8 @@ def cost_on(b: Any, t: Any, node: int, count: int, job: int, at: int, begin: int
         row = b.line[ROW, at]
         over = 0
         for h in range(hinges):
-            drawn = b.load[row, node * hinges + h] + count * t.job[job, DEMAND + h]
-            over += t.par[LAW + 2 * h + WEIGHT] * max(0, drawn - t.par[LAW + 2 * h + EDGE])
+            drawn = b.load[row, node * hinges + h] + count * table.job[job, DEMAND + h]
+            over += table.par[LAW + 2 * h + WEIGHT] * max(0, drawn - table.par[LAW + 2 * h + EDGE])
         total += (until - begin) * over
         begin = until
         at += 1
@@ -76,9 +76,9 @@ def cost_on(b: Any, t: Any, node: int, count: int, job: int, at: int, begin: int
 
 
 @kernel
-def is_idle(b: Any, t: Any, node: int, at: int, end: int) -> bool:
-    """True if nobody draws anything on a node in the window: such nodes cost the same."""
-    hinges = t.par[HINGES]
+def is_idle(b: Any, table: Any, node: int, at: int, end: int) -> bool:
+    """True if no job draws anything on a node in the window: such nodes cost the same."""
+    hinges = table.par[HINGES]
     while at < b.par[PIECES] and b.line[BEGIN, at] < end:
         for h in range(hinges):
             if b.load[b.line[ROW, at], node * hinges + h] != 0:
@@ -88,73 +88,73 @@ def is_idle(b: Any, t: Any, node: int, at: int, end: int) -> bool:
 
 
 @routine
-def minimax(b: Any, t: Any, job: int, at: int, begin: int) -> int:
+def minimax(b: Any, table: Any, job: int, at: int, begin: int) -> int:
     """Cost of the best spread over the rooms, for allot to make TAKE of; CAP if it is no less.
 
     As placing.evaluate: with costs that never fall with the number of processes, the answer is the
     cost of the p-th cheapest place.
     """
-    procs = t.job[job, PROCS]
-    end = begin + t.job[job, SPAN]
+    procs = table.job[job, PROCS]
+    end = begin + table.job[job, SPAN]
     cap = b.par[CAP]
-    places = rooms(b, t)
+    places = rooms(b, table)
     losable = places - procs
-    sites = t.list[SITES]
+    sites = table.list[SITES]
     clear = 0
-    for i in range(t.par[TOP]):
+    for i in range(table.par[TOP]):
         node = sites[i]
-        some = clear_of_cost(b, t, node, job, at, end)
-        t.node[node, CLEAR] = some
+        some = clear_of_cost(b, table, node, job, at, end)
+        table.node[node, CLEAR] = some
         clear += some
         if clear >= procs:
-            t.par[TOP] = i + 1
+            table.par[TOP] = i + 1
             return 0
-        losable -= t.node[node, ROOM] - some
+        losable -= table.node[node, ROOM] - some
         if cap <= 1 and losable < 0:
             return cap
     losable = places - procs
-    column = COLUMNS + (2 + t.par[HINGES]) * t.par[CORES]
+    column = COLUMNS + (2 + table.par[HINGES]) * table.par[CORES]
     idle = -1
     values = ZERO
-    for node in sites[: t.par[TOP]]:
-        room = t.node[node, ROOM]
-        some = t.node[node, CLEAR]
+    for node in sites[: table.par[TOP]]:
+        room = table.node[node, ROOM]
+        some = table.node[node, CLEAR]
         if room == some:
             continue
-        alike = is_idle(b, t, node, at, end)
+        alike = is_idle(b, table, node, at, end)
         for k in range(some, room):
-            if alike and idle >= 0 and k < t.node[idle, ROOM]:
-                cost = t.node[idle, column + k]
-            elif k > some and t.node[node, column + k - 1] >= cap:
+            if alike and idle >= 0 and k < table.node[idle, ROOM]:
+                cost = table.node[idle, column + k]
+            elif k > some and table.node[node, column + k - 1] >= cap:
                 cost = cap
             else:
-                cost = cost_on(b, t, node, k + 1, job, at, begin)
-            t.node[node, column + k] = cost
+                cost = cost_on(b, table, node, k + 1, job, at, begin)
+            table.node[node, column + k] = cost
             if cost < cap:
-                t.list[VALUES, values] = cost
+                table.list[VALUES, values] = cost
                 values += 1
             else:
                 losable -= 1
         if losable < 0:
             return cap
-        if alike and (idle < 0 or room > t.node[idle, ROOM]):
+        if alike and (idle < 0 or room > table.node[idle, ROOM]):
             idle = node
-    return kth(t, values, procs - clear - 1)
+    return kth(table, values, procs - clear - 1)
 
 
 @routine
-def lowest(b: Any, t: Any, job: int, at: int, begin: int) -> int:
+def lowest(b: Any, table: Any, job: int, at: int, begin: int) -> int:
     """Cost of the lowest processors (first fit, limit=pf): TAKE is filled."""
-    rooms(b, t)
-    left = t.job[job, PROCS]
+    rooms(b, table)
+    left = table.job[job, PROCS]
     worst = 0
     i = 0
     while left > 0:
-        node = t.list[SITES, i]
-        take = min(left, t.node[node, ROOM])
-        t.node[node, TAKE] = take
+        node = table.list[SITES, i]
+        take = min(left, table.node[node, ROOM])
+        table.node[node, TAKE] = take
         left -= take
-        worst = max(worst, cost_on(b, t, node, take, job, at, begin))
+        worst = max(worst, cost_on(b, table, node, take, job, at, begin))
         i += 1
-    t.par[TOP] = i
+    table.par[TOP] = i
     return worst

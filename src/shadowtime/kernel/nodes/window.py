@@ -1,4 +1,4 @@
-"""Which processors are free for a while, among all reservations (ledger.py)."""
+"""Which processors are free for a while, among all reservations (plan.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shadowtime.kernel.nodes.fields import (
     TAKE,
     TOP,
 )
-from shadowtime.kernel.nodes.ledger import (
+from shadowtime.kernel.nodes.plan import (
     BEGIN,
     BITS,
     COSTED,
@@ -27,7 +27,7 @@ from shadowtime.kernel.nodes.ledger import (
     WINDOW,
     WORDS,
 )
-from shadowtime.kernel.nodes.ledger_pointers import FIRST_ROOM, pointer
+from shadowtime.kernel.nodes.plan_pointers import FIRST_ROOM, pointer
 
 
 @kernel
@@ -63,7 +63,7 @@ def count(b: Any, slot: int) -> int:
 
 
 @pointer(FIRST_ROOM)
-def first_room(b: Any, t: Any, job: int, start: int, before: int, until: int) -> int:
+def first_room(b: Any, table: Any, job: int, start: int, before: int, until: int) -> int:
     """Place of the first start with room for a job's request, -1 if none.
 
     Starts from a place on, before an instant; what happens from ``until`` on is left aside. Only
@@ -72,9 +72,9 @@ def first_room(b: Any, t: Any, job: int, start: int, before: int, until: int) ->
     the window's end too few are free.
     """
     line = b.line
-    procs = t.job[job, PROCS]
-    length = t.job[job, LENGTH]
-    placed = t.par[COUNTED] == 0
+    procs = table.job[job, PROCS]
+    length = table.job[job, LENGTH]
+    placed = table.par[COUNTED] == 0
     pieces = b.par[PIECES]
     while start < pieces and line[BEGIN, start] < before:
         end = min(until, line[BEGIN, start] + length)
@@ -134,14 +134,14 @@ def within(b: Any, slot: int, other: int) -> bool:
 
 
 @kernel
-def rooms(b: Any, t: Any) -> int:
+def rooms(b: Any, table: Any) -> int:
     """Free processors of the window by node (ROOM), and the nodes that have some (SITES)."""
     p = 0
     top = 0
     total = 0
-    for node in range(t.par[NODES]):
+    for node in range(table.par[NODES]):
         room = 0
-        left = t.par[CORES]
+        left = table.par[CORES]
         while left > 0:
             # Of the word at hand, what belongs to this node.
             some = min(left, BITS - p % BITS)
@@ -149,11 +149,11 @@ def rooms(b: Any, t: Any) -> int:
             p += some
             left -= some
         if room > 0:
-            t.node[node, ROOM] = room
-            t.list[SITES, top] = node
+            table.node[node, ROOM] = room
+            table.list[SITES, top] = node
             top += 1
             total += room
-    t.par[TOP] = top
+    table.par[TOP] = top
     return total
 
 
@@ -176,19 +176,19 @@ def pick_first(b: Any, left: int) -> None:
 
 
 @kernel
-def pick(b: Any, t: Any, job: int) -> None:
+def pick(b: Any, table: Any, job: int) -> None:
     """The plan's processors: the lowest of the window on each node, as many as TAKE says.
 
-    By first fit where cost is nobody's concern, the lowest of all: nodes were not asked about.
+    By first fit where cost does not matter, the lowest of all: nodes were not asked about.
     """
     for word in range(b.par[WORDS]):
         b.mask[PICK, word] = 0
     if b.par[COSTED] == 0:
-        pick_first(b, t.job[job, PROCS])
+        pick_first(b, table.job[job, PROCS])
         return
-    cores = t.par[CORES]
-    for node in t.list[SITES, : t.par[TOP]]:
-        left = t.node[node, TAKE]
+    cores = table.par[CORES]
+    for node in table.list[SITES, : table.par[TOP]]:
+        left = table.node[node, TAKE]
         p = node * cores
         while left > 0:
             if (b.mask[WINDOW, p // BITS] >> (p % BITS)) & 1 != 0:

@@ -42,128 +42,128 @@ LARGEST = 9
 
 
 @routine
-def choose(g: Any, now: int, shape: int, start: int, length: int) -> bool:
+def choose(ground: Any, now: int, shape: int, start: int, length: int) -> bool:
     """Find tasks on named nodes for [start, start + length); False where the shape does not fit."""
-    scratch = g.scratch
-    first = g.shape[shape, MASK_FROM]
-    size = g.shape[shape, MASK_COUNT]
-    wanted = g.shape[shape, WANTED]
+    scratch = ground.scratch
+    first = ground.shape[shape, MASK_FROM]
+    size = ground.shape[shape, MASK_COUNT]
+    wanted = ground.shape[shape, WANTED]
     count = 0
     total = 0
     for at in range(size):
-        node = g.mask[first + at]
+        node = ground.mask[first + at]
         tasks = 0
-        if start > now or holds(g, shape, node, g.node, node, FREE) > 0:
-            tasks = room_at(g, now, shape, node, start, length)
+        if start > now or holds(ground, shape, node, ground.node, node, FREE) > 0:
+            tasks = room_at(ground, now, shape, node, start, length)
         scratch[ROOM, at] = tasks
         if tasks > 0:
             count += 1
             total += tasks
         elif at < wanted:
             return False
-    if count < g.shape[shape, LEAST] or total < g.shape[shape, TASKS]:
+    if count < ground.shape[shape, LEAST] or total < ground.shape[shape, TASKS]:
         return False
-    if g.shape[shape, IN_A_ROW] != 0:
-        return take_row(g, shape)
-    return settle(g, now, shape, start)
+    if ground.shape[shape, IN_A_ROW] != 0:
+        return take_row(ground, shape)
+    return settle(ground, now, shape, start)
 
 
 @kernel
-def settle(g: Any, now: int, shape: int, start: int) -> bool:
+def settle(ground: Any, now: int, shape: int, start: int) -> bool:
     """Choose among the nodes whose room is known."""
-    rule = g.mark[PLACE_RULE]
+    rule = ground.mark[PLACE_RULE]
     if rule != FIRST_FIT:
-        note_steps(g, now, shape, start)
+        note_steps(ground, now, shape, start)
     if rule == BEST_FIT or rule == PACK:
-        if alone(g, shape, rule):
+        if alone(ground, shape, rule):
             return True
     if rule == SPREAD:
-        if deal(g, shape):
+        if deal(ground, shape):
             return True
     elif rule == SLURM:
-        if take_sets(g, shape):
+        if take_sets(ground, shape):
             return True
-    elif walk(g, shape, rule):
+    elif walk(ground, shape, rule):
         return True
-    return walk(g, shape, number(LARGEST))
+    return walk(ground, shape, number(LARGEST))
 
 
 @kernel
-def note_steps(g: Any, now: int, shape: int, start: int) -> None:
+def note_steps(ground: Any, now: int, shape: int, start: int) -> None:
     """The step in force at the start on every node with room."""
-    first = g.shape[shape, MASK_FROM]
-    for place in range(g.shape[shape, MASK_COUNT]):
-        if g.scratch[ROOM, place] > 0:
-            at = current(g, g.mask[first + place], now)
-            following = g.step[at, NEXT]
-            while following >= 0 and g.step[following, TIME] <= start:
+    first = ground.shape[shape, MASK_FROM]
+    for place in range(ground.shape[shape, MASK_COUNT]):
+        if ground.scratch[ROOM, place] > 0:
+            at = current(ground, ground.mask[first + place], now)
+            following = ground.step[at, NEXT]
+            while following >= 0 and ground.step[following, TIME] <= start:
                 at = following
-                following = g.step[at, NEXT]
-            g.scratch[BEST, place] = at
+                following = ground.step[at, NEXT]
+            ground.scratch[BEST, place] = at
 
 
 @kernel
-def ahead(g: Any, shape: int, rule: int, a: int, b: int) -> bool:
+def ahead(ground: Any, shape: int, rule: int, a: int, b: int) -> bool:
     """True if place ``a`` of the mask comes before place ``b`` by a rule."""
-    scratch = g.scratch
-    wanted = g.shape[shape, WANTED]
+    scratch = ground.scratch
+    wanted = ground.shape[shape, WANTED]
     if (a < wanted) != (b < wanted):
         return bool(a < wanted)
     if rule != LARGEST:
-        first = g.shape[shape, MASK_FROM]
-        one = g.node[g.mask[first + a], WEIGHT]
-        other = g.node[g.mask[first + b], WEIGHT]
+        first = ground.shape[shape, MASK_FROM]
+        one = ground.node[ground.mask[first + a], WEIGHT]
+        other = ground.node[ground.mask[first + b], WEIGHT]
         if one != other:
             return bool(one < other)
     if rule == LARGEST or rule == PACK:
         if scratch[ROOM, a] != scratch[ROOM, b]:
             return bool(scratch[ROOM, a] > scratch[ROOM, b])
-    elif g.shape[shape, EXCLUSIVE] == 0:
+    elif ground.shape[shape, EXCLUSIVE] == 0:
         one, other = scratch[BEST, a], scratch[BEST, b]
         if rule == SPREAD:
-            if g.step[one, LEVEL] != g.step[other, LEVEL]:
-                return bool(g.step[one, LEVEL] > g.step[other, LEVEL])
+            if ground.step[one, LEVEL] != ground.step[other, LEVEL]:
+                return bool(ground.step[one, LEVEL] > ground.step[other, LEVEL])
         else:
-            for k in range(LEVEL, g.step.shape[1]):
-                if g.step[one, k] != g.step[other, k]:
-                    return bool(g.step[one, k] < g.step[other, k])
+            for k in range(LEVEL, ground.step.shape[1]):
+                if ground.step[one, k] != ground.step[other, k]:
+                    return bool(ground.step[one, k] < ground.step[other, k])
     return a < b
 
 
 @kernel
-def alone(g: Any, shape: int, rule: int) -> bool:
+def alone(ground: Any, shape: int, rule: int) -> bool:
     """One node that holds all tasks: best fit's by what is free, pack's the first."""
-    wanted = g.shape[shape, WANTED]
-    if g.shape[shape, LEAST] > 1 or wanted > 1:
+    wanted = ground.shape[shape, WANTED]
+    if ground.shape[shape, LEAST] > 1 or wanted > 1:
         return False
-    tasks = g.shape[shape, TASKS]
-    scratch = g.scratch
+    tasks = ground.shape[shape, TASKS]
+    scratch = ground.scratch
     best = -1
-    for at in range(1 if wanted == 1 else g.shape[shape, MASK_COUNT]):
+    for at in range(1 if wanted == 1 else ground.shape[shape, MASK_COUNT]):
         if scratch[ROOM, at] < tasks:
             continue
         if best < 0:
             best = at
-        elif ahead(g, shape, rule, at, best):
-            best = at  # pack: everybody here holds exactly all tasks, so the lightest is taken
+        elif ahead(ground, shape, rule, at, best):
+            best = at  # pack: every node here holds exactly all tasks, so the lightest is taken
     if best < 0:
         return False
-    scratch[CHOSEN, 0] = g.mask[g.shape[shape, MASK_FROM] + best]
+    scratch[CHOSEN, 0] = ground.mask[ground.shape[shape, MASK_FROM] + best]
     scratch[GIVEN, 0] = tasks
-    g.mark[PLACED] = 1
+    ground.mark[PLACED] = 1
     return True
 
 
 @routine
-def sink(g: Any, shape: int, rule: int, size: int, at: int) -> None:
+def sink(ground: Any, shape: int, rule: int, size: int, at: int) -> None:
     """Let a place sink in the heap of places."""
-    heap = g.scratch[ORDER]
+    heap = ground.scratch[ORDER]
     place = heap[at]
     child = 2 * at + 1
     while child < size:
-        if child + 1 < size and ahead(g, shape, rule, heap[child + 1], heap[child]):
+        if child + 1 < size and ahead(ground, shape, rule, heap[child + 1], heap[child]):
             child += 1
-        if ahead(g, shape, rule, place, heap[child]):
+        if ahead(ground, shape, rule, place, heap[child]):
             break
         heap[at] = heap[child]
         at = child
@@ -172,37 +172,37 @@ def sink(g: Any, shape: int, rule: int, size: int, at: int) -> None:
 
 
 @routine
-def arrange(g: Any, shape: int, rule: int) -> int:
+def arrange(ground: Any, shape: int, rule: int) -> int:
     """Put the places with room into a heap by a rule; first fit's order is the mask's own."""
     size = 0
-    for at in range(g.shape[shape, MASK_COUNT]):
-        if g.scratch[ROOM, at] > 0:
-            g.scratch[ORDER, size] = at
+    for at in range(ground.shape[shape, MASK_COUNT]):
+        if ground.scratch[ROOM, at] > 0:
+            ground.scratch[ORDER, size] = at
             size += 1
     if rule != FIRST_FIT:
         for at in range(size // 2 - 1, -1, -1):
-            sink(g, shape, rule, size, at)
+            sink(ground, shape, rule, size, at)
     return size
 
 
 @kernel
-def taken_out(g: Any, shape: int, rule: int, size: int) -> int:
+def taken_out(ground: Any, shape: int, rule: int, size: int) -> int:
     """Remove the first place of the heap; returns the new size."""
     size -= 1
     if size > 0:
-        g.scratch[ORDER, 0] = g.scratch[ORDER, size]
-        sink(g, shape, rule, size, number(0))
+        ground.scratch[ORDER, 0] = ground.scratch[ORDER, size]
+        sink(ground, shape, rule, size, number(0))
     return size
 
 
 @routine
-def walk(g: Any, shape: int, rule: int) -> bool:
+def walk(ground: Any, shape: int, rule: int) -> bool:
     """Give each node all it holds, in order, but keep one task for each node still due."""
-    scratch = g.scratch
-    first = g.shape[shape, MASK_FROM]
-    size = arrange(g, shape, rule)
-    left = g.shape[shape, TASKS]
-    least, most = g.shape[shape, LEAST], g.shape[shape, MOST]
+    scratch = ground.scratch
+    first = ground.shape[shape, MASK_FROM]
+    size = arrange(ground, shape, rule)
+    left = ground.shape[shape, TASKS]
+    least, most = ground.shape[shape, LEAST], ground.shape[shape, MOST]
     count = 0
     at = 0
     while size > at and count < most and (left > 0 or count < least):
@@ -211,36 +211,36 @@ def walk(g: Any, shape: int, rule: int) -> bool:
             at += 1
         else:
             place = scratch[ORDER, 0]
-            size = taken_out(g, shape, rule, size)
+            size = taken_out(ground, shape, rule, size)
         due = max(0, least - count - 1)
         give = min(scratch[ROOM, place], left - due)
-        scratch[CHOSEN, count] = g.mask[first + place]
+        scratch[CHOSEN, count] = ground.mask[first + place]
         scratch[GIVEN, count] = give
         left -= give
         count += 1
-    g.mark[PLACED] = count
+    ground.mark[PLACED] = count
     return left == 0 and count >= least
 
 
 @routine
-def deal(g: Any, shape: int) -> bool:
+def deal(ground: Any, shape: int) -> bool:
     """Tasks dealt out evenly to as many nodes as allowed, those with most free cpus first."""
-    scratch = g.scratch
-    first = g.shape[shape, MASK_FROM]
-    tasks = g.shape[shape, TASKS]
+    scratch = ground.scratch
+    first = ground.shape[shape, MASK_FROM]
+    tasks = ground.shape[shape, TASKS]
     rule = number(SPREAD)
-    size = arrange(g, shape, rule)
-    most = min(g.shape[shape, MOST], tasks)
+    size = arrange(ground, shape, rule)
+    most = min(ground.shape[shape, MOST], tasks)
     count = 0
     total = 0
     while size > 0 and count < most:
         place = scratch[ORDER, 0]
-        size = taken_out(g, shape, rule, size)
+        size = taken_out(ground, shape, rule, size)
         scratch[CHOSEN, count] = place
         scratch[GIVEN, count] = 0
         total += scratch[ROOM, place]
         count += 1
-    if count < g.shape[shape, LEAST] or total < tasks:
+    if count < ground.shape[shape, LEAST] or total < tasks:
         return False
     left = tasks
     while left > 0:
@@ -249,6 +249,6 @@ def deal(g: Any, shape: int) -> bool:
                 scratch[GIVEN, at] += 1
                 left -= 1
     for at in range(count):
-        scratch[CHOSEN, at] = g.mask[first + scratch[CHOSEN, at]]
-    g.mark[PLACED] = count
+        scratch[CHOSEN, at] = ground.mask[first + scratch[CHOSEN, at]]
+    ground.mark[PLACED] = count
     return True

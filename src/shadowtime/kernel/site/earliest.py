@@ -36,34 +36,34 @@ PLACES = 24
 
 
 @routine
-def earliest(g: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
+def earliest(ground: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
     """The first start in [since, before) at which the shape fits for its length; NEVER if none."""
-    named = g.shape[shape, RESERVATION]
+    named = ground.shape[shape, RESERVATION]
     if named >= 0:
-        if g.reservation[named, RES_KNOWN] > now:
+        if ground.reservation[named, RES_KNOWN] > now:
             return NEVER
-        since = max(since, g.reservation[named, RES_BEGIN])
-        before = min(before, g.reservation[named, RES_END] - length + 1)
+        since = max(since, ground.reservation[named, RES_BEGIN])
+        before = min(before, ground.reservation[named, RES_END] - length + 1)
     if since >= before:
         return NEVER
-    if g.shape[shape, MOST] == 1:
-        return earliest_on_one(g, now, shape, length, since, before)
-    return earliest_on_several(g, now, shape, length, since, before)
+    if ground.shape[shape, MOST] == 1:
+        return earliest_on_one(ground, now, shape, length, since, before)
+    return earliest_on_several(ground, now, shape, length, since, before)
 
 
 @routine
-def earliest_on_one(g: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
+def earliest_on_one(ground: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
     """The same for a shape that takes one node."""
-    first = g.shape[shape, MASK_FROM]
-    size = g.shape[shape, MASK_COUNT]
-    if g.shape[shape, WANTED] == 1:
+    first = ground.shape[shape, MASK_FROM]
+    size = ground.shape[shape, MASK_COUNT]
+    if ground.shape[shape, WANTED] == 1:
         size = 1
-    tasks = g.shape[shape, TASKS]
+    tasks = ground.shape[shape, TASKS]
     best = before
     for at in range(first, first + size):
         start = since
         while start < best:
-            room, change = look(g, now, shape, g.mask[at], start, length)
+            room, change = look(ground, now, shape, ground.mask[at], start, length)
             if room >= tasks:
                 best = start
                 break
@@ -74,17 +74,19 @@ def earliest_on_one(g: Any, now: int, shape: int, length: int, since: int, befor
 
 
 @routine
-def earliest_on_several(g: Any, now: int, shape: int, length: int, since: int, before: int) -> int:
+def earliest_on_several(
+    ground: Any, now: int, shape: int, length: int, since: int, before: int
+) -> int:
     """The same for a shape that may take several nodes."""
-    scratch = g.scratch
+    scratch = ground.scratch
     heap = scratch[UPCOMING]
-    first = g.shape[shape, MASK_FROM]
-    size = g.shape[shape, MASK_COUNT]
-    wanted = g.shape[shape, WANTED]
-    least, tasks = g.shape[shape, LEAST], g.shape[shape, TASKS]
-    bounded = g.shape[shape, MOST] < size
+    first = ground.shape[shape, MASK_FROM]
+    size = ground.shape[shape, MASK_COUNT]
+    wanted = ground.shape[shape, WANTED]
+    least, tasks = ground.shape[shape, LEAST], ground.shape[shape, TASKS]
+    bounded = ground.shape[shape, MOST] < size
     if bounded:
-        for held in range(g.shape[shape, PER_NODE] + 1):
+        for held in range(ground.shape[shape, PER_NODE] + 1):
             if held < scratch.shape[1]:
                 scratch[TALLY, held] = 0
     count = 0
@@ -92,7 +94,7 @@ def earliest_on_several(g: Any, now: int, shape: int, length: int, since: int, b
     missing = 0
     entries = 0
     for at in range(size):
-        room, change = look(g, now, shape, g.mask[first + at], since, length)
+        room, change = look(ground, now, shape, ground.mask[first + at], since, length)
         scratch[ROOM, at] = room
         if room > 0:
             count += 1
@@ -104,7 +106,7 @@ def earliest_on_several(g: Any, now: int, shape: int, length: int, since: int, b
         if change < before:
             heap[entries] = change << PLACES | at
             entries += 1
-    if missing == 0 and count >= least and total >= tasks and suffices(g, shape, bounded):
+    if missing == 0 and count >= least and total >= tasks and suffices(ground, shape, bounded):
         return since
     for at in range(entries // 2 - 1, -1, -1):
         settle_down(heap, entries, at)
@@ -114,7 +116,7 @@ def earliest_on_several(g: Any, now: int, shape: int, length: int, since: int, b
         while entries > 0 and heap[0] >> PLACES == start:
             at = heap[0] & mask
             entries = pop(heap, entries)
-            room, change = look(g, now, shape, g.mask[first + at], start, length)
+            room, change = look(ground, now, shape, ground.mask[first + at], start, length)
             old = scratch[ROOM, at]
             if room != old:
                 scratch[ROOM, at] = room
@@ -127,7 +129,7 @@ def earliest_on_several(g: Any, now: int, shape: int, length: int, since: int, b
                     scratch[TALLY, room] += 1
             if change < before:
                 entries = push(heap, entries, change << PLACES | at)
-        if missing == 0 and count >= least and total >= tasks and suffices(g, shape, bounded):
+        if missing == 0 and count >= least and total >= tasks and suffices(ground, shape, bounded):
             return start
     return NEVER
 
@@ -149,29 +151,29 @@ def settle_down(heap: Any, size: int, at: int) -> None:
 
 
 @routine
-def suffices(g: Any, shape: int, bounded: bool) -> bool:
+def suffices(ground: Any, shape: int, bounded: bool) -> bool:
     """True if nodes that together hold all tasks do so within the bound on nodes, or in a row."""
-    if g.shape[shape, IN_A_ROW] != 0:
-        return has_row(g, shape)
-    return not bounded or enough(g, shape, total_of_wanted(g, shape))
+    if ground.shape[shape, IN_A_ROW] != 0:
+        return has_row(ground, shape)
+    return not bounded or enough(ground, shape, total_of_wanted(ground, shape))
 
 
 @kernel
-def total_of_wanted(g: Any, shape: int) -> int:
+def total_of_wanted(ground: Any, shape: int) -> int:
     """Tasks that the wanted nodes hold."""
     total = 0
-    for at in range(g.shape[shape, WANTED]):
-        total += g.scratch[ROOM, at]
+    for at in range(ground.shape[shape, WANTED]):
+        total += ground.scratch[ROOM, at]
     return total
 
 
 @kernel
-def enough(g: Any, shape: int, total: int) -> bool:
+def enough(ground: Any, shape: int, total: int) -> bool:
     """True if the nodes that hold most, as many as allowed, hold all tasks."""
-    tally = g.scratch[TALLY]
-    tasks = g.shape[shape, TASKS]
-    left = g.shape[shape, MOST] - g.shape[shape, WANTED]
-    held = g.shape[shape, PER_NODE]
+    tally = ground.scratch[TALLY]
+    tasks = ground.shape[shape, TASKS]
+    left = ground.shape[shape, MOST] - ground.shape[shape, WANTED]
+    held = ground.shape[shape, PER_NODE]
     while held > 0 and left > 0 and total < tasks:
         nodes = min(left, tally[held])
         total += nodes * held

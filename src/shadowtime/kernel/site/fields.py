@@ -49,7 +49,7 @@ BEGINS = 26
 CANCELS = 27
 """Entries in the heap of cancellations."""
 AFTER_START = 28
-"""1 if somebody waits for the start of a job that started in this pass."""
+"""1 if a job waits for the start of a job that started in this pass."""
 TIERS = 29
 """1 if jobs have different tiers."""
 ANY_CLOSING = 30

@@ -40,88 +40,90 @@ ASKED_FOR, IN_SCRATCH, IN_PLACE = 0, 1, 2
 
 
 @routine
-def charge(s: Any, g: Any, job: int, alt: int, source: int) -> None:
+def charge(state: Any, ground: Any, job: int, alt: int, source: int) -> None:
     """Work out what a run adds to each column."""
-    line = g.scratch[CHARGE]
-    shape = g.alt[alt, ALT_SHAPE]
-    resources = g.step.shape[1] - LEVEL
+    line = ground.scratch[CHARGE]
+    shape = ground.alt[alt, ALT_SHAPE]
+    resources = ground.step.shape[1] - LEVEL
     if source == ASKED_FOR:
-        nodes = g.shape[shape, LEAST]
+        nodes = ground.shape[shape, LEAST]
         for k in range(resources):
             line[1 + k] = (
-                g.shape[shape, TASKS] * g.shape[shape, PER_TASK + k] // g.shape[shape, DIVISOR]
-                + nodes * g.shape[shape, PER_TASK + resources + k]
+                ground.shape[shape, TASKS]
+                * ground.shape[shape, PER_TASK + k]
+                // ground.shape[shape, DIVISOR]
+                + nodes * ground.shape[shape, PER_TASK + resources + k]
             )
     else:
         for k in range(resources):
             line[1 + k] = 0
-        nodes = g.mark[PLACED] if source == IN_SCRATCH else g.job[job, PLACE_COUNT]
-        first = g.job[job, PLACE_FROM]
+        nodes = ground.mark[PLACED] if source == IN_SCRATCH else ground.job[job, PLACE_COUNT]
+        first = ground.job[job, PLACE_FROM]
         for at in range(nodes):
             if source == IN_SCRATCH:
-                node, tasks = g.scratch[CHOSEN, at], g.scratch[GIVEN, at]
+                node, tasks = ground.scratch[CHOSEN, at], ground.scratch[GIVEN, at]
             else:
-                node, tasks = g.place[first + at] >> 32, g.place[first + at] & 0xFFFFFFFF
+                node, tasks = ground.place[first + at] >> 32, ground.place[first + at] & 0xFFFFFFFF
             for k in range(resources):
-                line[1 + k] += amount(g, shape, node, tasks, k)
+                line[1 + k] += amount(ground, shape, node, tasks, k)
     line[0] = 1
     line[1 + resources] = nodes
-    request = max(1, s.job[job, REQUEST])
+    request = max(1, state.job[job, REQUEST])
     for k in range(resources + 1):
         line[2 + resources + k] = line[1 + k] * request
         line[3 + 2 * resources + k] = line[1 + k] * request
     line[4 + 3 * resources] = request
-    for k in range(LICENCES, g.alt.shape[1]):
-        line[5 + 3 * resources + k - LICENCES] = g.alt[alt, k]
+    for k in range(LICENCES, ground.alt.shape[1]):
+        line[5 + 3 * resources + k - LICENCES] = ground.alt[alt, k]
 
 
 @routine
-def within(s: Any, g: Any, job: int, alt: int, source: int) -> bool:
+def within(state: Any, ground: Any, job: int, alt: int, source: int) -> bool:
     """True if a start passes no bound."""
-    if g.alt[alt, ALT_COUNT] == 0:
+    if ground.alt[alt, ALT_COUNT] == 0:
         return True
-    charge(s, g, job, alt, source)
-    line = g.scratch[CHARGE]
-    first = g.alt[alt, ALT_FROM]
-    for at in range(first, first + g.alt[alt, ALT_COUNT]):
-        bucket = g.bucket[at]
-        for k in range(g.limit.shape[2]):
-            if g.limit[USED, bucket, k] + line[k] > g.limit[BOUND, bucket, k]:
+    charge(state, ground, job, alt, source)
+    line = ground.scratch[CHARGE]
+    first = ground.alt[alt, ALT_FROM]
+    for at in range(first, first + ground.alt[alt, ALT_COUNT]):
+        bucket = ground.bucket[at]
+        for k in range(ground.limit.shape[2]):
+            if ground.limit[USED, bucket, k] + line[k] > ground.limit[BOUND, bucket, k]:
                 return False
     return True
 
 
 @routine
-def account_start(s: Any, g: Any, job: int) -> None:
+def account_start(state: Any, ground: Any, job: int) -> None:
     """Count a job that starts in its place."""
-    alt = g.job[job, ALT]
-    if g.alt[alt, ALT_COUNT] == 0:
+    alt = ground.job[job, ALT]
+    if ground.alt[alt, ALT_COUNT] == 0:
         return
-    charge(s, g, job, alt, number(IN_PLACE))
-    first = g.alt[alt, ALT_FROM]
-    for at in range(first, first + g.alt[alt, ALT_COUNT]):
-        for k in range(g.limit.shape[2]):
-            g.limit[USED, g.bucket[at], k] += g.scratch[CHARGE, k]
+    charge(state, ground, job, alt, number(IN_PLACE))
+    first = ground.alt[alt, ALT_FROM]
+    for at in range(first, first + ground.alt[alt, ALT_COUNT]):
+        for k in range(ground.limit.shape[2]):
+            ground.limit[USED, ground.bucket[at], k] += ground.scratch[CHARGE, k]
 
 
 @routine
-def account_end(s: Any, g: Any, job: int, now: int) -> None:
+def account_end(state: Any, ground: Any, job: int, now: int) -> None:
     """Count a job out; what it used of its minutes and wall time stays."""
-    alt = g.job[job, ALT]
-    if g.alt[alt, ALT_COUNT] == 0:
+    alt = ground.job[job, ALT]
+    if ground.alt[alt, ALT_COUNT] == 0:
         return
-    charge(s, g, job, alt, number(IN_PLACE))
-    line = g.scratch[CHARGE]
-    resources = g.step.shape[1] - LEVEL
-    used = now - s.job[job, START]
-    first = g.alt[alt, ALT_FROM]
-    for at in range(first, first + g.alt[alt, ALT_COUNT]):
-        bucket = g.bucket[at]
-        for k in range(g.limit.shape[2]):
-            g.limit[USED, bucket, k] -= line[k]
+    charge(state, ground, job, alt, number(IN_PLACE))
+    line = ground.scratch[CHARGE]
+    resources = ground.step.shape[1] - LEVEL
+    used = now - state.job[job, START]
+    first = ground.alt[alt, ALT_FROM]
+    for at in range(first, first + ground.alt[alt, ALT_COUNT]):
+        bucket = ground.bucket[at]
+        for k in range(ground.limit.shape[2]):
+            ground.limit[USED, bucket, k] -= line[k]
         for k in range(resources + 1):
-            g.limit[USED, bucket, 3 + 2 * resources + k] += line[1 + k] * used
-        g.limit[USED, bucket, 4 + 3 * resources] += used
+            ground.limit[USED, bucket, 3 + 2 * resources + k] += line[1 + k] * used
+        ground.limit[USED, bucket, 4 + 3 * resources] += used
 
 
 @kernel

@@ -25,100 +25,105 @@ from shadowtime.kernel.site.fields import (
 
 
 @kernel
-def give(g: Any, shape: int, place: int, count: int, left: int) -> int:
+def give(ground: Any, shape: int, place: int, count: int, left: int) -> int:
     """Give the node at a place of the mask all it holds but a task for each node still due.
 
     Returns how many tasks are left.
     """
-    due = max(0, g.shape[shape, LEAST] - count - 1)
-    given = min(g.scratch[ROOM, place], left - due)
-    g.scratch[CHOSEN, count] = g.mask[g.shape[shape, MASK_FROM] + place]
-    g.scratch[GIVEN, count] = given
+    due = max(0, ground.shape[shape, LEAST] - count - 1)
+    given = min(ground.scratch[ROOM, place], left - due)
+    ground.scratch[CHOSEN, count] = ground.mask[ground.shape[shape, MASK_FROM] + place]
+    ground.scratch[GIVEN, count] = given
     return left - given
 
 
 @kernel
-def next_to(g: Any, shape: int, place: int) -> bool:
+def next_to(ground: Any, shape: int, place: int) -> bool:
     """True if the node at a place and the one before it are neighbours in the site."""
-    at = g.shape[shape, MASK_FROM] + place
-    return bool(g.node[g.mask[at], INDEX] == g.node[g.mask[at - 1], INDEX] + 1)
+    at = ground.shape[shape, MASK_FROM] + place
+    return bool(ground.node[ground.mask[at], INDEX] == ground.node[ground.mask[at - 1], INDEX] + 1)
 
 
 @kernel
-def row_from(g: Any, shape: int, place: int) -> int:
+def row_from(ground: Any, shape: int, place: int) -> int:
     """How many neighbours from a place of the mask on hold all tasks; 0 if they do not."""
-    size = min(g.shape[shape, MASK_COUNT], place + g.shape[shape, MOST])
+    size = min(ground.shape[shape, MASK_COUNT], place + ground.shape[shape, MOST])
     total = 0
     at = place
-    while at < size and g.scratch[ROOM, at] > 0 and (at == place or next_to(g, shape, at)):
-        total += g.scratch[ROOM, at]
+    while (
+        at < size and ground.scratch[ROOM, at] > 0 and (at == place or next_to(ground, shape, at))
+    ):
+        total += ground.scratch[ROOM, at]
         at += 1
-        if total >= g.shape[shape, TASKS] and at - place >= g.shape[shape, LEAST]:
+        if total >= ground.shape[shape, TASKS] and at - place >= ground.shape[shape, LEAST]:
             return at - place
     return 0
 
 
 @routine
-def has_row(g: Any, shape: int) -> bool:
+def has_row(ground: Any, shape: int) -> bool:
     """True if neighbours hold all tasks."""
     place = 0
-    while place < g.shape[shape, MASK_COUNT] and row_from(g, shape, place) == 0:
+    while place < ground.shape[shape, MASK_COUNT] and row_from(ground, shape, place) == 0:
         place += 1
-    return bool(place < g.shape[shape, MASK_COUNT])
+    return bool(place < ground.shape[shape, MASK_COUNT])
 
 
 @routine
-def take_row(g: Any, shape: int) -> bool:
+def take_row(ground: Any, shape: int) -> bool:
     """Take the first node from which as few neighbours as possible hold all tasks."""
-    for place in range(g.shape[shape, MASK_COUNT]):
-        nodes = row_from(g, shape, place)
+    for place in range(ground.shape[shape, MASK_COUNT]):
+        nodes = row_from(ground, shape, place)
         if nodes > 0:
-            left = g.shape[shape, TASKS]
+            left = ground.shape[shape, TASKS]
             for count in range(nodes):
-                left = give(g, shape, place + count, count, left)
-            g.mark[PLACED] = nodes
+                left = give(ground, shape, place + count, count, left)
+            ground.mark[PLACED] = nodes
             return True
     return False
 
 
 @kernel
-def free_cpus(g: Any, place: int) -> int:
+def free_cpus(ground: Any, place: int) -> int:
     """Cpus that are free at the start on the node at a place of the mask."""
-    return int(g.step[g.scratch[BEST, place], LEVEL])
+    return int(ground.step[ground.scratch[BEST, place], LEVEL])
 
 
 @routine
-def best_set(g: Any, shape: int, count: int, left: int) -> tuple[int, int]:
+def best_set(ground: Any, shape: int, count: int, left: int) -> tuple[int, int]:
     """(first place, behind the last) of the best set that has not been used; (-1, -1) if none.
 
     The lightest; of equals one that holds what is left, with the fewest cpus free; if none does,
     the one with most. Ties: the first.
     """
-    scratch = g.scratch
-    size = g.shape[shape, MASK_COUNT]
-    first = g.shape[shape, MASK_FROM]
+    scratch = ground.scratch
+    size = ground.shape[shape, MASK_COUNT]
+    first = ground.shape[shape, MASK_FROM]
     begin, behind = -1, -1
     weight, enough, cpus = 0, False, 0
-    at = g.shape[shape, WANTED]
+    at = ground.shape[shape, WANTED]
     while at < size:
         if scratch[ROOM, at] == 0 or scratch[ORDER, at] != 0:
             at += 1
             continue
         start = at
-        heavy = g.node[g.mask[first + at], WEIGHT]
+        heavy = ground.node[ground.mask[first + at], WEIGHT]
         held, free = 0, 0
         while (
             at < size
             and scratch[ROOM, at] > 0
             and (
                 at == start
-                or (next_to(g, shape, at) and g.node[g.mask[first + at], WEIGHT] == heavy)
+                or (
+                    next_to(ground, shape, at)
+                    and ground.node[ground.mask[first + at], WEIGHT] == heavy
+                )
             )
         ):
             held += scratch[ROOM, at]
-            free += free_cpus(g, at)
+            free += free_cpus(ground, at)
             at += 1
-        does = held >= left and at - start >= g.shape[shape, LEAST] - count
+        does = held >= left and at - start >= ground.shape[shape, LEAST] - count
         better = begin < 0
         if not better:
             if heavy != weight:
@@ -134,36 +139,36 @@ def best_set(g: Any, shape: int, count: int, left: int) -> tuple[int, int]:
 
 
 @routine
-def take_sets(g: Any, shape: int) -> bool:
+def take_sets(ground: Any, shape: int) -> bool:
     """Slurm's choice: the best set of neighbours of equal weight, again and again.
 
     Within a set one node that holds what is left, with the fewest cpus free; else from its first
     node on.
     """
-    scratch = g.scratch
-    least, most = g.shape[shape, LEAST], g.shape[shape, MOST]
-    left = g.shape[shape, TASKS]
+    scratch = ground.scratch
+    least, most = ground.shape[shape, LEAST], ground.shape[shape, MOST]
+    left = ground.shape[shape, TASKS]
     count = 0
-    for at in range(g.shape[shape, MASK_COUNT]):
+    for at in range(ground.shape[shape, MASK_COUNT]):
         scratch[ORDER, at] = 0
-    for at in range(g.shape[shape, WANTED]):
-        left = give(g, shape, at, count, left)
+    for at in range(ground.shape[shape, WANTED]):
+        left = give(ground, shape, at, count, left)
         count += 1
     while left > 0 or count < least:
-        begin, behind = best_set(g, shape, count, left)
+        begin, behind = best_set(ground, shape, count, left)
         if begin < 0 or count == most:
             return False
         alone = -1
         if least - count <= 1:
             for at in range(begin, behind):
                 if scratch[ROOM, at] >= left:
-                    if alone < 0 or free_cpus(g, at) < free_cpus(g, alone):
+                    if alone < 0 or free_cpus(ground, at) < free_cpus(ground, alone):
                         alone = at
         for at in range(begin, behind):
             wanted = alone < 0 or at == alone
             if wanted and count < most and (left > 0 or count < least):
-                left = give(g, shape, at, count, left)
+                left = give(ground, shape, at, count, left)
                 count += 1
             scratch[ORDER, at] = 1
-    g.mark[PLACED] = count
+    ground.mark[PLACED] = count
     return True

@@ -7,5 +7,5 @@ from shadowtime.kernel.jit import kernel
 
 @kernel
 def number(value: int) -> int:
-    """The same value as a plain int64: Numba compiles a routine anew for every literal argument."""
+    """The same value as a plain int64: Numba compiles a routine for every literal argument."""
     return value + 0

@@ -30,100 +30,100 @@ from shadowtime.kernel.site.fields import (
 
 
 @kernel
-def amount(g: Any, shape: int, node: int, tasks: int, k: int) -> int:
+def amount(ground: Any, shape: int, node: int, tasks: int, k: int) -> int:
     """What so many tasks of a shape take of a resource on a node."""
-    resources = g.step.shape[1] - LEVEL
-    if g.shape[shape, EXCLUSIVE] != 0:
-        return g.node[node, FREE + resources + k]
-    if g.shape[shape, ALL_MEMORY] != 0 and k == g.mark[MEMORY]:
-        return g.node[node, FREE + resources + k]
-    taken = tasks * g.shape[shape, PER_TASK + k]
-    divisor = g.shape[shape, DIVISOR]
+    resources = ground.step.shape[1] - LEVEL
+    if ground.shape[shape, EXCLUSIVE] != 0:
+        return ground.node[node, FREE + resources + k]
+    if ground.shape[shape, ALL_MEMORY] != 0 and k == ground.mark[MEMORY]:
+        return ground.node[node, FREE + resources + k]
+    taken = tasks * ground.shape[shape, PER_TASK + k]
+    divisor = ground.shape[shape, DIVISOR]
     if divisor > 1:
         taken = (taken + divisor - 1) // divisor
-    taken += g.shape[shape, PER_TASK + resources + k]
+    taken += ground.shape[shape, PER_TASK + resources + k]
     if k == 0:
-        taken = max(taken, g.shape[shape, FLOOR])
+        taken = max(taken, ground.shape[shape, FLOOR])
     return taken
 
 
 @kernel
-def current(g: Any, node: int, now: int) -> int:
+def current(ground: Any, node: int, now: int) -> int:
     """The node's step in force now; older ones go back to the pool."""
-    at = g.node[node, FIRST_STEP]
-    following = g.step[at, NEXT]
-    while following >= 0 and g.step[following, TIME] <= now:
-        drop(g, at)
+    at = ground.node[node, FIRST_STEP]
+    following = ground.step[at, NEXT]
+    while following >= 0 and ground.step[following, TIME] <= now:
+        drop(ground, at)
         at = following
-        following = g.step[at, NEXT]
-    g.node[node, FIRST_STEP] = at
+        following = ground.step[at, NEXT]
+    ground.node[node, FIRST_STEP] = at
     return at
 
 
 @kernel
-def drop(g: Any, at: int) -> None:
+def drop(ground: Any, at: int) -> None:
     """Give a step back to the pool."""
-    g.step[at, NEXT] = g.mark[STEPS_FREE]
-    g.mark[STEPS_FREE] = at
-    g.mark[STEPS_SPARE] += 1
+    ground.step[at, NEXT] = ground.mark[STEPS_FREE]
+    ground.mark[STEPS_FREE] = at
+    ground.mark[STEPS_SPARE] += 1
 
 
 @kernel
-def fresh_step(g: Any) -> int:
+def fresh_step(ground: Any) -> int:
     """A step from the pool."""
-    at = g.mark[STEPS_FREE]
+    at = ground.mark[STEPS_FREE]
     if at >= 0:
-        g.mark[STEPS_FREE] = g.step[at, NEXT]
+        ground.mark[STEPS_FREE] = ground.step[at, NEXT]
     else:
-        at = g.mark[STEPS_USED]
-        g.mark[STEPS_USED] += 1
-    g.mark[STEPS_SPARE] -= 1
+        at = ground.mark[STEPS_USED]
+        ground.mark[STEPS_USED] += 1
+    ground.mark[STEPS_SPARE] -= 1
     return at
 
 
 @kernel
-def cut(g: Any, first: int, when: int) -> int:
+def cut(ground: Any, first: int, when: int) -> int:
     """The step before the one that begins at ``when``, which is made if needed.
 
     -1 where that is the first one itself (``when`` has come).
     """
-    if g.step[first, TIME] >= when:
+    if ground.step[first, TIME] >= when:
         return -1
     before = first
-    following = g.step[before, NEXT]
-    while following >= 0 and g.step[following, TIME] < when:
+    following = ground.step[before, NEXT]
+    while following >= 0 and ground.step[following, TIME] < when:
         before = following
-        following = g.step[before, NEXT]
-    if following < 0 or g.step[following, TIME] != when:
-        made = fresh_step(g)
-        g.step[made, TIME] = when
-        g.step[made, NEXT] = following
-        for k in range(LEVEL, g.step.shape[1]):
-            g.step[made, k] = g.step[before, k]
-        g.step[before, NEXT] = made
+        following = ground.step[before, NEXT]
+    if following < 0 or ground.step[following, TIME] != when:
+        made = fresh_step(ground)
+        ground.step[made, TIME] = when
+        ground.step[made, NEXT] = following
+        for k in range(LEVEL, ground.step.shape[1]):
+            ground.step[made, k] = ground.step[before, k]
+        ground.step[before, NEXT] = made
     return before
 
 
 @kernel
-def merge(g: Any, before: int) -> bool:
+def merge(ground: Any, before: int) -> bool:
     """Drop the step after ``before`` if it changes nothing."""
-    at = g.step[before, NEXT]
+    at = ground.step[before, NEXT]
     if at < 0:
         return False
-    for k in range(LEVEL, g.step.shape[1]):
-        if g.step[at, k] != g.step[before, k]:
+    for k in range(LEVEL, ground.step.shape[1]):
+        if ground.step[at, k] != ground.step[before, k]:
             return False
-    g.step[before, NEXT] = g.step[at, NEXT]
-    drop(g, at)
+    ground.step[before, NEXT] = ground.step[at, NEXT]
+    drop(ground, at)
     return True
 
 
 @kernel
 def change(
-    g: Any, node: int, now: int, begin: int, end: int, shape: int, tasks: int, sign: int
+    ground: Any, node: int, now: int, begin: int, end: int, shape: int, tasks: int, sign: int
 ) -> None:
     """Take (-1) or give back (+1) what tasks of a shape need on a node during [begin, end)."""
-    first = current(g, node, now)
+    first = current(ground, node, now)
     begin = max(begin, now)
     if end <= begin:
         return
@@ -131,22 +131,22 @@ def change(
         before = -1
         at = first
     else:
-        before = cut(g, first, begin)
-        at = g.step[before, NEXT] if before >= 0 else first
-    cut(g, at, end)
+        before = cut(ground, first, begin)
+        at = ground.step[before, NEXT] if before >= 0 else first
+    cut(ground, at, end)
     inside = at
     last = at
-    resources = g.step.shape[1] - LEVEL
-    while inside >= 0 and (inside == at or g.step[inside, TIME] < end):
+    resources = ground.step.shape[1] - LEVEL
+    while inside >= 0 and (inside == at or ground.step[inside, TIME] < end):
         for k in range(resources):
-            g.step[inside, LEVEL + k] += sign * amount(g, shape, node, tasks, k)
-            if g.step[inside, LEVEL + k] < 0:
-                g.mark[NEGATIVE] = 1
+            ground.step[inside, LEVEL + k] += sign * amount(ground, shape, node, tasks, k)
+            if ground.step[inside, LEVEL + k] < 0:
+                ground.mark[NEGATIVE] = 1
         last = inside
-        inside = g.step[inside, NEXT]
-    merge(g, last)
+        inside = ground.step[inside, NEXT]
+    merge(ground, last)
     if before >= 0:
-        merge(g, before)
+        merge(ground, before)
 
 
 __all__ = ["amount", "change", "current"]

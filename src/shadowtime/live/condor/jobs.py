@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shadowtime.live.condor.gate import MANAGED, ORIGINAL, PLACE, REASON, SUBMITTED_ON_HOLD, parent
-from shadowtime.live.port import Running, Waiting
+from shadowtime.live.port import RunningJob, WaitingJob
 from shadowtime.trace.condor_history import TIME_LIMITS
 from shadowtime.types import MAX_SPAN
 
@@ -121,10 +121,10 @@ def need_of(ad: Ad, slots: Slots, *, static: bool) -> tuple[int, ...]:
     return tuple(amounts)
 
 
-def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> Waiting:
+def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> WaitingJob:
     """A job at the gate."""
     static = takes_whole_slots(ad, slots)
-    return Waiting(
+    return WaitingJob(
         id=job_id(ad),
         submit=whole(ad, "qdate", 0),
         need=need_of(ad, slots, static=static),
@@ -135,7 +135,7 @@ def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> Waiting:
     )
 
 
-def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> Running | None:
+def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> RunningJob | None:
     """A job that holds slots, or is about to; None if these are not the cluster's any more."""
     told = ad.get("remotehosts") or ad.get("remotehost") or ad.get(PLACE.lower()) or ""
     start = whole(ad, "jobcurrentstartdate", now)
@@ -151,7 +151,7 @@ def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> Running | No
         return None
     share = [-(-amount // len(names)) for amount in need]
     held = tuple((name, capacity[name] if name in slots.static else tuple(share)) for name in here)
-    return Running(
+    return RunningJob(
         id=job_id(ad),
         submit=whole(ad, "qdate", 0),
         # What lies on slots outside the cluster does not count against it.

@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.once.moment import natural
+from shadowtime.engine.live_pass.snapshot import natural
 from shadowtime.live.condor import gate
 from shadowtime.live.condor import jobs as read
 from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, resource_names, slots_of
 from shadowtime.live.placing import room
-from shadowtime.live.port import Ended, Outcome, PortError, Running, Start, State, Stop, Waiting
+from shadowtime.live.port import (
+    Ended,
+    Outcome,
+    PortError,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    WaitingJob,
+)
 from shadowtime.trace.condor_history import TIME_LIMITS
 
 if TYPE_CHECKING:
@@ -49,20 +58,20 @@ class CondorPort:
         self._further: tuple[str, ...] = ()
         self._accepts: dict[tuple[str, str, tuple[str, ...]], tuple[str, ...]] = {}
         self._told: set[str] = set()
-        self._ran: dict[str, Running] = {}
+        self._ran: dict[str, RunningJob] = {}
         self._ended: list[Ended] = []
         self._original: dict[str, str] = {}
         self._avoid: dict[str, set[str]] = {}
         """Slots to which a job was released in vain."""
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """The queue and the slots now: two questions, and more only where something is new."""
         slots = self._slots()
         attributes = (*read.JOB_ATTRIBUTES, *(f"Request{name}" for name in self._further))
         ads = self.client.jobs(read.CONSTRAINT, attributes)
         now = int(self.clock.now())
-        waiting: list[tuple[Waiting, Ad]] = []
-        holders: list[Running | None] = []
+        waiting: list[tuple[WaitingJob, Ad]] = []
+        holders: list[RunningJob | None] = []
         for ad in ads:
             status = ad.get("jobstatus")
             if status in (read.RUNNING, read.SENDING, read.SUSPENDED):
@@ -83,7 +92,7 @@ class CondorPort:
         waiting.sort(key=lambda one: (one[0].submit, natural(one[0].id)))
         running = [job for job in holders if job is not None] + self._foreigners(slots, now)
         self._note_ends({read.job_id(ad) for ad in ads}, running)
-        return State(
+        return Snapshot(
             now=now,
             cluster=slots.cluster,
             waiting=tuple(self._startable(waiting, slots)),
@@ -163,7 +172,9 @@ class CondorPort:
             raise PortError("the collector knows no slot that takes jobs")
         return slots
 
-    def _startable(self, waiting: Sequence[tuple[Waiting, Ad]], slots: Slots) -> list[Waiting]:
+    def _startable(
+        self, waiting: Sequence[tuple[WaitingJob, Ad]], slots: Slots
+    ) -> list[WaitingJob]:
         """Those who fit on some slots that they accept."""
         everything = tuple(host.name for host in slots.cluster.hosts)
         keys = {}
@@ -200,14 +211,14 @@ class CondorPort:
             left.append(job if good == everything else _only(job, good))
         return left
 
-    def _fits(self, job: Waiting, good: Sequence[str], slots: Slots) -> bool:
+    def _fits(self, job: WaitingJob, good: Sequence[str], slots: Slots) -> bool:
         share = tuple(-(-amount // job.nodes) for amount in job.need)
         roomy = [h for h in slots.cluster.hosts if h.name in good and room(h.capacity, share)]
         return len(roomy) >= job.nodes
 
-    def _foreigners(self, slots: Slots, now: int) -> list[Running]:
+    def _foreigners(self, slots: Slots, now: int) -> list[RunningJob]:
         return [
-            Running(
+            RunningJob(
                 id=f"slot {slot}",
                 submit=0,
                 need=amounts,
@@ -220,7 +231,7 @@ class CondorPort:
             for slot, (host, amounts) in slots.taken.items()
         ]
 
-    def _note_ends(self, present: set[str], running: Sequence[Running]) -> None:
+    def _note_ends(self, present: set[str], running: Sequence[RunningJob]) -> None:
         """Ask the history about jobs of ours that ran and are gone."""
         gone = [job for job in self._ran if job not in present]
         self._ran = {job.id: job for job in running if job.ours}
@@ -261,7 +272,7 @@ class CondorPort:
             self.tell(line)
 
 
-def _only(job: Waiting, names: tuple[str, ...]) -> Waiting:
+def _only(job: WaitingJob, names: tuple[str, ...]) -> WaitingJob:
     from dataclasses import replace
 
     return replace(job, only=names)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.live.clock import Clock
-    from shadowtime.live.port import State, Waiting
+    from shadowtime.live.port import Snapshot, WaitingJob
     from shadowtime.live.slurm.text import Detail
     from shadowtime.policy import Policy
 
@@ -28,17 +28,17 @@ _DECLARED = re.compile(r"\bbw=(\d{1,9})(?![\d.])")
 class Demand(Protocol):
     """Says what a job at the gate draws; works on its comment."""
 
-    def __call__(self, job: Waiting, comment: str, column: int) -> Waiting:
+    def __call__(self, job: WaitingJob, comment: str, column: int) -> WaitingJob:
         """The job with its demand; itself where nothing is known. ``column``: that of its needs."""
 
 
-def declared(job: Waiting, comment: str, column: int) -> Waiting:
+def declared(job: WaitingJob, comment: str, column: int) -> WaitingJob:
     """LessC: what the user declares per task, ``bw=3000`` in the comment.
 
     Examples
     --------
-    >>> from shadowtime.live.port import Waiting
-    >>> job = Waiting(id="7", submit=0, need=(4, 0), request=9)
+    >>> from shadowtime.live.port import WaitingJob
+    >>> job = WaitingJob(id="7", submit=0, need=(4, 0), request=9)
     >>> declared(job, "night run, bw=3000", 1).need
     (4, 12000)
     """
@@ -62,7 +62,7 @@ class ByStore:
         self._means: dict[str, int] = {}
         self._asked = float("-inf")
 
-    def __call__(self, job: Waiting, comment: str, column: int) -> Waiting:
+    def __call__(self, job: WaitingJob, comment: str, column: int) -> WaitingJob:
         tag = tag_of(comment)
         if tag is None:
             return job
@@ -89,7 +89,9 @@ def demand_for(policy: Policy, clock: Clock) -> Demand | None:
     return ByStore(part.store, clock) if isinstance(part, ByTag) else declared
 
 
-def with_demands(state: State, details: Mapping[str, Detail], demand: Demand, name: str) -> State:
+def with_demands(
+    state: Snapshot, details: Mapping[str, Detail], demand: Demand, name: str
+) -> Snapshot:
     """The state with the demands of waiting jobs that neither ask for bandwidth nor run alone."""
     column = state.cluster.resources.index(name)
     waiting = []

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shadowtime.live.bell import Bell
 from shadowtime.live.clock import SystemClock
+from shadowtime.live.log import Told
+from shadowtime.live.log_watcher import LogWatcher
 from shadowtime.live.loop import Loop, Pace, described
 from shadowtime.live.record import Recorder
 from shadowtime.live.runner import Commands
@@ -17,12 +18,11 @@ from shadowtime.live.signals import Undisturbed
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.port import NotReady, SlurmPort, look_at, refuse_strangers
 from shadowtime.live.slurm.text import ENVIRONMENT
-from shadowtime.live.telling import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shadowtime.engine.once.decide import Shape
+    from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.clock import Clock
     from shadowtime.live.runner import Runner
     from shadowtime.live.store import Store
@@ -126,10 +126,10 @@ def identity_of(run: Runner) -> str:
 _LOG = re.compile(r"^SlurmctldLogFile\s*=\s*(/\S+)", re.MULTILINE)
 
 
-def bell_of(run: Runner) -> Bell | None:
+def bell_of(run: Runner) -> LogWatcher | None:
     """The controller's log as a bell, where the loop runs beside the controller and may see it."""
     found = _LOG.search(run(("scontrol", "show", "config")).out)
-    return Bell(Path(found[1])) if found and os.access(found[1], os.F_OK) else None
+    return LogWatcher(Path(found[1])) if found and os.access(found[1], os.F_OK) else None
 
 
 def attach(port: SlurmPort, loop: Loop) -> None:

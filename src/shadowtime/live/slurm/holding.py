@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
-from shadowtime.live.port import Running
+from shadowtime.live.port import RunningJob
 from shadowtime.live.slurm.text import parse_gres, parse_tres
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def running_job(
     detail: Detail | None,
     *,
     mine: bool,
-) -> Running | None:
+) -> RunningJob | None:
     """A job that holds something of the usable nodes."""
     hosts = expand(row.nodes)
     held = detail.held if detail is not None else ()
@@ -83,7 +83,7 @@ def running_job(
     if cpus < total:  # the rest lies on nodes that cannot be used
         need = (cpus, *(-(-amount * cpus // total) for amount in need[1:]))
     whole = all(count == usable[host].cpus for host, count in place)
-    return Running(
+    return RunningJob(
         id=row.id,
         submit=row.submit,
         need=need,
@@ -127,7 +127,7 @@ def _held(
 
 def completing_job(
     row: QueueRow, usable: Mapping[str, NodeRow], view: View, now: int
-) -> Running | None:
+) -> RunningJob | None:
     """A job that has ended: the nodes that still clean up after it are free in a moment."""
     job = running_job(row, usable, view, None, mine=False)
     if job is None:
@@ -146,7 +146,7 @@ def about_to_start(
     view: View,
     now: int,
     detail: Detail | None,
-) -> Running:
+) -> RunningJob:
     """A job that was let through the gate: it counts as if it ran."""
     if row.sharing == "NO":
         place = tuple((host, usable[host].cpus if host in usable else 1) for host, _ in place)
@@ -160,7 +160,7 @@ def about_to_start(
             (host, (count, each[1], *others))
             for (host, count), others in zip(place, rest, strict=True)
         )
-    return Running(
+    return RunningJob(
         id=row.id,
         submit=row.submit,
         need=need,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from shadowtime.live.clock import Clock
-    from shadowtime.live.port import Decision, Place, State
+    from shadowtime.live.port import Decision, Place, Snapshot
     from shadowtime.live.runner import Runner
     from shadowtime.live.slurm.text import QueueRow, Window
 
@@ -96,7 +96,7 @@ class SlurmPort:
         """Jobs known to us that an operator has let through."""
         self._remembered = Remembered()
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> Snapshot:
         """What Slurm says now."""
         rows = parse_queue(self._ask(SQUEUE))
         nodes = parse_nodes(self._ask(SINFO))

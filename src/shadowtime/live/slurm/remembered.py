@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shadowtime.live.port import Waiting
+    from shadowtime.live.port import WaitingJob
     from shadowtime.live.slurm.text import Detail, QueueRow
 
-    Known = tuple[QueueRow, Detail | None, bool, Waiting]
+    Known = tuple[QueueRow, Detail | None, bool, WaitingJob]
 
 
 class Remembered:
@@ -21,12 +21,12 @@ class Remembered:
 
     Examples
     --------
-    >>> from shadowtime.live.port import Waiting
+    >>> from shadowtime.live.port import WaitingJob
     >>> known, row = Remembered(), object()
-    >>> known.put(row, None, False, Waiting(id="7", submit=0, need=(1,), request=9))
+    >>> known.put(row, None, False, WaitingJob(id="7", submit=0, need=(1,), request=9))
     >>> known.begin(["n1", "n2"])  # another machine
     >>> known.get(row, None, False)
-    >>> known.put(row, None, False, Waiting(id="7", submit=0, need=(1,), request=9))
+    >>> known.put(row, None, False, WaitingJob(id="7", submit=0, need=(1,), request=9))
     >>> known.begin(["n1", "n2"])
     >>> known.get(row, None, False).id
     '7'
@@ -42,7 +42,7 @@ class Remembered:
         self._before = self._now if machine == self._machine else {}
         self._machine, self._now = machine, {}
 
-    def get(self, row: QueueRow, detail: Detail | None, named: bool) -> Waiting | None:
+    def get(self, row: QueueRow, detail: Detail | None, named: bool) -> WaitingJob | None:
         """The job of a row, if it is known; ``named``: whether we named its hosts."""
         found = self._before.get(id(row))
         if found is None or found[0] is not row or found[1] is not detail or found[2] != named:
@@ -50,6 +50,6 @@ class Remembered:
         self._now[id(row)] = found
         return found[3]
 
-    def put(self, row: QueueRow, detail: Detail | None, named: bool, job: Waiting) -> None:
+    def put(self, row: QueueRow, detail: Detail | None, named: bool, job: WaitingJob) -> None:
         """Remember what a row was understood as."""
         self._now[id(row)] = (row, detail, named, job)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
-from shadowtime.engine.once.moment import NO_HOST
-from shadowtime.live.port import Ended, PortError, Running, State, Waiting
+from shadowtime.engine.live_pass.snapshot import NO_HOST
+from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
 from shadowtime.live.slurm.gate import FAR
 from shadowtime.live.slurm.holding import (
@@ -53,7 +53,7 @@ BAD = "BadConstraints"
 class Sorted:
     """Slurm's jobs by what the loop may do with them."""
 
-    state: State
+    state: Snapshot
     left_alone: Mapping[str, str] = field(default_factory=dict)
     """Pending jobs the loop does not touch, with the reason."""
     released: Mapping[str, str] = field(default_factory=dict)
@@ -103,8 +103,8 @@ def sort_jobs(
     usable = {node.name: node for node in ours if node.usable and node.name not in closed}
     remembered = remembered or Remembered()
     remembered.begin([(node.name, node.cpus, node.features) for node in usable.values()])
-    waiting: list[Waiting] = []
-    running: list[Running] = []
+    waiting: list[WaitingJob] = []
+    running: list[RunningJob] = []
     ended: list[Ended] = []
     alone: dict[str, str] = {}
     released: dict[str, str] = {}
@@ -164,7 +164,7 @@ def sort_jobs(
             ended.append(
                 Ended(id=row.id, start=row.start, end=row.end, request=row.limit, user=row.user)
             )
-    state = State(
+    state = Snapshot(
         now=now,
         cluster=_cluster(usable, view),
         waiting=tuple(_throttled(waiting, running, details, alone)),
@@ -239,7 +239,7 @@ def _waiting(
     detail: Detail | None,
     windows: Sequence[Window],
     now: int,
-) -> Waiting:
+) -> WaitingJob:
     detail = detail or Detail(nodes=row.node_count if row.node_count > 1 else 0)
     # Of a job that was stopped scontrol tells no range any more: the request still holds it.
     hosts = max(detail.nodes, least_nodes(row.tres))
@@ -273,7 +273,7 @@ def _waiting(
     if each:
         size = max((node.cpus for node in usable.values()), default=1)
         need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
-    return Waiting(
+    return WaitingJob(
         id=row.id,
         # The begin time of a stopped job is that of its requeue: it keeps its place in the queue.
         submit=row.submit if row.eligible > now or row.restarts else max(row.submit, row.eligible),
@@ -305,11 +305,11 @@ def least_nodes(tres: str) -> int:
 
 
 def _throttled(
-    waiting: Sequence[Waiting],
-    running: Sequence[Running],
+    waiting: Sequence[WaitingJob],
+    running: Sequence[RunningJob],
     details: Mapping[str, Detail],
     alone: dict[str, str],
-) -> list[Waiting]:
+) -> list[WaitingJob]:
     """Without the tasks of arrays that may not run at the same time yet."""
     active: dict[str, int] = {}
     for run in running:

@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shadowtime.live.log import Told
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm.forecast import forecast, look
 from shadowtime.live.slurm.state import HOLDS
-from shadowtime.live.telling import Told
 from shadowtime.live.view import Row, Status
 
 if TYPE_CHECKING:

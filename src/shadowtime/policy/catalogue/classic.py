@@ -5,18 +5,18 @@ from __future__ import annotations
 from shadowtime.policy.backfill import Anybody, Never, ShortestFirst
 from shadowtime.policy.estimate import LastTwo
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.reserve import ALL, Depth, Kept, Nobody
+from shadowtime.policy.reserve import ALL, Conservative, Depth, NoReservation
 
 POLICIES = (
     Policy(
         name="fcfs",
-        reserve=Nobody(),
+        reserve=NoReservation(),
         backfill=Never(),
         summary="strict submission order; no job overtakes",
     ),
     Policy(
         name="greedy",
-        reserve=Nobody(),
+        reserve=NoReservation(),
         backfill=Anybody(),
         summary="skip what does not fit, no reservation; wide jobs may starve",
         paper="Liu et al. 2016 (IBB), section 2",
@@ -41,7 +41,7 @@ POLICIES = (
     ),
     Policy(
         name="conservative",
-        reserve=Kept(),
+        reserve=Conservative(),
         summary="every job is promised a start at submission, which never moves later",
         paper="Mu'alem and Feitelson 2001",
     ),

@@ -24,7 +24,7 @@ NO_HOST = "none"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
+class WaitingJob:
     """A job that may start now.
 
     ``need`` has an entry per resource of the cluster, processors first. ``nodes`` is the number
@@ -50,7 +50,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Running:
+class RunningJob:
     """A job that holds resources: it runs, or has been released and is about to.
 
     ``need`` counts what it holds of the hosts in the cluster. Where ``ours`` is False it counts,
@@ -86,7 +86,7 @@ class Ended:
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
+class Snapshot:
     """A cluster at one instant: who waits, who runs, who ended lately.
 
     ``cluster`` lists the hosts that jobs may be started on now, one entry each (shape nodes).
@@ -96,14 +96,15 @@ class State:
     --------
     >>> from shadowtime.cluster import Cluster, Host
     >>> two = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
-    >>> State(now=9, cluster=two, waiting=(Waiting(id="7", submit=3, need=(2,), request=60),)).now
+    >>> job = WaitingJob(id="7", submit=3, need=(2,), request=60)
+    >>> Snapshot(now=9, cluster=two, waiting=(job,)).now
     9
     """
 
     now: int
     cluster: Cluster
-    waiting: tuple[Waiting, ...] = ()
-    running: tuple[Running, ...] = ()
+    waiting: tuple[WaitingJob, ...] = ()
+    running: tuple[RunningJob, ...] = ()
     ended: tuple[Ended, ...] = ()
 
     @property
@@ -111,14 +112,14 @@ class State:
         """True if there is no host that jobs may be started on."""
         return self.cluster.hosts[0].name == NO_HOST
 
-    def replace(self, **changes: Any) -> State:
+    def replace(self, **changes: Any) -> Snapshot:
         """A variant of this state."""
         return replace(self, **changes)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Start:
-    """Start a waiting job now; an empty place leaves the hosts to whoever carries it out."""
+    """Start a waiting job now; an empty place leaves the hosts to the port that carries it out."""
 
     job: str
     place: Place = ()

@@ -1,8 +1,8 @@
 """What nodes will have free, for plans of many jobs: cores and counted bandwidth over time.
 
 The line of time is cut into segments, each with what every node has left in it; the last one never
-ends. Plans are made anew at every pass, so a book is filled, asked and thrown away (spec 6.3). Its
-numbers are the scheduler's, not the world's: a job on nodes of its own books all their cores.
+ends. Plans are made again at every pass, so a profile is filled, asked and thrown away (spec 6.3).
+Its numbers are the scheduler's, not the world's: a job on nodes of its own books all their cores.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SUM, RECORDS = 0, 1
 PLACE_BITS = 32
 
 
-class Book(NamedTuple):
+class Availability(NamedTuple):
     """Arrays of the scheduler on nodes; columns and registers are named above."""
 
     par: Any  # int64[16]
@@ -80,7 +80,7 @@ BEGIN, ROW, FREE = 0, 1, 2
 
 def make_book(
     *, nodes: int, cores: int, jobs: Any, tags: Any, registers: dict[int, int], segments: int
-) -> Book:
+) -> Availability:
     """An empty book; ``jobs`` and ``tags`` hold the columns named above."""
     par = np.zeros(16, np.int64)
     par[NODES], par[CORES] = nodes, cores
@@ -88,7 +88,7 @@ def make_book(
         par[register] = value
     n = len(jobs)
     most = int(np.minimum(jobs[:, PROCS], nodes).sum())
-    return Book(
+    return Availability(
         par=par,
         job=jobs,
         tag=tags,

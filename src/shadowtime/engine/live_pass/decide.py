@@ -10,10 +10,10 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.engine.failures import raise_failure
-from shadowtime.engine.once.memory import History, Memory, Note
-from shadowtime.engine.once.moment import Decision, Start, State, Stop
-from shadowtime.engine.once.own import numbers_of, own_functions
-from shadowtime.engine.once.table import FOREIGN, Table, table_of
+from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.engine.live_pass.own import numbers_of, own_functions
+from shadowtime.engine.live_pass.snapshot import Decision, Snapshot, Start, Stop
+from shadowtime.engine.live_pass.table import FOREIGN, Table, table_of
 from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.engine.custom import Own
-    from shadowtime.kernel.book import Book
+    from shadowtime.kernel.availability import Availability
 
 Shape = Literal["pool", "hosts", "nodes"]
 DONE = 0
@@ -62,7 +62,7 @@ class Decided:
 
 
 def decide(
-    policy: Policy | Any, state: State, memory: Memory | None = None, *, shape: Shape = "pool"
+    policy: Policy | Any, state: Snapshot, memory: Memory | None = None, *, shape: Shape = "pool"
 ) -> Decided:
     """One pass of a policy on a state: the same compiled code as in a simulation.
 
@@ -70,20 +70,20 @@ def decide(
     -----
     ``shape`` says how the policy sees the machine: the hosts as one pool, as hosts that each hold
     whole jobs, or as nodes that share bandwidth. On a pool a start names no hosts.
-    The estimates actual and noisy are refused: nobody knows them of a real job.
+    The estimates actual and noisy are refused: they are unknown of a real job.
     A job that the hosts at hand could not hold even when empty (``unfit``) is left out of the
-    pass: nothing is reserved for it and nobody waits for it.
+    pass: nothing is reserved for it and no job waits for it.
 
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.engine.once import Running, State, Waiting
+    >>> from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
     >>> from shadowtime.policy import parse_policy
     >>> four = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
-    >>> state = State(now=2, cluster=four,
-    ...     running=(Running(id="1", submit=0, need=(3,), request=9, start=0),),
-    ...     waiting=(Waiting(id="2", submit=1, need=(4,), request=5),
-    ...              Waiting(id="3", submit=2, need=(1,), request=4)))
+    >>> state = Snapshot(now=2, cluster=four,
+    ...     running=(RunningJob(id="1", submit=0, need=(3,), request=9, start=0),),
+    ...     waiting=(WaitingJob(id="2", submit=1, need=(4,), request=5),
+    ...              WaitingJob(id="3", submit=2, need=(1,), request=4)))
     >>> made = decide(parse_policy("easy"), state)
     >>> made.decisions[0].job, made.decisions[0].reason.label, made.promises
     ('3', 'backfilled', {'2': 9})
@@ -91,14 +91,14 @@ def decide(
     refuse(policy)
     memory = memory or Memory()
     if shape == "nodes":
-        from shadowtime.engine.nodes import once
+        from shadowtime.engine.nodes import live_pass
 
         refuse_functions_on_nodes(policy)
-        return once.decide(policy, state, memory)
+        return live_pass.decide(policy, state, memory)
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
-    import_module("shadowtime.engine.once.compiled.fill").set_aside(table.state)
+    import_module("shadowtime.engine.live_pass.compiled.fill").set_aside(table.state)
     reg, n = table.state.reg, len(table.ids)
     reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive anything: nothing is cached
     reg[FRESH] = table.fresh
@@ -109,7 +109,7 @@ def decide(
     due, wake = None, NEVER
     if kept:
         recall_promises(made.arguments[0], table, memory, state.now)
-        import_module("shadowtime.engine.once.compiled.conservative").once(
+        import_module("shadowtime.engine.live_pass.compiled.conservative").once(
             table.state, *made.arguments
         )
         due, wake = made.arguments[0].due, int(reg[WAKE])
@@ -126,7 +126,7 @@ def decide(
     )
 
 
-def unfit_of(table: Table, state: State) -> tuple[str, ...]:
+def unfit_of(table: Table, state: Snapshot) -> tuple[str, ...]:
     """The waiting jobs that never entered the queue of the pass."""
     kernel = table.state
     started = set(kernel.did[f.WHICH, kernel.did[f.KIND] != NOTHING].tolist())
@@ -139,7 +139,7 @@ def run_one_instant(
 ) -> None:
     """The simulator's event loop itself, for an instant at which a timer rings.
 
-    No end is queued and nobody ends before the horizon, so the loop is done after one pass; it
+    No end is queued and no job ends before the horizon, so the loop is done after one pass; it
     may correct predictions of the future then, which is why the log is counted, not the register.
     """
     kernel, world = table.state, table.world
@@ -176,12 +176,12 @@ def pooled(cluster: Cluster) -> Cluster:
     return Cluster.pool(total["procs"], name=cluster.name, **others)
 
 
-def recall_promises(book: Book, table: Table, memory: Memory, now: int) -> None:
+def recall_promises(availability: Availability, table: Table, memory: Memory, now: int) -> None:
     """Write remembered promises into the book; one that fell due is due now."""
     for job, at in table.row_of.items():
         note = memory.jobs.get(job)
         if note is not None and note.due >= 0:
-            book.due[at] = max(note.due, now)
+            availability.due[at] = max(note.due, now)
 
 
 def decisions_of(table: Table, machine: Cluster) -> list[Decision]:
@@ -210,7 +210,7 @@ def promises_of(table: Table, due: Any) -> dict[str, int]:
     return {table.ids[at]: int(promised[at]) for at in found.tolist()}
 
 
-def remember(table: Table, state: State, memory: Memory, due: Any) -> Memory:
+def remember(table: Table, state: Snapshot, memory: Memory, due: Any) -> Memory:
     """What the next pass must know."""
     kernel, n = table.state, len(table.ids)
     columns = (f.SUBMIT, f.ESTIMATE, f.INITIAL, f.PROMISED, f.BLOCKED_AT)

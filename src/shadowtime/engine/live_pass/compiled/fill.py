@@ -27,51 +27,51 @@ WHAT, JOB, WHEN = 0, 1, 2
 
 
 @entry
-def fill(s: Any, w: Any, facts: Any, now: int) -> None:
+def fill(state: Any, world: Any, facts: Any, now: int) -> None:
     """Carry out facts in their order: who runs, who waits, then the news by time."""
-    reg = s.reg
+    reg = state.reg
     for i in range(facts.shape[1]):
         what = facts[WHAT, i]
         job = facts[JOB, i]
         if what == RUNS:
-            take(s, job, s.job[job, HOST])
-            insert(s, job, s.job[job, START] + s.job[job, ESTIMATE])
-            w.truth[job, ENDS_AT] = 1  # it runs: its prediction may be corrected
+            take(state, job, state.job[job, HOST])
+            insert(state, job, state.job[job, START] + state.job[job, ESTIMATE])
+            world.truth[job, ENDS_AT] = 1  # it runs: its prediction may be corrected
             if reg[LEARNER] != FIXED:
-                first_correction(s, w, job)
+                first_correction(state, world, job)
         elif what == NEWS_END:
-            s.ended[reg[ENDED]] = job
+            state.ended[reg[ENDED]] = job
             reg[ENDED] += 1
             reg[NOW] = facts[WHEN, i]
             if reg[LEARNER] != FIXED:
-                learn_end(s, job)
+                learn_end(state, job)
         else:
             if (what == NEWS_SUBMIT and reg[LEARNER] != FIXED) or reg[LEARNER] == LAST:
-                learn_submit(s, job)
-            enqueue(s, job)
+                learn_submit(state, job)
+            enqueue(state, job)
     reg[NOW] = now
     if reg[LEARNER] != FIXED:
-        carry_out_corrections(s, w, now)
+        carry_out_corrections(state, world, now)
 
 
 @entry
-def set_aside(s: Any) -> None:
+def set_aside(state: Any) -> None:
     """Take jobs out of the queue that no host could hold even when empty.
 
-    They would keep everybody waiting for a start that cannot come.
+    They would keep every job waiting for a start that cannot come.
     """
-    for job in range(s.reg[ARRIVED]):
-        if s.wait[PROCS, job] != BIG and not ever_fits(s, job):
-            dequeue(s, job)
+    for job in range(state.reg[ARRIVED]):
+        if state.wait[PROCS, job] != BIG and not ever_fits(state, job):
+            dequeue(state, job)
 
 
 @kernel
-def ever_fits(s: Any, job: int) -> bool:
+def ever_fits(state: Any, job: int) -> bool:
     """True if some host could hold the job if it were empty."""
-    for host in range(s.host.shape[1]):
+    for host in range(state.host.shape[1]):
         holds = True
-        for k in range(s.host.shape[2]):
-            if s.job[job, NEED + k] > s.host[CAPACITY, host, k]:
+        for k in range(state.host.shape[2]):
+            if state.job[job, NEED + k] > state.host[CAPACITY, host, k]:
                 holds = False
         if holds:
             return True

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from shadowtime.engine.nodes.counted import held_on, wish_of
-from shadowtime.kernel.nodes import book as bk
+from shadowtime.kernel.nodes import availability as bk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.cluster import Cluster
+    from shadowtime.engine.live_pass.snapshot import RunningJob, WaitingJob
     from shadowtime.engine.nodes.counted import Counting
-    from shadowtime.engine.once.moment import Running, Waiting
     from shadowtime.types import Ints
 
 
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(
-    running: Iterable[Running], how: Counting, cluster: Cluster, known: Mapping[str, int]
+    running: Iterable[RunningJob], how: Counting, cluster: Cluster, known: Mapping[str, int]
 ) -> list[Piece]:
     """What running jobs hold, in pieces whose processors are counted alike.
 
@@ -61,16 +61,16 @@ def pieces_of(
     return found
 
 
-def wishes(waiting: Sequence[Waiting], how: Counting, known: Mapping[str, int]) -> Ints:
+def wishes(waiting: Sequence[WaitingJob], how: Counting, known: Mapping[str, int]) -> Ints:
     """What each waiting job is counted with, in grains."""
     return np.array([wish_of(job, how, known) for job in waiting], np.int64)
 
 
-def procs_of(waiting: Sequence[Waiting], how: Counting) -> Ints:
+def procs_of(waiting: Sequence[WaitingJob], how: Counting) -> Ints:
     """Processes of each waiting job.
 
-    Whoever asks for nodes of its own has so many as fill the nodes it asks for, however few of
-    them a policy would put on a node that nobody else uses.
+    A job that asks for nodes of its own has so many as fill the nodes it asks for, however few of
+    them a policy would put on a node that no other job uses.
     """
     return np.array(
         [job.nodes * how.share if job.alone and job.nodes > 0 else job.need[0] for job in waiting],
@@ -90,7 +90,7 @@ def unfit(procs: Ints, wish: Ints, how: Counting) -> Ints:
 
 def book_of(
     rows: Ints, first: int, pieces: Sequence[Piece], how: Counting, waiting: int
-) -> bk.Book:
+) -> bk.Availability:
     """A book with the pieces of the running jobs in its rows from ``first`` on."""
     for at, piece in enumerate(pieces, first):
         rows[at, bk.PROCS] = sum(count for _, count in piece.places)

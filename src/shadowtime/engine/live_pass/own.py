@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.engine.once.moment import natural
+from shadowtime.engine.live_pass.snapshot import natural
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import slots
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.once.memory import Memory
-    from shadowtime.engine.once.moment import State
-    from shadowtime.engine.once.table import Table
+    from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.engine.live_pass.snapshot import Snapshot
+    from shadowtime.engine.live_pass.table import Table
     from shadowtime.policy import Policy
 
 
-def own_functions(policy: Policy, table: Table, state: State, memory: Memory) -> Own | None:
+def own_functions(policy: Policy, table: Table, state: Snapshot, memory: Memory) -> Own | None:
     """What the policy's functions work with, after they were told the news; None without any.
 
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.engine.once import Running, State, Waiting, decide
+    >>> from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
     >>> from shadowtime.policy import parse_policy
     >>> from shadowtime.policy.estimate import Predicted
     >>> def half(now, job): return job.request / 2
-    >>> state = State(now=2, cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
-    ...     running=(Running(id="1", submit=0, need=(4,), request=9, start=0),),
-    ...     waiting=(Waiting(id="2", submit=1, need=(4,), request=50),))
+    >>> state = Snapshot(now=2, cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
+    ...     running=(RunningJob(id="1", submit=0, need=(4,), request=9, start=0),),
+    ...     waiting=(WaitingJob(id="2", submit=1, need=(4,), request=50),))
     >>> made = decide(parse_policy("easy").replace(estimate=Predicted(half)), state)
     >>> made.memory.jobs["2"].estimate
     25
@@ -62,7 +62,7 @@ def own_functions(policy: Policy, table: Table, state: State, memory: Memory) ->
     return own
 
 
-def rows_of(table: Table, state: State, own: Own) -> Iterator[tuple[str, int]]:
+def rows_of(table: Table, state: Snapshot, own: Own) -> Iterator[tuple[str, int]]:
     """Whose each row of the memory is: the jobs of a snapshot are known by user."""
     found = {}
     everybody: tuple[Any, ...] = (*state.waiting, *state.running, *state.ended)
@@ -74,7 +74,7 @@ def rows_of(table: Table, state: State, own: Own) -> Iterator[tuple[str, int]]:
 
 
 def numbers_of(
-    policy: Policy, table: Table, state: State, memory: Memory, own: Own
+    policy: Policy, table: Table, state: Snapshot, memory: Memory, own: Own
 ) -> dict[str, tuple[float, ...]]:
     """The memory as it is kept between passes; rows of zeros need not be."""
     kept = dict(memory.own)
@@ -87,7 +87,7 @@ def numbers_of(
     return kept
 
 
-def tell_the_news(policy: Policy, table: Table, state: State, own: Own) -> None:
+def tell_the_news(policy: Policy, table: Table, state: Snapshot, own: Own) -> None:
     """Report ends and submissions since the last pass by time, and ask for estimates."""
     gone = set(table.ended)
     news: list[tuple[int, bool, Any, int]] = [
@@ -113,7 +113,7 @@ def tell_the_news(policy: Policy, table: Table, state: State, own: Own) -> None:
 
 
 def predict(policy: Policy, table: Table, own: Own, at: int, when: int) -> None:
-    """The estimate of a new job, by the rule of passes/frame.py."""
+    """The estimate of a new job, by the rule of passes/general.py."""
     from shadowtime.engine.steps import change_estimate
 
     guess = np.floor(answer(policy, table, own, slots.ESTIMATE, at, when) + 0.5)

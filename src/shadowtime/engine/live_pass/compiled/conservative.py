@@ -9,6 +9,6 @@ from shadowtime.kernel.jit import entry
 
 
 @entry
-def once(s: Any, made: Any) -> None:
+def once(state: Any, made: Any) -> None:
     """The pass alone, without the event loop."""
-    decide(s, made)
+    decide(state, made)

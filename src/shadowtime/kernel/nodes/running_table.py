@@ -92,69 +92,69 @@ def make_table(
 
 # ------------------------------------------------------------------------ the running jobs
 @kernel
-def end_at(t: Any, at: int) -> int:
+def end_at(table: Any, at: int) -> int:
     """End in the table of the running job at a place in the list."""
-    return t.list[KEYS, at] >> t.par[BITS]
+    return table.list[KEYS, at] >> table.par[BITS]
 
 
 @kernel
-def job_at(t: Any, at: int) -> int:
+def job_at(table: Any, at: int) -> int:
     """The running job at a place in the list."""
-    return t.list[KEYS, at] & ((1 << t.par[BITS]) - 1)
+    return table.list[KEYS, at] & ((1 << table.par[BITS]) - 1)
 
 
 @kernel
-def free_at(t: Any, when: int) -> int:
+def free_at(table: Any, when: int) -> int:
     """Processors that the running jobs leave free at an instant."""
-    free = t.par[FREE]
+    free = table.par[FREE]
     at = 0
-    while at < t.par[RUNNING] and end_at(t, at) <= when:
-        free += t.job[job_at(t, at), PROCS]
+    while at < table.par[RUNNING] and end_at(table, at) <= when:
+        free += table.job[job_at(table, at), PROCS]
         at += 1
     return free
 
 
 @kernel
-def enlist(t: Any, job: int, until: int) -> None:
+def enlist(table: Any, job: int, until: int) -> None:
     """Add a job to the running list, by its end in the table."""
-    keys = t.list
-    key = until << t.par[BITS] | job
-    at = t.par[RUNNING]
+    keys = table.list
+    key = until << table.par[BITS] | job
+    at = table.par[RUNNING]
     while at > 0 and keys[KEYS, at - 1] > key:
         keys[KEYS, at] = keys[KEYS, at - 1]
         at -= 1
     keys[KEYS, at] = key
-    t.par[RUNNING] += 1
-    t.par[VERSION] += 1
+    table.par[RUNNING] += 1
+    table.par[VERSION] += 1
 
 
 @kernel
-def delist(t: Any, job: int) -> None:
+def delist(table: Any, job: int) -> None:
     """Take a job off the running list."""
-    keys = t.list
-    key = t.proc[t.job[job, FIRST], UNTIL] << t.par[BITS] | job
+    keys = table.list
+    key = table.proc[table.job[job, FIRST], UNTIL] << table.par[BITS] | job
     low = 0
-    high = t.par[RUNNING]
+    high = table.par[RUNNING]
     while low < high:
         middle = (low + high) >> 1
         if keys[KEYS, middle] < key:
             low = middle + 1
         else:
             high = middle
-    last = t.par[RUNNING] - 1
+    last = table.par[RUNNING] - 1
     for i in range(low, last):
         keys[KEYS, i] = keys[KEYS, i + 1]
-    t.par[RUNNING] = last
-    t.par[VERSION] += 1
+    table.par[RUNNING] = last
+    table.par[VERSION] += 1
 
 
 # ------------------------------------------------------------------------ the lines of nodes
 @kernel
-def join_line(t: Any, node: int, job: int, count: int, until: int) -> None:
+def join_line(table: Any, node: int, job: int, count: int, until: int) -> None:
     """Add processes of a job to the line of a node, behind all that end no later."""
-    line = t.node
-    cores = t.par[CORES]
-    hinges = t.par[HINGES]
+    line = table.node
+    cores = table.par[CORES]
+    hinges = table.par[HINGES]
     busy = line[node, BUSY]
     who = ENDS + (1 + hinges) * cores
     at = busy
@@ -166,7 +166,7 @@ def join_line(t: Any, node: int, job: int, count: int, until: int) -> None:
         line[node, ENDS + i] = until
         line[node, who + i] = job
     for h in range(hinges):
-        each = t.job[job, DEMAND + h]
+        each = table.job[job, DEMAND + h]
         load = ENDS + (1 + h) * cores
         for i in range(load + busy - 1, load + at - 1, -1):
             line[node, i + count] = line[node, i]
@@ -176,19 +176,19 @@ def join_line(t: Any, node: int, job: int, count: int, until: int) -> None:
         for i in range(load, load + at):
             line[node, i] += count * each
     line[node, BUSY] = busy + count
-    t.list[SOONEST, node] = line[node, ENDS] if busy + count == cores else 0
+    table.list[SOONEST, node] = line[node, ENDS] if busy + count == cores else 0
 
 
 @kernel
-def leave_line(t: Any, node: int, job: int, count: int) -> None:
+def leave_line(table: Any, node: int, job: int, count: int) -> None:
     """Take the processes of a job out of the line of a node: they stand side by side."""
-    line = t.node
-    cores = t.par[CORES]
-    hinges = t.par[HINGES]
+    line = table.node
+    cores = table.par[CORES]
+    hinges = table.par[HINGES]
     busy = line[node, BUSY]
     line[node, BUSY] = busy - count
-    t.list[SOONEST, node] = 0
-    t.par[LOWEST] = min(t.par[LOWEST], node)
+    table.list[SOONEST, node] = 0
+    table.par[LOWEST] = min(table.par[LOWEST], node)
     if busy == count:
         return
     who = ENDS + (1 + hinges) * cores
@@ -200,7 +200,7 @@ def leave_line(t: Any, node: int, job: int, count: int) -> None:
         line[node, ENDS + i - count] = line[node, ENDS + i]
         line[node, who + i - count] = line[node, who + i]
     for h in range(hinges):
-        gone = count * t.job[job, DEMAND + h]
+        gone = count * table.job[job, DEMAND + h]
         load = ENDS + (1 + h) * cores
         for i in range(load, load + at):
             line[node, i] -= gone
@@ -210,17 +210,17 @@ def leave_line(t: Any, node: int, job: int, count: int) -> None:
 
 # ------------------------------------------------------------------------ processors
 @kernel
-def claim(t: Any, job: int, node: int, count: int, until: int, without: int) -> None:
+def claim(table: Any, job: int, node: int, count: int, until: int, without: int) -> None:
     """Give a job the lowest free processors of a node (not the pinned ones if ``without``)."""
-    proc = t.proc
-    join_line(t, node, job, count, until)
-    pins = t.node[node, RESERVED]
+    proc = table.proc
+    join_line(table, node, job, count, until)
+    pins = table.node[node, RESERVED]
     pinned = 0
     first = -1
     left = count
-    p = node * t.par[CORES]
+    p = node * table.par[CORES]
     while left > 0:
-        pin = pins > 0 and proc[p, UNTIL] <= t.par[HOLD_FROM]
+        pin = pins > 0 and proc[p, UNTIL] <= table.par[HOLD_FROM]
         if pin:
             pins -= 1
         if proc[p, OWNER] < 0 and not (pin and without != 0):
@@ -234,26 +234,26 @@ def claim(t: Any, job: int, node: int, count: int, until: int, without: int) -> 
         p += 1
     proc[first, PROCESSES] = count
     proc[first, NEXT] = -1
-    if t.job[job, FIRST] < 0:
-        t.job[job, FIRST] = first
+    if table.job[job, FIRST] < 0:
+        table.job[job, FIRST] = first
     else:
-        proc[t.job[job, LAST], NEXT] = first
-    t.job[job, LAST] = first
-    t.par[FREE] -= count
-    if t.par[HOLD] == 1 and t.par[COUNTED] == 0:
-        t.par[SPARE] -= count - pinned
+        proc[table.job[job, LAST], NEXT] = first
+    table.job[job, LAST] = first
+    table.par[FREE] -= count
+    if table.par[HOLD] == 1 and table.par[COUNTED] == 0:
+        table.par[SPARE] -= count - pinned
 
 
 @kernel
-def vacate(t: Any, job: int) -> None:
+def vacate(table: Any, job: int) -> None:
     """A job is gone: free its processors. The chain of its parts can still be walked."""
-    delist(t, job)
-    proc = t.proc
-    cores = t.par[CORES]
-    p = t.job[job, FIRST]
+    delist(table, job)
+    proc = table.proc
+    cores = table.par[CORES]
+    p = table.job[job, FIRST]
     while p >= 0:
         left = proc[p, PROCESSES]
-        leave_line(t, p // cores, job, left)
+        leave_line(table, p // cores, job, left)
         proc[p, PROCESSES] = 0
         at = p
         while left > 0:
@@ -263,21 +263,21 @@ def vacate(t: Any, job: int) -> None:
                 left -= 1
             at += 1
         p = proc[p, NEXT]
-    t.par[FREE] += t.job[job, PROCS]
+    table.par[FREE] += table.job[job, PROCS]
 
 
 @kernel
-def postpone(t: Any, job: int, until: int) -> None:
+def postpone(table: Any, job: int, until: int) -> None:
     """A running job has outlived its end in the table: write a later one."""
-    delist(t, job)
-    proc = t.proc
-    cores = t.par[CORES]
-    p = t.job[job, FIRST]
+    delist(table, job)
+    proc = table.proc
+    cores = table.par[CORES]
+    p = table.job[job, FIRST]
     while p >= 0:
         count = proc[p, PROCESSES]
         node = p // cores
-        leave_line(t, node, job, count)
-        join_line(t, node, job, count, until)
+        leave_line(table, node, job, count)
+        join_line(table, node, job, count, until)
         at = p
         left = count
         while left > 0:
@@ -286,4 +286,4 @@ def postpone(t: Any, job: int, until: int) -> None:
                 left -= 1
             at += 1
         p = proc[p, NEXT]
-    enlist(t, job, until)
+    enlist(table, job, until)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
-from shadowtime.live.bell import Bell
+from shadowtime.live.log_watcher import LogWatcher
 from shadowtime.live.slurm import drive
 from shadowtime.live.store import InMemory
 from shadowtime.policy import parse_policy
@@ -39,7 +39,7 @@ def looks(clock: FakeClock, log: Path, until: float) -> list[float]:
     fake = FakeSlurm(queue_line("7", Reason="JobHeldAdmin"), NODES)
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
     loop = drive.make_loop(port, parse_policy("easy"), InMemory())
-    loop.bell = Bell(log)
+    loop.bell = LogWatcher(log)
     fake.before = note
     loop.run(stopped=lambda: clock.time > until)
     return when

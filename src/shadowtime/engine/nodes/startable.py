@@ -1,4 +1,4 @@
-"""Who may still start in a pass of Slurm's scheduler: nobody behind the last of them is planned.
+"""Which jobs may still start in a pass of Slurm's scheduler: none behind the last is planned.
 
 With ten thousand waiting jobs a plan for each would take minutes; the few that could start now are
 what a pass is for.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.nodes.book import (
+from shadowtime.kernel.nodes.availability import (
     BEGIN,
     CAP,
     FREE,
@@ -30,7 +30,7 @@ HORIZON = 15
 def last_that_may_start(b: Any, first: int, last: int, segments: int) -> int:
     """Place of the last waiting job from ``first`` to ``last`` that the book has room for now.
 
-    The book only fills up during a pass: whoever it has no room for stays without. ``segments`` of
+    The book only fills up during a pass: a job it has no room for stays without. ``segments`` of
     it are looked at; with running jobs alone in it the first one is enough, since they give back.
     HORIZON becomes the latest end of all of them.
     """

@@ -1,16 +1,16 @@
 """One pass on a given state: the simulator's decision code for a cluster that is not simulated."""
 
-from shadowtime.engine.once.decide import Decided, decide
-from shadowtime.engine.once.memory import History, Memory, Note
-from shadowtime.engine.once.moment import (
+from shadowtime.engine.live_pass.decide import Decided, decide
+from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.engine.live_pass.snapshot import (
     Decision,
     Ended,
     Place,
-    Running,
+    RunningJob,
+    Snapshot,
     Start,
-    State,
     Stop,
-    Waiting,
+    WaitingJob,
     natural,
 )
 
@@ -22,11 +22,11 @@ __all__ = [
     "Memory",
     "Note",
     "Place",
-    "Running",
+    "RunningJob",
+    "Snapshot",
     "Start",
-    "State",
     "Stop",
-    "Waiting",
+    "WaitingJob",
     "decide",
     "natural",
 ]

@@ -21,7 +21,7 @@ since every job was placed; the first step whose peak is out of date; compress p
 promise falls due before."""
 
 
-class Book(NamedTuple):
+class Availability(NamedTuple):
     """The step function, and when each waiting job is due."""
 
     time: Any  # int64[cap]
@@ -31,21 +31,21 @@ class Book(NamedTuple):
     mark: Any  # int64[8]
 
 
-def make_book(*, n: int, capacity: Any, compress: bool) -> Book:
+def make_availability(*, n: int, capacity: Any, compress: bool) -> Availability:
     """A book for a run of ``n`` jobs: nothing is promised yet."""
     room = 4 * n + 64
     resources = capacity.shape[1]
-    book = Book(
+    availability = Availability(
         time=np.zeros(room, np.int64),
         level=np.zeros((resources, room), np.int64),
         peak=np.zeros(room, np.int64),
         due=np.full(n + 1, NEVER, np.int64),
         mark=np.zeros(8, np.int64),
     )
-    book.level[:, 0] = capacity[0]
-    book.mark[COMPRESS] = compress
-    book.mark[SOONEST] = NEVER
-    return book
+    availability.level[:, 0] = capacity[0]
+    availability.mark[COMPRESS] = compress
+    availability.mark[SOONEST] = NEVER
+    return availability
 
 
 @kernel

@@ -8,7 +8,7 @@ from shadowtime.engine.nodes.events import carry_out_starts
 from shadowtime.engine.nodes.slurm import decide, occupy
 from shadowtime.kernel.jit import entry
 from shadowtime.kernel.nodes import fields as nodes
-from shadowtime.kernel.nodes.book import RUNNING
+from shadowtime.kernel.nodes.availability import RUNNING
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import DECISIONS, STARTED
 from shadowtime.kernel.registers import NOW as CLOCK
@@ -16,21 +16,21 @@ from shadowtime.kernel.running import log
 
 
 @entry
-def once(s: Any, b: Any, unfit: Any, now: int) -> None:
-    """The pass alone; nobody plans for jobs that the machine as it is could never hold."""
+def once(state: Any, b: Any, unfit: Any, now: int) -> None:
+    """The pass alone; no plan is made for jobs that the machine as it is could never hold."""
     for job in unfit:
-        dequeue(s, job)
-    decide(s, b, now)
+        dequeue(state, job)
+    decide(state, b, now)
 
 
 @entry
-def take_on(s: Any, w: Any, t: Any, r: Any, b: Any, now: int) -> None:
+def take_on(state: Any, world: Any, table: Any, rates: Any, b: Any, now: int) -> None:
     """Let the jobs in the book's list run on in the simulated world."""
-    s.reg[CLOCK] = now
-    t.par[nodes.NOW] = now
-    s.reg[DECISIONS] = 0
+    state.reg[CLOCK] = now
+    table.par[nodes.NOW] = now
+    state.reg[DECISIONS] = 0
     for i in range(b.par[RUNNING]):
-        log(s, STARTED, b.running[i])
-    occupy(s, t, b, now)
-    carry_out_starts(s, w, t, r)
-    s.reg[DECISIONS] = 0
+        log(state, STARTED, b.running[i])
+    occupy(state, table, b, now)
+    carry_out_starts(state, world, table, rates)
+    state.reg[DECISIONS] = 0

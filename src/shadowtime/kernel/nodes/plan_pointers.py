@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from shadowtime.kernel.nodes.ledger import make_ledger
+from shadowtime.kernel.nodes.plan import make_plan
 from shadowtime.kernel.nodes.pointers import pointer, pointer_to, signature, table_type
 
 
@@ -15,7 +15,7 @@ def ledger_type() -> Any:
     import numba
 
     return numba.typeof(
-        make_ledger(n=1, nodes=1, cores=1, hinges=1, compress=True, costed=True, pieces=8)
+        make_plan(n=1, nodes=1, cores=1, hinges=1, compress=True, costed=True, pieces=8)
     )
 
 

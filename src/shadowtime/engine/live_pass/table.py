@@ -9,8 +9,8 @@ import numpy as np
 
 from shadowtime.engine.corrections import LADDER
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.once.memory import Note
-from shadowtime.engine.once.moment import natural
+from shadowtime.engine.live_pass.memory import Note
+from shadowtime.engine.live_pass.snapshot import natural
 from shadowtime.engine.simulate import mark_classes
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.estimates import FIXED, LAST_TWO
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.engine.once.memory import Memory
-    from shadowtime.engine.once.moment import State
+    from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.engine.live_pass.snapshot import Snapshot
     from shadowtime.policy import Policy
 
 UNKNOWN = Note(since=-1)
 FOREIGN = -1
-"""Submission of jobs that no policy may stop: they outrank everybody."""
+"""Submission of jobs that no policy may stop: they outrank every other job."""
 
 
 class Table(NamedTuple):
@@ -57,13 +57,13 @@ SINCE, NEW, ORDER, WHAT, JOB = range(5)
 
 
 def table_of(
-    policy: Policy, state: State, memory: Memory, machine: Cluster, *, kept: bool = False
+    policy: Policy, state: Snapshot, memory: Memory, machine: Cluster, *, kept: bool = False
 ) -> Table:
-    """The simulator's tables for a state; newcomers lie behind everybody known.
+    """The simulator's tables for a state; newcomers lie behind all known jobs.
 
-    ``kept``: whoever holds no promise yet is a newcomer.
+    ``kept``: a job that holds no promise yet is a newcomer.
     """
-    from shadowtime.engine.once.compiled import fill
+    from shadowtime.engine.live_pass.compiled import fill
 
     rows = rows_of(state, memory, kept=kept)
     jobs = [row[JOB] for row in rows]
@@ -100,9 +100,9 @@ def table_of(
     return Table(kernel, world, ids, row_of, dense, fresh, gone, workload)
 
 
-def rows_of(state: State, memory: Memory, *, kept: bool) -> list[Row]:
-    """All jobs in the order of the tables: (since, id), newcomers behind everybody known."""
-    from shadowtime.engine.once.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
+def rows_of(state: Snapshot, memory: Memory, *, kept: bool) -> list[Row]:
+    """All jobs in the order of the tables: (since, id), newcomers behind all known jobs."""
+    from shadowtime.engine.live_pass.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
 
     notes = memory.jobs
     rows: list[Row] = []
@@ -175,7 +175,7 @@ def write_notes(
     table[:, f.BLOCKED_AT] = [note.blocked_at for note in notes]
     table[:, f.KILLS] = [note.kills for note in notes]
     if learner != FIXED or predicted:
-        # EASY++ begins at the prediction at submission; its corrections follow anew.
+        # EASY++ begins at the prediction at submission; its corrections follow again.
         guess = [note.initial if learner == LAST_TWO else note.estimate for note in notes]
         known = np.array(guess, np.int64)
         known = np.where(known > 0, known, table[:, f.ESTIMATE])
@@ -184,7 +184,7 @@ def write_notes(
 
 def write_runs(table: Any, rows: Sequence[Row], machine: Cluster, *, learner: int) -> None:
     """Write down since when and where the running jobs run, and the ended ones ran."""
-    from shadowtime.engine.once.compiled.fill import NEWS_END, RUNS
+    from shadowtime.engine.live_pass.compiled.fill import NEWS_END, RUNS
 
     host_of = {host.name: at for at, host in enumerate(machine.hosts)}
     several = machine.shape == "hosts"
@@ -214,7 +214,7 @@ def corrected(row: Any, run: int) -> int:
 
 def facts_of(rows: Sequence[Row]) -> Any:
     """Who runs, who waits, then the news by time: ends before submissions."""
-    from shadowtime.engine.once.compiled.fill import NEWS_END, RUNS, WAITS
+    from shadowtime.engine.live_pass.compiled.fill import NEWS_END, RUNS, WAITS
 
     runs = [(RUNS, at, 0) for at, row in enumerate(rows) if row[WHAT] == RUNS]
     waits = [(WAITS, at, 0) for at, row in enumerate(rows) if row[WHAT] == WAITS]

@@ -20,7 +20,7 @@ def _switch(rule: str, choice: str) -> str:
     return f"--cancelled {choice}" if rule == "cancelled" else f"--rule {rule}={choice}"
 
 
-class Sieve:
+class CleaningLog:
     """Which lines are still in, and what each rule has done so far."""
 
     def __init__(self, raw: RawTrace) -> None:

@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.engine.live_pass.decide import Decided, pooled, promises_of, remember
+from shadowtime.engine.live_pass.snapshot import Start
+from shadowtime.engine.live_pass.table import table_of
 from shadowtime.engine.nodes.counted import COUNTED, counting_for, known_in, told_of
-from shadowtime.engine.nodes.live_book import book_of, pieces_of, procs_of, unfit, wishes
-from shadowtime.engine.once.decide import Decided, pooled, promises_of, remember
-from shadowtime.engine.once.moment import Start
-from shadowtime.engine.once.table import table_of
+from shadowtime.engine.nodes.live_availability import book_of, pieces_of, procs_of, unfit, wishes
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.nodes import book as bk
+from shadowtime.kernel.nodes import availability as bk
 from shadowtime.kernel.registers import DECISIONS
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.engine.live_pass.snapshot import Place, Snapshot, WaitingJob
+    from shadowtime.engine.live_pass.table import Table
     from shadowtime.engine.nodes.counted import Counting
-    from shadowtime.engine.once.memory import Memory
-    from shadowtime.engine.once.moment import Place, State, Waiting
-    from shadowtime.engine.once.table import Table
     from shadowtime.policy import Policy
     from shadowtime.types import Ints
 
 
-def decide(policy: Policy, state: State, memory: Memory) -> Decided:
+def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
     """One pass of consres, lessc or hperf on a state.
 
     Rules
@@ -46,13 +46,13 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
     Examples
     --------
     >>> from shadowtime.cluster.contention import node_cluster
-    >>> from shadowtime.engine.once import Memory, Running, State, Waiting
+    >>> from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob
     >>> from shadowtime.policy import parse_policy
-    >>> state = State(now=5, cluster=node_cluster(2, procs=4, bandwidth=1300),
-    ...     running=(Running(id="1", submit=0, need=(2, 0), request=60, start=0, bandwidth=600,
+    >>> state = Snapshot(now=5, cluster=node_cluster(2, procs=4, bandwidth=1300),
+    ...     running=(RunningJob(id="1", submit=0, need=(2, 0), request=60, start=0, bandwidth=600,
     ...                      place=(("n1", 2),)),),
-    ...     waiting=(Waiting(id="2", submit=1, need=(3, 0), request=60, bandwidth=600),
-    ...              Waiting(id="3", submit=2, need=(2, 0), request=50, bandwidth=600)))
+    ...     waiting=(WaitingJob(id="2", submit=1, need=(3, 0), request=60, bandwidth=600),
+    ...              WaitingJob(id="3", submit=2, need=(2, 0), request=50, bandwidth=600)))
     >>> made = decide(parse_policy("lessc"), state, Memory())
     >>> [(start.job, start.place) for start in made.decisions], made.promises
     ([('3', (('n2', 2),))], {'2': 60})
@@ -60,7 +60,7 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
     table = table_of(policy, state, memory, pooled(state.cluster))
     if state.closed:
         return Decided(decisions=(), memory=remember(table, state, memory, None))
-    from shadowtime.engine.nodes.slurm_once import once
+    from shadowtime.engine.nodes.slurm_live_pass import once
 
     how = counting_for(policy, state)
     known = known_in(memory)
@@ -70,12 +70,12 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
     n = len(table.ids)
     rows = np.zeros((n + len(pieces), 8), np.int64)
     write_waiting(rows, at, state.waiting, wish, how)
-    book = book_of(rows, n, pieces, how, len(at))
+    availability = book_of(rows, n, pieces, how, len(at))
     aside = unfit(rows[at, bk.PROCS], wish, how)
-    once(table.state, book, at[aside], state.now)
+    once(table.state, availability, at[aside], state.now)
     waiting = {job.id: job for job in state.waiting}
     decisions = tuple(
-        started(table, book, int(job), waiting, state, how)
+        started(table, availability, int(job), waiting, state, how)
         for job in table.state.did[f.WHICH, : int(table.state.reg[DECISIONS])]
     )
     kept = remember(table, state, memory, None)
@@ -90,7 +90,7 @@ def decide(policy: Policy, state: State, memory: Memory) -> Decided:
 
 
 def write_waiting(
-    rows: Ints, at: Ints, waiting: tuple[Waiting, ...], wish: Ints, how: Counting
+    rows: Ints, at: Ints, waiting: tuple[WaitingJob, ...], wish: Ints, how: Counting
 ) -> None:
     """The columns of the waiting jobs."""
     rows[at, bk.PROCS] = procs_of(waiting, how)
@@ -101,16 +101,16 @@ def write_waiting(
 
 def started(
     table: Table,
-    book: bk.Book,
+    availability: bk.Availability,
     at: int,
-    waiting: Mapping[str, Waiting],
-    state: State,
+    waiting: Mapping[str, WaitingJob],
+    state: Snapshot,
     how: Counting,
 ) -> Start:
     """A start of the pass in words."""
     job = waiting[table.ids[at]]
-    first, count, wish = (int(book.job[at, k]) for k in (bk.FROM, bk.COUNT, bk.WISH))
-    spots = book.places[first : first + count].tolist()
+    first, count, wish = (int(availability.job[at, k]) for k in (bk.FROM, bk.COUNT, bk.WISH))
+    spots = availability.places[first : first + count].tolist()
     mask = (1 << bk.PLACE_BITS) - 1
     hosts = state.cluster.hosts
     place = tuple((hosts[spot >> bk.PLACE_BITS].name, spot & mask) for spot in spots)
@@ -123,7 +123,7 @@ def started(
     )
 
 
-def suits(job: Waiting, place: Place) -> bool:
+def suits(job: WaitingJob, place: Place) -> bool:
     """Whether nodes are such as the job asks for."""
     if job.only and not {host for host, _ in place} <= set(job.only):
         return False
@@ -133,7 +133,7 @@ def suits(job: Waiting, place: Place) -> bool:
 
 
 def found_by_tag(
-    state: State, how: Counting, known: Mapping[str, int], wish: Ints
+    state: Snapshot, how: Counting, known: Mapping[str, int], wish: Ints
 ) -> dict[str, int]:
     """What to remember of the jobs that are counted by their tags, until they end."""
     found = {job.id: known[job.id] for job in state.running if job.id in known}

@@ -28,7 +28,6 @@ from shadowtime.engine.partitions import hosts_with_a_tier, most_reservations
 from shadowtime.engine.passes.phases import ORDER, run_phases
 from shadowtime.engine.passes.preempt import make_room
 from shadowtime.engine.passes.sunny import sunny_shadow
-from shadowtime.kernel.able import keep_able, mark_able
 from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
 from shadowtime.kernel.fields import (
     BLOCKED_AT,
@@ -41,6 +40,7 @@ from shadowtime.kernel.fields import (
     REQUEST,
     WHICH,
 )
+from shadowtime.kernel.fits_now import keep_able, mark_able
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
 from shadowtime.kernel.place import earliest_host, host_around, host_now
@@ -102,7 +102,7 @@ LASTING, KEYED = 7, 8
 """1 if the keys of a user's own order are taken once; the jobs whose keys were taken."""
 
 
-class Frame(NamedTuple):
+class General(NamedTuple):
     """The pass's parameters and scratch."""
 
     par: Any  # int64[9]
@@ -128,7 +128,7 @@ class Frame(NamedTuple):
     refused: Any  # int64[2 classes, K]: a need for which no reservation was allowed any more
 
 
-def make_frame(
+def make_general(
     *,
     n: int,
     capacity: Any,
@@ -142,7 +142,7 @@ def make_frame(
     scale: Any = None,
     tables: Any = None,
     own: Any = None,
-) -> Frame:
+) -> General:
     """Parameters and room for a run of ``n`` jobs; ``own`` as engine/custom.py makes it."""
     asked = n + 1 if own is not None and own.bits else 1
     in_use = (0, 0) if own is None else (own.bits, int(own.lasting))
@@ -152,7 +152,7 @@ def make_frame(
     widest = int(capacity[:, 0].max())
     most = depth if tables is None else min(n, most_reservations(tables.cap, widest))
     steps = 2 * min(n, widest) + 2 * most + 8
-    return Frame(
+    return General(
         par=np.array(
             [order, depth, sunny_only, preempt, prune, len(phases), *in_use, 0],
             dtype=np.int64,
@@ -183,125 +183,125 @@ def make_frame(
 
 
 @entry
-def run(s: Any, w: Any, f: Any, custom: Any) -> int:
+def run(state: Any, world: Any, f: Any, custom: Any) -> int:
     """The event loop with this pass; ``custom`` is the pointer to the user's own functions."""
-    while not lacks_room(s):
-        if advance(s, w) != PASS_DUE:
+    while not lacks_room(state):
+        if advance(state, world) != PASS_DUE:
             return DONE
-        decide(s, f, custom)
+        decide(state, f, custom)
         if asks(f, LEARN_START):
-            learn_starts(s, f, custom)
-        if s.reg[FAILED] >= 0:
+            learn_starts(state, f, custom)
+        if state.reg[FAILED] >= 0:
             return BROKEN
-        carry_out_decisions(s, w)
+        carry_out_decisions(state, world)
     return ROOM_NEEDED
 
 
 @kernel
-def decide(s: Any, f: Any, custom: Any) -> None:
+def decide(state: Any, f: Any, custom: Any) -> None:
     """One pass."""
     if f.par[IN_USE] >> ESTIMATE_SLOT != 0:
-        learn(s, f, custom)
-    if s.reg[WAITING] == 0:
+        learn(state, f, custom)
+    if state.reg[WAITING] == 0:
         return
-    if s.reg[VOLATILE] != 0:
-        forget_overdue(s)
+    if state.reg[VOLATILE] != 0:
+        forget_overdue(state)
     if f.par[ORDER_KIND] == FCFS:
-        size = start_in_arrival_order(s, f, custom)
+        size = start_in_arrival_order(state, f, custom)
     else:
-        size = start_in_key_order(s, f, custom)
+        size = start_in_key_order(state, f, custom)
     if size > 0:
-        size = reserve_more(s, f, size, custom)
+        size = reserve_more(state, f, size, custom)
     if size > 0:
-        run_phases(s, f, size, custom)
+        run_phases(state, f, size, custom)
 
 
 @routine
-def learn(s: Any, f: Any, custom: Any) -> None:
+def learn(state: Any, f: Any, custom: Any) -> None:
     """Report what ended and what was submitted at this instant, and ask for estimates."""
     if asks(f, LEARN_END):
-        for i in range(s.reg[ENDED]):
-            ask_one(s, f, custom, LEARN_END, s.ended[i], 0.0)
-    for job in range(s.reg[FRESH], s.reg[ARRIVED]):
+        for i in range(state.reg[ENDED]):
+            ask_one(state, f, custom, LEARN_END, state.ended[i], 0.0)
+    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
         if asks(f, ESTIMATE_SLOT):
-            predict(s, f, custom, job)
+            predict(state, f, custom, job)
         if asks(f, LEARN_SUBMIT):
-            ask_one(s, f, custom, LEARN_SUBMIT, job, 0.0)
+            ask_one(state, f, custom, LEARN_SUBMIT, job, 0.0)
 
 
 @kernel
-def predict(s: Any, f: Any, custom: Any, job: int) -> None:
+def predict(state: Any, f: Any, custom: Any, job: int) -> None:
     """The estimate of a job that was just submitted: whole seconds within [1, request]."""
-    guess = np.floor(ask_one(s, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
-    within = max(1.0, min(float(s.job[job, REQUEST]), guess))
+    guess = np.floor(ask_one(state, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
+    within = max(1.0, min(float(state.job[job, REQUEST]), guess))
     if within != guess:
-        s.reg[CLAMPED] += 1
-    reestimate(s, job, int(within))
-    s.job[job, INITIAL] = s.job[job, ESTIMATE]
+        state.reg[CLAMPED] += 1
+    reestimate(state, job, int(within))
+    state.job[job, INITIAL] = state.job[job, ESTIMATE]
 
 
 @kernel
-def learn_starts(s: Any, f: Any, custom: Any) -> None:
+def learn_starts(state: Any, f: Any, custom: Any) -> None:
     """Report what the pass started."""
-    for i in range(s.reg[DECISIONS]):
-        if s.did[KIND, i] == STARTED:
-            ask_one(s, f, custom, LEARN_START, s.did[WHICH, i], 0.0)
+    for i in range(state.reg[DECISIONS]):
+        if state.did[KIND, i] == STARTED:
+            ask_one(state, f, custom, LEARN_START, state.did[WHICH, i], 0.0)
 
 
 @kernel
-def start_in_arrival_order(s: Any, f: Any, custom: Any) -> int:
+def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
     """Steps 1 and the first reservation of 2; returns how many candidates are left in the heap."""
-    head = first_waiting(s)
+    head = first_waiting(state)
     while head >= 0:
-        host = host_now(s, f, head)
+        host = host_now(state, f, head)
         if host >= 0:
-            begin_first(s, head, host)
-        elif f.par[PREEMPT] != 0 and make_room(s, head, f.par[PRUNE] != 0):
-            begin(s, head, 0, PREEMPTING)
+            begin_first(state, head, host)
+        elif f.par[PREEMPT] != 0 and make_room(state, head, f.par[PRUNE] != 0):
+            begin(state, head, 0, PREEMPTING)
         else:
             break
-        head = first_waiting(s)
+        head = first_waiting(state)
     if head < 0:
         return 0
     size = 0
-    if f.par[PHASES] != 0 and s.reg[WAITING] > 1 and not nobody_narrow(s):
-        size = gather(s, f.jobs) - 1
+    if f.par[PHASES] != 0 and state.reg[WAITING] > 1 and not nobody_narrow(state):
+        size = gather(state, f.jobs) - 1
         for i in range(size):
             f.heap[i] = i + 1  # ascending: already a heap by job
         if asks(f, KEY_SLOT):
             f.key[: size + 1] = 0.0  # those of the last pass's backfilling
-    return block_head(s, f, head, size, custom)
+    return block_head(state, f, head, size, custom)
 
 
 @kernel
-def start_in_key_order(s: Any, f: Any, custom: Any) -> int:
+def start_in_key_order(state: Any, f: Any, custom: Any) -> int:
     """The same for an order by keys, all evaluated at the beginning of the pass."""
-    now = s.reg[NOW]
-    count = gather(s, f.jobs)
+    now = state.reg[NOW]
+    count = gather(state, f.jobs)
     if f.par[ORDER_KIND] == CUSTOM:
-        fill_own_keys(s, f, custom, count)
-        if s.reg[FAILED] >= 0:
+        fill_own_keys(state, f, custom, count)
+        if state.reg[FAILED] >= 0:
             return 0
     else:
-        fill_keys(s, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
-    if nobody_narrow(s):
-        return block_head(s, f, f.jobs[first_by_key(f, count)], 0, custom)
+        fill_keys(state, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
+    if nobody_narrow(state):
+        return block_head(state, f, f.jobs[first_by_key(f, count)], 0, custom)
     for i in range(count):
         f.heap[i] = i
-    heapify(s, f.heap, count, f.jobs, f.key, False)
+    heapify(state, f.heap, count, f.jobs, f.key, False)
     size = count
     while size > 0:
         job = f.jobs[f.heap[0]]
-        host = host_now(s, f, job)
+        host = host_now(state, f, job)
         if host < 0:
             break
-        size = pop_first(s, f.heap, size, f.jobs, f.key, False)
-        begin_first(s, job, host)
+        size = pop_first(state, f.heap, size, f.jobs, f.key, False)
+        begin_first(state, job, host)
     if size == 0:
         return 0
     head = f.jobs[f.heap[0]]
-    size = pop_first(s, f.heap, size, f.jobs, f.key, False)
-    return block_head(s, f, head, size if f.par[PHASES] != 0 else 0, custom)
+    size = pop_first(state, f.heap, size, f.jobs, f.key, False)
+    return block_head(state, f, head, size if f.par[PHASES] != 0 else 0, custom)
 
 
 @kernel
@@ -315,19 +315,19 @@ def first_by_key(f: Any, count: int) -> int:
 
 
 @kernel
-def fill_own_keys(s: Any, f: Any, custom: Any, count: int) -> None:
+def fill_own_keys(state: Any, f: Any, custom: Any, count: int) -> None:
     """Keys by a function of the user's own: for all candidates, or once for each job."""
     if f.par[LASTING] == 0:
-        ask(s, f, custom, ORDER_SLOT, f.jobs[:count], f.key[:count])
+        ask(state, f, custom, ORDER_SLOT, f.jobs[:count], f.key[:count])
         return
     fresh = 0
-    for job in range(f.par[KEYED], s.reg[ARRIVED]):
-        if s.wait[PROCS, job] != BIG:
+    for job in range(f.par[KEYED], state.reg[ARRIVED]):
+        if state.wait[PROCS, job] != BIG:
             f.asked[fresh] = job
             fresh += 1
-    f.par[KEYED] = s.reg[ARRIVED]
+    f.par[KEYED] = state.reg[ARRIVED]
     if fresh > 0:
-        ask(s, f, custom, ORDER_SLOT, f.asked[:fresh], f.answer[0, :fresh])
+        ask(state, f, custom, ORDER_SLOT, f.asked[:fresh], f.answer[0, :fresh])
         for i in range(fresh):
             f.answer[1, f.asked[i]] = f.answer[0, i]
     for i in range(count):
@@ -335,74 +335,74 @@ def fill_own_keys(s: Any, f: Any, custom: Any, count: int) -> None:
 
 
 @kernel
-def block_head(s: Any, f: Any, head: int, size: int, custom: Any) -> int:
+def block_head(state: Any, f: Any, head: int, size: int, custom: Any) -> int:
     """The first job in order stays blocked: promise it a start.
 
     Returns how many candidates are left, 0 if none of them can start in this pass.
     """
-    reg = s.reg
+    reg = state.reg
     reg[HEAD] = head
-    first_time = s.job[head, BLOCKED_AT] < 0
+    first_time = state.job[head, BLOCKED_AT] < 0
     if first_time:
-        s.job[head, BLOCKED_AT] = reg[NOW]
+        state.job[head, BLOCKED_AT] = reg[NOW]
     if f.par[DEPTH] <= 1:
-        size = keep_able(s, f, size)  # nobody else gets a reservation
-    elif mark_able(s, f, size) == 0:
+        size = keep_able(state, f, size)  # no other job gets a reservation
+    elif mark_able(state, f, size) == 0:
         size = 0
-    owed = asks(f, RESERVE_SLOT) and s.job[head, PROMISED] < 0
+    owed = asks(f, RESERVE_SLOT) and state.job[head, PROMISED] < 0
     if f.par[DEPTH] == 0 or (size == 0 and not first_time and not owed):
         return size
     if f.par[SUNNY_ONLY] != 0:
-        reg[SHADOW] = sunny_shadow(s, head)
+        reg[SHADOW] = sunny_shadow(state, head)
     else:
-        build_profile(s, f.profile)
+        build_profile(state, f.profile)
         f.booked[:] = 0
         f.refused[:] = NEVER
-        reg[SHADOW] = reserve(s, f, head, custom)
+        reg[SHADOW] = reserve(state, f, head, custom)
     if first_time or owed:
-        s.job[head, PROMISED] = reg[SHADOW]
+        state.job[head, PROMISED] = reg[SHADOW]
     return size
 
 
 @kernel
-def nobody_narrow(s: Any) -> bool:
+def nobody_narrow(state: Any) -> bool:
     """True if every waiting job is wider than what is free on any host."""
-    widest = s.host[FREE, 0, 0]
-    for h in range(1, s.host.shape[1]):
-        widest = max(widest, s.host[FREE, h, 0])
-    for block in range(s.reg[QUEUE_FROM] >> SHIFT, (s.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
-        if s.least[PROCS, block] <= widest:
+    widest = state.host[FREE, 0, 0]
+    for h in range(1, state.host.shape[1]):
+        widest = max(widest, state.host[FREE, h, 0])
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (state.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
+        if state.least[PROCS, block] <= widest:
             return False
     return True
 
 
 @kernel
-def reserve(s: Any, f: Any, job: int, custom: Any) -> int:
+def reserve(state: Any, f: Any, job: int, custom: Any) -> int:
     """Put the job into the profile at its earliest start; -1 if it may reserve nowhere.
 
     A function of the user's own may deny it the reservation or put that off; the earliest start
     is returned all the same.
     """
-    length = s.job[job, ESTIMATE]
-    if asks(f, RESERVE_SLOT) and ask_one(s, f, custom, RESERVE_SLOT, job, 0.0) == 0.0:
+    length = state.job[job, ESTIMATE]
+    if asks(f, RESERVE_SLOT) and ask_one(state, f, custom, RESERVE_SLOT, job, 0.0) == 0.0:
         return -1
-    if was_refused(s, f, job):
+    if was_refused(state, f, job):
         return -1
-    start, host = earliest_host(s, f, job, length)
+    start, host = earliest_host(state, f, job, length)
     if host < 0:
-        note_refusal(s, f, job)
+        note_refusal(state, f, job)
         return -1
-    note_reservation(s, f, job, host)
+    note_reservation(state, f, job, host)
     at = start
     if asks(f, PLAN_SLOT):
-        wanted = ask_one(s, f, custom, PLAN_SLOT, job, float(start))
+        wanted = ask_one(state, f, custom, PLAN_SLOT, job, float(start))
         at = int(max(float(start), min(float(NEVER - length), wanted)))
-    occupy(s, f.profile, job, host, at, at + length)
+    occupy(state, f.profile, job, host, at, at + length)
     return start
 
 
 @kernel
-def reserve_more(s: Any, f: Any, size: int, custom: Any) -> int:
+def reserve_more(state: Any, f: Any, size: int, custom: Any) -> int:
     """Go on in order until the depth is reached; returns how many candidates are left.
 
     What is free only shrinks during a pass, and plans are dropped at its end: behind the last
@@ -418,21 +418,21 @@ def reserve_more(s: Any, f: Any, size: int, custom: Any) -> int:
     while able > 0 and made < f.par[DEPTH]:
         place = f.heap[0]
         job = f.jobs[place]
-        size = pop_first(s, f.heap, size, f.jobs, f.key, False)
-        length = s.job[job, ESTIMATE]
+        size = pop_first(state, f.heap, size, f.jobs, f.key, False)
+        length = state.job[job, ESTIMATE]
         host = -1
         if f.able[place] != 0:
             able -= 1
-            if asks(f, TEST_SLOT) and ask_one(s, f, custom, TEST_SLOT, job, 0.0) == 0.0:
+            if asks(f, TEST_SLOT) and ask_one(state, f, custom, TEST_SLOT, job, 0.0) == 0.0:
                 continue  # it may not overtake, and nothing keeps it but that
-            host = host_around(s, f, job, length)
+            host = host_around(state, f, job, length)
         if host >= 0:
-            now = s.reg[NOW]
-            occupy(s, f.profile, job, host, now, now + length)
-            begin(s, job, host, BACKFILLED)
+            now = state.reg[NOW]
+            occupy(state, f.profile, job, host, now, now + length)
+            begin(state, job, host, BACKFILLED)
         else:
-            made += reserve(s, f, job, custom) >= 0
+            made += reserve(state, f, job, custom) >= 0
     return size if able > 0 else 0
 
 
-__all__ = ["Frame", "Profile", "decide", "make_frame", "run"]
+__all__ = ["General", "Profile", "decide", "make_general", "run"]

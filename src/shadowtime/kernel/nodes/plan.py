@@ -1,9 +1,9 @@
 """The Reservation Table with a reservation for every job: processors over time (spec 1.3, 4.2).
 
-The line of time is cut where somebody starts or ends. Each piece has a row: how many processors are
+The line of time is cut where a job starts or ends. Each piece has a row: how many processors are
 free, which ones (a bit each), and what the jobs there draw on every node. A running job's row of
 processors stays as it was booked when the job was promised its start, so starting costs nothing
-here. A cut that nobody starts or ends at any more is closed, so that ends, which are where others
+here. A cut that no job starts or ends at any more is closed, so that ends, which are where others
 may start, can be told from what was one once.
 
 Where reservations count processors (resv=counts), only running jobs have bits and demand.
@@ -30,7 +30,7 @@ WORDS = 3
 SOONEST = 4
 """The earliest promise of a waiting job."""
 GAIN = 5
-"""Nobody can gain from what came free by starting later than this."""
+"""No job can gain from what came free by starting later than this."""
 RESUME = 6
 """1 if the pass of this instant is still to be made: there was no room for it."""
 ROWS = 7
@@ -48,7 +48,7 @@ ROW = 1
 STARTS = 2
 """How many start here,"""
 ENDS = 3
-"""and how many end: others may start where somebody ends. Neither is kept of the first piece."""
+"""and how many end: others may start where a job ends. Neither is kept of the first piece."""
 LEFT = 4
 """Free processors."""
 COLUMNS = 5
@@ -66,7 +66,7 @@ UNTIL = 2
 SLOT = 3
 """Where the bits of its processors are."""
 
-# Slots that belong to nobody.
+# Slots that belong to no job.
 WINDOW = 0
 """Processors that are free in the window at hand."""
 OTHER = 1
@@ -84,7 +84,7 @@ PLACE = 2
 """What is booked: a number of processors, certain ones, or both."""
 
 
-class Ledger(NamedTuple):
+class Plan(NamedTuple):
     """Arrays of the table; columns, rows and registers are named above."""
 
     par: Any  # int64[16]
@@ -96,9 +96,9 @@ class Ledger(NamedTuple):
     unused: Any  # int64[2, max(S, L)]: stacks of rows and slots
 
 
-def make_ledger(
+def make_plan(
     *, n: int, nodes: int, cores: int, hinges: int, compress: bool, costed: bool, pieces: int = 256
-) -> Ledger:
+) -> Plan:
     """An empty table with room for so many pieces."""
     procs = nodes * cores
     words = -(-procs // BITS)
@@ -106,7 +106,7 @@ def make_ledger(
     par[COMPRESS], par[COSTED], par[WORDS] = compress, costed, words
     par[SOONEST] = NEVER
     par[CAP] = UNCAPPED
-    ledger = Ledger(
+    plan = Plan(
         par=par,
         line=np.zeros((COLUMNS, 0), np.int64),
         room=np.zeros((0, words), np.int64),
@@ -115,30 +115,30 @@ def make_ledger(
         mask=np.zeros((0, words), np.int64),
         unused=np.zeros((2, 0), np.int64),
     )
-    ledger = with_more_room(ledger, pieces)
+    plan = with_more_room(plan, pieces)
     par[ROWS] -= 1  # that of the first piece
     par[SLOTS] -= OWN + 1
     par[PIECES] = 1
-    ledger.line[LEFT, 0] = procs
+    plan.line[LEFT, 0] = procs
     for p in range(procs):
-        ledger.room[0, p // BITS] |= 1 << (p % BITS)
-    return ledger
+        plan.room[0, p // BITS] |= 1 << (p % BITS)
+    return plan
 
 
-def with_more_room(ledger: Ledger, more: int) -> Ledger:
+def with_more_room(plan: Plan, more: int) -> Plan:
     """The same with so many more rows and slots; they lie on top of the stacks, lowest first."""
-    rows, slots = ledger.room.shape[0], ledger.mask.shape[0]
-    par = ledger.par
-    unused = np.pad(ledger.unused, ((0, 0), (0, more)))
+    rows, slots = plan.room.shape[0], plan.mask.shape[0]
+    par = plan.par
+    unused = np.pad(plan.unused, ((0, 0), (0, more)))
     for stack, register, first in ((UNUSED_ROWS, ROWS, rows), (UNUSED_SLOTS, SLOTS, slots)):
         count = int(par[register])
         unused[stack, count : count + more] = np.arange(first + more - 1, first - 1, -1)
         par[register] = count + more
-    return ledger._replace(
-        line=np.pad(ledger.line, ((0, 0), (0, more))),
-        room=np.pad(ledger.room, ((0, more), (0, 0))),
-        load=np.pad(ledger.load, ((0, more), (0, 0))),
-        mask=np.pad(ledger.mask, ((0, more), (0, 0))),
+    return plan._replace(
+        line=np.pad(plan.line, ((0, 0), (0, more))),
+        room=np.pad(plan.room, ((0, more), (0, 0))),
+        load=np.pad(plan.load, ((0, more), (0, 0))),
+        mask=np.pad(plan.mask, ((0, more), (0, 0))),
         unused=unused,
     )
 
@@ -194,7 +194,7 @@ def cut(b: Any, time: int) -> int:
 
 @kernel
 def close(b: Any, at: int) -> None:
-    """Close a cut at which nobody starts or ends any more; the first piece always stays."""
+    """Close a cut at which no job starts or ends any more; the first piece always stays."""
     line = b.line
     if at == 0 or line[STARTS, at] != 0 or line[ENDS, at] != 0:
         return
@@ -223,14 +223,14 @@ def forget_past(b: Any, now: int) -> None:
 
 
 @routine
-def clear(b: Any, t: Any) -> None:
-    """Nobody holds anything: one piece from where the line begins."""
+def clear(b: Any, table: Any) -> None:
+    """No job holds anything: one piece from where the line begins."""
     while b.par[PIECES] > 1:
         b.par[PIECES] -= 1
         b.unused[UNUSED_ROWS, b.par[ROWS]] = b.line[ROW, b.par[PIECES]]
         b.par[ROWS] += 1
     row = b.line[ROW, 0]
-    procs = t.par[NODES] * t.par[CORES]
+    procs = table.par[NODES] * table.par[CORES]
     b.line[LEFT, 0] = procs
     for word in range(b.par[WORDS]):
         b.room[row, word] = (1 << min(BITS, procs - word * BITS)) - 1

@@ -1,4 +1,4 @@
-"""One decision on a site: who starts now, where, and what everybody is promised.
+"""One decision on a site: what starts now, where, and what every job is promised.
 
 The live loop's door to the same passes that simulate uses.
 """
@@ -14,8 +14,8 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
+from shadowtime.engine.site.conservative import MANY_GAINS
 from shadowtime.engine.site.gone import note_gone_at
-from shadowtime.engine.site.kept import MANY_GAINS
 from shadowtime.engine.site.plan import prepare
 from shadowtime.engine.site.simulate import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
@@ -58,7 +58,7 @@ class Freed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Snapshot:
+class SiteSnapshot:
     """What a scheduler sees: all jobs that run or wait, by their rows in ``jobs``."""
 
     now: int
@@ -94,7 +94,7 @@ class Verdict:
 
 
 def decide_site(
-    policy: Policy, site: Site, snapshot: Snapshot, *, effort: int | None = None
+    policy: Policy, site: Site, snapshot: SiteSnapshot, *, effort: int | None = None
 ) -> Verdict:
     """One pass of a policy over a snapshot.
 
@@ -111,7 +111,7 @@ def decide_site(
     >>> from shadowtime.workload import Workload
     >>> site = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(2,))))
     >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[4, 6, 2])
-    >>> seen = Snapshot(now=2, jobs=jobs, running={0: Run(start=0, tasks={"a": 4})})
+    >>> seen = SiteSnapshot(now=2, jobs=jobs, running={0: Run(start=0, tasks={"a": 4})})
     >>> decide_site(parse_policy("easy"), site, seen).starts
     {2: Run(start=2, tasks={'b': 2}, partition='')}
     """
@@ -157,7 +157,7 @@ def _pairs(runs: Mapping[int, Run]) -> Ints:
 
 
 def with_places(
-    ground: Ground, site: Site, asks: Asks, node_at: Ints, snapshot: Snapshot
+    ground: Ground, site: Site, asks: Asks, node_at: Ints, snapshot: SiteSnapshot
 ) -> Ground:
     """Write down where jobs run or are promised to."""
     row_of = rows_by_name(site, node_at)
@@ -177,7 +177,7 @@ def with_places(
     ground.job[rows, f.PLACE_FROM] = first
     ground.job[rows, f.PLACE_COUNT] = counts
     ground.job[rows, f.ALT] = alternatives_of(ground, asks, snapshot, held, rows, counts, nodes)
-    # Every place may cut its node's steps twice, and every waiting job may be planned anew.
+    # Every place may cut its node's steps twice, and every waiting job may be planned again.
     wide = 3 * int(ground.job[:, f.WIDTH].sum()) + 256
     place = np.empty(len(ground.place) + len(nodes) + wide, np.int64)
     place[: len(nodes)] = nodes << 32 | tasks
@@ -194,7 +194,7 @@ def with_places(
 def alternatives_of(
     ground: Ground,
     asks: Asks,
-    snapshot: Snapshot,
+    snapshot: SiteSnapshot,
     held: Mapping[int, Run],
     rows: Ints,
     counts: Ints,
@@ -224,13 +224,13 @@ def alternatives_of(
     return found
 
 
-def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: Snapshot) -> Ground:
+def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteSnapshot) -> Ground:
     """Write down what came free since the promises were made, where that is known."""
     row_of = rows_by_name(site, node_at)
     if not ground.mark[f.KEEPS]:
         return ground
     if snapshot.freed is None:
-        # More gains than anybody looks through one by one: everybody is asked about every node.
+        # More gains than can be looked through one by one: every job is asked about every node.
         ground.mark[[f.GAINS, f.GAINS_FROM]] = MANY_GAINS + 1
         ground.mark[f.EARLY] = 1
         return ground
@@ -259,7 +259,7 @@ def verdict(
     state: Any,
     ground: Ground,
     node_at: Ints,
-    snapshot: Snapshot,
+    snapshot: SiteSnapshot,
     before: Ints,
 ) -> Verdict:
     """What the pass decided, by names; ``before``: due and place of each job before the pass."""

@@ -192,7 +192,7 @@ def is_running(state: State, place: int) -> bool:
 
 
 def note_reasons(state: State, started: list[int], now: int) -> None:
-    """Backfilled is who started while somebody submitted earlier still waits."""
+    """Backfilled is a job that started while one submitted earlier still waits."""
     queue = np.flatnonzero(state.wait[f.PROCS, : state.reg[ARRIVED]] != BIG)
     first = int(queue[0]) if len(queue) else len(state.job)
     for place in started:

@@ -1,6 +1,7 @@
-"""Who could start now at all: candidates with room on some host, whatever the reservations say.
+"""Which jobs could start now at all: candidates with room on some host, reservations aside.
 
-What is free only shrinks during a pass, so whoever is not able at its beginning never becomes so.
+What is free only shrinks during a pass, so a job that does not fit at its
+beginning never does.
 """
 
 from __future__ import annotations
@@ -14,57 +15,57 @@ from shadowtime.kernel.running import fits
 
 
 @kernel
-def look_around(s: Any, f: Any) -> None:
+def look_around(state: Any, f: Any) -> None:
     """Note the most that is free of each resource on any host, and how many hosts are idle."""
-    hosts, resources = s.host.shape[1], s.host.shape[2]
+    hosts, resources = state.host.shape[1], state.host.shape[2]
     for k in range(resources):
-        most = s.host[FREE, 0, k]
+        most = state.host[FREE, 0, k]
         for h in range(1, hosts):
-            most = max(most, s.host[FREE, h, k])
+            most = max(most, state.host[FREE, h, k])
         f.room[k] = most
     idle = 0
     for h in range(hosts):
-        idle += s.host[FREE, h, 0] == s.host[CAPACITY, h, 0]
+        idle += state.host[FREE, h, 0] == state.host[CAPACITY, h, 0]
     f.room[resources] = idle
 
 
 @kernel
-def fits_somewhere(s: Any, f: Any, job: int) -> bool:
+def fits_somewhere(state: Any, f: Any, job: int) -> bool:
     """True if some host that the job may use has room for it now."""
-    resources = s.host.shape[2]
-    if s.job[job, EXCLUSIVE] != 0 and f.room[resources] == 0:
+    resources = state.host.shape[2]
+    if state.job[job, EXCLUSIVE] != 0 and f.room[resources] == 0:
         return False
     for k in range(resources):
-        if s.job[job, NEED + k] > f.room[k]:
+        if state.job[job, NEED + k] > f.room[k]:
             return False
-    kind = s.job[job, CLASS]
-    for h in range(s.host.shape[1]):
-        if f.tier[RUN, kind, h] >= 0 and fits(s, job, h):
+    kind = state.job[job, CLASS]
+    for h in range(state.host.shape[1]):
+        if f.tier[RUN, kind, h] >= 0 and fits(state, job, h):
             return True
     return False
 
 
 @kernel
-def keep_able(s: Any, f: Any, size: int) -> int:
+def keep_able(state: Any, f: Any, size: int) -> int:
     """Drop the candidates that fit on no host now; they cannot start in this pass any more."""
-    look_around(s, f)
+    look_around(state, f)
     kept = 0
     for i in range(size):
         place = f.heap[i]
-        if fits_somewhere(s, f, f.jobs[place]):
+        if fits_somewhere(state, f, f.jobs[place]):
             f.heap[kept] = place
             kept += 1
     return kept
 
 
 @kernel
-def mark_able(s: Any, f: Any, size: int) -> int:
+def mark_able(state: Any, f: Any, size: int) -> int:
     """Mark the candidates that fit on some host now; returns how many."""
-    look_around(s, f)
+    look_around(state, f)
     count = 0
     for i in range(size):
         place = f.heap[i]
-        able = fits_somewhere(s, f, f.jobs[place])
+        able = fits_somewhere(state, f, f.jobs[place])
         f.able[place] = able
         count += able
     return count

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.failures import raise_failure
-from shadowtime.engine.once.decide import pooled, recall_promises, refuse
-from shadowtime.engine.once.memory import Memory
-from shadowtime.engine.once.own import own_functions
-from shadowtime.engine.once.table import table_of
+from shadowtime.engine.live_pass.decide import pooled, recall_promises, refuse
+from shadowtime.engine.live_pass.memory import Memory
+from shadowtime.engine.live_pass.own import own_functions
+from shadowtime.engine.live_pass.table import table_of
 from shadowtime.engine.plan import prepare, refuse_functions_on_nodes
 from shadowtime.engine.simulate import with_more_room
 from shadowtime.kernel import fields as f
@@ -31,35 +31,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from shadowtime.engine.once.decide import Shape
-    from shadowtime.engine.once.moment import State
+    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.engine.live_pass.snapshot import Snapshot
     from shadowtime.policy import Policy
 
 
 def forward(
     policy: Policy,
-    state: State,
+    state: Snapshot,
     memory: Memory | None = None,
     *,
     runs: Mapping[str, int] | None = None,
     shape: Shape = "pool",
 ) -> dict[str, int]:
-    """When every waiting job starts if nobody else is submitted.
+    """When every waiting job starts if no other job is submitted.
 
-    ``runs`` is how long each job will run, from its start; whoever is not named runs as long as
+    ``runs`` is how long each job will run, from its start; a job that is not named runs as long as
     the policy expects. Running jobs that should have ended already end in the next second. Who
     would not even start on the empty machine is not in the answer.
 
     Examples
     --------
     >>> from shadowtime.cluster import Cluster, Host
-    >>> from shadowtime.engine.once import Running, State, Waiting
+    >>> from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob
     >>> from shadowtime.policy import parse_policy
     >>> four = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
-    >>> state = State(now=2, cluster=four,
-    ...     running=(Running(id="1", submit=0, need=(3,), request=9, start=0),),
-    ...     waiting=(Waiting(id="2", submit=1, need=(4,), request=5),
-    ...              Waiting(id="3", submit=2, need=(1,), request=4)))
+    >>> state = Snapshot(now=2, cluster=four,
+    ...     running=(RunningJob(id="1", submit=0, need=(3,), request=9, start=0),),
+    ...     waiting=(WaitingJob(id="2", submit=1, need=(4,), request=5),
+    ...              WaitingJob(id="3", submit=2, need=(1,), request=4)))
     >>> forward(parse_policy("easy"), state)
     {'2': 9, '3': 2}
     >>> forward(parse_policy("easy"), state, runs={"1": 4})
@@ -76,7 +76,7 @@ def forward(
     kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
     kernel, world, n = table.state, table.world, len(table.ids)
-    import_module("shadowtime.engine.once.compiled.fill").set_aside(kernel)
+    import_module("shadowtime.engine.live_pass.compiled.fill").set_aside(kernel)
     reg = kernel.reg
     reg[VOLATILE] = reg[CHANGED] = 1
     reg[FRESH] = table.fresh
@@ -98,7 +98,9 @@ def forward(
         from shadowtime.engine import steps
 
         recall_promises(made.arguments[0], table, memory, state.now)
-        import_module("shadowtime.engine.once.compiled.conservative").once(kernel, *made.arguments)
+        import_module("shadowtime.engine.live_pass.compiled.conservative").once(
+            kernel, *made.arguments
+        )
         steps.finish_pass(kernel, world)
     else:
         reg[WAKE] = state.now

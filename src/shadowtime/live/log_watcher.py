@@ -16,7 +16,7 @@ LISTEN_EVERY = 0.04
 MISSING = (0, 0, 0)
 
 
-class Bell:
+class LogWatcher:
     """Rings when the scheduler's log grows: a job came, ended, or was started.
 
     Rules
@@ -30,7 +30,7 @@ class Bell:
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     log = Path(folder) / "slurmctld.log"
-    ...     bell = Bell(log)
+    ...     bell = LogWatcher(log)
     ...     bell.hush()
     ...     before = bell.rang()
     ...     _ = log.write_text("sched: JobId=7 done")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.engine.door import carry_out, decisions_of, view_of
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.python_policy import carry_out, decisions_of, view_of
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.simulate import as_site_schedule, prepared_run, with_more_room
 from shadowtime.policy.estimate import Requested
