@@ -86,3 +86,71 @@ def test_an_unknown_policy_names_those_there(
 ) -> None:
     assert run(["explain", "out", "14", "-p", "lxf"]) == 2
     assert "out has no policy lxf: it has easy, fcfs" in capsys.readouterr().err
+
+
+SITE = """
+[site]
+name = "lab"
+enforce = ["limits"]
+[[nodes]]
+names = "n[1-2]"
+cpus = 8
+[[qos]]
+name = "normal"
+limits = { user_jobs = 1 }
+"""
+JOBS = """job_id,submit,run,request,user,qos,tasks,array,task
+9,1777885200,1800,3600,ada,normal,8,9,1
+10,1777885210,600,1200,ada,normal,4,9,2
+"""
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two tasks of an array of one user, who may run one job at a time."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site.toml").write_text(SITE)
+    (tmp_path / "jobs.csv").write_text(JOBS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("policy", [["-p", "easy"], []])
+def test_a_log_on_a_site_is_simulated(
+    lab: Path, policy: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under a policy of the catalogue or, without a word, Slurm's own; tasks by Slurm's names."""
+    assert run(["explain", "jobs.csv", "9_2", "-c", "site.toml", *policy]) == 0
+    text = said(capsys)
+    assert f"{'easy' if policy else 'slurm'} on jobs" in text and "Job 9_2 of user ada" in text
+    assert "QOSMaxJobsPerUserLimit: QOS normal, user ada may run 1 at once" in text
+    assert ("one run of several" in text) is not bool(policy)
+
+
+def test_what_was_in_the_way_for_a_program(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "jobs.csv", "10", "-c", "site.toml", "-p", "easy", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["array_id"] == "9_2" and found["standings"] == []
+    (one,) = found["in_the_way"]
+    assert one["kind"] == "limit" and one["name"] == "QOSMaxJobsPerUserLimit"
+    assert one["bound"] == 1 and one["jobs"] == [9] and one["until"] == found["start"]
+
+
+@pytest.mark.parametrize(
+    ("job", "sentence"),
+    [
+        ("9_7", "there is no task 9_7 in jobs.csv: it has 9_1, 9_2"),
+        ("8_1", "there is no task 8_1 in jobs.csv: no array 8 is there"),
+        ("x_1", "'x_1' is not a job number"),
+    ],
+)
+def test_an_unknown_task(
+    lab: Path, job: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", "jobs.csv", job, "-c", "site.toml"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and sentence in err and "Traceback" not in err
+
+
+def test_a_pool_needs_a_policy(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "jobs.csv", "9", "-c", "pool:16"]) == 2
+    assert "give --policy" in capsys.readouterr().err

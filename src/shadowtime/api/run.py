@@ -73,7 +73,7 @@ class Run:
         """Why a job, by its id, started when it did."""
         from shadowtime.report import explain
 
-        return explain(self.workload, self.schedule, job)
+        return explain(self.workload, self.schedule, job, cluster=self.cluster)
 
     def to_arrow(self) -> Any:
         """One row per job as an Arrow table (needs the extra ``parquet``)."""

@@ -31,7 +31,7 @@ COMMANDS = {
     "whatif": Entry("Study", "What other settings, nodes or limits would do to a site's waits."),
     "run": Entry("Study", "Repeat a what-if from its file.", "run_experiment"),
     "report": Entry("See", "A result folder as one page, as figures, for other viewers."),
-    "explain": Entry("See", "Why a job of a result folder started when it did."),
+    "explain": Entry("See", "Why a job started when it did, and not earlier."),
     "tune": Entry("Study", "Tune a policy on the past, judge it on later jobs."),
     "leaderboard": Entry("See", "The results of a sweep as one page: policies by logs."),
     "paper": Entry("Study", "Reproduce a published study: its numbers beside ours."),

@@ -1,4 +1,4 @@
-"""shadowtime explain: why a job of a result folder started when it did."""
+"""shadowtime explain: why a job started when it did, and not earlier."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from shadowtime.report import Explanation, ReportInput
     from shadowtime.workload import Workload
 
+ONE_OF_SEVERAL = (
+    "This is one run of several that are as likely: no log tells when Slurm's passes fell, and at "
+    "other offsets single jobs start at other times."
+)
 NEAR = 5
 """Job numbers offered in place of one that is not there."""
 
@@ -25,33 +29,82 @@ NEAR = 5
 @click.option(
     "--policy",
     "-p",
-    metavar="NAME",
-    help="The policy to explain. [default: the folder's first one]",
+    metavar="P",
+    shell_complete=options.policy_names,
+    help="The policy to explain: of a result folder by its name there, else as for simulate. "
+    "[default: the folder's first one; on a site slurm]",
 )
+@options.cluster
+@options.cleaning
 @options.as_json
-def command(folder: str, job: str, policy: str | None, as_json: bool) -> None:
-    """Say why JOB of the result folder DIR started when it did: who was ahead, which promise
-    blocked it, when it was promised a start, and what it would have got elsewhere.
+def command(
+    folder: str, job: str, policy: str | None, cluster: str | None, as_json: bool, **cleaning: Any
+) -> None:
+    """Say why JOB started when it did: who was ahead, which promise blocked it, when it was
+    promised a start, and what it would have got elsewhere.
 
-    DIR was written with -o by simulate, compare or demo.
+    DIR is a result folder (written with -o by simulate, compare, replay or demo), a site's folder
+    or a log, which is then simulated. On a site it is told what was in the way at each time: a
+    limit, a reservation, nodes that were out, a dependency, the jobs on its nodes or those ahead
+    of it; under slurm also its priority by factors. JOB is a number, or 123_4 for a task of an
+    array.
 
     \b
     shadowtime explain results 1042
     shadowtime explain results 1042 --policy conservative
+    shadowtime explain site/ 123_4
+    shadowtime explain log.swf.gz 17 --policy easy
     """
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.progress import working
     from shadowtime.report import explain
-    from shadowtime.result.read import read_folder
+    from shadowtime.result.read import is_result_folder, read_folder
 
-    with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
-        result = read_folder(folder).result
-    run = _chosen(result, policy, folder)
-    found = explain(result.workload, run.schedule, _job_id(job, result.workload, folder))
+    if cluster is None and (is_result_folder(folder) or not _is_log(folder)):
+        with working(f"reading {folder}"), compile_notice("the log reader", "a few seconds"):
+            result = read_folder(folder).result
+        wanted = _job_id(job, result.workload, folder)
+        run = _chosen(result, policy, folder)
+    else:
+        result, wanted = _simulated(folder, job, cluster, policy, cleaning)
+        run = result.runs[0]
+    with working("looking at what was in its way"):
+        found = explain(
+            result.workload, run.schedule, wanted, cluster=run.cluster or result.cluster
+        )
     if as_json:
-        options.print_json(_as_object(run.name, found))
+        options.print_json(_as_object(run.name, found, result.workload))
     else:
         _show(result, run.name, found)
+
+
+def _is_log(path: str) -> bool:
+    """A site's folder or a file: something to simulate."""
+    from pathlib import Path
+
+    from shadowtime.trace.site_folder import is_site_folder
+
+    return is_site_folder(path) or Path(path).is_file()
+
+
+def _simulated(
+    log: str, job: str, cluster: str | None, policy: str | None, cleaning: dict[str, Any]
+) -> tuple[ReportInput, int]:
+    """One run over a log and the job asked for, which is looked for before it is simulated."""
+    from shadowtime.cli.common.inputs import Cleaning, load, print_policy_notes
+    from shadowtime.cli.common.running import run_policies
+    from shadowtime.cli.replay import policy_of
+    from shadowtime.metrics import Window
+    from shadowtime.policy import parse_policy
+    from shadowtime.report import ReportInput
+
+    given = parse_policy(policy) if policy else None
+    workload, machine = load(log, cluster, Cleaning(**cleaning))
+    chosen = given or policy_of(machine)
+    wanted = _job_id(job, workload, log)
+    print_policy_notes([chosen], machine)
+    runs = run_policies(workload, machine, [chosen], Window.all())
+    return ReportInput(title=log, workload=workload, cluster=machine, runs=runs), wanted
 
 
 def _chosen(result: ReportInput, policy: str | None, folder: str) -> Any:
@@ -63,10 +116,23 @@ def _chosen(result: ReportInput, policy: str | None, folder: str) -> Any:
 
 
 def _job_id(text: str, workload: Workload, folder: str) -> int:
-    """The job's number, if there is such a job."""
+    """The job's number, if there is such a job; a task of an array by its array and index."""
     import numpy as np
 
+    from shadowtime.report.explanation_words import array_ids
+
     ids = workload.job_id
+    by_name = {name: number for number, name in array_ids(workload).items()}
+    if text in by_name:
+        return by_name[text]
+    array, mark, task = text.partition("_")
+    if mark and array.isdigit() and task.isdigit():
+        tasks = [name for name in by_name if name.startswith(f"{array}_")]
+        known = f"it has {', '.join(tasks[:NEAR])}" + (" ..." if len(tasks) > NEAR else "")
+        raise UsageError(
+            f"there is no task {text} in {folder}: "
+            + (known if tasks else f"no array {array} is there")
+        )
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
         raise UsageError(f"{text!r} is not a job number: those of {folder} {_range(workload)}")
     wanted = int(text)
@@ -85,11 +151,15 @@ def _range(workload: Workload) -> str:
     return f"go from {int(workload.job_id.min())} to {int(workload.job_id.max())}"
 
 
-def _as_object(policy: str, found: Explanation) -> dict[str, Any]:
+def _as_object(policy: str, found: Explanation, workload: Workload) -> dict[str, Any]:
     """Every field by its name; the reason as schedules spell it."""
+    from shadowtime.report.explanation_words import array_ids
+
     facts = {**vars(found), "reason": None if found.reason is None else found.reason.label}
     facts["promises"] = [vars(promise) for promise in found.promises]
-    return {"policy": policy, **facts}
+    facts["in_the_way"] = [vars(one) for one in found.in_the_way]
+    facts["standings"] = [vars(one) for one in found.standings]
+    return {"policy": policy, "array_id": array_ids(workload).get(found.job), **facts}
 
 
 def _show(result: ReportInput, policy: str, found: Explanation) -> None:
@@ -99,6 +169,8 @@ def _show(result: ReportInput, policy: str, found: Explanation) -> None:
 
     head = Text.assemble((policy, "bold cyan"), f" on {result.workload.name}")
     lines = [Text(line) for line in found.lines]
+    if policy.partition("(")[0] == "slurm":
+        lines.append(Text(ONE_OF_SEVERAL, "dim"))
     show(head, *lines, *_elsewhere(result, policy, found.job))
 
 

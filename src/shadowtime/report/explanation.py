@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,8 +13,12 @@ from shadowtime.schedule.runs import runs, started, waits
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
+    from shadowtime.report.obstacle import Obstacle
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.runs import Spans
+    from shadowtime.slurm.standing import Standing
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
@@ -50,18 +54,29 @@ class Explanation:
     ended_at_start: tuple[int, ...]
     """Jobs whose end freed processors at the instant of its start."""
     lines: tuple[str, ...]
+    in_the_way: tuple[Obstacle, ...] = ()
+    """On a site: what kept it from starting, stretch by stretch."""
+    standings: tuple[Standing, ...] = ()
+    """Under Slurm's multifactor priority: on arrival and at its start."""
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
-def explain(workload: Workload, schedule: Schedule, job_id: int) -> Explanation:
+def explain(
+    workload: Workload,
+    schedule: Schedule,
+    job_id: int,
+    *,
+    cluster: Cluster | Site | None = None,
+) -> Explanation:
     """Who was ahead, which promise blocked it, when it was promised, why it started.
 
     Rules
     -----
     The schedule's rows are those of the workload. A job waits from its submission (or from a
-    preemption) to its start; what ends at an instant is gone at that instant.
+    preemption) to its start; what ends at an instant is gone at that instant. Where ``cluster`` is
+    a site, also what was in its way (:func:`shadowtime.report.obstacles.obstacles`).
 
     Examples
     --------
@@ -78,6 +93,8 @@ def explain(workload: Workload, schedule: Schedule, job_id: int) -> Explanation:
         known = f"its ids go from {ids.min()} to {ids.max()}" if len(ids) else "it has no jobs"
         raise UsageError(f"there is no job {job_id} in {workload.name}: {known}")
     row = int(found[0])
+    on_site = cluster is not None and cluster.shape == "site"
+    site = cast("Site", cluster) if on_site else None
     submit, start = int(schedule.submit[row]), int(schedule.start[row])
     every = runs(schedule)
     waiting = waits(schedule, every)
@@ -99,10 +116,34 @@ def explain(workload: Workload, schedule: Schedule, job_id: int) -> Explanation:
         promised=_at(schedule.promised, row),
         promises=_promises(schedule, row, until),
         lines=(),
+        in_the_way=() if site is None else _in_the_way(workload, site, schedule, row),
+        standings=() if site is None else _standings(workload, site, schedule, row),
         **facts,
     )
     words = Words(workload=workload, schedule=schedule, row=row)
     return Explanation(**{**vars(bare), "lines": words.lines(bare)})
+
+
+def _in_the_way(
+    workload: Workload, site: Site, schedule: Schedule, row: int
+) -> tuple[Obstacle, ...]:
+    from shadowtime.report.obstacles import obstacles
+
+    return obstacles(workload, site, schedule, row)
+
+
+def _standings(
+    workload: Workload, site: Site, schedule: Schedule, row: int
+) -> tuple[Standing, ...]:
+    """When it could first be looked at, and when it started."""
+    from shadowtime.slurm.standing import standing
+
+    if schedule.policy.partition("(")[0] != "slurm" or workload.requests is None:
+        return ()
+    first = max(int(schedule.submit[row]), int(workload.requests.begin[row]))
+    moments = dict.fromkeys([first, max(first, int(schedule.start[row]))])
+    found = [standing(workload, site, schedule, row, when) for when in moments]
+    return tuple(one for one in found if one is not None)
 
 
 def _at(column: Ints | None, row: int) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shadowtime.metrics.classes import called
 from shadowtime.report.asked_words import asked_words
 from shadowtime.report.clock import moment, unix_start
 from shadowtime.report.numbers import number, span
+from shadowtime.report.obstacle_words import standing_line, way_lines
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ WHY = {
 }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class Words:
     """What is needed to write about one job."""
 
@@ -40,7 +42,10 @@ class Words:
 
     def lines(self, facts: Explanation) -> tuple[str, ...]:
         """The explanation, a sentence or two per line, in the order of time."""
-        parts = [self._job(), self._released(), self._arrival(facts), *self._others(facts)]
+        parts = [self._job(), self._released(), self._arrival(facts)]
+        parts += [standing_line(one, self._at, self._named) for one in facts.standings]
+        parts += way_lines(facts.in_the_way, self._at, self._named)
+        parts += self._others(facts)
         parts += [
             self._held_up(facts),
             self._start(facts),
@@ -68,7 +73,7 @@ class Words:
             partition = jobs.name_of("partition", int(jobs.partition[row]))
             asked = asked_words(jobs.requests[row], partition=partition)
         return (
-            f"Job {jobs.job_id[row]}{whose} asks for {asked} for "
+            f"Job {self._called(int(jobs.job_id[row]))}{whose} asks for {asked} for "
             f"{span(int(jobs.request[row]))}; submitted {self._at(int(jobs.submit[row]))}."
         )
 
@@ -78,14 +83,16 @@ class Words:
         if asked is None:
             return ""
         parts = []
-        if asked.begin[row] > self.workload.submit[row]:
+        begun = int(self.schedule.start[row])
+        # Slurm looks at an array as a whole: a task's own time in the log does not bind it.
+        if asked.begin[row] > self.workload.submit[row] and not 0 <= begun < asked.begin[row]:
             parts.append(
                 f"It may not start before {self._at(int(asked.begin[row]))}: a begin time, a "
                 "dependency or a hold."
             )
         waits_for = [one for one in asked.dependencies if one.job == row]
         for one in waits_for:
-            ids = f" {_named(one.on)}" if one.on else ""
+            ids = f" {self._named(one.on)}" if one.on else ""
             parts.append(f"It depends on other jobs ({one.kind}{ids}).")
         if asked.throttle[row] > 0 and asked.array[row] >= 0:
             parts.append(
@@ -101,7 +108,7 @@ class Words:
         asked = self._width(facts.ahead_on_arrival)
         return (
             f"On arrival {_jobs(len(facts.ahead_on_arrival))} waited ahead of it "
-            f"({_named(facts.ahead_on_arrival)}), asking for {_procs(asked)}; {running}."
+            f"({self._named(facts.ahead_on_arrival)}), asking for {_procs(asked)}; {running}."
         )
 
     def _held_up(self, facts: Explanation) -> str:
@@ -129,7 +136,8 @@ class Words:
         )
         began = f"started {self._at(promise.start)}" if promise.start >= 0 else "never started"
         return (
-            f"Job {promise.job} was held up at the head from {self._at(promise.blocked_at)}, "
+            f"Job {self._called(promise.job)} was held up at the head from "
+            f"{self._at(promise.blocked_at)}, "
             f"{given}, {began}."
         )
 
@@ -146,7 +154,7 @@ class Words:
             freed = self._width(facts.ended_at_start)
             text += (
                 f" At that moment {_jobs(len(facts.ended_at_start))} ended "
-                f"({_named(facts.ended_at_start)}) and gave back {_procs(freed)}."
+                f"({self._named(facts.ended_at_start)}) and gave back {_procs(freed)}."
             )
         if facts.promised != UNKNOWN:
             slip = facts.start - facts.promised
@@ -175,7 +183,7 @@ class Words:
             return ""
         text = (
             f"{_jobs(len(facts.still_ahead)).capitalize()} submitted before it still waited then "
-            f"({_named(facts.still_ahead)})."
+            f"({self._named(facts.still_ahead)})."
         )
         held = [p for p in facts.promises if p.blocked_at <= facts.start < p.start]
         promised = [p for p in held if p.promised != UNKNOWN]
@@ -185,10 +193,11 @@ class Words:
         first = promised[0]
         fits = end <= first.promised
         return f"{text} By its request it would be gone {self._at(end)}, " + (
-            f"before job {first.job}'s promise of {self._at(first.promised)}."
+            f"before job {self._called(first.job)}'s promise of {self._at(first.promised)}."
             if fits
-            else f"after job {first.job}'s first promise of {self._at(first.promised)}: "
-            "it took processors that were spare, or the promise had moved."
+            else f"after job {self._called(first.job)}'s first promise of "
+            f"{self._at(first.promised)}: it took processors that were spare, or the promise "
+            "had moved."
         )
 
     def _overtaken(self, facts: Explanation) -> str:
@@ -196,7 +205,7 @@ class Words:
             return ""
         return (
             f"{_jobs(len(facts.overtaken_by)).capitalize()} submitted after it started before it "
-            f"({_named(facts.overtaken_by)})."
+            f"({self._named(facts.overtaken_by)})."
         )
 
     def _end(self) -> str:
@@ -219,6 +228,17 @@ class Words:
             )
         return " ".join(parts)
 
+    @cached_property
+    def _array_ids(self) -> dict[int, str]:
+        return array_ids(self.workload)
+
+    def _called(self, job: int) -> str:
+        """A job as squeue shows it: a task of an array by its array."""
+        return self._array_ids.get(job, str(job))
+
+    def _named(self, ids: Sequence[int]) -> str:
+        return _named([self._called(one) for one in ids])
+
     def _width(self, ids: Sequence[int]) -> int:
         wanted = set(ids)
         procs = zip(self.workload.job_id.tolist(), self.workload.procs.tolist(), strict=True)
@@ -233,7 +253,25 @@ def _procs(count: int) -> str:
     return f"{number(count)} processor{'' if count == 1 else 's'}"
 
 
-def _named(ids: Sequence[int]) -> str:
+def array_ids(workload: Workload) -> dict[int, str]:
+    """The tasks of arrays by id, as Slurm shows them.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> from shadowtime.workload.request import Request, Requests
+    >>> asked = Requests.of_jobs([Request()] * 2, array=[21, -1], task=[3, -1])
+    >>> array_ids(Workload.build(submit=[0, 0], run=[1, 1], procs=[1, 1], requests=asked))
+    {1: '21_3'}
+    """
+    asked = workload.requests
+    if asked is None:
+        return {}
+    columns = zip(workload.job_id.tolist(), asked.array.tolist(), asked.task.tolist(), strict=True)
+    return {job: f"{array}_{task}" for job, array, task in columns if array >= 0 and task >= 0}
+
+
+def _named(ids: Sequence[object]) -> str:
     """The first few by id, the rest counted.
 
     Examples

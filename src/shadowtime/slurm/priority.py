@@ -183,27 +183,32 @@ class Multifactor:
 
     def of(self, job: Job, now: float, *, tested: bool) -> int:
         """A job's priority; ``tested``: a pass has told which cpus it would get (5.3)."""
+        total = sum(self.parts(job, now, tested=tested).values())
+        return max(1, min(HIGHEST, int(total - job.nice)))
+
+    def parts(self, job: Job, now: float, *, tested: bool) -> dict[str, float]:
+        """What each factor adds to a job's priority, by sprio's names; nice is not among them."""
         weights = self.weights
         ask = job.ask
         section = self.machine.sections[job.partitions[0]]
-        total = 0.0
+        found = {"age": 0.0}
         if weights.max_age:
             since = job.eligible if job.ages_from is None else job.ages_from
-            total += weights.age * min(1.0, max(0.0, now - since) / weights.max_age)
+            found["age"] = weights.age * min(1.0, max(0.0, now - since) / weights.max_age)
         branch = self.branches.get((job.account, job.user))
-        total += weights.fair_share * (branch.factor if branch else 0.0)
+        found["fair-share"] = weights.fair_share * (branch.factor if branch else 0.0)
         cpus = ask.min_cpus
         if tested and ask.exclusive:
             cpus = ask.min_nodes * max(self.machine.nodes[at].cpus for at in bits(section.nodes))
         node_part, cpu_part = ask.min_nodes / self.nodes, cpus / self.cpus
         if weights.favor_small:
             node_part, cpu_part = 1 - node_part, 1 - cpu_part
-        total += weights.job_size * (node_part + cpu_part) / 2
-        total += weights.partition * section.factor / self.most_part
-        total += weights.qos * self.qos.get(job.qos, 0) / self.most_qos
+        found["job size"] = weights.job_size * (node_part + cpu_part) / 2
+        found["partition"] = weights.partition * section.factor / self.most_part
+        found["QOS"] = weights.qos * self.qos.get(job.qos, 0) / self.most_qos
         for name, weight in weights.tres:
-            total += weight * self._tres(job, name, section.nodes)
-        return max(1, min(HIGHEST, int(total - job.nice)))
+            found[f"TRES {name}"] = weight * self._tres(job, name, section.nodes)
+        return found
 
     def _tres(self, job: Job, name: str, nodes: int) -> float:
         """A requested resource as a part of the partition's (21.1)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 WORDS = {
     "GrpJobs": "{who}GrpJobsLimit",
+    "GrpWall": "{who}GrpWallLimit",
     "MaxJobs": "{who}MaxJobsLimit",
     "MaxJobsPU": "QOSMaxJobsPerUserLimit",
     "MaxJobsPA": "MaxJobsPerAccount",

@@ -1,0 +1,183 @@
+"""Where a job stood in Slurm's queue at a moment of a schedule: its priority, factor by factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.schedule.runs import runs
+from shadowtime.schedule.site_places import parse_site_place
+from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.from_site import default_memory, machine_of, setting
+from shadowtime.slurm.job import Job
+from shadowtime.slurm.priority import Multifactor
+from shadowtime.workload.site_requests import requests_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.cluster.site import Site
+    from shadowtime.schedule import Schedule
+    from shadowtime.workload import Workload
+
+HALF_LIVES = 10
+"""Usage older than that many half-lives is below a thousandth of itself and left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A job's priority, what each factor adds to it, and who stood before it in its partition."""
+
+    when: int
+    priority: int
+    parts: Mapping[str, float]
+    nice: int
+    ahead: tuple[int, ...]
+    """Waiting jobs of a higher priority or tier that share a partition, by id."""
+    waiting: int
+    """Jobs that waited then, this one among them."""
+
+
+def has_factors(site: Site) -> bool:
+    """True where priorities are worked out from factors (priority/multifactor)."""
+    return "multifactor" in setting(site.config, "PriorityType")
+
+
+def standing(
+    workload: Workload, site: Site, schedule: Schedule, row: int, when: int
+) -> Standing | None:
+    """The standing of the job at a row, with the usage that the schedule's runs have left.
+
+    Rules
+    -----
+    Usage is counted and faded every PriorityCalcPeriod from the first submission on, as in a run;
+    None on a site without multifactor priority. How MaxJobsAccrue delays age is left out.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.slurm.policy import SlurmPolicy
+    >>> from shadowtime.workload import Workload
+    >>> config = {"PriorityType": "priority/multifactor", "PriorityWeightAge": "1000",
+    ...           "PriorityMaxAge": "0-00:01:40"}
+    >>> site = Site(nodes=(Node(name="a", amounts=(1,)),), config=config)
+    >>> jobs = Workload.build(submit=[0, 1, 2], run=[50, 50, 50], procs=[1, 1, 1])
+    >>> found = standing(jobs, site, SlurmPolicy().simulate(jobs, site), 2, 22)
+    >>> found.priority, found.parts["age"], found.ahead
+    (200, 200.0, (2,))
+    """
+    if not has_factors(site):
+        return None
+    return _Queue(workload, site, schedule).standing(row, when)
+
+
+class _Queue:
+    """Jobs as Slurm's records, made when they are looked at."""
+
+    def __init__(self, workload: Workload, site: Site, schedule: Schedule) -> None:
+        self.workload, self.site, self.schedule = workload, site, schedule
+        self.requests = requests_of(workload, site)
+        self.machine = machine_of(site)
+        self.factors = Multifactor(site, self.machine)
+        self.jobs: dict[int, Job] = {}
+
+    def standing(self, row: int, when: int) -> Standing:
+        self._count(when)
+        job = self.job(row)
+        mine = self._rank(job, when)
+        schedule = self.schedule
+        begun = np.where(schedule.start >= 0, schedule.start, np.iinfo(np.int64).max)
+        cancelled = np.where(self.requests.cancel_at >= 0, self.requests.cancel_at, begun)
+        here = (schedule.submit <= when) & (self.requests.begin <= when)
+        here &= (begun >= when) & (cancelled >= when)
+        here[row] = True
+        others = [self.job(one) for one in np.flatnonzero(here).tolist() if one != row]
+        places = set(job.partitions)
+        ahead = [
+            int(self.workload.job_id[one.index])
+            for one in others
+            if places & set(one.partitions) and self._rank(one, when) < mine
+        ]
+        return Standing(
+            when=when,
+            priority=self.factors.of(job, when, tested=True),
+            parts=self.factors.parts(job, when, tested=True),
+            nice=job.nice,
+            ahead=tuple(ahead),
+            waiting=int(here.sum()),
+        )
+
+    def _rank(self, job: Job, when: int) -> tuple[int, int, int, int]:
+        sections = [self.machine.sections[name] for name in job.partitions]
+        tier = max((one.tier for one in sections), default=0)
+        return -tier, -self.factors.of(job, when, tested=True), job.submit, job.id
+
+    def job(self, row: int) -> Job:
+        """The record of a job that waits."""
+        if row not in self.jobs:
+            workload, request = self.workload, self.requests[row]
+            names = workload.names.get("user", ()) if workload.names else ()
+            user = int(workload.user[row])
+            partitions = tuple(one for one in request.partitions if one in self.machine.sections)
+            if not partitions:
+                usual = [one.name for one in self.site.partitions if one.default]
+                partitions = tuple(usual or self.machine.sections)[:1]
+            memory, per_cpu = default_memory(self.site, partitions[0])
+            self.jobs[row] = Job(
+                id=row + 1,
+                index=row,
+                ask=ask_of(
+                    request,
+                    self.machine,
+                    default_memory=memory,
+                    default_memory_per_cpu=per_cpu,
+                ),
+                limit=int(workload.limit[row]),
+                user=names[user] if 0 <= user < len(names) else str(user),
+                account=request.account,
+                qos=request.qos,
+                partitions=partitions,
+                submit=int(workload.submit[row]),
+                eligible=int(max(workload.submit[row], self.requests.begin[row])),
+                nice=int(self.requests.nice[row]),
+            )
+        return self.jobs[row]
+
+    def _count(self, when: int) -> None:
+        """Tick from the beginning, or from where usage still matters, to a moment."""
+        weights = self.factors.weights
+        first = int(self.workload.submit[0]) if len(self.workload) else 0
+        if weights.half_life:
+            first = max(first, when - HALF_LIVES * weights.half_life)
+        every = runs(self.schedule)
+        for now in range(first, when + 1, weights.period):
+            alive = (every.since < now) & (every.until > now - weights.period)
+            running = [
+                self._running(int(row), int(since), min(int(until), now), now)
+                for row, since, until in zip(
+                    every.row[alive], every.since[alive], every.until[alive], strict=True
+                )
+            ]
+            self.factors.tick(now, running)
+
+    def _running(self, row: int, since: int, until: int, now: int) -> Job:
+        """A run as a tick charges it: moved to end at the tick, where it ended before."""
+        job = self.job(row)
+        charged = Job(
+            id=job.id, ask=job.ask, limit=job.limit, user=job.user, account=job.account,
+            start=max(since, now - self.factors.weights.period) + now - until,
+        )  # fmt: skip
+        section = self.machine.sections[job.partitions[0]]
+        charged.billing = self._cpus(row) * section.billing.get("cpu", 1.0)
+        return charged
+
+    def _cpus(self, row: int) -> int:
+        """Cpus that a job held: as its place says, else what it asked for."""
+        place = self.schedule.place
+        told = [cpus for _, cpus in parse_site_place(place[row])] if place is not None else []
+        known = [cpus for cpus in told if cpus is not None]
+        if told and len(known) == len(told):
+            return sum(known)
+        return int(self.workload.procs[row])
