@@ -69,7 +69,7 @@ def load(
     data = data.removeprefix(_BOM)
     if b"\n" not in data and b"\r" in data:
         data = data.replace(b"\r", b"\n")
-    if not data.strip():
+    if not data or data.isspace():
         raise InputError("the file is empty", path=name, hint="Was it written to the end?")
     return data
 

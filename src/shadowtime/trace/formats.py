@@ -111,7 +111,7 @@ SACCT = Format(
     summary="Slurm accounting records: sacct --parsable2, with or without a header",
     recognises=lambda file: "|" in file.line,
     parse=lambda data, how: parse_sacct(
-        _text(data), **how.only("bad_lines", "tz", "cluster", "unlimited")
+        data, **how.only("bad_lines", "tz", "cluster", "unlimited")
     ),
 )
 

@@ -73,9 +73,10 @@ def records(text: str, *, path: str) -> list[tuple[Mapping[str, str], str]]:
     """The rows of an export: fields by column (none where it cannot be read), and the text."""
     rows = split_rows(text, path=path)
     lines = text.replace("\r\n", "\n").split("\n")
-    starts = [line for line, _ in rows.rows]
+    each = list(rows.each())
+    starts = [line for line, _ in each]
     found: list[tuple[Mapping[str, str], str]] = []
-    for (line, told), end in zip(rows.rows, [*starts[1:], len(lines) + 1], strict=True):
+    for (line, told), end in zip(each, [*starts[1:], len(lines) + 1], strict=True):
         raw = "\n".join(lines[line - 1 : end - 1]).rstrip("\n")
         fields = {} if isinstance(told, str) else dict(zip(rows.columns, told, strict=True))
         found.append((fields, raw))

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace._bytes import load, stem
 from shadowtime.trace.sacct_jobs import SacctJobs, column_places
-from shadowtime.trace.sacct_rows import RECOMMENDED, split_rows
+from shadowtime.trace.sacct_rows import RECOMMENDED, BadRow, Piece, split_rows
+from shadowtime.trace.sacct_trace import as_trace
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def read_sacct(
 ) -> RawTrace:
     """Read an sacct export, plain or gzip. See :func:`parse_sacct`."""
     return parse_sacct(
-        load(path).decode("utf-8", "replace"),
+        load(path),
         name=stem(path),
         path=str(path),
         tz=tz,
@@ -51,7 +52,7 @@ def read_sacct(
 
 
 def parse_sacct(
-    text: str,
+    text: str | bytes,
     *,
     name: str,
     path: str | None = None,
@@ -97,17 +98,31 @@ def parse_sacct(
         cluster=cluster,
         unlimited=UNKNOWN if unlimited is None else unlimited,
     )
-    for line, told in rows.rows:
-        try:
-            if isinstance(told, str):
-                raise ValueError(told)
-            jobs.add(line, told)
-        except ValueError as error:
-            if bad_lines == "refuse":
-                raise InputError(str(error), path=path, line=line, hint=_HINT) from None
-            jobs.counts["bad_lines_dropped"] += 1
+    for piece in rows.pieces:
+        if isinstance(piece, BadRow):
+            _bad(jobs, piece, path, bad_lines)
+        else:
+            _add(jobs, piece, path, bad_lines)
     jobs.counts["names_joined"] = rows.joined
-    return jobs.trace(name, path)
+    return as_trace(jobs, name, path)
+
+
+def _add(jobs: SacctJobs, piece: Piece, path: str | None, bad_lines: BadLines) -> None:
+    """Take a piece in; if a row of it is bad, the rows before it, then that row by itself."""
+    try:
+        jobs.add(piece)
+    except ValueError as error:
+        if len(piece) == 1:
+            _bad(jobs, BadRow(int(piece.lines[0]), str(error)), path, bad_lines)
+        else:
+            for half in piece.halves():
+                _add(jobs, half, path, bad_lines)
+
+
+def _bad(jobs: SacctJobs, row: BadRow, path: str | None, bad_lines: BadLines) -> None:
+    if bad_lines == "refuse":
+        raise InputError(row.why, path=path, line=row.line, hint=_HINT)
+    jobs.counts["bad_lines_dropped"] += 1
 
 
 def _zone(tz: str) -> ZoneInfo:

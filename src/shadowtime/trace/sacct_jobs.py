@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError
 from shadowtime.trace import slurm_fields as fields
-from shadowtime.trace.sacct_requests import SacctRequests
-from shadowtime.trace.sacct_runs import SUBMIT, WAIT, join_runs
-from shadowtime.trace.slurm_job_id import JobId, parse_job_id, tasks_of
-from shadowtime.trace.tres_demands import TresDemands
+from shadowtime.trace.sacct_columns import Clock, Known, are_digits
+from shadowtime.trace.sacct_columns import counts as counts_of
+from shadowtime.trace.sacct_ids import Ids, ids_at, parse_ids
+from shadowtime.trace.sacct_requests import AMOUNTS, SacctRequests
+from shadowtime.trace.slurm_job_id import tasks_of
 from shadowtime.types import MAX_SPAN, UNKNOWN
 from shadowtime.workload.raw import (
     FIELDS,
@@ -22,16 +24,15 @@ from shadowtime.workload.raw import (
     STATUS_CANCELLED,
     STATUS_COMPLETED,
     STATUS_FAILED,
-    RawTrace,
 )
+from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, Sequence
     from zoneinfo import ZoneInfo
 
-    from shadowtime.types import AnyArray
-
-    Getter = Callable[[str], str]
+    from shadowtime.trace.sacct_rows import Piece
+    from shadowtime.types import AnyArray, Ints
 
 _STATUS = {"COMPLETED": STATUS_COMPLETED, "CANCELLED": STATUS_CANCELLED}
 _NEEDED = {
@@ -55,6 +56,8 @@ _HIGHEST = {
 }
 _BESIDE = ("eligible", "nodes", "memory", "gpus")
 """Columns beside the 18 fields of SWF."""
+_READ_TOO = ("node_list", "started_by", "pending_reason", "line", "asked")
+PLACE = {name: place for place, name in enumerate((*FIELDS, *_BESIDE, *_READ_TOO))}
 
 
 def column_places(columns: tuple[str, ...], path: str | None) -> dict[str, int]:
@@ -76,10 +79,28 @@ class _Numbers:
     """Names as numbers, in the order in which they turn up."""
 
     numbers: dict[str, int] = field(default_factory=dict)
+    known: Known[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.known = Known(self.__call__)
 
     def __call__(self, name: str) -> int:
         word = name.strip()
         return self.numbers.setdefault(word, len(self.numbers) + 1) if word else UNKNOWN
+
+
+class _Taken:
+    """The columns of those rows of a piece that are jobs, a row once per job."""
+
+    def __init__(self, place: Mapping[str, int], piece: Piece, at: list[int] | None) -> None:
+        self.place, self.piece, self.at = place, piece, at
+        self.n = len(piece) if at is None else len(at)
+
+    def __call__(self, name: str) -> Sequence[str]:
+        if name not in self.place:
+            return [""] * self.n
+        column = self.piece.columns[self.place[name]]
+        return column if self.at is None else [column[row] for row in self.at]
 
 
 class SacctJobs:
@@ -96,23 +117,28 @@ class SacctJobs:
     ) -> None:
         self.place, self.zone, self.zone_told = place, zone, zone_told
         self.cluster, self.unlimited = cluster, unlimited
-        self.rows: list[tuple[int, ...]] = []
-        self.lines: list[int] = []
+        self.clock = Clock(zone)
+        self.tables: list[Ints] = []
+        """Of each piece: the fields of SWF, those beside them, and those of ``_READ_TOO``."""
+        self.asked_for: list[Ints] = []
+        self.rows = 0
         self.raw_ids: list[str] = []
         self.requeued: list[int] = []
         """Rows of runs that went back to the queue."""
         self.waiting: set[str] = set()
         """Ids with a row that has not ended."""
-        self.tres: list[Mapping[str, int]] = []
-        self.asked = SacctRequests()
+        self.asked = SacctRequests(place)
         self.used: dict[str, int] = {}
         self.clusters: dict[str, int] = {}
         self.names = {kind: _Numbers() for kind in ("user", "group", "queue", "partition")}
         self.job_names = _Numbers()
-        self.started_by: list[int] = []
         self.reasons = _Numbers()
         """Why jobs waited, as far as accounting says."""
-        self.waited_for: list[int] = []
+        self.reason: Known[str] = Known(lambda text: self.reasons(_reason(text)))
+        self.started_by = Known(_started_by)
+        self.limit: Known[tuple[str, str]] = Known(_limit)
+        self.named = np.zeros((0, 3), np.int64)
+        """Group, queue and partition of what is asked for, by its place in ``asked.each``."""
         self.counts = dict.fromkeys(
             ("bad_lines_dropped", "steps_dropped", "unfinished_dropped", "array_blocks_dropped",
              "array_blocks_split",
@@ -121,239 +147,195 @@ class SacctJobs:
             0,
         )  # fmt: skip
 
-    def add(self, line: int, row: list[str]) -> None:
-        """Take a row in, or count why not; ValueError if it makes no sense."""
-        place = self.place
-        get: Getter = lambda name: row[place[name]] if name in place else ""  # noqa: E731
-        raw_id, shown_id = get("jobidraw").strip(), get("jobid").strip()
-        job = parse_job_id(raw_id or shown_id)
-        shown = parse_job_id(shown_id) if shown_id not in ("", raw_id) else job
-        site = get("cluster").strip()
-        if self.cluster is not None and site != self.cluster:
-            self.counts["other_clusters_dropped"] += 1
-        elif job.step or shown.step:
-            self._step(raw_id or shown_id, get)
-            self.counts["steps_dropped"] += 1
-        elif (state := fields.parse_state(get("state"))) in fields.NOT_ENDED and not (
-            state == "REQUEUED" and fields.parse_stamp(get("end"), self.zone) >= 0
-        ):
-            blocks = bool(job.tasks or shown.tasks)
-            self.counts["array_blocks_dropped" if blocks else "unfinished_dropped"] += 1
-            if not blocks:
-                self.waiting.add(raw_id or shown_id)
-        elif job.tasks or shown.tasks:
-            self._block(line, job if job.tasks else shown, state, get, site)
-        else:
-            number = job.number if raw_id else UNKNOWN
-            if not raw_id and shown.task < 0:
-                number = shown.number + max(shown.component, 0)
-            self._take(line, number, shown, state, get, site, raw_id or shown_id)
-            if state == "REQUEUED":
-                self.requeued.append(len(self.rows) - 1)
+    def add(self, piece: Piece) -> None:
+        """Take rows in, or count why not; ValueError, and nothing is taken, if one makes no sense.
 
-    def _block(self, line: int, block: JobId, state: str, get: Getter, site: str) -> None:
-        """Array tasks cancelled together while they waited: one line stands for all of them."""
-        tasks = tasks_of(block.block)
-        started = fields.parse_stamp(get("start"), self.zone) >= 0
-        if state != "CANCELLED" or started or not tasks:
-            self.counts["array_blocks_dropped"] += 1
-            return
-        for task in tasks:
-            number = block.number if task == tasks[-1] else UNKNOWN  # the last keeps the array's
-            shown = replace(block, task=task, tasks=0)
-            self._take(line, number, shown, state, get, site, f"{block.number}_{task}")
-        self.counts["array_blocks_split"] += 1
+        The checks are made in one order, so that of a single row the first problem is told.
+        """
+        n = len(piece)
+        every = _Taken(self.place, piece, None)
+        ids = parse_ids(every("jobidraw"), every("jobid"))
+        counts: Counter[str] = Counter()
+        left_out = np.zeros(n, bool)
+        if self.cluster is not None:
+            left_out = np.array([one.strip() != self.cluster for one in every("cluster")], bool)
+            counts["other_clusters_dropped"] += int(left_out.sum())
+        steps = ids.step & ~left_out
+        used = self._steps(np.flatnonzero(steps).tolist(), ids, every) if steps.any() else {}
+        counts["steps_dropped"] += int(steps.sum())
+        left_out |= steps
+        rows = range(n) if not left_out.any() else np.flatnonzero(~left_out).tolist()
+        states = every("state")
+        state = [fields.parse_state(states[row]) for row in rows]
+        kinds = set(state)
+        waiting: list[str] = []
+        again: set[int] = set()
+        for row, name in zip(rows, state, strict=True) if kinds & fields.NOT_ENDED else ():
+            if name in fields.NOT_ENDED:
+                if name == "REQUEUED" and self._stamp("end", row, every) >= 0:
+                    again.add(row)
+                    continue
+                left_out[row] = True
+                blocks = row in ids.blocks
+                counts["array_blocks_dropped" if blocks else "unfinished_dropped"] += 1
+                if not blocks:
+                    waiting.append(ids.label[row])
+        status = np.full(n, STATUS_FAILED, np.int64)
+        number = {name: _STATUS.get(name, STATUS_FAILED) for name in kinds}
+        status[rows] = list(map(number.__getitem__, state))
+        at: list[int] | None = None
+        split = self._blocks(ids, status, left_out, every, counts) if ids.blocks else {}
+        if split or left_out.any():
+            one_by_one = [split.get(row, [row]) for row in np.flatnonzero(~left_out).tolist()]
+            at = [row for rows in one_by_one for row in rows]
+            ids = ids_at(ids, at, split)
+            status = status[at]
+        again.difference_update(split)
+        taken = _Taken(self.place, piece, at)
+        if taken.n:
+            self._take(taken, ids, status, piece.lines if at is None else piece.lines[at], counts)
+            origin = self.rows - taken.n
+            if again:
+                places = range(n) if at is None else at
+                self.requeued += [origin + i for i, row in enumerate(places) if row in again]
+        for job, memory in used.items():
+            self.used[job] = max(self.used.get(job, 0), memory)
+        self.waiting.update(waiting)
+        for rule, count in counts.items():
+            self.counts[rule] += count
 
-    def _take(
-        self, line: int, number: int, shown: JobId, state: str, get: Getter, site: str, label: str
-    ) -> None:
-        found = self._ended(number, state, get)  # every check is behind us after this line
-        submit, wait, run, status = found[1], found[2], found[3], found[10]
-        queued = status == STATUS_CANCELLED and run <= 0 and wait >= 0
-        self.asked.add(get, shown, submit=submit, cancelled_at=submit + wait if queued else -1)
-        self.rows.append(found)
-        tres = fields.parse_tres(get("alloctres")) or fields.parse_tres(get("reqtres"))
-        self.tres.append(tres)
-        self.started_by.append(_started_by(get("flags")))
-        self.waited_for.append(self.reasons(_reason(get("reason"))))
-        self.lines.append(line)
-        self.raw_ids.append(label)
-        self.clusters.setdefault(site, line)
+    def _stamp(self, name: str, row: int, get: _Taken) -> int:
+        return fields.parse_stamp(get(name)[row], self.zone)
 
-    def _ended(self, number: int, state: str, get: Getter) -> tuple[int, ...]:
-        """The 18 fields of SWF in their order, then those beside them."""
-        submit = fields.parse_stamp(get("submit"), self.zone)
-        if submit < 0:
-            raise ValueError("the job has no submission time")
-        start = fields.parse_stamp(get("start"), self.zone, not_before=submit)
-        end = fields.parse_stamp(get("end"), self.zone, not_before=max(start, submit))
-        until = start if start >= 0 else end  # a job that never started waited until its end
-        got, asked = fields.parse_tres(get("alloctres")), fields.parse_tres(get("reqtres"))
-        procs = got.get("cpu") or fields.parse_count(get("ncpus") or get("alloccpus"), "NCPUS")
-        wanted = asked.get("cpu") or fields.parse_count(get("reqcpus"), "ReqCPUS")
-        nodes = fields.parse_count(get("nnodes") or get("allocnodes"), "NNodes")
-        memory = got.get("mem") or asked.get("mem") or UNKNOWN
-        if memory < 0:
-            memory = fields.parse_reqmem(get("reqmem"), max(procs, wanted), nodes)
-        request, unlimited = self._request(get)
-        cpu_time = fields.parse_span(get("totalcpu"))
-        values = {
-            "submit": submit,
-            "wait": until - submit if until >= 0 else UNKNOWN,
-            "run": self._run(start, end, get),
-            "procs": procs,
-            "requested_procs": wanted,
-            "request": request,
-            "eligible": fields.parse_stamp(get("eligible"), self.zone),
-            "memory": memory,
-        }
-        for name, value in values.items():
-            if value > _HIGHEST[name]:
-                what = name.replace("_", " ")
-                raise ValueError(f"the job's {what} is {value}, beyond {_HIGHEST[name]}")
-        self.counts["request_unlimited"] += unlimited
-        self.counts["local_times_as_utc"] += not self.zone_told and "-" in get("submit")
-        return (
-            number,
-            submit,
-            values["wait"],
-            values["run"],
-            procs,
-            cpu_time // procs if cpu_time >= 0 and procs > 0 else UNKNOWN,
-            UNKNOWN,  # used memory: known when all steps have been seen
-            wanted,
-            request,
-            -(-memory // procs) if memory > 0 and procs > 0 else UNKNOWN,
-            _STATUS.get(state, STATUS_FAILED),
-            self.names["user"](get("user")),
-            self.names["group"](get("account")),
-            self.job_names(get("jobname")),
-            self.names["queue"](get("qos")),
-            self.names["partition"](get("partition")),
-            UNKNOWN,
-            UNKNOWN,
-            values["eligible"],
-            nodes,
-            memory,
-            fields.gpus_of(got or asked) if got or asked else UNKNOWN,
-        )
-
-    def _run(self, start: int, end: int, get: Getter) -> int:
-        if get("elapsedraw").strip():
-            return fields.parse_count(get("elapsedraw"), "ElapsedRaw")
-        run = fields.parse_span(get("elapsed"))
-        if run < 0 <= start <= end:
-            run = end - start
-        return max(run, UNKNOWN)
-
-    def _request(self, get: Getter) -> tuple[int, bool]:
-        raw = get("timelimitraw")
-        span = fields.parse_minutes(raw) if raw.strip() else fields.parse_span(get("timelimit"))
-        if span == fields.UNLIMITED:
-            return self.unlimited, True
-        return span, False
-
-    def _step(self, step_id: str, get: Getter) -> None:
+    def _steps(self, rows: list[int], ids: Ids, get: _Taken) -> dict[str, int]:
         """Used memory is only known by step: the largest process times the processes."""
-        rss = get("maxrss").strip()
-        if not rss:
-            return
-        tasks = max(fields.parse_count(get("ntasks"), "NTasks"), 1)
-        job = step_id.strip().partition(".")[0]
-        used = fields.parse_reqmem(rss if rss[-1:].isalpha() else f"{rss}B", 1, 1) * tasks
-        self.used[job] = max(self.used.get(job, 0), used)
+        found: dict[str, int] = {}
+        if "maxrss" not in self.place:
+            return found
+        sizes, processes = get("maxrss"), get("ntasks")
+        for row in rows:
+            rss = sizes[row].strip()
+            if rss:
+                tasks = max(fields.parse_count(processes[row], "NTasks"), 1)
+                job = ids.label[row].strip().partition(".")[0]
+                size = fields.parse_reqmem(rss if rss[-1:].isalpha() else f"{rss}B", 1, 1)
+                found[job] = max(found.get(job, 0), size * tasks)
+        return found
 
-    def trace(self, name: str, path: str | None) -> RawTrace:
-        """All of it as a raw trace."""
-        if len(self.clusters) > 1:
-            raise InputError(
-                f"the export holds jobs of several clusters: {', '.join(sorted(self.clusters))}",
-                path=path,
-                line=max(self.clusters.values()),
-                hint="Choose one with --slurm-cluster NAME.",
+    def _blocks(
+        self, ids: Ids, status: Ints, left_out: AnyArray, get: _Taken, counts: Counter[str]
+    ) -> dict[int, list[int]]:
+        """Array tasks cancelled together while they waited: one line stands for all of them.
+
+        The rows of such lines, each as often as it has tasks; other blocks are left out.
+        """
+        split: dict[int, list[int]] = {}
+        for row, block in ids.blocks.items():
+            if left_out[row]:
+                continue
+            tasks = tasks_of(block.block)
+            started = self._stamp("start", row, get) >= 0
+            if status[row] != STATUS_CANCELLED or started or not tasks:
+                counts["array_blocks_dropped"] += 1
+                left_out[row] = True
+            else:
+                counts["array_blocks_split"] += 1
+                split[row] = [row] * len(tasks)
+        return split
+
+    def _take(self, get: _Taken, ids: Ids, status: Ints, lines: Ints, counts: Counter[str]) -> None:
+        """Jobs that have ended; every check is made before anything is kept."""
+        submits = get("submit")
+        submit = self.clock.stamps(submits)
+        if (submit < 0).any():
+            raise ValueError("the job has no submission time")
+        start = self.clock.stamps(get("start"), not_before=submit)
+        end = self.clock.stamps(get("end"), not_before=np.maximum(start, submit))
+        until = np.where(start >= 0, start, end)  # one that never started waited until its end
+        found = self.asked.find([get(name) for name in self.asked.read] or [[""] * get.n])
+        procs, wanted, nodes, memory, gpus = self.asked.amounts[found].T
+        request = self.limit.column(zip(get("timelimitraw"), get("timelimit"), strict=True))
+        unlimited = request == fields.UNLIMITED
+        request[unlimited] = self.unlimited
+        cpu_time = _spans(get("totalcpu")) if "totalcpu" in self.place else None
+        wait = np.where(until >= 0, until - submit, UNKNOWN)
+        run = self._run(start, end, get)
+        eligibles = get("eligible")
+        eligible = submit if eligibles == submits else self.clock.stamps(eligibles)
+        _check_bounds(
+            {"submit": submit, "wait": wait, "run": run, "procs": procs,
+             "requested_procs": wanted, "request": request, "eligible": eligible,
+             "memory": memory},
+            self.asked.each[int(found[0])].amounts,
+        )  # fmt: skip
+        for place in np.unique(found).tolist():
+            if self.asked.each[place].trouble:
+                raise ValueError(self.asked.each[place].trouble)
+        priority = counts_of(get("priority"), "Priority") if "priority" in self.place else UNKNOWN
+        # Every check is behind us after this line.
+        counts["request_unlimited"] += int(unlimited.sum())
+        if not self.zone_told and "-" in "".join(submits):
+            counts["local_times_as_utc"] += sum("-" in text for text in submits)
+        self._name(found)
+        some = np.maximum(procs, 1)
+        table = np.full((len(FIELDS) + len(_BESIDE) + len(_READ_TOO), get.n), UNKNOWN, np.int64)
+        group, queue, partition = self.named[found].T
+        values = {
+            "job_id": ids.number, "submit": submit, "wait": wait, "run": run, "procs": procs,
+            "requested_procs": wanted, "request": request, "status": status,
+            "requested_memory": np.where((memory > 0) & (procs > 0), -(-memory // some), UNKNOWN),
+            "user": self.names["user"].known.column(get("user")), "group": group,
+            "executable": self.job_names.known.column(get("jobname")), "queue": queue,
+            "partition": partition, "eligible": eligible, "nodes": nodes, "memory": memory,
+            "gpus": gpus, "line": lines, "asked": found,
+            "node_list": self.asked.hosts.column(get("nodelist")),
+            "started_by": self.started_by.column(get("flags")),
+            "pending_reason": self.reason.column(get("reason")),
+        }  # fmt: skip
+        if cpu_time is not None:  # used memory is known when all steps have been seen
+            known = (cpu_time >= 0) & (procs > 0)
+            values["cpu_time"] = np.where(known, cpu_time // some, UNKNOWN)
+        for name, column in values.items():
+            table[PLACE[name]] = column
+        queued = (status == STATUS_CANCELLED) & (run <= 0) & (wait >= 0)
+        left = np.where(queued, submit + wait, UNKNOWN)
+        asked_for = self.asked.columns(found, ids, submit=submit, left=left)
+        asked_for[Requests.COLUMNS.index("priority")] = priority
+        self.tables.append(table)
+        self.asked_for.append(asked_for)
+        self.raw_ids += ids.label
+        self.rows += get.n
+        sites = get("cluster")
+        for site in dict.fromkeys(sites):
+            self.clusters.setdefault(site.strip(), int(lines[sites.index(site)]))
+
+    def _name(self, found: Ints) -> None:
+        """Number the names in what is asked for, as they turn up."""
+        more = len(self.asked.each) - len(self.named)
+        if more:
+            self.named = np.concatenate([self.named, np.full((more, 3), UNKNOWN, np.int64)])
+        for place in self.asked.new(found):
+            said = self.asked.each[place].said
+            self.named[place] = (
+                self.names["group"](said["account"]),
+                self.names["queue"](said["qos"]),
+                self.names["partition"](said["partition"]),
             )
-        jobs, unfinished = join_runs(
-            self.rows, self.raw_ids, requeued=self.requeued, waiting=self.waiting
-        )
-        self.counts["unfinished_dropped"] += unfinished
-        self.counts["requeued_joined"] = sum(len(job.lost) for job in jobs)
-        if not jobs:
-            told = ", ".join(f"{count} {rule}" for rule, count in self.counts.items() if count)
-            what = f"there is no ended job in it ({told or 'no line at all'})"
-            raise InputError(what, path=path, hint="Was a time span given to sacct (-S, -E)?")
-        first = np.array([job.first for job in jobs], np.int64)
-        last = np.array([job.last for job in jobs], np.int64)
-        rows = np.array(self.rows, np.int64).T
-        table = rows[:, last]
-        # A job waits from its first submission to the start of the run that counts.
-        again = rows[SUBMIT, last] - rows[SUBMIT, first]
-        table[SUBMIT] = rows[SUBMIT, first]
-        table[WAIT] = np.where(table[WAIT] >= 0, table[WAIT] + again, UNKNOWN)
-        table[len(FIELDS)] = rows[len(FIELDS), first]  # eligible
-        beside = dict(zip(_BESIDE, table[len(FIELDS) :], strict=True))
-        table = table[: len(FIELDS)]
-        submit, procs = table[FIELDS.index("submit")], table[FIELDS.index("procs")]
-        origin = int(submit.min())
-        submit -= origin
-        ids = [self.raw_ids[row] for row in last.tolist()]
-        used = np.array([self.used.get(job, UNKNOWN) for job in ids], np.int64)
-        each = -(-used // np.maximum(procs, 1))
-        table[FIELDS.index("used_memory")] = np.where((used > 0) & (procs > 0), each, UNKNOWN)
-        eligible = beside["eligible"]
-        tres = [self.tres[row] for row in last.tolist()]
-        places, node_lists = self.asked.node_list()
-        asked = self.asked.requests(origin)
-        left = asked.cancel_at[last]
-        return RawTrace(
-            name=name,
-            table=table,
-            line=np.array(self.lines, np.int64)[last],
-            path=path,
-            header=self._header(origin),
-            counts=self.counts,
-            demands=TresDemands(tres, memory=beside["memory"], gpus=beside["gpus"]),
-            extra={
-                "eligible": np.where(eligible >= origin, eligible - origin, UNKNOWN),
-                "nodes": beside["nodes"],
-                "node_list": places[last],
-                **self._scheduling(last),
-            },
-            requests=replace(asked.take(first), cancel_at=left),
-            lost_runs={row: job.lost for row, job in enumerate(jobs) if job.lost},
-            names={
-                **{kind: ("", *names.numbers) for kind, names in self.names.items()},
-                "node_list": node_lists,
-                **(
-                    {"pending_reason": ("", *self.reasons.numbers)}
-                    if "reason" in self.place
-                    else {}
-                ),
-            },
-            epoch=origin,
-        )
 
-    def _scheduling(self, rows: AnyArray) -> dict[str, AnyArray]:
-        """Which pass started each job and what it waited for, where these were exported."""
-        found = {
-            "flags": ("started_by", self.started_by),
-            "reason": ("pending_reason", self.waited_for),
-        }
-        return {
-            name: np.array(column, np.int64)[rows]
-            for source, (name, column) in found.items()
-            if source in self.place
-        }
-
-    def _header(self, origin: int) -> tuple[str, ...]:
-        lines = ["; Version: 2.2", "; Conversion: from sacct by shadowtime"]
-        lines += [f"; Computer: {site}" for site in self.clusters if site]
-        lines += [f"; UnixStartTime: {origin}", f"; TimeZoneString: {self.zone.key}"]
-        for kind, names in self.names.items():
-            lines += [
-                f"; {kind.capitalize()}: {number} {'_'.join(label.split())}"
-                for label, number in names.numbers.items()
-            ]
-        return tuple(lines)
+    def _run(self, start: Ints, end: Ints, get: _Taken) -> Ints:
+        given = get("elapsedraw")
+        if are_digits(given, 15):
+            return counts_of(given, "ElapsedRaw")
+        spans = get("elapsed")
+        run = np.empty(get.n, np.int64)
+        for row, text in enumerate(given):
+            if text.strip():
+                run[row] = fields.parse_count(text, "ElapsedRaw")
+                continue
+            run[row] = fields.parse_span(spans[row])
+            if run[row] < 0 <= start[row] <= end[row]:
+                run[row] = end[row] - start[row]
+        return np.maximum(run, UNKNOWN)
 
 
 def _started_by(flags: str) -> int:
@@ -372,3 +354,22 @@ def _reason(text: str) -> str:
     """A reason of Slurm; ``None`` is none."""
     word = text.strip()
     return "" if word in ("None", "(null)", "Unknown") else word
+
+
+def _limit(texts: tuple[str, str]) -> int:
+    """Seconds of TimelimitRaw, else of Timelimit; UNLIMITED without a bound."""
+    raw, span = texts
+    return fields.parse_minutes(raw) if raw.strip() else fields.parse_span(span)
+
+
+def _spans(texts: Sequence[str]) -> Ints:
+    return np.array([fields.parse_span(text) for text in texts], np.int64)
+
+
+def _check_bounds(columns: Mapping[str, Ints], exact: tuple[int, ...]) -> None:
+    """ValueError if a value is beyond all bounds; ``exact`` are the amounts of the first row."""
+    for name, column in columns.items():
+        if (column > _HIGHEST[name]).any():
+            value = exact[AMOUNTS.index(name)] if name in AMOUNTS else int(column[0])
+            what = name.replace("_", " ")
+            raise ValueError(f"the job's {what} is {value}, beyond {_HIGHEST[name]}")

@@ -15,6 +15,7 @@ named rules that count the jobs they touched:
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,88 +23,152 @@ import numpy as np
 from shadowtime.cluster.slurm_values import resource_of
 from shadowtime.trace import slurm_fields as fields
 from shadowtime.trace import submit_options
+from shadowtime.trace.sacct_columns import Known
 from shadowtime.trace.sbatch_line import parse_line
 from shadowtime.types import UNKNOWN
+from shadowtime.workload.raw import MAX_AMOUNT
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Literal
 
-    from shadowtime.trace.slurm_job_id import JobId
+    from shadowtime.trace.sacct_ids import Ids
     from shadowtime.types import Ints
 
-    Getter = Callable[[str], str]
-
-_READ = ("reqtres", "alloctres", "reqcpus", "ncpus", "alloccpus", "nnodes", "reqnodes", "reqmem",
-         "constraints", "partition", "qos", "account", "reservation", "submitline")  # fmt: skip
+READ = ("reqtres", "alloctres", "reqcpus", "ncpus", "alloccpus", "nnodes", "allocnodes", "reqnodes",
+        "reqmem", "constraints", "partition", "qos", "account", "reservation",
+        "submitline")  # fmt: skip
+AMOUNTS = ("procs", "requested_procs", "nodes", "memory", "gpus")
+_NOTHING = dict.fromkeys(READ, "")
+_BEYOND = MAX_AMOUNT + 1
 _NONE = ("", "(null)", "None", "N/A")
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the columns of :data:`READ` say, for all rows in which they say the same."""
+
+    said: Mapping[str, str]
+    tres: Mapping[str, int]
+    """The list of what was allocated, else of what was requested."""
+    amounts: tuple[int, ...]
+    """procs, requested_procs, nodes, memory and gpus, in the order of :data:`AMOUNTS`."""
+    request: Request | None
+    rules: tuple[str, ...]
+    trouble: str = ""
+    """Why there is no request: the row is bad, but other fields are looked at before."""
+
+
 class SacctRequests:
-    """The requests of the rows read so far; each distinct one is kept once."""
+    """The requests of the rows read so far; rows that say the same share one."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Mapping[str, int]) -> None:
+        self.read = [name for name in READ if name in place]
+        self.known: Known[tuple[str, ...]] = Known(self._find)
+        self.each: list[Asked] = []
+        self.amounts = np.zeros((0, len(AMOUNTS)), np.int64)
         self.numbers: dict[Request, int] = {}
-        self.known: dict[tuple[str, ...], tuple[int, tuple[str, ...]]] = {}
-        self.index: list[int] = []
-        self.columns: list[tuple[int, ...]] = []
-        self.dependencies: list[Dependency] = []
+        self.number = np.zeros(0, np.int64)
+        """The request of each known one, -1 as long as no row with it was taken in."""
+        self.order: list[int] = []
         self.lists: dict[str, int] = {"": 0}
-        self.placed: list[int] = []
-        self.counts: Counter[str] = Counter()
+        self.hosts: Known[str] = Known(self._host_list)
+        self.dependencies: list[Dependency] = []
+        self.rows = 0
 
-    def add(self, get: Getter, shown: JobId, *, submit: int, cancelled_at: int) -> None:
-        """Take the row of a job in; ``cancelled_at`` is -1 where it left the queue by starting."""
-        key = tuple(get(name) for name in _READ)
-        if key not in self.known:
-            request, rules = _request(dict(zip(_READ, key, strict=True)))
-            self.known[key] = self.numbers.setdefault(request, len(self.numbers)), rules
-        number, rules = self.known[key]
-        options = parse_line(get("submitline")) if get("submitline") else {}
-        priority = fields.parse_count(get("priority"), "Priority")
-        row = len(self.columns)  # every check is behind us after this line
-        self.index.append(number)
-        self.counts.update(rules)
-        kinds, either = submit_options.dependencies_of(options)
-        self.dependencies += [
-            Dependency(job=row, kind=kind, on=ids, any_of=either) for kind, ids in kinds
-        ]
-        task = shown.task
-        self.columns.append(
-            (
-                submit_options.begin_of(options, submit),
-                cancelled_at,
-                shown.number if task >= 0 or shown.tasks else UNKNOWN,
-                task,
-                submit_options.throttle_of(options) or shown.throttle,
-                submit_options.nice_of(options),
-                priority,
-                submit_options.least_time_of(options),
-                int("no-requeue" not in options),
-            )
-        )
-        hosts = get("nodelist").strip()
-        hosts = "" if hosts in (*_NONE, "None assigned") else hosts
-        self.placed.append(self.lists.setdefault(hosts, len(self.lists)))
+    def find(self, columns: Iterable[Sequence[str]]) -> Ints:
+        """The place in ``each`` of what every row says, given the columns ``read``."""
+        found = self.known.column(zip(*columns, strict=True))
+        if len(self.amounts) < len(self.each):
+            # What is beyond all bounds is only told apart from what is not: the row is bad.
+            new = [[min(amount, _BEYOND) for amount in one.amounts]
+                   for one in self.each[len(self.amounts) :]]  # fmt: skip
+            self.amounts = np.concatenate([self.amounts, np.array(new, np.int64)])
+            more = np.full(len(new), UNKNOWN, np.int64)
+            self.number = np.concatenate([self.number, more])
+        return found
 
-    def requests(self, origin: int) -> Requests:
+    def new(self, found: Ints) -> list[int]:
+        """Those of ``found`` that no row taken in so far has, as they turn up; now one has."""
+        fresh = found[self.number[found] < 0]
+        if not len(fresh):
+            return []
+        places, first = np.unique(fresh, return_index=True)
+        order: list[int] = places[np.argsort(first)].tolist()
+        for at in order:
+            request = self.each[at].request
+            assert request is not None
+            self.number[at] = self.numbers.setdefault(request, len(self.numbers))
+        self.order += order
+        return order
+
+    def columns(self, found: Ints, ids: Ids, *, submit: Ints, left: Ints) -> Ints:
+        """The rows of ``Requests.COLUMNS`` but priority; ``left`` is when a job left the queue
+        without starting, else -1."""
+        n = len(found)
+        table = np.empty((len(Requests.COLUMNS), n), np.int64)
+        begin, cancelled, array, task, throttle, nice, _, least, requeue = table
+        begin[:], nice[:], least[:], requeue[:] = UNKNOWN, 0, UNKNOWN, 1
+        cancelled[:], array[:], task[:], throttle[:] = left, ids.array, ids.task, ids.throttle
+        if "submitline" in self.read:
+            for row, place in enumerate(found.tolist()):
+                line = self.each[place].said["submitline"]
+                if line:
+                    options = parse_line(line)
+                    begin[row] = submit_options.begin_of(options, int(submit[row]))
+                    throttle[row] = submit_options.throttle_of(options) or throttle[row]
+                    nice[row] = submit_options.nice_of(options)
+                    least[row] = submit_options.least_time_of(options)
+                    requeue[row] = int("no-requeue" not in options)
+                    kinds, either = submit_options.dependencies_of(options)
+                    self.dependencies += [
+                        Dependency(job=self.rows + row, kind=kind, on=on, any_of=either)
+                        for kind, on in kinds
+                    ]
+        self.rows += n
+        return table
+
+    def requests(self, found: Ints, table: Ints, origin: int) -> Requests:
         """All of them on a clock that reads 0 at ``origin``."""
-        table = np.array(self.columns, np.int64).reshape(-1, len(Requests.COLUMNS)).T.copy()
         columns = dict(zip(Requests.COLUMNS, table, strict=True))
         for name in ("begin", "cancel_at"):
             columns[name] = np.where(columns[name] >= 0, columns[name] - origin, UNKNOWN)
+        times = np.bincount(found, minlength=len(self.each))
+        inferred: Counter[str] = Counter()
+        for at in self.order:
+            for rule in self.each[at].rules:
+                inferred[rule] += int(times[at])
         return Requests(
             distinct=tuple(self.numbers),
-            index=np.array(self.index, np.int64),
+            index=self.number[found],
             dependencies=tuple(self.dependencies),
-            inferred=dict(self.counts),
+            inferred=dict(inferred),
             **columns,
         )
 
-    def node_list(self) -> tuple[Ints, tuple[str, ...]]:
-        """Where each job ran: a number per job, and the host list behind each number."""
-        return np.array(self.placed, np.int64), tuple(self.lists)
+    def _host_list(self, text: str) -> int:
+        hosts = text.strip()
+        hosts = "" if hosts in (*_NONE, "None assigned") else hosts
+        return self.lists.setdefault(hosts, len(self.lists))
+
+    def _find(self, texts: tuple[str, ...]) -> int:
+        said = {**_NOTHING, **dict(zip(self.read, texts, strict=True))}
+        got, asked = fields.parse_tres(said["alloctres"]), fields.parse_tres(said["reqtres"])
+        procs = got.get("cpu") or fields.parse_count(said["ncpus"] or said["alloccpus"], "NCPUS")
+        wanted = asked.get("cpu") or fields.parse_count(said["reqcpus"], "ReqCPUS")
+        nodes = fields.parse_count(said["nnodes"] or said["allocnodes"], "NNodes")
+        memory = got.get("mem") or asked.get("mem") or UNKNOWN
+        if memory < 0:
+            memory = fields.parse_reqmem(said["reqmem"], max(procs, wanted), nodes)
+        gpus = fields.gpus_of(got or asked) if got or asked else UNKNOWN
+        amounts = (procs, wanted, nodes, memory, gpus)
+        try:
+            request, rules = _request(said)
+            self.each.append(Asked(said, got or asked, amounts, request, rules))
+        except ValueError as error:
+            self.each.append(Asked(said, got or asked, amounts, None, (), trouble=str(error)))
+        return len(self.each) - 1
 
 
 def _request(said: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:

@@ -23,15 +23,18 @@ class TresDemands(Mapping[str, "Ints"]):
     Examples
     --------
     >>> lists = [{"cpu": 4, "license/matlab": 2}, {"cpu": 1}, {}]
-    >>> demands = TresDemands(lists, memory=np.array([10, 20, 30]))
+    >>> demands = TresDemands(lists, np.array([0, 1, 1, 2]), memory=np.array([10, 20, 20, 30]))
     >>> sorted(demands), demands["license/matlab"].tolist()
-    (['license/matlab', 'memory'], [2, 0, -1])
+    (['license/matlab', 'memory'], [2, 0, 0, -1])
     """
 
-    def __init__(self, lists: Sequence[Mapping[str, int]], **given: Ints) -> None:
-        self._lists, self._given = lists, given
+    def __init__(self, lists: Sequence[Mapping[str, int]], index: Ints, **given: Ints) -> None:
+        """``lists`` are the distinct ones, ``index`` the place of each job's."""
+        self._lists, self._index, self._given = lists, index, given
+        used, first = np.unique(index, return_index=True)
+        in_order = (lists[at] for at in used[np.argsort(first)].tolist())
         # Names with a slash: cpu, mem, node, billing ... are counted elsewhere, or not at all.
-        self._names = dict.fromkeys(name for one in lists for name in one if "/" in name)
+        self._names = dict.fromkeys(name for one in in_order for name in one if "/" in name)
 
     def __getitem__(self, name: str) -> Ints:
         if name in self._given:
@@ -39,7 +42,7 @@ class TresDemands(Mapping[str, "Ints"]):
         if name not in self._names:
             raise KeyError(name)
         amounts = (min(one.get(name, 0), MAX_AMOUNT) if one else UNKNOWN for one in self._lists)
-        return np.fromiter(amounts, np.int64, len(self._lists))
+        return np.fromiter(amounts, np.int64, len(self._lists))[self._index]
 
     def __iter__(self) -> Iterator[str]:
         yield from self._given

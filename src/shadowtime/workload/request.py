@@ -166,10 +166,11 @@ class Requests:
 
     def take(self, at: AnyArray) -> Requests:
         """The jobs at these places (a mask or increasing indices)."""
-        rows = np.arange(len(self))[at]
-        place = {int(old): new for new, old in enumerate(rows)}
-        kept = tuple(
-            replace(one, job=place[one.job]) for one in self.dependencies if one.job in place
-        )
+        kept: tuple[Dependency, ...] = ()
+        if self.dependencies:
+            place = {old: new for new, old in enumerate(np.arange(len(self))[at].tolist())}
+            kept = tuple(
+                replace(one, job=place[one.job]) for one in self.dependencies if one.job in place
+            )
         columns = {name: getattr(self, name)[at] for name in self.COLUMNS}
         return replace(self, index=self.index[at], dependencies=kept, **columns)
