@@ -45,7 +45,7 @@ def main(words: list[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="NAME",
-        help="such as report/colouring.py:colour",
+        help="such as report/rows.py:colour",
     )
     given = parser.parse_args(words)
     if shutil.which("cc") is None:

@@ -12,9 +12,15 @@ import sqlalchemy as sa
 
 from shadowtime.errors import InputError, StoreError, UsageError
 from shadowtime.hperf import Process, Record, Thread, open_store
-from shadowtime.hperf.database import connected, url_of, writing
+from shadowtime.hperf.database import (
+    VERSION,
+    bring_up_to_date,
+    connected,
+    url_of,
+    version_of,
+    writing,
+)
 from shadowtime.hperf.files import read_records, write_records
-from shadowtime.hperf.migrate import VERSION, bring_up_to_date, version_of
 from shadowtime.hperf.predict import predict
 
 DEEP = Record.measured(

@@ -23,16 +23,16 @@ from conftest import ROOT, program
 from engine.modes_worker import digests
 from shadowtime.kernel import library
 from shadowtime.kernel.sources import CODE, PACKAGE
-from shadowtime.report.colouring import colour
+from shadowtime.report.rows import colour
 
-ENTRY = "report/colouring.py:colour"
+ENTRY = "report/rows.py:colour"
 MODES = ROOT / "tests" / "engine" / "modes_worker.py"
 
 CALL = """
 import json, sys
 import numpy as np
 from shadowtime.kernel import library
-from shadowtime.report.colouring import colour
+from shadowtime.report.rows import colour
 
 kind = np.dtype(sys.argv[1])
 events = np.array([0, 1, ~0, 2, ~1, ~2], kind)

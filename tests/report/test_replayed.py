@@ -6,8 +6,7 @@ from pathlib import Path
 
 from report.worlds import report_input
 from shadowtime.metrics import Window
-from shadowtime.report.page.html import render
-from shadowtime.report.page.replayed import replayed
+from shadowtime.report.page.html import render, replayed
 from shadowtime.result.read import read_folder
 from shadowtime.result.write import as_object, write_folder
 

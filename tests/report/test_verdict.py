@@ -10,7 +10,7 @@ from report.worlds import report_input
 from shadowtime.cli.common.findings import payers_line
 from shadowtime.errors import UsageError
 from shadowtime.report import PolicyRun
-from shadowtime.report.figure_axes import class_bars
+from shadowtime.report.figures import class_bars
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import MINUS, THIN, number, percent, span
 from shadowtime.report.page.html import render

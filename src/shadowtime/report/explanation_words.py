@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shadowtime.metrics.classes import called
-from shadowtime.report.asked_words import asked_words
 from shadowtime.report.clock import moment, unix_start
+from shadowtime.report.machine import memory
 from shadowtime.report.numbers import number, span
 from shadowtime.report.obstacle_words import standing_line, way_lines
 from shadowtime.types import UNKNOWN, Reason
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from shadowtime.report.explanation import Explanation, Promise
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
+    from shadowtime.workload.request import Request
+
 
 NAMED = 6
 """Jobs named one by one before the rest is counted."""
@@ -281,3 +283,57 @@ def _named(ids: Sequence[object]) -> str:
     """
     names = ", ".join(map(str, ids[:NAMED]))
     return names + (f" and {number(len(ids) - NAMED)} more" if len(ids) > NAMED else "")
+
+
+def asked_words(request: Request, *, partition: str = "") -> str:
+    """Cpus, nodes, memory, GRES and where, as the object of "asks for".
+
+    ``partition`` is the log's own, for a job that names none.
+
+    Examples
+    --------
+    >>> from shadowtime.workload.request import Gres, Request
+    >>> asked_words(Request(nodes=2, tasks=8, memory=4 << 20, partitions=("long", "all")))
+    '8 cpus on 2 nodes with 4 GB memory per node in partition long or all'
+    >>> asked_words(Request(gres=(Gres(name="gpu", count=1),), features="fast"), partition="p")
+    '1 cpu on 1 node with 1 gpu per node on nodes with fast in partition p'
+    >>> asked_words(Request(memory=0, exclusive=True, wanted=("n1",)))
+    '1 cpu on 1 node alone with all memory of its nodes on n1'
+    """
+    parts = [_count(request.cpus, "cpu"), f"on {_nodes(request)}"]
+    if request.exclusive:
+        parts.append("alone")
+    holds = [*_memory(request), *(f"{one.count} {one.name} per {one.per}" for one in request.gres)]
+    holds += [f"licence {name} ({count})" for name, count in request.licences]
+    if holds:
+        parts.append(f"with {' and '.join(holds)}")
+    if request.features:
+        parts.append(f"on nodes with {request.features}")
+    if request.wanted:
+        parts.append(f"on {','.join(request.wanted)}")
+    if request.excluded:
+        parts.append(f"not on {','.join(request.excluded)}")
+    where = " or ".join(request.partitions) or partition
+    if where:
+        parts.append(f"in partition {where}")
+    if request.reservation:
+        parts.append(f"in reservation {request.reservation}")
+    return " ".join(parts)
+
+
+def _nodes(request: Request) -> str:
+    if request.max_nodes is None or request.max_nodes == request.nodes:
+        return _count(request.nodes, "node")
+    return f"{number(request.nodes)} to {_count(request.max_nodes, 'node')}"
+
+
+def _memory(request: Request) -> list[str]:
+    if request.memory is None:
+        return []
+    if request.memory == 0:
+        return ["all memory of its nodes"]
+    return [f"{memory(request.memory)} memory per {request.memory_per}"]
+
+
+def _count(count: int, what: str) -> str:
+    return f"{number(count)} {what}{'' if count == 1 else 's'}"

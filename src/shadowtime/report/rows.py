@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import InputError
+from shadowtime.kernel.jit import entry
 from shadowtime.report.places import spread
 from shadowtime.schedule.runs import runs as every_run
 from shadowtime.schedule.runs import started
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints, SmallInts
+
 
 COMPILE_FROM = 20_000
 """Runs from which the compiled colouring pays for being loaded."""
@@ -212,6 +214,86 @@ def _ranges(first: Ints, count: Ints) -> AnyArray:
 
 def _colour(n: int) -> Callable[..., Any]:
     """The compiled colouring for many runs, the same source as plain Python for few."""
-    from shadowtime.report.colouring import colour
 
     return colour if n >= COMPILE_FROM else getattr(colour, "py_func", colour)
+
+
+@entry
+def colour(
+    events: Ints,
+    width: Ints,
+    first: Ints,
+    count: Ints,
+    piece_row: Ints,
+    piece_width: Ints,
+    gap_row: Ints,
+    gap_width: Ints,
+) -> int:
+    """Walk the events and write the pieces of every run; return how many, -1 if out of room.
+
+    ``events`` hold r for the start of run r and ~r for its end, in time order, ends first.
+    ``gap_row`` and ``gap_width`` are the free rows, sorted, the first entry holding them all.
+    ``first`` and ``count`` are each run's place in the pieces. All but ``events`` and ``width``
+    are modified in place.
+    """
+    gaps = 1
+    used = 0
+    for event in events:
+        if event >= 0:
+            need = width[event]
+            first[event] = used
+            while need > 0:
+                best = -1  # the narrowest gap that is wide enough, else the widest
+                best_size = 0
+                for g in range(gaps):
+                    size = gap_width[g]
+                    if (need <= size and (size < best_size or best_size < need)) or (
+                        best_size < size < need
+                    ):
+                        best = g
+                        best_size = size
+                if best < 0 or used == len(piece_row):
+                    return -1
+                take = min(need, best_size)
+                piece_row[used] = gap_row[best]
+                piece_width[used] = take
+                used += 1
+                need -= take
+                if take == best_size:
+                    for g in range(best, gaps - 1):
+                        gap_row[g] = gap_row[g + 1]
+                        gap_width[g] = gap_width[g + 1]
+                    gaps -= 1
+                else:
+                    gap_row[best] += take
+                    gap_width[best] -= take
+            count[event] = used - first[event]
+            continue
+        run = ~event
+        for piece in range(first[run], first[run] + count[run]):
+            row = piece_row[piece]
+            size = piece_width[piece]
+            at = gaps  # the gap above the rows that come back
+            while at > 0 and gap_row[at - 1] > row:
+                at -= 1
+            joins_below = at > 0 and gap_row[at - 1] + gap_width[at - 1] == row
+            joins_above = at < gaps and row + size == gap_row[at]
+            if joins_below and joins_above:
+                gap_width[at - 1] += size + gap_width[at]
+                for g in range(at, gaps - 1):
+                    gap_row[g] = gap_row[g + 1]
+                    gap_width[g] = gap_width[g + 1]
+                gaps -= 1
+            elif joins_below:
+                gap_width[at - 1] += size
+            elif joins_above:
+                gap_row[at] = row
+                gap_width[at] += size
+            else:
+                for g in range(gaps, at, -1):
+                    gap_row[g] = gap_row[g - 1]
+                    gap_width[g] = gap_width[g - 1]
+                gap_row[at] = row
+                gap_width[at] = size
+                gaps += 1
+    return used

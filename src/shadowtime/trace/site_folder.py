@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from shadowtime.cluster.site_folder import is_site_folder, read_site_alone, read_text
 from shadowtime.errors import InputError, UsageError
+from shadowtime.trace import submit_options
 from shadowtime.trace.read import read
+from shadowtime.trace.sbatch_line import parse_line
+from shadowtime.workload.request import Dependency, Request
 
 if TYPE_CHECKING:
     import os
 
     from shadowtime.cluster.site import Site
     from shadowtime.trace.swf import BadLines
+    from shadowtime.types import AnyArray
     from shadowtime.workload import Workload
+
 
 JOBS = ("jobs.psv", "jobs.psv.gz", "jobs.csv", "jobs.parquet", "jobs.swf", "jobs.swf.gz")
 """The job log; the first that is there is read."""
@@ -63,7 +71,6 @@ def read_site(
     :func:`shadowtime.workload.clean.clean`.
     """
     from shadowtime.trace.site_fit import fit_to_site  # a log that is no folder needs neither
-    from shadowtime.trace.submits import with_submits
 
     if release not in ("eligible", "asked"):
         raise UsageError(f"release must be eligible or asked, not {release!r}")
@@ -79,3 +86,73 @@ def read_site(
     if submits and (here / SUBMITS).is_file():
         workload, told = with_submits(workload, read_text(here / SUBMITS), path=str(here / SUBMITS))
     return fit_to_site(site, workload, release=release, told=told)
+
+
+def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload, AnyArray]:
+    """The workload with the options of a table ``jobid|args`` in its requests, and whose.
+
+    The columns jobid and args must be there, in any order; a job of the log that is not in the
+    table keeps what accounting says. Tasks of an array have the options of the array. The
+    options are all there are: who names no memory asked for none.
+    """
+    asked = workload.requests
+    known = np.zeros(len(workload), bool)
+    if asked is None:
+        return workload, known
+    lines = text.splitlines()
+    head = [name.strip().lower() for name in lines[0].split("|")] if lines else []
+    if "jobid" not in head or head[-1:] != ["args"]:
+        raise InputError(
+            "the header must have the column jobid, and args as the last one", path=path, line=1
+        )
+    at = head.index("jobid")
+    said: dict[int, str] = {}
+    for number, line in enumerate(lines[1:], 2):
+        fields = line.split("|", len(head) - 1)
+        if len(fields) != len(head):
+            raise InputError(
+                f"expected {len(head)} columns, found {len(fields)}", path=path, line=number
+            )
+        if fields[at].strip().isdigit():  # a submission that was rejected has no id
+            said[int(fields[at])] = fields[-1]
+    distinct = dict.fromkeys(asked.distinct)
+    numbers: dict[Request, int] = {one: i for i, one in enumerate(distinct)}
+    index = asked.index.copy()
+    columns = {name: getattr(asked, name).copy() for name in asked.COLUMNS}
+    dependencies: list[Dependency] = list(asked.dependencies)
+    ids = workload.extra.get("log_id", workload.job_id)
+    for row in range(len(workload)):
+        job = int(asked.array[row]) if asked.array[row] >= 0 else int(ids[row])
+        if job not in said:
+            continue
+        options = parse_line(f"sbatch {said[job]}")
+        request = submit_options.apply_options(options, asked[row])
+        if not any(option.startswith("mem") for option in options):
+            request = replace(request, memory=None, memory_per="node")
+        index[row] = numbers.setdefault(request, len(numbers))
+        known[row] = True
+        submit = int(workload.submit[row])
+        begin = submit_options.begin_of(options, submit)
+        columns["begin"][row] = max(begin, columns["begin"][row])
+        columns["nice"][row] = submit_options.nice_of(options)
+        columns["least_time"][row] = submit_options.least_time_of(options)
+        columns["requeue"][row] = int("no-requeue" not in options)
+        throttle = submit_options.throttle_of(options)
+        if throttle:
+            columns["throttle"][row] = throttle
+        kinds, either = submit_options.dependencies_of(options)
+        dependencies += [
+            Dependency(job=row, kind=kind, on=ids, any_of=either) for kind, ids in kinds
+        ]
+    used = np.unique(index)
+    order = {int(old): new for new, old in enumerate(used)}
+    every = list(numbers)
+    requests = replace(
+        asked,
+        distinct=tuple(every[int(old)] for old in used),
+        index=np.array([order[int(one)] for one in index], np.int64),
+        dependencies=tuple(dependencies),
+        inferred={**asked.inferred, "options_from_submits": int(known.sum())},
+        **columns,
+    )
+    return workload.replace(requests=requests), known

@@ -12,8 +12,8 @@ from shadowtime.errors import InputError, UsageError
 from shadowtime.study.sweep import Plan, Shards, run_plan
 from shadowtime.study.sweep.curves import curve
 from shadowtime.study.sweep.plan_file import read_plan
+from shadowtime.study.sweep.run import shard_of, split
 from shadowtime.study.sweep.shards import numbered, write_table
-from shadowtime.study.sweep.split import shard_of, split
 from study.sweep.worlds import GATE, write_plan
 
 POLICIES = ["easy(reserve=1..4)", "easy-sjbf"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -12,14 +13,14 @@ from rich.text import Text
 
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.tables import numbers_table
-from shadowtime.cli.demo.step_chart import Chart, colour
 from shadowtime.study.lesson import PROCS, TEN, lesson
 from shadowtime.study.lesson_rules import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from shadowtime.study.lesson import Decision, Moment
+    from shadowtime.study.lesson import Decision, Job, Moment
+
 
 MARKS = {"head": "▶", "reserved": "▶", "backfilled": "»", "waits": "·"}
 LEGEND = "capitals have run, small letters are expected, reversed ones are promised; ^ is now"
@@ -156,3 +157,82 @@ def _end(policy: str, moments: list[Moment]) -> RenderableType:
         Text.assemble((f"\nMean wait under {policy}: {mean:.1f} minutes.", "bold")),
         Text(f"Now try --policy {', '.join(others[:-1])} or {others[-1]}.", "dim"),
     )
+
+
+COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green",
+           "bright_yellow", "bright_magenta")  # fmt: skip
+IDLE, LATER = "·", " "
+TICK = 5
+WIDE = 2
+"""Characters of a minute."""
+
+
+@dataclass
+class Chart:
+    """What has happened so far, and what is planned: capitals ran, small letters are expected.
+
+    A job keeps its rows; which ones they are means nothing on a pool.
+    """
+
+    procs: int
+    width: int
+    rows: dict[str, list[int]] = field(default_factory=dict)
+    drawn: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Start and end of every job that has started: the end is expected until it is known."""
+
+    def take_in(self, moment: Moment) -> None:
+        """Note who ended and who started."""
+        for one in moment.ended:
+            self.drawn[one.job.name] = (one.start, moment.now)
+        for one in moment.running:
+            if one.job.name not in self.rows:
+                self.rows[one.job.name] = self._free_rows(moment.now, one.job.procs)
+                self.drawn[one.job.name] = (one.start, one.expected)
+
+    def _free_rows(self, now: int, count: int) -> list[int]:
+        busy = {
+            row
+            for name, rows in self.rows.items()
+            if self.drawn[name][0] <= now < self.drawn[name][1]
+            for row in rows
+        }
+        return [row for row in range(self.procs) if row not in busy][:count]
+
+    def lines(self, moment: Moment) -> list[Text]:
+        """The chart at a moment, the time below it."""
+        now = moment.now
+        grid = [[(IDLE, "dim") if minute < now else (LATER, "") for minute in range(self.width)]
+                for _ in range(self.procs)]  # fmt: skip
+        for name, (since, until) in self.drawn.items():
+            for row in self.rows[name]:
+                for minute in range(since, min(until, self.width)):
+                    grid[row][minute] = (
+                        (name, colour(name)) if minute < now else (name.lower(), colour(name))
+                    )
+        for job, when in moment.made.promises:
+            self._promise(grid, job, when)
+        lines = [
+            Text.assemble("  ", *((mark * WIDE, style) for mark, style in row))
+            for row in reversed(grid)
+        ]
+        return [*lines, *self._axis(now)]
+
+    def _promise(self, grid: list[list[tuple[str, str]]], job: Job, when: int) -> None:
+        """A reservation, on rows that nobody else is expected to use then."""
+        minutes = range(when, min(when + job.request, self.width))
+        clear = [row for row in grid if all(row[minute][0] == LATER for minute in minutes)]
+        for row in clear[: job.procs]:
+            for minute in minutes:
+                row[minute] = (job.name.lower(), f"reverse {colour(job.name)}")
+
+    def _axis(self, now: int) -> list[Text]:
+        numbers = "".join(f"{minute:<{TICK * WIDE}}" for minute in range(0, self.width, TICK))
+        return [
+            Text.assemble("  ", " " * (WIDE * now), ("^", "bold")),
+            Text.assemble("  ", (numbers.rstrip(), "dim")),
+        ]
+
+
+def colour(name: str) -> str:
+    """A job's colour, the same all the way."""
+    return COLOURS[(ord(name[0]) - ord("A")) % len(COLOURS)]

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from dataclasses import replace
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +20,15 @@ from shadowtime.report.page.difference import difference
 from shadowtime.report.page.distributions import distributions
 from shadowtime.report.page.extra import extra_sections
 from shadowtime.report.page.first import first_screen
-from shadowtime.report.page.gantt import schedule_figure
 from shadowtime.report.page.heat import heat_maps
 from shadowtime.report.page.losers import who_loses
 from shadowtime.report.page.markup import json_block
 from shadowtime.report.page.paper import paper
 from shadowtime.report.page.provenance import inputs
-from shadowtime.report.page.replayed import replayed
 from shadowtime.report.page.templates import fill
 from shadowtime.report.payers import classes_of
 from shadowtime.report.rows import lay_out
+from shadowtime.report.verdict import verdict_of
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from shadowtime.report.inputs import ReportInput
     from shadowtime.report.rows import Rows
+
 
 STYLES = ("base.css", "result.css", "figure.css", "print.css")
 SCRIPTS = (
@@ -188,3 +189,67 @@ def _asset(name: str) -> str:
 def _script(names: tuple[str, ...]) -> str:
     body = "\n".join(_asset(name) for name in names)
     return f"(() => {{\n'use strict';\n{body}\n}})();"
+
+
+MODES = (
+    ("reason", "why it started"),
+    ("size", "size class"),
+    ("user", "user"),
+    ("slowdown", "bounded slowdown"),
+    ("penalty", "penalty"),
+)
+
+
+def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
+    """Toolbar, filters, overview, one or two panels of rows, strips, card and metrics in view.
+
+    The baseline and the winner are shown first.
+    """
+    names = [run.name for run in report.runs]
+    winner = verdict_of(report).winner
+    return fill(
+        "schedule.html",
+        names=names,
+        second=min(winner or 1, len(names) - 1),
+        modes=[(key, label) for key, label in MODES if key != "penalty" or penalties],
+        lead=lead,
+    )
+
+
+TITLES = {
+    "all": "All",
+    "partition": "By partition",
+    "account": "By account",
+    "qos": "By QOS",
+    "size": "By processors",
+    "user": "By user",
+    "gpus": "By GPUs",
+}
+
+
+def replayed(report: ReportInput) -> str:
+    """The section of a site's replay; empty elsewhere."""
+    told = report.replayed
+    if not told:
+        return ""
+    groups = [
+        {"title": TITLES.get(by, f"By {by}"), "rows": [_row(one) for one in rows]}
+        for by, rows in groupby(told["groups"], key=lambda one: one["by"])
+    ]
+    return str(
+        fill(
+            "replayed.html",
+            runs=told["runs"],
+            groups=groups,
+            backfilled=told["backfilled"],
+            reasons=told["reasons"],
+        )
+    )
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One group; whether what was recorded lies in the range is said in words."""
+    recorded, low, high = row["recorded_wait_mean_s"], row["low_s"], row["high_s"]
+    where = "below" if recorded < low else "above" if recorded > high else "within"
+    name = "all jobs" if row["by"] == "all" else row["name"] or "none"
+    return {**row, "name": name, "where": where}

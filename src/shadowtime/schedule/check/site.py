@@ -11,10 +11,15 @@ from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
 from shadowtime.schedule.check.limits import limits_kept
 from shadowtime.schedule.check.report import Proof, not_made
-from shadowtime.schedule.check.site_capacity import alone, each_node
 from shadowtime.schedule.check.site_case import SiteCase
 from shadowtime.schedule.check.site_limits import within_limits
-from shadowtime.schedule.check.site_nodes import as_asked, in_partitions, with_features
+from shadowtime.schedule.check.site_nodes import (
+    alone,
+    as_asked,
+    each_node,
+    in_partitions,
+    with_features,
+)
 from shadowtime.schedule.check.site_time import (
     after_others,
     eligible,

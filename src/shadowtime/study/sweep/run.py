@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import secrets
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+import signal
+import threading
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass
+from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,17 +25,16 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.engine.warm import pass_of, warm
-from shadowtime.errors import ShadowtimeError
+from shadowtime.errors import ShadowtimeError, UsageError
 from shadowtime.study.fan_out import cores
-from shadowtime.study.sweep.processes import process_pool
 from shadowtime.study.sweep.shards import Shards, failed_row
-from shadowtime.study.sweep.split import shard_of, split
 from shadowtime.study.sweep.unit import Done, Loader, Unit, run_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from shadowtime.study.sweep.plan import Case, Log, Plan
+
 
 Retry = Literal["none", "failed"]
 COMPILING = "compiling the engine for this machine: once, under a minute ..."
@@ -238,3 +248,79 @@ def _stop_file(folder: Path) -> Iterator[str]:
         yield os.path.abspath(path)
     finally:
         path.unlink(missing_ok=True)
+
+
+def process_pool(workers: int) -> ProcessPoolExecutor:
+    """A pool whose workers begin with the modules loaded, and end with their parent.
+
+    They are forked from a server that has no threads of ours, so nothing is held locked in them.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["shadowtime.study.sweep.unit"])
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+
+
+def _begin() -> None:
+    """Ctrl-C is the parent's affair; a parent that was killed takes its workers along."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait_for_end([parent.sentinel])
+        os._exit(1)
+
+
+MOST = 1000
+"""Runs in a unit: a file for each thousand is little for a file system and a table to collect."""
+SECONDS = 60.0
+"""What a unit should take at most."""
+PER_RUN, PER_JOB = 0.002, 2e-5
+"""Seconds that a run takes, about: a guess on the safe side, for sharing out only."""
+EACH = 4
+"""Units per worker at least, so that no worker waits long for the last."""
+
+
+def cost(jobs: int) -> float:
+    """Seconds that a run of so many jobs takes, about."""
+    return PER_RUN + PER_JOB * jobs
+
+
+def split(
+    cases: Iterable[Case], *, workers: int, jobs: Mapping[str, int] | None = None
+) -> list[tuple[Case, ...]]:
+    """Runs in units of one log each; ``jobs`` is the number of jobs by the digest of a log.
+
+    Examples
+    --------
+    >>> split([], workers=2)
+    []
+    """
+    known = jobs or {}
+    by_log: dict[str, list[Case]] = {}
+    for case in cases:
+        by_log.setdefault(case.log.digest, []).append(case)
+    total = sum(map(len, by_log.values()))
+    share = max(1, total // (EACH * workers))
+    units = []
+    for log, mine in by_log.items():
+        fast_enough = max(1, int(SECONDS / cost(known.get(log, 10_000))))
+        size = min(MOST, share, fast_enough)
+        units += [tuple(mine[at : at + size]) for at in range(0, len(mine), size)]
+    return units
+
+
+def shard_of(cases: Sequence[Case], text: str | None) -> list[Case]:
+    """The runs of one of N tasks: ``3/64`` is the third of 64 stretches of nearly equal length.
+
+    Every run is in exactly one stretch, whatever is done already, so tasks never share one.
+    """
+    if text is None:
+        return list(cases)
+    number, slash, count = text.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise UsageError(f"the shard {text!r} is not i/N with i from 1 to N, as in 3/64")
+    i, n = int(number), int(count)
+    return list(cases[len(cases) * (i - 1) // n : len(cases) * i // n])
