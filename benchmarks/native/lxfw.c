@@ -1,5 +1,9 @@
 /* Weighted priority with K dynamic reservations on a pool of processors: the twin of
- * src/shadowtime/engine/passes/general.py with order=weighted, reserve=K, backfill=in-order. */
+ * src/shadowtime/engine/passes/priority.py with order=weighted, reserve=K, backfill=in-order.
+ *
+ * Jobs of one kind have the same estimate and width; of them only the first is looked at. Jobs of
+ * one line have the same priority but for their wait: the estimate, and the width where it counts.
+ */
 #include <math.h>
 
 #include "world.h"
@@ -10,28 +14,119 @@ typedef struct {
 } Profile;
 
 typedef struct {
+    int64_t first, last, place, length, width, line;
+} Queue;
+
+typedef struct {
     double expansion, wait, procs;
     int64_t depth;
-    int64_t *jobs; /* candidates in job order */
-    double *key;   /* their priorities */
-    int64_t *heap; /* places in jobs, the first candidate on top */
+    int64_t *table[2], mask; /* hash tables of kinds and lines: number + 1 */
+    Queue *kind, *line;
+    int64_t n_kinds, n_lines, waiting_kinds, waiting_lines, since;
+    int64_t *of_job, *after[2]; /* kind of a job; the next of its kind, of its line */
+    int64_t *kinds, *lines;     /* those with waiting jobs */
+    int32_t *width, *length;    /* of these kinds */
+    int64_t *job, *heap, *hope; /* whose turn it is; places; kinds that may start */
+    double *key;
+    int8_t *open;
+    int64_t *started, n_started;
     Profile profile;
 } Frame;
 
-/* Candidates and their order. */
+/* Queues of jobs that are alike. */
 
-static int64_t gather(World *w, int64_t *out)
+static inline int64_t mixed(int64_t so_far, int64_t value, int64_t mask)
 {
-    int64_t count = 0;
-    if (first_waiting(w) < 0) return 0;
-    for (int64_t block = w->queue_from >> SHIFT; block * BLOCK < w->arrived; block++) {
-        if (w->least_procs[block] == BIG) continue;
-        int64_t until = min64(w->arrived, block * BLOCK + BLOCK);
-        for (int64_t job = block * BLOCK; job < until; job++)
-            if (w->wait_procs[job] != BIG) out[count++] = job;
-    }
-    return count;
+    return (so_far * 1000003 ^ value ^ value >> 15 ^ value >> 30) & mask;
 }
+
+static int64_t queue_of(Frame *f, int row, Queue *queues, int64_t *known, int64_t length,
+                        int64_t width)
+{
+    int64_t at = mixed(width, length, f->mask);
+    while (f->table[row][at] != 0) {
+        int64_t number = f->table[row][at] - 1;
+        if (queues[number].length == length && queues[number].width == width) return number;
+        at = (at + 1) & f->mask;
+    }
+    int64_t number = (*known)++;
+    f->table[row][at] = number + 1;
+    queues[number] = (Queue){.place = -1, .length = length, .width = width, .line = -1};
+    return number;
+}
+
+static inline void append(Frame *f, int row, Queue *queue, int64_t job)
+{
+    f->after[row][job] = -1;
+    if (queue->place < 0) queue->first = job;
+    else f->after[row][queue->last] = job;
+    queue->last = job;
+}
+
+static void let_in(const World *w, Frame *f)
+{
+    for (int64_t job = f->since; job < w->arrived; job++) {
+        if (w->wait_procs[job] == BIG) continue;
+        int64_t length = w->estimate[job], width = w->procs[job];
+        int64_t number = queue_of(f, 0, f->kind, &f->n_kinds, length, width);
+        Queue *kind = f->kind + number;
+        if (kind->line < 0)
+            kind->line = queue_of(f, 1, f->line, &f->n_lines, length, f->procs != 0 ? width : 0);
+        Queue *line = f->line + kind->line;
+        f->of_job[job] = number;
+        append(f, 0, kind, job);
+        append(f, 1, line, job);
+        if (kind->place < 0) {
+            kind->place = f->waiting_kinds++;
+            f->kinds[kind->place] = number;
+            f->width[kind->place] = (int32_t)width;
+            f->length[kind->place] = (int32_t)length;
+        }
+        if (line->place < 0) {
+            line->place = f->waiting_lines++;
+            f->lines[line->place] = kind->line;
+        }
+    }
+    f->since = w->arrived;
+}
+
+static inline int64_t first_of(const World *w, const Frame *f, int row, Queue *queue)
+{
+    while (queue->first >= 0 && w->wait_procs[queue->first] == BIG)
+        queue->first = f->after[row][queue->first];
+    return queue->first;
+}
+
+static inline int64_t next_in_line(const World *w, const Frame *f, int64_t job)
+{
+    job = f->after[1][job];
+    while (job >= 0 && w->wait_procs[job] == BIG) job = f->after[1][job];
+    return job;
+}
+
+static void let_out(const World *w, Frame *f)
+{
+    for (int64_t i = 0; i < f->n_started; i++) {
+        Queue *kind = f->kind + f->of_job[f->started[i]], *line = f->line + kind->line;
+        if (kind->place >= 0 && first_of(w, f, 0, kind) < 0) {
+            int64_t last = --f->waiting_kinds;
+            f->kinds[kind->place] = f->kinds[last];
+            f->width[kind->place] = f->width[last];
+            f->length[kind->place] = f->length[last];
+            f->kind[f->kinds[last]].place = kind->place;
+            kind->place = -1;
+        }
+        if (line->place >= 0 && first_of(w, f, 1, line) < 0) {
+            int64_t last = --f->waiting_lines;
+            f->lines[line->place] = f->lines[last];
+            f->line[f->lines[last]].place = line->place;
+            line->place = -1;
+        }
+    }
+    f->n_started = 0;
+}
+
+/* Their order. */
 
 static inline double priority(const World *w, const Frame *f, int64_t job)
 {
@@ -41,10 +136,23 @@ static inline double priority(const World *w, const Frame *f, int64_t job)
            f->procs * (double)w->procs[job];
 }
 
-/* Places are in job order, so they break ties as jobs would. */
+static inline void give_turn(const World *w, Frame *f, int64_t place, int64_t job)
+{
+    f->job[place] = job;
+    if (job >= 0) f->key[place] = priority(w, f, job);
+}
+
 static inline int before(const Frame *f, int64_t a, int64_t b)
 {
-    return f->key[a] != f->key[b] ? f->key[a] > f->key[b] : a < b;
+    return f->key[a] != f->key[b] ? f->key[a] > f->key[b] : f->job[a] < f->job[b];
+}
+
+static int64_t first_place(const Frame *f)
+{
+    int64_t first = -1;
+    for (int64_t place = 0; place < f->waiting_lines; place++)
+        if (f->job[place] >= 0 && (first < 0 || before(f, place, first))) first = place;
+    return first;
 }
 
 static inline void sift_down(Frame *f, int64_t size, int64_t at)
@@ -65,9 +173,10 @@ static void heapify(Frame *f, int64_t size)
     for (int64_t at = size / 2 - 1; at >= 0; at--) sift_down(f, size, at);
 }
 
-static inline int64_t pop_first(Frame *f, int64_t size)
+static inline int64_t next_turn(const World *w, Frame *f, int64_t size, int64_t job)
 {
-    f->heap[0] = f->heap[--size];
+    give_turn(w, f, f->heap[0], job);
+    if (job < 0) f->heap[0] = f->heap[--size];
     if (size > 0) sift_down(f, size, 0);
     return size;
 }
@@ -147,24 +256,38 @@ static int64_t reserve(const World *w, Profile *p, int64_t job)
     return when;
 }
 
-static int nobody_narrow(const World *w)
+/* Kinds within free, and within extra or no longer than left: how many, in hope. */
+static int64_t narrow_and_short(Frame *f, int64_t free, int64_t extra, int64_t left)
 {
-    for (int64_t block = w->queue_from >> SHIFT; block * BLOCK < w->arrived; block++)
-        if (w->least_procs[block] <= w->free) return 0;
-    return 1;
+    int32_t narrow = (int32_t)free, spare = (int32_t)extra, brief = (int32_t)min64(left, BIG - 1);
+    int64_t count = 0;
+    for (int64_t at = 0; at < f->waiting_kinds; at += BLOCK) {
+        int64_t stop = min64(at + BLOCK, f->waiting_kinds);
+        int hit = 0;
+        for (int64_t i = at; i < stop; i++)
+            hit |= (f->width[i] <= narrow) & ((f->length[i] <= brief) | (f->width[i] <= spare));
+        for (int64_t i = at; hit && i < stop; i++)
+            if (f->width[i] <= narrow && (f->length[i] <= brief || f->width[i] <= spare))
+                f->hope[count++] = f->kinds[i];
+    }
+    return count;
 }
 
-/* The first job in order stays blocked: promise it a start. 0 if nobody else can start. */
-static int block_head(World *w, Frame *f, int64_t head)
+/* The first job in order stays blocked: promise it a start. How many kinds may start now. */
+static int64_t block_head(World *w, Frame *f, int64_t head)
 {
     int first_time = w->blocked_at[head] < 0;
+    int64_t kept = 0;
     if (first_time) w->blocked_at[head] = w->now;
-    int hopeless = w->n_waiting == 1 || nobody_narrow(w);
-    if (hopeless && !first_time) return 0;
+    else if (narrow_and_short(f, w->free, w->free, 0) == 0) return 0;
     build_profile(w, &f->profile);
-    int64_t when = reserve(w, &f->profile, head);
+    int64_t when = reserve(w, &f->profile, head), step = 0;
     if (first_time) w->promised[head] = when;
-    return !hopeless;
+    while (step + 1 < f->profile.count && f->profile.time[step + 1] <= when) step++;
+    int64_t count = narrow_and_short(f, w->free, f->profile.level[step], when - w->now);
+    for (int64_t i = 0; i < count; i++)
+        if (first_of(w, f, 0, f->kind + f->hope[i]) >= 0) f->hope[kept++] = f->hope[i];
+    return kept;
 }
 
 static int start_around(World *w, Frame *f, int64_t job)
@@ -173,54 +296,105 @@ static int start_around(World *w, Frame *f, int64_t job)
     if (w->procs[job] > w->free || !holds_until(&f->profile, w->procs[job], until)) return 0;
     occupy(&f->profile, w->procs[job], w->now, until);
     begin(w, job, BACKFILLED);
+    f->started[f->n_started++] = job;
     return 1;
+}
+
+static int64_t reserve_more(World *w, Frame *f, int64_t place, int64_t hopes)
+{
+    int64_t size = 0, made = 1;
+    give_turn(w, f, place, next_in_line(w, f, f->job[place]));
+    for (int64_t at = 0; at < f->waiting_lines; at++)
+        if (f->job[at] >= 0) f->heap[size++] = at;
+    heapify(f, size);
+    while (hopes > 0 && size > 0 && made < f->depth) {
+        int64_t job = f->job[f->heap[0]], number = f->of_job[job];
+        int64_t following = next_in_line(w, f, job);
+        int open = f->open[number];
+        if (open && start_around(w, f, job)) {
+            open = first_of(w, f, 0, f->kind + number) >= 0;
+        } else {
+            open = 0;
+            reserve(w, &f->profile, job);
+            made++;
+        }
+        hopes -= f->open[number] - open;
+        f->open[number] = (int8_t)open;
+        size = next_turn(w, f, size, following);
+    }
+    return hopes;
+}
+
+static void backfill(World *w, Frame *f, int64_t hopes)
+{
+    int64_t size = 0;
+    for (int64_t i = 0; i < hopes; i++) {
+        if (!f->open[f->hope[i]]) continue;
+        f->heap[size] = size;
+        give_turn(w, f, size, first_of(w, f, 0, f->kind + f->hope[i]));
+        size++;
+    }
+    heapify(f, size);
+    while (size > 0) {
+        int64_t job = f->job[f->heap[0]], following = -1;
+        if (start_around(w, f, job)) following = first_of(w, f, 0, f->kind + f->of_job[job]);
+        size = next_turn(w, f, size, following);
+    }
 }
 
 static void decide(World *w, Frame *f)
 {
     if (w->n_waiting == 0) return;
-    int64_t size = gather(w, f->jobs), made = 1, kept = 0;
-    for (int64_t i = 0; i < size; i++) {
-        f->key[i] = priority(w, f, f->jobs[i]);
-        f->heap[i] = i;
+    if (w->n_waiting == 1 && w->arrived - w->fresh == 1 && w->procs[w->fresh] <= w->free) {
+        begin_first(w, w->fresh);
+        f->since = w->arrived;
+        return;
     }
-    heapify(f, size);
-    while (size > 0 && w->procs[f->jobs[f->heap[0]]] <= w->free) {
-        int64_t job = f->jobs[f->heap[0]];
-        size = pop_first(f, size);
+    let_in(w, f);
+    for (int64_t place = 0; place < f->waiting_lines; place++)
+        give_turn(w, f, place, f->line[f->lines[place]].first);
+    int64_t place = first_place(f);
+    while (place >= 0 && w->procs[f->job[place]] <= w->free) {
+        int64_t job = f->job[place];
         begin_first(w, job);
+        f->started[f->n_started++] = job;
+        give_turn(w, f, place, next_in_line(w, f, job));
+        place = first_place(f);
     }
-    if (size == 0) return;
-    int64_t head = f->jobs[f->heap[0]];
-    size = pop_first(f, size);
-    if (!block_head(w, f, head)) return;
-    while (size > 0 && made < f->depth) {
-        int64_t job = f->jobs[f->heap[0]];
-        size = pop_first(f, size);
-        if (!start_around(w, f, job)) {
-            reserve(w, &f->profile, job);
-            made++;
-        }
+    if (place >= 0) {
+        int64_t hopes = block_head(w, f, f->job[place]), left = hopes;
+        for (int64_t i = 0; i < hopes; i++) f->open[f->hope[i]] = 1;
+        if (hopes > 0 && f->depth > 1) left = reserve_more(w, f, place, hopes);
+        if (left > 0) backfill(w, f, hopes);
+        for (int64_t i = 0; i < hopes; i++) f->open[f->hope[i]] = 0;
     }
-    for (int64_t i = 0; i < size; i++)
-        if (w->procs[f->jobs[f->heap[i]]] <= w->free) f->heap[kept++] = f->heap[i];
-    heapify(f, kept);
-    while (kept > 0) {
-        int64_t job = f->jobs[f->heap[0]];
-        kept = pop_first(f, kept);
-        start_around(w, f, job);
-    }
+    let_out(w, f);
 }
 
-static int make_frame(Frame *f, int64_t n, int64_t capacity)
+/* One piece of memory for all tables: freed as one. */
+static void *make_frame(Frame *f, int64_t n, int64_t capacity)
 {
-    size_t steps = (size_t)(2 * min64(n, capacity) + 2 * f->depth + 8), jobs = (size_t)n + 1;
-    f->jobs = malloc(jobs * sizeof(int64_t));
-    f->heap = malloc(jobs * sizeof(int64_t));
-    f->key = malloc(jobs * sizeof(double));
-    f->profile.time = malloc(steps * sizeof(int64_t));
-    f->profile.level = malloc(steps * sizeof(int64_t));
-    return f->jobs && f->heap && f->key && f->profile.time && f->profile.level;
+    size_t jobs = (size_t)n + 1, steps = (size_t)(2 * min64(n, capacity) + 2 * f->depth + 8);
+    size_t size = 1;
+    while (size < 2 * jobs) size *= 2;
+    size_t words = 2 * size + 11 * jobs + 2 * steps + 2 * jobs * (sizeof(Queue) / sizeof(int64_t));
+    int64_t *at = calloc(words + 2 * jobs, sizeof(int64_t)), *whole = at;
+    if (at == NULL) return NULL;
+    f->mask = (int64_t)size - 1;
+    int64_t **tables[] = {&f->table[0], &f->table[1]};
+    for (int i = 0; i < 2; i++, at += size) *tables[i] = at;
+    int64_t **numbers[] = {&f->of_job, &f->after[0], &f->after[1], &f->kinds, &f->lines,
+                           &f->job,    &f->heap,     &f->hope,     &f->started};
+    for (int i = 0; i < 9; i++, at += jobs) *numbers[i] = at;
+    f->key = (double *)at, at += jobs;
+    f->width = (int32_t *)at, at += jobs;
+    f->length = (int32_t *)at, at += jobs;
+    f->open = (int8_t *)at, at += jobs;
+    f->profile.time = at, at += steps;
+    f->profile.level = at, at += steps;
+    f->kind = (Queue *)at, at += jobs * (sizeof(Queue) / sizeof(int64_t));
+    f->line = (Queue *)at;
+    return whole;
 }
 
 /* Returns the number of passes, -1 if memory ran out. */
@@ -233,18 +407,15 @@ int64_t lxfw(int64_t n, int64_t capacity, const int64_t *submit, const int64_t *
     Frame f = {.expansion = weight[0], .wait = weight[1], .procs = weight[2],
                .depth = min64(depth, n)};
     int64_t passes = -1;
-    if (make_world(&w, capacity) & make_frame(&f, n, capacity)) {
+    void *tables = make_frame(&f, n, capacity);
+    if (make_world(&w, capacity) && tables != NULL) {
         passes = 0;
         while (advance(&w) != 0) {
             passes++;
             decide(&w, &f);
         }
     }
-    free(f.jobs);
-    free(f.heap);
-    free(f.key);
-    free(f.profile.time);
-    free(f.profile.level);
+    free(tables);
     free_world(&w);
     return passes;
 }

@@ -18,6 +18,7 @@ from shadowtime.policy.partition import ByClass
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.engine.custom import Own
+    from shadowtime.engine.passes.general import General
     from shadowtime.policy import Policy, backfill, order
 
 Loop = Callable[[Any, Any], int]
@@ -54,6 +55,8 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
         return plan_easy(policy, cluster, n)
     if is_pool_of_resources(policy, cluster):
         return plan_pool(policy, cluster, n)
+    if is_priority_order(policy, cluster):
+        return plan_priority(policy, cluster, n)
     return plan_general(policy, cluster, n, own)
 
 
@@ -87,6 +90,21 @@ def is_pool_of_resources(policy: Policy, cluster: Cluster) -> bool:
         and policy.order.by_arrival
         and not policy.preempt.stops
         and not policy.estimate.written
+    )
+
+
+def is_priority_order(policy: Policy, cluster: Cluster) -> bool:
+    """True where jobs of equal estimate and needs come in order of arrival: passes/priority.py."""
+    expansion, wait, _ = policy.order.weights
+    return (
+        cluster.shape in ("pool", "hosts")
+        and (policy.reserve.first or 0) > 0
+        and policy.backfill.in_order
+        and not policy.order.written
+        and min(expansion, wait) >= 0
+        and not policy.preempt.stops
+        and not policy.estimate.written
+        and not policy.estimate.changes
     )
 
 
@@ -153,17 +171,23 @@ def rule_of(part: backfill.Backfill) -> int:
 def plan_general(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:
     """The general pass."""
     from shadowtime.engine.custom import own_of
+
+    own = own_of(policy, None) if own is None else own
+    return Prepared("general", (parameters_of(policy, cluster, n, own), own.pointer))
+
+
+def parameters_of(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> General:
+    """A policy's parts as the general pass takes them."""
     from shadowtime.engine.passes import general
     from shadowtime.kernel.balance import common_scale
 
     kind, weight = order_of(policy.order)
     scale = common_scale(cluster.hosts[0].capacity) if policy.backfill.weighs else None
     depth = policy.reserve.depth(n)
-    own = own_of(policy, None) if own is None else own
     tables = tables_of(policy.partition, cluster) if isinstance(policy.partition, ByClass) else None
     if tables is not None:
         depth = n  # the caps bound the reservations
-    made = general.make_general(
+    return general.make_general(
         n=n,
         capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
         order=kind,
@@ -177,7 +201,16 @@ def plan_general(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> P
         tables=tables,
         own=own,
     )
-    return Prepared("general", (made, own.pointer))
+
+
+def plan_priority(policy: Policy, cluster: Cluster, n: int) -> Prepared:
+    """A priority order with reservations, over queues of jobs that are alike."""
+    from shadowtime.kernel.alike import make_alike
+
+    kind, weight = order_of(policy.order)
+    apart = isinstance(policy.partition, ByClass)  # its caps refuse kinds, not lines
+    queues = make_alike(n=n, order=kind, weight=weight, apart=apart)
+    return Prepared("priority", (parameters_of(policy, cluster, n, None), queues))
 
 
 def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Prepared:

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.engine.plan import is_plain_easy, is_pool_of_resources
+from shadowtime.engine.plan import is_plain_easy, is_pool_of_resources, is_priority_order
 from shadowtime.policy import parse_policy
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ COST = {
     "site-general": 90,
     "site-conservative": 70,
     "general": 25,
+    "priority": 25,
     "conservative": 20,
     "pool": 12,
     "easy": 10,
@@ -39,7 +40,8 @@ COST = {
 EXAMPLE = {
     "site-general": "lxfw",
     "site-conservative": "conservative",
-    "general": "lxfw",
+    "general": "pv-easy",
+    "priority": "lxfw",
     "conservative": "conservative",
     "pool": "ibb",
     "easy": "easy",
@@ -54,7 +56,7 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     --------
     >>> from shadowtime.cluster import Cluster
     >>> [pass_of(parse_policy(name), Cluster.pool(4)) for name in ("easy-sjbf", "lxfw")]
-    ['easy', 'general']
+    ['easy', 'priority']
     """
     own_code = hasattr(policy, "decide") or hasattr(policy, "simulate")
     if own_code or cluster.shape == "nodes":
@@ -67,7 +69,9 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
         return "conservative"
     if is_plain_easy(policy, cluster):
         return "easy"
-    return "pool" if is_pool_of_resources(policy, cluster) else "general"
+    if is_pool_of_resources(policy, cluster):
+        return "pool"
+    return "priority" if is_priority_order(policy, cluster) else "general"
 
 
 def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:
