@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from shadowtime.engine import simulate, uncompiled, warm
 from shadowtime.engine.uncompiled import simulate_uncompiled
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
+from shadowtime.schedule import read
 from shadowtime.study.lesson_rules import TEACHERS
 from shadowtime.workload import demo_workload, first_jobs
 
@@ -166,8 +168,8 @@ def test_the_chart_gives_every_job_its_area(capsys: pytest.CaptureFixture[str]) 
         assert cells.count(name) == 2 * procs * minutes
 
 
-def test_a_person_steps_with_enter_and_stops_with_q() -> None:
-    """On a terminal it waits: one moment per Enter, and q leaves."""
+def test_a_person_steps_forward_and_back_and_stops_with_q() -> None:
+    """On a terminal it waits: Enter goes on, b goes back, a number goes there, q leaves."""
     master, slave = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-m", "shadowtime", "demo", "--step"],
@@ -182,6 +184,12 @@ def test_a_person_steps_with_enter_and_stops_with_q() -> None:
     assert "minute 0" not in seen
     os.write(master, b"\n")
     assert "minute 0" in _until(master, "q: stop")
+    os.write(master, b"\n")
+    assert "minute 1" in _until(master, "q: stop")
+    os.write(master, b"b\n")
+    assert "minute 0" in _until(master, "q: stop")
+    os.write(master, b"3\n")
+    assert "minute 2" in _until(master, "q: stop")
     os.write(master, b"q\n")
     assert child.wait(timeout=60) == 0
     os.close(master)
@@ -197,6 +205,50 @@ def _until(terminal: int, text: str) -> str:
     return seen
 
 
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_jobs_of_a_log_are_watched(
+    policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Letters stand for the log's numbers; starts are those of the engine on the same jobs."""
+    log = tmp_path / "log.swf"
+    minutes = [
+        (11, 0, 120, 40),
+        (12, 10, 200, 30),
+        (13, 20, 60, 8),
+        (14, 30, 30, 2),
+        (15, 31, 5, 1),
+    ]
+    log.write_text(
+        "; MaxProcs: 44\n"
+        + "".join(
+            f"{number} {at * 60} -1 {length * 60} {procs} -1 -1 {procs} {length * 60}"
+            " -1 1 1 1 1 1 1 -1 -1\n"
+            for number, at, length, procs in minutes
+        )
+    )
+    assert run(["demo", "--step", "--log", str(log), "--jobs", "0:5", "-p", policy]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^A +11 +0 +40 +120 +120$", out, re.M) and "a column is" in out
+    assert run(["simulate", str(log), "-p", policy, "--schedule", str(tmp_path / "s.csv")]) == 0
+    capsys.readouterr()
+    starts = read(tmp_path / "s.csv").start.tolist()
+    table = out.split("the end")[1]
+    for letter, start in zip("ABCDE", starts, strict=True):
+        assert re.search(rf"^{letter} +\d+ +{start // 60} ", table, re.M), (letter, start)
+
+
+def test_so_many_jobs_of_a_log_and_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.swf"
+    line = "{0} {0} -1 60 1 -1 -1 1 60 -1 1 1 1 1 1 1 -1 -1\n"
+    log.write_text("; MaxProcs: 4\n" + "".join(line.format(number) for number in range(1, 40)))
+    assert run(["demo", "--step", "--log", str(log), "--jobs", "0:39"]) == 2
+    assert "at most 26 can be watched at once, not 39" in capsys.readouterr().err
+    assert run(["demo", "--step", "--log", str(log), "--jobs", "90:99"]) == 2
+    assert "has 39 jobs: take some of them" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -204,8 +256,11 @@ def _until(terminal: int, text: str) -> str:
         (["--step", "-o", "out"], "--step writes nothing"),
         (["--auto"], "belong to --step"),
         (["--policy", "fcfs"], "belong to --step"),
+        (["--log", "a.swf"], "belong to --step"),
+        (["--step", "--jobs", "0:9"], "give a log to watch"),
+        (["--step", "--log", "no.swf"], "no.swf"),
     ],
-    ids=["unknown", "folder", "auto", "policy"],
+    ids=["unknown", "folder", "auto", "policy", "log", "jobs", "no log"],
 )
 def test_wrong_input_is_one_line(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]

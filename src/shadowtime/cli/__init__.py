@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 import shadowtime
+from shadowtime.cli.common.interrupt import answer_interrupts
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
 from shadowtime.printable import printable
@@ -80,6 +81,7 @@ def main() -> NoReturn:
     # and one thread adds in the same order on every machine. NumPy reads this when it is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     warnings.showwarning = _warn
+    answer_interrupts(sys.argv[1:])
     code = run(sys.argv[1:])
     if code == 141:  # nobody reads our output any more: let the last flush go nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

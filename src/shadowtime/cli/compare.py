@@ -1,7 +1,8 @@
-"""shadowtime compare: one log, one machine, several policies."""
+"""shadowtime compare: one log, several policies, one machine or several."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,12 +10,14 @@ import click
 from shadowtime.cli.common import options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import RenderableType
 
+    from shadowtime.metrics import Window
+    from shadowtime.metrics.where import Where
     from shadowtime.report import ReportInput
-    from shadowtime.study import Comparison, Setting
+    from shadowtime.study import Comparison, Load, Setting
 
 LEGEND = {
     "bsld": "bounded slowdown",
@@ -31,7 +34,7 @@ PAIRED = (
 
 @click.command("compare")
 @options.trace
-@options.cluster
+@options.clusters
 @options.policies
 @click.option(
     "--load",
@@ -75,7 +78,7 @@ PAIRED = (
 @options.figures
 def command(
     trace: str,
-    cluster: str | None,
+    clusters: tuple[str, ...],
     policies: tuple[str, ...],
     loads: tuple[str, ...],
     shake: int,
@@ -93,47 +96,91 @@ def command(
 ) -> None:
     """Run the job log TRACE under several policies: who wins, by how much, who pays.
 
-    The first policy is the one that the others are measured against.
+    The first policy is the one that the others are measured against. With several --cluster the
+    same is done on each machine, and a table compares them.
 
     \b
     shadowtime compare log.swf.gz -p easy -p easy-sjbf -p conservative
     shadowtime compare log.swf.gz -p easy -p lxfw --shake 20
     shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
+    shadowtime compare log.swf.gz -p easy -p lxfw --cluster pool:128 --cluster pool:160
     """
-    from rich.text import Text
-
-    from shadowtime.cli.common import comparing
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.grouped import group_rows, group_table
-    from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
+    from shadowtime.cli.common.inputs import Cleaning
     from shadowtime.cli.common.outputs import check_outputs
-    from shadowtime.cli.common.progress import working
     from shadowtime.metrics import Window
     from shadowtime.metrics.groups import parse_by
     from shadowtime.metrics.where import Where
     from shadowtime.policy import parse_policy
-    from shadowtime.result.comparison import as_report, write_comparison, write_pages
-    from shadowtime.result.write import as_object
     from shadowtime.study import Load
 
-    scored = Window.parse(window or "all")
-    chosen = [parse_policy(policy) for policy in policies]
-    jobs_where, kinds = Where.parse(where), parse_by(by)
-    wanted = [Load.parse(text) for text in loads] or [Load()]
+    asked = Asked(
+        window=Window.parse(window or "all"),
+        policies=tuple(parse_policy(policy) for policy in policies),
+        where=Where.parse(where),
+        by=parse_by(by) if by else (),
+        loads=tuple(Load.parse(text) for text in loads) or (Load(),),
+        copies={"shake": shake, "resample": resample, "seed": seed},
+        demand=demand,
+    )
+    if len(set(clusters)) < len(clusters):
+        raise click.UsageError("--cluster: the same machine is given twice")
     check_outputs(folder=folder, report=report, figures=figures)
-    workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
-    must_score_some(scored, workload)
-    print_policy_notes(chosen, machine)
+    done = [_on(trace, one, Cleaning(**cleaning), asked) for one in clusters or (None,)]
+    if len(done) == 1:
+        _finish(done[0], folder, report, figures, as_json=as_json)
+        return
+    if report or figures:
+        raise click.UsageError(
+            "--report and --figures show one machine: write folders with -o, then "
+            "`shadowtime report DIR` makes a page of all of them"
+        )
+    from shadowtime.cli.common.machines import finish_machines
+
+    finish_machines(clusters, done, folder, as_json=as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be compared, whatever the machine."""
+
+    window: Window
+    policies: tuple[Any, ...]
+    where: Where
+    by: tuple[str, ...]
+    loads: tuple[Load, ...]
+    copies: Mapping[str, int]
+    demand: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """A comparison on one machine: as found, as reported, as JSON, and by group."""
+
+    found: Comparison
+    results: list[ReportInput]
+    content: dict[str, Any]
+    rows: dict[str, list[dict[str, Any]]]
+
+
+def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
+    """Read the log for a machine and compare the policies there."""
+    from shadowtime.cli.common import comparing
+    from shadowtime.cli.common.grouped import group_rows
+    from shadowtime.cli.common.inputs import load, must_score_some, print_policy_notes
+    from shadowtime.result.comparison import as_report
+    from shadowtime.result.write import as_object
+
+    workload, machine = load(trace, cluster, cleaning, demand=asked.demand)
+    must_score_some(asked.window, workload)
+    print_policy_notes(asked.policies, machine)
     found = comparing.run_comparison(
         workload,
         machine,
-        chosen,
-        loads=wanted,
-        shake=shake,
-        resample=resample,
-        seed=seed,
-        window=scored,
-        where=jobs_where,
+        list(asked.policies),
+        loads=list(asked.loads),
+        **asked.copies,
+        window=asked.window,
+        where=asked.where,
     )
     results = [
         as_report(found, setting, title=_title(setting), command=options.command_line())
@@ -141,26 +188,49 @@ def command(
     ]
     rows = {
         str(setting.load): group_rows(
-            result.runs, setting.workload, kinds, window=scored,
-            only=jobs_where.mask(setting.workload) if jobs_where else None,
+            result.runs, setting.workload, asked.by, window=asked.window,
+            only=asked.where.mask(setting.workload) if asked.where else None,
         )
         for setting, result in zip(found.settings, results, strict=True)
-        if by
+        if asked.by
     }  # fmt: skip
-    content = as_object(results[0], scored, **found.as_dict())
-    if by:
+    content = as_object(results[0], asked.window, **found.as_dict())
+    if asked.by:
         content["groups"] = [{**row, "load": load} for load in rows for row in rows[load]]
-    if jobs_where:
-        content["where"] = str(jobs_where)
+    if asked.where:
+        content["where"] = str(asked.where)
+    return Done(found=found, results=results, content=content, rows=rows)
+
+
+def _finish(
+    done: Done, folder: str | None, report: str | None, figures: str | None, *, as_json: bool
+) -> None:
+    """Write and print what was found on one machine."""
+    from shadowtime.cli.common.outputs import PAGES, wrote
+    from shadowtime.cli.common.progress import working
+    from shadowtime.result.comparison import write_comparison, write_pages
+
     if folder:
-        write_comparison(content, found, results, folder)
-    write_pages(found, results, report=report, figures=figures, step=working)
+        write_comparison(done.content, done.found, done.results, folder)
+    pages = write_pages(done.found, done.results, report=report, figures=figures, step=working)
+    html = [page for page in pages if page.suffix.lower() in PAGES]
+    wrote(folder, *html, figures=figures, count=len(pages) - len(html))
     if as_json:
-        options.print_json(content)
+        options.print_json(done.content)
     else:
-        show_comparison(found, results)
-        for load_text, groups in rows.items():
-            show(Text(f"\nload {load_text}" if len(rows) > 1 else ""), group_table(groups))
+        show_done(done)
+
+
+def show_done(done: Done) -> None:
+    """Every load, and the groups of each where they were asked for."""
+    from rich.text import Text
+
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.grouped import group_table
+
+    show_comparison(done.found, done.results)
+    for load_text, groups in done.rows.items():
+        show(Text(f"\nload {load_text}" if len(done.rows) > 1 else ""), group_table(groups))
 
 
 def _title(setting: Setting) -> str:

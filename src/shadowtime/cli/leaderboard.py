@@ -28,6 +28,7 @@ def command(folder: str, metric: str, output: str) -> None:
     \b
     shadowtime leaderboard results -o leaderboard.html
     """
+    from shadowtime.cli.common.outputs import check_file
     from shadowtime.metrics import REGISTRY
     from shadowtime.private import write_result
     from shadowtime.report.leaderboard import leaderboard_page
@@ -35,6 +36,7 @@ def command(folder: str, metric: str, output: str) -> None:
     from shadowtime.study.sweep.record import recorded_text
     from shadowtime.study.sweep.shards import Shards
 
+    check_file("--output", output)
     found = leaderboard(Shards(Path(folder)).collect(), metric)
     page = leaderboard_page(found, label=REGISTRY[metric].label, plan=recorded_text(folder))
     write_result(Path(output), page.encode("utf-8"))

@@ -54,8 +54,9 @@ def command(
 ) -> None:
     """Replay the job log TRACE under one policy and measure what becomes of it.
 
-    TRACE is a job log: the Standard Workload Format, sacct, HTCondor history or event log, a table
-    of jobs (CSV or Parquet), or a site's folder; plain or .gz.
+    TRACE is a job log: the Standard Workload Format (SWF), an sacct export, a Slurm site's CSV,
+    HTCondor history or event log, PBS or Torque accounting, a table of jobs (CSV or Parquet; with
+    TABLE.map.toml beside it for other columns), a site's folder or a result folder; plain or .gz.
 
     \b
     shadowtime simulate log.swf.gz --policy easy
@@ -66,7 +67,7 @@ def command(
     """
     from shadowtime.cli.common.grouped import group_rows
     from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
-    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.outputs import check_outputs, wrote
     from shadowtime.cli.common.phases import check_phases, show_phases
     from shadowtime.cli.common.progress import working
     from shadowtime.cli.common.running import run_policies
@@ -114,7 +115,8 @@ def command(
         write(runs[0].schedule, schedule)
     if folder:
         write_folder(content, result, folder)
-    write_results(result, scored, report=report, figures=figures, step=working)
+    pages = write_results(result, scored, report=report, figures=figures, step=working)
+    wrote(schedule, folder, report, figures=figures, count=len(pages) - bool(report))
     if as_json:
         options.print_json(content)
     else:

@@ -93,13 +93,18 @@ def write_pages(
     report: str | None,
     figures: str | None,
     step: Step = quiet,
-) -> None:
-    """Page and figures; with several loads, further pages beside it and a folder for each."""
+) -> list[Path]:
+    """Page and figures; with several loads, further pages beside it and a folder for each.
+
+    Returns what was written, pages and figures.
+    """
     several = len(results) > 1
+    written: list[Path] = []
     for place, (setting, result) in enumerate(zip(comparison.settings, results, strict=True)):
         page, folder = report and Path(report), figures and Path(figures)
         if page and place:
             page = page.with_name(f"{page.stem}-{file_name(setting.load)}{page.suffix}")
         if folder and several:
             folder = folder / file_name(setting.load)
-        write_results(result, comparison.window, report=page, figures=folder, step=step)
+        written += write_results(result, comparison.window, report=page, figures=folder, step=step)
+    return written

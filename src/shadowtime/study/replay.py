@@ -10,6 +10,7 @@ import numpy as np
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, classify, measure
+from shadowtime.metrics.groups import groups_of
 from shadowtime.schedule import Schedule
 from shadowtime.schedule.runs import started
 from shadowtime.study.agreement import NAMED, WaitRow, judged_groups, wait_row, wait_rows
@@ -17,10 +18,11 @@ from shadowtime.study.trust_measures import trust_of
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Classes
+    from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
     from shadowtime.study.trust import Trust
     from shadowtime.workload import Workload
@@ -46,6 +48,8 @@ class Replay:
     whole: WaitRow
     rows: tuple[WaitRow, ...]
     trust: Trust
+    by: tuple[str, ...] = ()
+    """What was asked to group by; empty: the usual groups."""
     never_started: int = 0
     """Scored jobs with a recorded start that the simulation never starts."""
 
@@ -67,6 +71,8 @@ def replay(
     *,
     window: Window | None = None,
     release: Release = "submit",
+    where: Where | None = None,
+    by: Sequence[str] = (),
     engine: Engine = simulate,
 ) -> Replay:
     """Simulate a log under the policy its machine is said to have run, and compare the waits.
@@ -76,6 +82,8 @@ def replay(
     Only jobs with a start in both are compared; those that the simulation never starts (limits of a
     site, jobs cancelled in the queue) are counted in ``never_started``. ``release="eligible"`` lets
     jobs arrive when the log says that they became eligible, so holds and dependencies are no waits.
+    ``where`` selects the jobs that are compared (all are simulated; the verdict is that of all);
+    ``by`` groups their waits in place of the usual groups.
 
     Examples
     --------
@@ -91,6 +99,7 @@ def replay(
     """
     jobs = released(workload) if release == "eligible" else workload
     known = jobs.recorded_start != UNKNOWN
+    chosen = where.mask(jobs) if where else np.ones(len(jobs), bool)
     if not bool(known.any()):
         raise UsageError(
             f"{workload.name} records no start, so there is nothing to compare with: "
@@ -99,14 +108,24 @@ def replay(
     scored = window or Window.all()
     recorded, simulated = Schedule.recorded(jobs), engine(jobs, cluster, policy)
     ran = started(simulated)
-    which = known & ran & scored.mask(jobs.submit)
+    which = known & ran & scored.mask(jobs.submit) & chosen
     if not bool(which.any()):
         raise UsageError(
-            f"no job with a recorded and a simulated start is scored ({scored}): widen the window"
+            f"no job with a recorded and a simulated start is scored ({scored}"
+            + (f", {where}" if where else "")
+            + "): widen the window"
         )
     name = str(getattr(policy, "name", type(policy).__name__))
     run = jobs.effective_run
     rows = wait_rows(shown_groups(jobs), recorded.wait, simulated.wait, run, which=which)
+    if by:
+        rows = tuple(
+            wait_row(
+                one.by, one.name or "none", recorded.wait[mine], simulated.wait[mine], run[mine]
+            )
+            for one in groups_of(jobs, [kind for kind in by if kind != "all"])
+            if bool((mine := one.members & which).any())
+        )
     return Replay(
         workload=jobs,
         cluster=cluster,
@@ -116,11 +135,14 @@ def replay(
         release=release,
         recorded=recorded,
         simulated=simulated,
-        recorded_metrics=measure(recorded, jobs, cluster, window=scored),
-        simulated_metrics=measure(simulated, jobs, cluster, window=scored, only=known),
-        never_started=int((known & ~ran & scored.mask(jobs.submit)).sum()),
+        recorded_metrics=measure(
+            recorded, jobs, cluster, window=scored, only=chosen if where else None
+        ),
+        simulated_metrics=measure(simulated, jobs, cluster, window=scored, only=known & chosen),
+        never_started=int((known & ~ran & scored.mask(jobs.submit) & chosen).sum()),
         whole=wait_row("all", "all jobs", recorded.wait[which], simulated.wait[which], run[which]),
         rows=rows,
+        by=tuple(by),
         trust=trust_of(jobs, cluster, recorded, simulated, policy=name, window=scored),
     )
 

@@ -49,6 +49,16 @@ cluster = click.option(
     "slurm.conf, or a site's folder. [default: as the trace's header or folder says]",
 )
 
+clusters = click.option(
+    "--cluster",
+    "-c",
+    "clusters",
+    multiple=True,
+    metavar="C",
+    help="The machine, as for simulate; give it once for each machine to compare. [default: as "
+    "the trace's header or folder says]",
+)
+
 policy = click.option(
     "--policy",
     "-p",

@@ -61,6 +61,17 @@ def check_outputs(
         _folder("--figures", figures)
 
 
+def wrote(*paths: str | Path | None, figures: str | None = None, count: int = 0) -> None:
+    """Say what was written, a line for each file or folder, on standard error."""
+    from shadowtime.cli.common.console import note
+
+    for path in paths:
+        if path:
+            note(f"wrote {printable(str(path))}")
+    if figures:
+        note(f"wrote {count} figures in {printable(figures)}")
+
+
 def _special(name: str) -> bool:
     """A terminal or a pipe has no ending."""
     return os.path.exists(name) and not os.path.isfile(name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.progress import TimeElapsedColumn as Elapsed
+from rich.progress import TimeRemainingColumn as Remaining
 
 from shadowtime.cli.common.console import errors, note
 
@@ -37,7 +38,8 @@ def working(
     console = errors()
     columns = [SpinnerColumn(), TextColumn("{task.description}")]
     bar = [BarColumn(bar_width=30), MofNCompleteColumn()] if steps else []
-    progress = Progress(*columns, *bar, Elapsed(), console=console, transient=True)
+    left = [TextColumn("left"), Remaining()] if steps else []
+    progress = Progress(*columns, *bar, Elapsed(), *left, console=console, transient=True)
     task = progress.add_task(what, total=steps)
 
     def advance(now_doing: str = "") -> None:

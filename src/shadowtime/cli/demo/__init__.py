@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.amounts import Range
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,6 +48,19 @@ NEXT = {
     help="With --step: fcfs, greedy, easy, easy-sjbf or conservative. [default: easy]",
 )
 @click.option(
+    "--log",
+    metavar="LOG",
+    type=click.Path(),
+    help="With --step: watch jobs of this log instead, on its machine.",
+)
+@click.option(
+    "--jobs",
+    type=Range(),
+    metavar="A:B",
+    help="With --log: jobs A to B, from 0, at most 26. [default: the first ones]",
+)
+@options.cluster
+@click.option(
     "--shake",
     metavar="N",
     type=click.IntRange(min=0),
@@ -60,6 +74,9 @@ def command(
     step: bool,
     auto: bool,
     policy: str,
+    log: str | None,
+    jobs: tuple[int, int | None] | None,
+    cluster: str | None,
     shake: int | None,
     folder: str | None,
     as_json: bool,
@@ -68,21 +85,30 @@ def command(
     """Compare seven policies on an embedded workload. No data and no network needed.
 
     The workload is generated (Lublin and Feitelson's model, with estimates as users give
-    them) and always the same. With --step: ten jobs on eight processors, for teaching.
+    them) and always the same. With --step: ten jobs on eight processors, for teaching, or a few
+    jobs of your own log; forward, back, or to any moment.
 
     \b
     shadowtime demo
     shadowtime demo --shake 20
     shadowtime demo --step
     shadowtime demo --step --policy conservative --auto | less -R
+    shadowtime demo --step --log log.swf.gz --jobs 100:120
     """
     if step:
         if folder or report or as_json or shake is not None:
             raise UsageError("--step writes nothing: leave -o, --json, --report and --shake out")
         from shadowtime.cli.demo.step import walk
 
-        walk(policy, auto=auto)
+        if log is None:
+            if jobs or cluster:
+                raise UsageError("--jobs and --cluster belong to --log: give a log to watch")
+            walk(policy, auto=auto)
+        else:
+            _walk_log(policy, log, jobs, cluster, auto=auto)
         return
+    if log is not None or jobs or cluster:
+        raise UsageError("--log, --jobs and --cluster belong to --step")
     if auto or policy != "easy":
         raise UsageError("--auto and --policy belong to --step: the demo compares seven policies")
     from shadowtime.cli.common.outputs import check_outputs
@@ -91,8 +117,32 @@ def command(
     _compare(shake, folder, as_json, report)
 
 
+def _walk_log(
+    policy: str,
+    log: str,
+    jobs: tuple[int, int | None] | None,
+    cluster: str | None,
+    *,
+    auto: bool,
+) -> None:
+    from shadowtime.cli.common.inputs import Cleaning, load
+    from shadowtime.cli.demo.own_log import lesson_jobs
+    from shadowtime.cli.demo.step import walk
+
+    workload, machine = load(log, cluster, Cleaning())
+    chosen = lesson_jobs(workload, *(jobs or (0, None)))
+    walk(
+        policy,
+        auto=auto,
+        jobs=tuple(job for _, job in chosen.values()),
+        procs=machine.procs,
+        numbers={letter: number for letter, (number, _) in chosen.items()},
+    )
+
+
 def _compare(shake: int | None, folder: str | None, as_json: bool, report: str | None) -> None:
     from shadowtime.cli.common import comparing
+    from shadowtime.cli.common.outputs import wrote
     from shadowtime.cli.common.progress import working
     from shadowtime.cluster.spec import parse_cluster
     from shadowtime.engine.warm import cold
@@ -114,6 +164,7 @@ def _compare(shake: int | None, folder: str | None, as_json: bool, report: str |
     if folder:
         write_folder(content, result, folder)
     write_results(result, found.window, report=report, step=working)
+    wrote(folder, report)
     if as_json:
         options.print_json(content)
     else:

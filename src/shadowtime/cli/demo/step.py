@@ -13,10 +13,13 @@ from rich.text import Text
 
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.tables import numbers_table
+from shadowtime.cli.demo.step_bars import Bars, colour
 from shadowtime.study.lesson import PROCS, TEN, lesson
 from shadowtime.study.lesson_rules import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from rich.console import RenderableType
 
     from shadowtime.study.lesson import Decision, Job, Moment
@@ -34,45 +37,103 @@ INTRODUCTION = {
 WORDS = {"head": "at once", "reserved": "after waiting at the front", "backfilled": "overtaking"}
 
 
-def walk(policy: str, *, auto: bool) -> None:
-    """Show the lesson moment by moment; waits for Enter where a person sits at both ends."""
-    moments = list(lesson(policy))
+FEW_PROCS, FEW_MINUTES = 16, 45
+"""A chart with a row per processor and two columns per minute fits a terminal up to here."""
+
+
+def walk(
+    policy: str,
+    *,
+    auto: bool,
+    jobs: tuple[Job, ...] = TEN,
+    procs: int = PROCS,
+    numbers: Mapping[str, int] | None = None,
+) -> None:
+    """Show the lesson moment by moment; where a person sits at both ends, forward and back.
+
+    ``numbers`` are the jobs' numbers in a log, by letter.
+    """
+    moments = list(lesson(policy, jobs=jobs, procs=procs))
     asks = not auto and sys.stdin.isatty() and sys.stdout.isatty()
-    chart = Chart(PROCS, max(one.expected for moment in moments for one in moment.running) + 1)
-    show(_introduction(policy))
+    width = max(one.expected for moment in moments for one in moment.running) + 1
+    chart: Chart | Bars = Chart(procs, width)
+    if procs > FEW_PROCS or width > FEW_MINUTES:
+        chart = Bars(jobs, width)
+    pages = [_introduction(policy, jobs, procs, numbers)]
     for number, moment in enumerate(moments, 1):
         chart.take_in(moment)
-        if asks and not _next():
+        pages.append(_moment(moment, chart, f"{number} of {len(moments)}", procs))
+    leaf([*pages, _end(policy, moments, jobs)], asks=asks)
+
+
+def leaf(pages: Sequence[RenderableType], *, asks: bool) -> None:
+    """Show page after page; where somebody ``asks``, forward, back or to a page by its number."""
+    place = 0
+    while place < len(pages):
+        show(pages[place])
+        if not asks:
+            place += 1
+            continue
+        if place == len(pages) - 1:
+            found = turned(_answer("Enter: done, b: back, a number: go there "), place, len(pages))
+        else:
+            found = turned(
+                _answer("Enter: next, b: back, a number: go there, q: stop "), place, len(pages)
+            )
+        if found is None:
             return
-        show(_moment(moment, chart, f"{number} of {len(moments)}"))
-    if not asks or _next():
-        show(_end(policy, moments))
+        place = found
 
 
-def _next() -> bool:
-    """Wait for Enter; False to stop."""
+def turned(answer: str, place: int, count: int) -> int | None:
+    """The page after an answer: 0 is the introduction, then the moments by number; None to stop.
+
+    Examples
+    --------
+    >>> turned("", 3, 9), turned("b", 3, 9), turned("b", 0, 9), turned("7", 3, 9), turned("q", 3, 9)
+    (4, 2, 0, 7, None)
+    >>> turned("99", 3, 9), turned("?", 3, 9)
+    (8, 3)
+    """
+    word = answer.strip().lower()
+    if word in ("q", "quit"):
+        return None
+    if word in ("b", "back", "p"):
+        return max(0, place - 1)
+    if word.isdecimal():
+        return min(int(word), count - 1)
+    return place + 1 if not word else place
+
+
+def _answer(question: str) -> str:
     try:
-        answer = input("Enter: next, q: stop ")
+        return input(question)
     except EOFError:
-        return False
-    return answer.strip().lower() not in ("q", "quit")
+        return "q"
 
 
-def _introduction(policy: str) -> RenderableType:
+def _introduction(
+    policy: str, jobs: tuple[Job, ...], procs: int, numbers: Mapping[str, int] | None
+) -> RenderableType:
+    known = ("in the log",) if numbers else ()
     table = numbers_table(
-        "job", "arrives at minute", "processors", "asks for, min", "will run, min"
+        "job", *known, "arrives at minute", "processors", "asks for, min", "will run, min"
     )
-    for job in TEN:
+    for job in jobs:
+        number = (str(numbers[job.name]),) if numbers else ()
         table.add_row(
             Text(job.name, colour(job.name)),
+            *number,
             *map(str, (job.submit, job.procs, job.request, job.run)),
         )
-    head = Text.assemble((policy, "bold cyan"), f" on {PROCS} processors. {INTRODUCTION[policy]}\n")
+    head = Text.assemble((policy, "bold cyan"), f" on {procs} processors. {INTRODUCTION[policy]}\n")
     note = "The scheduler does not know the last column: it plans with what was asked for."
+    if numbers:
+        note += " Times are rounded up to minutes; nobody else is on the machine."
     return Group(head, table, Text(f"\n{note}\n{LEGEND}", "dim"))
 
 
-def _moment(moment: Moment, chart: Chart, place: str) -> RenderableType:
+def _moment(moment: Moment, chart: Chart | Bars, place: str, procs: int) -> RenderableType:
     parts: list[RenderableType] = [
         Text(),
         Rule(Text.assemble((f"minute {moment.now}", "bold"), (f"  {place}", "dim")), align="left"),
@@ -89,7 +150,8 @@ def _moment(moment: Moment, chart: Chart, place: str) -> RenderableType:
         for job in moment.arrived
     ]
     parts += [Text(f"  {remark}", "italic") for remark in moment.made.remarks]
-    parts += [Text(), _decisions(moment), Text(), *chart.lines(moment), Text(), _state(moment)]
+    parts += [Text(), _decisions(moment), Text(), *chart.lines(moment), Text()]
+    parts.append(_state(moment, procs))
     return Group(*parts)
 
 
@@ -115,13 +177,13 @@ def _decision(decision: Decision) -> tuple[Text, Text, Text]:
     return mark, Text("starts" if decision.starts else "waits", style), Text(f"{decision.why}.")
 
 
-def _state(moment: Moment) -> Text:
+def _state(moment: Moment, procs: int) -> Text:
     running = ", ".join(
         f"{one.job.name} (to {one.expected})"
         for one in sorted(moment.running, key=lambda one: one.expected)
     )
     waiting = " ".join(job.name for job in moment.waiting)
-    text = Text(f"  free {moment.free} of {PROCS}   running {running or 'nobody'}   ")
+    text = Text(f"  free {moment.free} of {procs}   running {running or 'nobody'}   ")
     text.append(f"queue {waiting or 'empty'}")
     for job, when in moment.made.promises[:1]:
         if moment.made.extra is not None:
@@ -132,7 +194,7 @@ def _state(moment: Moment) -> Text:
     return text
 
 
-def _end(policy: str, moments: list[Moment]) -> RenderableType:
+def _end(policy: str, moments: list[Moment], jobs: tuple[Job, ...]) -> RenderableType:
     starts = {
         decision.job: (moment.now, decision)
         for moment in moments
@@ -141,14 +203,14 @@ def _end(policy: str, moments: list[Moment]) -> RenderableType:
     }
     table = numbers_table("job", "arrived", "started", "waited, min", "")
     table.columns[-1].justify = "left"
-    for job in TEN:
+    for job in jobs:
         when, decision = starts[job]
         table.add_row(
             Text(job.name, colour(job.name)),
             *map(str, (job.submit, when, when - job.submit)),
             Text(WORDS[decision.kind], "dim"),
         )
-    mean = sum(starts[job][0] - job.submit for job in TEN) / len(TEN)
+    mean = sum(starts[job][0] - job.submit for job in jobs) / len(jobs)
     others = [name for name in INTRODUCTION if name != policy]
     return Group(
         Text(),
@@ -159,8 +221,6 @@ def _end(policy: str, moments: list[Moment]) -> RenderableType:
     )
 
 
-COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green",
-           "bright_yellow", "bright_magenta")  # fmt: skip
 IDLE, LATER = "·", " "
 TICK = 5
 WIDE = 2
@@ -231,8 +291,3 @@ class Chart:
             Text.assemble("  ", " " * (WIDE * now), ("^", "bold")),
             Text.assemble("  ", (numbers.rstrip(), "dim")),
         ]
-
-
-def colour(name: str) -> str:
-    """A job's colour, the same all the way."""
-    return COLOURS[(ord(name[0]) - ord("A")) % len(COLOURS)]

@@ -22,6 +22,9 @@ def command(spool: str, table: str | None, store: str | None) -> None:
     The measurement is what a collector left as DIR/JOB.perf or DIR/JOB.json, else bw=MB/s in the
     job's comment; without any nothing is recorded. While the store is down records wait in DIR.
     Always exits with 0: an epilog that fails drains nodes.
+
+    \b
+    shadowtime hperf epilog --spool /var/spool/shadowtime
     """
     from shadowtime.errors import ShadowtimeError
     from shadowtime.hperf import open_store

@@ -66,7 +66,7 @@ def command(
     shadowtime paper pv-easy --traces logs
     shadowtime paper pv-easy --traces logs -o pv-easy --report pv-easy.html
     """
-    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.outputs import check_outputs, wrote
     from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
     from shadowtime.cli.paper.tables import show_paper
 
@@ -80,6 +80,7 @@ def command(
         write_paper(found, folder, command=typed)
     if report:
         write_paper_page(found, report, command=typed)
+    wrote(folder, report)
     if as_json:
         options.print_json(as_object(found))
     else:

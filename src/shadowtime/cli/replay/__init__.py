@@ -77,16 +77,19 @@ def command(
     shadowtime replay jobs.psv --cluster pool:4096 --policy easy --release eligible
     """
     from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
-    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.outputs import check_outputs, wrote
     from shadowtime.cli.common.progress import working
     from shadowtime.errors import UsageError
     from shadowtime.metrics import Window
+    from shadowtime.metrics.groups import parse_by
+    from shadowtime.metrics.where import Where
     from shadowtime.policy import parse_policy
     from shadowtime.result.pages import write_results
     from shadowtime.result.write import as_object, write_folder
 
     scored = Window.parse(window or "all")
     given = parse_policy(policy) if policy else None
+    jobs_where = Where.parse(where)
     check_outputs(folder=folder, report=report, figures=figures)
     workload, machine = load(log, cluster, Cleaning(**cleaning))
     must_score_some(scored, workload)
@@ -100,20 +103,24 @@ def command(
             phases=phases, as_json=as_json, where=where, by=by, **outputs,
         )  # fmt: skip
         return
-    if where or by:
-        raise UsageError("replay takes --where and --by on sites: on a pool use simulate --by")
     if phases is not None:
         raise UsageError("--phases is for sites: on a pool nothing differs from run to run")
-    found = _run(workload, machine, chosen, window=scored, release=release)
+    found = _run(
+        workload, machine, chosen, window=scored, release=release,
+        where=jobs_where, by=parse_by(by) if by else (),
+    )  # fmt: skip
     result = _as_report(found)
     content = as_object(result, scored, replay=found.as_dict())
+    if jobs_where:
+        content["where"] = str(jobs_where)
     if folder:
         write_folder(content, result, folder)
-    write_results(result, scored, report=report, figures=figures, step=working)
+    pages = write_results(result, scored, report=report, figures=figures, step=working)
+    wrote(folder, report, figures=figures, count=len(pages) - bool(report))
     if as_json:
         options.print_json(content)
     else:
-        _show(found)
+        _show(found, str(jobs_where))
 
 
 def policy_of(machine: Any) -> Any:
@@ -163,7 +170,7 @@ def _as_report(found: Replay) -> ReportInput:
     )
 
 
-def _show(found: Replay) -> None:
+def _show(found: Replay, where: str = "") -> None:
     from rich.text import Text
 
     from shadowtime.cli.common import tables
@@ -173,6 +180,7 @@ def _show(found: Replay) -> None:
     head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
     head.append(f"{tables.machine(found.cluster)}\n")
     head.append(f"recorded starts beside those of {found.policy}; scored: {found.window}")
+    head.append(f", {where}" if where else "")
     if found.never_started:
         never = tables.count(found.never_started, "job")
         head.append(f"\nleft out: {never} with a recorded start that the simulation never starts")
@@ -206,7 +214,10 @@ def _classes(found: Replay) -> Table:
     )
     table.columns[0].no_wrap = True
     table.add_row(*_cells(found.whole, "all jobs"))
-    for kind, heading in HEADINGS.items():
+    for kind in dict.fromkeys([*HEADINGS, *(row.kind for row in found.rows)]):
+        if kind in ("hour", "user") and kind not in found.by:
+            continue
+        heading = HEADINGS.get(kind, f"by {kind}")
         rows = [row for row in found.rows if row.kind == kind]
         word = called(found.workload, kind)
         if rows:
@@ -243,6 +254,8 @@ def _hours(found: Replay) -> list[RenderableType]:
     from shadowtime.report.terminal import sparkline
 
     by_hour = {row.label: row for row in found.rows if row.kind == "hour"}
+    if not by_hour:
+        return []
     columns: dict[str, list[float]] = {"recorded": [], "simulated": []}
     for hour in range(24):
         row = by_hour.get(f"{hour:02d}:00")

@@ -43,6 +43,7 @@ def replay_a_site(
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.inputs import print_policy_notes
+    from shadowtime.cli.common.outputs import wrote
     from shadowtime.cli.common.progress import working
     from shadowtime.metrics.groups import BY, parse_by
     from shadowtime.metrics.where import Where
@@ -73,7 +74,8 @@ def replay_a_site(
     content = as_object(result, window, replay=found.as_dict(), groups=rows)
     if folder:
         write_folder(content, result, folder)
-    write_results(result, window, report=report, figures=figures, step=working)
+    pages = write_results(result, window, report=report, figures=figures, step=working)
+    wrote(folder, report, figures=figures, count=len(pages) - bool(report))
     if as_json:
         options.print_json(content)
     else:

@@ -76,17 +76,22 @@ def command(
     shadowtime report before after -o comparison.html
     """
     from shadowtime.cli.common.compiling import compile_notice
+    from shadowtime.cli.common.outputs import check_file, check_outputs
     from shadowtime.cli.common.progress import working
     from shadowtime.cli.report.export import write_exports
     from shadowtime.result.combine import read_folders
     from shadowtime.result.pages import write_results
 
+    check_outputs(report=page, figures=figures)
+    others = {"paraver": paraver, "perfetto": perfetto, "job_lines": job_lines, "batsim": batsim}
+    for name, path in others.items():
+        if path is not None and name != "batsim":
+            check_file(f"--{name.replace('_', '-')}", path)
     with (
         working(f"reading {', '.join(folders)}"),
         compile_notice("the log reader", "a few seconds"),
     ):
         known = read_folders(folders, policies=policies)
-    others = {"paraver": paraver, "perfetto": perfetto, "job_lines": job_lines, "batsim": batsim}
     if not any((page, figures, *others.values())):
         page = TOGETHER if len(folders) > 1 else os.path.join(folders[0], PAGE)
     if not known.same_jobs:

@@ -42,13 +42,16 @@ def command(
     shadowtime sweep collect results --sql 'select policy, avg(bsld_mean) from runs group by 1'
     """
     from shadowtime.cli.common.console import note, show
+    from shadowtime.cli.common.outputs import check_file
     from shadowtime.study.sweep.curves import curve
     from shadowtime.study.sweep.shards import Shards, numbered, write_table
 
+    if output:
+        check_file("--output", output)
     table = Shards(Path(folder)).collect()
     if output:
         write_table(table, Path(output))
-        note(f"{table.num_rows:,} rows written to {output}")
+        note(f"wrote {output}: {table.num_rows:,} rows")
     if sql is not None:
         from shadowtime.study.sweep.sql import query
 

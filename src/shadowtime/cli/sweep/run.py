@@ -90,6 +90,7 @@ def command(
 
     \b
     shadowtime sweep plan.toml -o results
+    shadowtime sweep run plan.toml -o results
     shadowtime sweep plan.toml -o results --retry failed
     shadowtime sweep plan.toml -o results --shard 3/64
     shadowtime sweep plan.toml -o results --on slurm --site partition=batch --site blocks=8

@@ -66,12 +66,14 @@ def command(
     shadowtime trace convert log.swf.gz high.swf.gz --jobs 0:20000 --demand HIGH
     """
     from shadowtime.cli.common.console import note
+    from shadowtime.cli.common.outputs import check_file
     from shadowtime.cli.common.progress import working
     from shadowtime.trace import read, read_raw, write_swf
     from shadowtime.workload.demand import Demands
 
     if not out.lower().removesuffix(".gz").endswith(".swf"):
         raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
+    check_file("OUT", out)
     how = options.how_to_read(**reading)
     draws = None if demand is None else Demands.parse(demand)
     changed = any((clean, jobs, days, load, others, drop_flurries, draws))

@@ -102,6 +102,7 @@ def lublin(
         raise UsageError(
             "--procs fits the model to a machine and --published leaves it as it is: give one"
         )
+    _check(out)
     rng = np.random.default_rng(seed)
     workload = lublin_workload(
         jobs,
@@ -118,9 +119,14 @@ def lublin(
 @command.command("demo")
 @OUT
 def demo(out: str) -> None:
-    """The workload of `shadowtime demo`: two weeks of 3,000 jobs for 256 processors."""
+    """The workload of `shadowtime demo`: two weeks of 3,000 jobs for 256 processors.
+
+    \b
+    shadowtime trace generate demo demo.swf.gz
+    """
     from shadowtime.workload import demo_workload
 
+    _check(out)
     _write(demo_workload(), out)
 
 
@@ -149,6 +155,7 @@ def o2k(out: str | None, month: str, margin_days: int, seed: int) -> None:
     from shadowtime.workload.o2k import o2k_workload
 
     name = _month(month)
+    _check(out or f"o2k-{name}.swf.gz")
     found = o2k_workload(name, seed=seed, margin_days=margin_days)
     _write(found.workload, out or f"o2k-{name}.swf.gz")
     show(*validation(found.check))
@@ -161,9 +168,14 @@ def o2k(out: str | None, month: str, margin_days: int, seed: int) -> None:
 @click.option("--name", type=click.Choice(["high", "medium"]), default="high", show_default=True)
 @SEED
 def hperf(out: str, name: str, seed: int) -> None:
-    """One of the HPerf thesis' two workloads: 100 jobs in three classes of bandwidth."""
+    """One of the HPerf thesis' two workloads: 100 jobs in three classes of bandwidth.
+
+    \b
+    shadowtime trace generate hperf high.swf.gz --name high
+    """
     from shadowtime.workload.hperf_jobs import hperf_workload
 
+    _check(out)
     _write(hperf_workload(name, seed=seed), out)
 
 
@@ -196,12 +208,19 @@ def _at_load(workload: Workload, load: str | None) -> Workload:
     return wanted.apply(workload, Cluster.pool(workload.machine["procs"]))
 
 
+def _check(out: str) -> None:
+    """Refuse a name or a place before anything is drawn."""
+    from shadowtime.cli.common.outputs import check_file
+
+    if not out.lower().removesuffix(".gz").endswith(".swf"):
+        raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
+    check_file("OUT", out)
+
+
 def _write(workload: Workload, out: str) -> None:
     from shadowtime.cli.common.console import note
     from shadowtime.trace import write_swf
 
-    if not out.lower().removesuffix(".gz").endswith(".swf"):
-        raise UsageError(f"{out}: the log is written as SWF, so name it .swf or .swf.gz")
     write_swf(workload, out)
     click.echo(f"{out}: {shared.summary(workload)}")
     if warning := shared.load_warning(workload):

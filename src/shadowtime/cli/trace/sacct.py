@@ -22,6 +22,7 @@ def command(print_command: bool, since: str | None, until: str | None) -> None:
     Run the printed command once on the cluster, where slurmdbd answers; then:
 
     \b
+    shadowtime trace sacct --print-command --since 2026-05-01
     shadowtime trace info jobs.psv --cluster nodes.txt
     shadowtime simulate jobs.psv --cluster nodes.txt --policy easy
     """

@@ -35,7 +35,7 @@ def carry_out(
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.console import note
-    from shadowtime.cli.common.outputs import check_outputs
+    from shadowtime.cli.common.outputs import check_file, check_outputs, wrote
     from shadowtime.cli.common.progress import working
     from shadowtime.private import write_result
     from shadowtime.study.site.changes import apply_all
@@ -43,6 +43,8 @@ def carry_out(
     if not experiment.changes:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
     check_outputs(folder=folder)
+    if save:
+        check_file("--save", save)
     with working(f"reading {experiment.site}"):
         world = world_of(experiment, report=note)
     changed = apply_all(world, experiment.changes)
@@ -64,6 +66,7 @@ def carry_out(
         write_result(Path(save), experiment.to_toml(Path(save).resolve().parent))
     if folder:
         write_what_if(found, experiment, content, folder)
+    wrote(save, folder)
     if as_json:
         options.print_json(content)
     else:

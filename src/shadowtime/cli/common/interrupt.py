@@ -1,0 +1,45 @@
+"""Ctrl-C is answered within a second, also while compiled code runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GRACE = 0.7
+"""Seconds in which Python has the chance to end by itself and tidy up."""
+TIDY = ("live", "sweep", "pull", "hperf")
+"""Commands that end in order by their own rules, which may take longer."""
+SHOW_CURSOR = "\x1b[?25h"
+
+
+def answer_interrupts(arguments: Sequence[str]) -> None:
+    """Watch for Ctrl-C: whoever has not ended after GRACE seconds is ended.
+
+    Python runs its handler between two of its own instructions, so a long call of compiled code
+    would have to end first. That code leaves the interpreter's lock to others: a thread can read
+    what the signal writes into a pipe, and end the process. Files are complete or not there at
+    all (private.py), so nothing is cut in half.
+    """
+    if any(one in TIDY for one in arguments) or not hasattr(signal, "set_wakeup_fd"):
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(reader,), daemon=True).start()
+
+
+def _watch(reader: int) -> None:
+    while True:
+        if signal.SIGINT in os.read(reader, 64):
+            break
+    threading.Event().wait(GRACE)
+    if sys.stderr.isatty():
+        os.write(2, SHOW_CURSOR.encode())
+    os.write(2, b"shadowtime: interrupted\n")
+    os._exit(130)
