@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from naive import BACKFILLED, CORRECTIONS, HEAD, KEYS, PREEMPTING, RESERVED, Estimates, Job
+from naive_multifactor import Priority
 
 ALL = 10**9
 FOREVER = (1 << 40) - 1
@@ -270,6 +271,7 @@ class SiteWorld:
     left: int = 0
     """Runs that are over."""
     usage: dict[Any, int] = field(default_factory=dict)
+    priority: Priority | None = None
 
     # -- amounts
     def capacity(self, node: int) -> Vector:
@@ -712,7 +714,9 @@ class SiteWorld:
 
         def rank(row: int) -> tuple[float, float, int]:
             value = 0.0
-            if key is not None:
+            if self.priority is not None:
+                value = self.priority.of[row]
+            elif key is not None:
                 value = key(replace(self.jobs[row], request=self.estimate(row)), self.now)
             return (-self.tier(row), -value, row)
 
@@ -736,6 +740,8 @@ class Rules:
     venture: bool = True
     preempt: bool = True
     prune: bool = False
+    priority: dict[str, Any] | None = None
+    """Settings of the multifactor priority, where that is the order."""
 
 
 def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Tasks] | None:
@@ -1145,6 +1151,8 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
     for row, mine in enumerate(shapes):
         shapes[row] = [world.bounded(row, shape) for shape in mine]
     kept = Conservative(rules) if rules.depth < 0 else None
+    if rules.priority is not None:
+        world.priority = Priority(world, rules.priority)
     coming = list(range(len(jobs)))
     cancel = [int(asks.cancel_at[i]) for i in range(len(jobs))]
     begin = [max(jobs[i].submit, int(asks.begin[i])) for i in range(len(jobs))]
@@ -1222,12 +1230,16 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
             world.pending.remove(row)
             world.waiting.append(row)
         before = set(world.started)
+        if world.priority is not None:
+            world.priority.before_pass()
         if kept is not None:
             kept.one_pass(world)
         elif rules.backfill == "venture":
             pv_easy(world, rules)
         else:
             one_pass(world, rules)
+        if world.priority is not None:
+            world.priority.after_pass()
         fresh = {jobs[row].id for row in world.started - before}
         if any(
             d.job in world.pending and d.kind == "after" and fresh & set(d.on)

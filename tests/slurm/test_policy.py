@@ -48,12 +48,6 @@ def test_parameters_have_slurms_names_and_units() -> None:
         parse_policy("slurm(phase=6)")
 
 
-def test_multifactor_with_other_policies_is_refused_with_the_reason() -> None:
-    """Its usage and periods live in the slurm policy alone."""
-    with pytest.raises(PolicyError, match="only the policy slurm carries"):
-        parse_policy("easy(order=multifactor)")
-
-
 def test_the_sites_own_parameters_hold_unless_changed() -> None:
     """SchedulerParameters of the site are the defaults."""
     config = {"SchedulerParameters": "bf_interval=7,bf_resolution=2"}

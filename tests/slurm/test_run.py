@@ -11,7 +11,6 @@ import pytest
 from conftest import ROOT
 from shadowtime.cli import run
 from shadowtime.cluster.site import Association, Limits, Node, Partition, Qos, Site
-from shadowtime.slurm.from_site import machine_of
 from shadowtime.slurm.priority import Multifactor
 from shadowtime.slurm.run import Phase, run_slurm
 from shadowtime.slurm.wait_page import wait_page
@@ -25,7 +24,9 @@ WITHIN = {
     **dict.fromkeys(("J", "K", "N", "O", "P1"), 0.10),
     **dict.fromkeys(("D1", "D2"), 0.25),
 }
-"""How far the mean wait over six phases may be from the recorded one."""
+"""How far the mean wait over the phases may be from the recorded one."""
+PHASES = {"D1": 30}
+"""Where ranks of fair-share flip, single phases scatter by 9 %: six tell the mean to 4 %."""
 
 
 def small_site(**config: str) -> Site:
@@ -94,9 +95,45 @@ def test_fair_share_puts_the_sparing_account_first() -> None:
         Association(account="b", user="u2"),
     )
     site = small_site(PriorityWeightFairShare="1000", PriorityType="priority/multifactor")
-    factors = Multifactor(site.replace(associations=tree), machine_of(site))
-    found = {name[1]: one.factor for name, one in factors.branches.items() if name[1]}
+    factors = Multifactor(site.replace(associations=tree))
+    found = {name[1]: one.factor for name, one in factors.shares.branches.items() if name[1]}
     assert found == {"u2": 1.0, "u1": 0.5}
+
+
+def test_tied_accounts_share_a_rank() -> None:
+    """Nobody has used anything: all accounts are tied, and so is the first user of each (5.6)."""
+    names = [("a", "u1"), ("b", "u2"), ("b", "u3")]
+    tree = (
+        Association(account="root"),
+        Association(account="a", parent="root"),
+        Association(account="b", parent="root"),
+        *(Association(account=account, user=user) for account, user in names),
+    )
+    shares = Multifactor(small_site().replace(associations=tree)).shares
+    assert [shares.branches[name].factor for name in names] == [1.0, 1.0, 1.0]
+    shares.charge(shares.find("b", "u3"), 100.0)
+    shares.rank()
+    assert [shares.branches[name].factor for name in names] == [1.0, 2 / 3, 1 / 3]
+
+
+def test_the_main_pass_comes_again_after_the_interval() -> None:
+    """A tick puts the other user first; without backfill the pass of sched_interval starts it."""
+    settings = {
+        "SchedulerType": "sched/builtin",
+        "SchedulerParameters": "batch_sched_delay=0,sched_interval=5",
+        "PriorityType": "priority/multifactor",
+        "PriorityWeightFairShare": "1000",
+        "PriorityCalcPeriod": "1",
+    }
+    jobs = Workload.build(
+        submit=[0, 1, 2], run=[900, 100, 100], procs=[12, 16, 4], request=[900] * 3, user=[1, 1, 2]
+    )
+    tree = (Association(account="a", user="1"), Association(account="a", user="2"))
+    site = small_site(**settings).replace(associations=(Association(account="a"), *tree))
+    asked = Requests.of_jobs([replace(whole(count), account="a") for count in (3, 4, 1)])
+    made = run_slurm(jobs, site, asked, phase=Phase(tick=0.5))
+    # The first tick is at 30 s; the passes fall at half seconds, every fifth of them over all.
+    assert 30 <= made.start[2] <= 36 and made.start[1] >= 900
 
 
 def test_classic_fair_share_halves_at_the_fair_usage() -> None:
@@ -107,11 +144,11 @@ def test_classic_fair_share_halves_at_the_fair_usage() -> None:
         Association(account="b", parent="root"),
     )
     site = small_site(PriorityWeightFairShare="1000", PriorityFlags="NO_FAIR_TREE")
-    factors = Multifactor(site.replace(associations=tree), machine_of(site))
-    factors.root.usage = 1000.0
+    factors = Multifactor(site.replace(associations=tree))
+    factors.shares.root.usage = 1000.0
     factors.tick(0, [])
-    assert factors.branches["a", ""].factor == pytest.approx(0.25)
-    assert factors.branches["b", ""].factor == pytest.approx(1.0)
+    assert factors.shares.branches["a", ""].factor == pytest.approx(0.25)
+    assert factors.shares.branches["b", ""].factor == pytest.approx(1.0)
 
 
 def test_jobs_end_when_the_minutes_of_their_qos_are_used_up() -> None:
@@ -133,8 +170,8 @@ def test_jobs_end_when_the_minutes_of_their_qos_are_used_up() -> None:
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
 @pytest.mark.parametrize("name", WITHIN)
 def test_mean_waits_from_sacct_alone(name: str) -> None:
-    """The mean over six phases is near the recorded one."""
-    found = compare_waits(FOLDER / name, phases=6)
+    """The mean over several phases, six where nothing else is said, is near the recorded one."""
+    found = compare_waits(FOLDER / name, phases=PHASES.get(name, 6))
     assert abs(found.factor - 1) <= WITHIN[name], (found.recorded, found.phases)
 
 

@@ -134,6 +134,11 @@ def has_functions(policy: Policy) -> bool:
 
 def own_of(policy: Policy, workload: Workload | None) -> Own:
     """The pointer of a policy and the tables it works on."""
+    if policy.order.by_usage:
+        from shadowtime.kernel.given import given_keys
+
+        keys = np.zeros((max(1, len(workload) if workload is not None else 0), 1))
+        return Own(given_keys, 1 << ORDER, False, no_facts(), keys)
     uses = uses_of(policy)
     if not uses:
         return Own(no_function, 0, False, no_facts(), np.zeros((1, 1)))

@@ -57,7 +57,9 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
         if not hasattr(policy, "decide"):
             refuse_functions_on_nodes(policy)
         return simulate_nodes(workload, cluster, policy)
-    if cluster.shape == "pool" and leaves_the_queue(workload) and not hasattr(policy, "decide"):
+    own_code = hasattr(policy, "decide")
+    by_usage = not own_code and policy.order.by_usage
+    if cluster.shape == "pool" and not own_code and (by_usage or leaves_the_queue(workload)):
         from shadowtime.engine.site.pool import simulate_as_site
 
         return simulate_as_site(workload, cluster, policy)

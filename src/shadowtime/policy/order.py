@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shadowtime.policy.functions import ORDER, PRIORITY, Slot, check_arguments, takes_record
-from shadowtime.policy.part import Part, parameter
+from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ class Order(Part):
     slot: ClassVar[str] = "order"
     by_arrival: ClassVar[bool] = False
     """True for the order of submission, which every claim and promise for good refers to."""
+    by_usage: ClassVar[bool] = False
+    """True if priorities follow from what users have used so far in the run."""
     kind: ClassVar[str]
     """What the kernels call it (kernel/order.py)."""
 
@@ -120,6 +122,56 @@ class Custom(Written, Order):
         return super().__str__() if self.by_record else f"custom({self.label})"
 
 
+AS_SITE = -1
+"""A number of Multifactor that is not given: the site's own setting holds."""
+
+
+@dataclass(frozen=True)
+class Multifactor(Order):
+    """Slurm's priority/multifactor: age, fair-share, size, partition, QOS, TRES and nice.
+
+    Priorities are calculated when a job enters the queue and for all waiting jobs at every
+    calculation period, as Slurm does; the weights are the site's own unless given.
+    """
+
+    by_usage: ClassVar[bool] = True
+    name: ClassVar[str] = "multifactor"
+    kind: ClassVar[str] = "CUSTOM"
+    summary: ClassVar[str] = "Slurm's priority/multifactor, with the site's weights and accounts"
+    age: int = parameter(AS_SITE, "PriorityWeightAge; -1: the site's", low=AS_SITE)
+    fair_share: int = parameter(AS_SITE, "PriorityWeightFairShare; -1: the site's", low=AS_SITE)
+    job_size: int = parameter(AS_SITE, "PriorityWeightJobSize; -1: the site's", low=AS_SITE)
+    partition: int = parameter(AS_SITE, "PriorityWeightPartition; -1: the site's", low=AS_SITE)
+    qos: int = parameter(AS_SITE, "PriorityWeightQOS; -1: the site's", low=AS_SITE)
+    max_age: int = parameter(AS_SITE, "PriorityMaxAge in seconds; -1: the site's", low=AS_SITE)
+    half_life: int = parameter(
+        AS_SITE, "PriorityDecayHalfLife in seconds, 0: none; -1: the site's", low=AS_SITE
+    )
+    period: int = parameter(AS_SITE, "PriorityCalcPeriod in seconds; -1: the site's", low=AS_SITE)
+    fair_tree: str = parameter(
+        "site", "Fair Tree (yes) or the classic formula (no)", choices=("site", "yes", "no")
+    )
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What is given, by the names of the engine's weights."""
+        given = {key: value for key, value in self.settings().items() if value != AS_SITE}
+        tree = given.pop("fair_tree")
+        return given if tree == "site" else {**given, "fair_tree": tree == "yes"}
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape not in WHOLE:
+            yield (
+                "order=multifactor counts usage on a site or a pool; describe the machine as one "
+                "of these"
+            )
+        if self.period == 0:
+            yield "order=multifactor: period must be a second at least"
+        for part in policy.parts.values():
+            if part.written:
+                yield f"order=multifactor does not go with a function of your own in {part.slot}"
+
+
 NAMED: dict[str, Order] = {
     "fcfs": Fcfs(),
     "sjf": Sjf(),
@@ -128,5 +180,6 @@ NAMED: dict[str, Order] = {
     "lxfwp": Weighted(procs=0.01),
     "lpf": Weighted(expansion=0.0, wait=0.0, procs=1.0),
     "weighted": Weighted(),
+    "multifactor": Multifactor(),
 }
 """Orders by the names the literature uses."""

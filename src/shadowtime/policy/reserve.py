@@ -162,7 +162,7 @@ class Conservative(Reserve):
                     "limit=req"
                 )
             return
-        if not policy.order.by_arrival or not exact:
+        if not (policy.order.by_arrival or policy.order.by_usage) or not exact:
             yield (
                 "reserve=kept promises in submission order; use order=fcfs and backfill=in-order"
             )

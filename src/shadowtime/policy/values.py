@@ -69,12 +69,6 @@ def part_from(slot: str, call: Call) -> Part:
         depth = int(call.name)
         return reserve.Depth(depth) if depth > 0 else reserve.NoReservation()
     if call.name not in PARTS[slot]:
-        if (slot, call.name) == ("order", "multifactor"):
-            raise PolicyError(
-                "order=multifactor needs Slurm's accounts, usage and calculation periods, which "
-                "only the policy slurm carries: use --policy slurm on a site whose PriorityType "
-                "is priority/multifactor"
-            )
         raise PolicyError(f"unknown {slot} {call.name!r}. {near(call.name, PARTS[slot])}")
     return with_settings(PARTS[slot][call.name], call.arguments)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.engine.priority.factors import default_memory
 from shadowtime.report.obstacle import Obstacle, told_in_passes
 from shadowtime.report.obstacle_limits import Bounds
 from shadowtime.report.room import Room
@@ -19,7 +20,6 @@ from shadowtime.schedule.check.site_case import SiteCase
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import runs, waits
 from shadowtime.schedule.site_places import compressed
-from shadowtime.slurm.from_site import default_memory
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.workload.site_requests import requests_of
 

@@ -370,6 +370,8 @@ class _Pass:
                 return "limit"
         if found is None:
             return "busy"
+        if victims and not state.preemption.may_evict(job, self.now):
+            return "busy"
         if victims:
             for victim in victims:
                 self.out.victims.append((victim.id, job.id))

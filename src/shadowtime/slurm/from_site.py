@@ -25,18 +25,6 @@ def setting(config: Mapping[str, str], name: str, default: str = "") -> str:
     return default
 
 
-def default_memory(site: Site, partition: str) -> tuple[int | None, bool]:
-    """Memory in KB of a job that asks for none, and whether that is per cpu."""
-    section = next((one for one in site.partitions if one.name == partition), None)
-    if section is not None and section.default_memory is not None:
-        return section.default_memory, section.default_memory_per == "cpu"
-    for name, per_cpu in (("DefMemPerCPU", True), ("DefMemPerNode", False)):
-        value = setting(site.config, name)
-        if value.isdigit():
-            return int(value) * 1024, per_cpu
-    return None, True
-
-
 def machine_of(site: Site) -> Machine:
     """Nodes as bits in the site's order."""
     place = {name: at for at, name in enumerate(site.resources)}
@@ -106,7 +94,14 @@ def preemption_of(site: Site) -> Preemption:
         over={one.name: frozenset(one.preempts) for one in site.qos},
         qos_mode={one.name: one.preempt or "" for one in site.qos},
         qos_priority={one.name: one.priority for one in site.qos},
+        patience=_seconds(site, "KillWait", 30) + _seconds(site, "MessageTimeout", 10),
     )
+
+
+def _seconds(site: Site, name: str, default: int) -> int:
+    """A setting such as ``30`` or ``30 sec``."""
+    word = setting(site.config, name).partition(" ")[0]
+    return int(word) if word.isdigit() else default
 
 
 def accounts_of(site: Site) -> Accounts:

@@ -44,6 +44,8 @@ class Job:
     array: int = 0
     """The array's id, 0 outside arrays."""
     held: bool = False
+    evicted_at: int | None = None
+    """When others were last evicted for it."""
     partition: str = ""
     """Where it runs."""
     start: int = 0

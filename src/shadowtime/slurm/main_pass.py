@@ -108,6 +108,8 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
             tally = tally_of(state, job, section, found)
         if accounts.enforced and accounts.after(job, tally, state.running, section):
             return "passed over"
+        if not state.preemption.may_evict(job, now):
+            victims = []
         for victim in victims:
             out.victims.append((victim.id, job.id))
             state.usage.give(victim.holding)

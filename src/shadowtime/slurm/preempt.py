@@ -26,6 +26,15 @@ class Preemption:
     """QOS that each QOS may preempt."""
     qos_mode: Mapping[str, str] = field(default_factory=dict)
     qos_priority: Mapping[str, int] = field(default_factory=dict)
+    patience: int = 40
+    """Seconds (KillWait and MessageTimeout) in which a job that has evicted others evicts no more.
+
+    Read in the source of select_nodes (preempt_start_time), not verified on the daemon.
+    """
+
+    def may_evict(self, job: Job, now: int) -> bool:
+        """False while the victims of a job may still be leaving."""
+        return job.evicted_at is None or now - job.evicted_at >= self.patience
 
     @property
     def on(self) -> bool:

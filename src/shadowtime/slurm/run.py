@@ -9,10 +9,11 @@ from bisect import insort
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine.priority.factors import default_memory
 from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
-from shadowtime.slurm.from_site import default_memory, setting, state_of
+from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.priority import Multifactor
@@ -152,6 +153,10 @@ class _Loop:
         self.ends: dict[int, float] = {}
         self.main_due = NEVER
         self.last_main = -NEVER
+        self.next_full = phase.tick
+        """When the main pass runs in any case: sched_interval after the last such one."""
+        self.fresh = True
+        """Something happened since a main pass that looked at everything started nothing."""
         self.next_backfill = phase.backfill
         self.changed = True
         """Something happened since a backfill pass found that no waiting job could start."""
@@ -159,7 +164,7 @@ class _Loop:
         self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
         self.multifactor: Multifactor | None = None
         if "multifactor" in setting(site.config, "PriorityType"):
-            self.multifactor = Multifactor(site, self.state.machine)
+            self.multifactor = Multifactor(site)
         self.tested: set[int] = set()
         expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
         self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
@@ -175,19 +180,21 @@ class _Loop:
         self._world()
         if self.multifactor is not None:
             period = self.multifactor.weights.period
-            self.at(period * self.phase.tick, "tick")
+            first = period * self.phase.tick
+            self.multifactor.shares.last = first - period
+            self.at(first, "tick")
             if self.state.accounts.bounds_minutes:
                 self.at(LIMIT_CHECK * self.phase.tick, "sweep")
         while self.heap or self.main_due < NEVER or (self.waiting and self.running):
             if self._over():
                 break
             nearest = self.heap[0].time if self.heap else NEVER
-            turn = min(self.main_due, self.next_backfill)
-            if nearest <= turn:
+            main = min(self.main_due, self.next_full)
+            if nearest <= min(main, self.next_backfill):
                 event = heapq.heappop(self.heap)
                 getattr(self, f"_on_{event.kind}")(event.time, event.what)
-            elif self.main_due <= self.next_backfill:
-                self._main(self.main_due)
+            elif main <= self.next_backfill:
+                self._main(main)
             else:
                 self._backfill(self.next_backfill)
         return self.out
@@ -313,7 +320,7 @@ class _Loop:
         assert factors is not None
         now, accounts = math.floor(time), self.state.accounts
         last = now if factors.last is None else factors.last
-        fade = factors.decay ** (now - last)
+        fade = factors.shares.fade_to(now)
         accounts.fade(fade)
         for job in self.state.running:
             accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
@@ -324,6 +331,7 @@ class _Loop:
             job.priority = factors.of(job, math.floor(time), tested=tested)
         if self.state.queue is not None:
             self.state.queue.sort(key=rank)
+        self.fresh = True
         self.at(time + factors.weights.period, "tick")
 
     def _on_sweep(self, time: float, _: None) -> None:
@@ -366,16 +374,35 @@ class _Loop:
 
     def _work(self, time: float) -> None:
         """There is work for the main pass: at the next tick that batch_sched_delay allows."""
-        self.changed = True
+        self._note()
         delay = self.state.parameters.batch_sched_delay
         earliest = max(time, self.last_main + delay)
         tick = math.ceil(earliest - self.phase.tick) + self.phase.tick
         self.main_due = min(self.main_due, tick)
 
+    def _note(self) -> None:
+        """Something changed: passes have something to look at."""
+        self.changed = self.fresh = True
+
     def _main(self, time: float) -> None:
-        self.main_due = NEVER
-        self.last_main = time
-        self._pass(time, "main")
+        """The main pass where there is work; every sched_interval over the whole queue (1.2)."""
+        full = time >= self.next_full
+        work = time >= self.main_due
+        if full:
+            self.next_full = time + max(1, self.state.parameters.sched_interval)
+        if work or full:
+            self.main_due = NEVER
+            self.last_main = time
+        if work or (self.waiting and (self.fresh or not self._repeats_itself())):
+            self._pass(time, "main", full=full)
+
+    def _repeats_itself(self) -> bool:
+        """True where a main pass after one that started nothing starts nothing either.
+
+        Reservations open with time, and every test of a GPU job leaves weights behind (16.4).
+        """
+        state = self.state
+        return state.chooser.shortcuts and not state.windows and not state.machine.has_gpus
 
     def _backfill(self, time: float) -> None:
         self.next_backfill = time + self.state.parameters.bf_interval
@@ -388,7 +415,7 @@ class _Loop:
         if self.changed or not self.state.chooser.shortcuts:
             self._pass(time, "backfill")
 
-    def _pass(self, time: float, kind: str) -> None:
+    def _pass(self, time: float, kind: str, *, full: bool = False) -> None:
         state = self.state
         state.waiting = list(self.waiting.values())
         before = {job.id: job for job in state.running} if state.preemption.on else {}
@@ -400,7 +427,9 @@ class _Loop:
                 let_age(state.accounts, self.waiting.values(), now)
         made: Outcome
         if kind == "main":
-            made = main_pass(state, now)
+            made = main_pass(state, now, full=full)
+            nothing = not made.starts and not made.victims
+            self.fresh = not (nothing and (full or self._shallow()))
         else:
             made = backfill_pass(state, now, plans=False)
             self.changed = not made.nobody
@@ -409,10 +438,19 @@ class _Loop:
             self.waiting = {job.id: job for job in state.waiting}
             if state.queue is not None:
                 self._requeue({one.job for one in made.starts})
-        for victim, _ in made.victims:
+        for victim, preemptor in made.victims:
             self._evicted(time, before[victim])
+            if preemptor in self.waiting:
+                self.waiting[preemptor].evicted_at = now
         for one in made.starts:
             self._started(time, one, kind)
+        if made.starts:
+            self.fresh = True
+
+    def _shallow(self) -> bool:
+        """True where every main pass sees the whole queue."""
+        wish = self.state.parameters
+        return not wish.partition_job_depth and len(self.waiting) <= wish.default_queue_depth
 
     def _requeue(self, ids: set[int]) -> None:
         """Take the records of started jobs out of the queue; what is left of an array stays."""
@@ -454,7 +492,7 @@ class _Loop:
         state.completing |= job.nodes
         factors = self.multifactor
         if factors is not None and state.accounts.enforced and factors.last is not None:
-            since = max(0.0, time - max(factors.last, job.start))
+            since = factors.shares.unpaid(time, job.start)
             factors.charge(job, since)
             state.accounts.charge(job, since)
         if job.array and job.array in self.waiting:
@@ -465,7 +503,7 @@ class _Loop:
         """Nodes answered: usable again. After a kill the main pass runs at once (1.3c)."""
         self.state.completing = 0
         if at_once:
-            self.changed = True
+            self._note()
             self.main_due = time
         else:
             self._work(time)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.engine.priority.factors import billing_of, default_memory
 from shadowtime.schedule.runs import runs
 from shadowtime.schedule.site_places import parse_site_place
 from shadowtime.slurm.ask import ask_of
-from shadowtime.slurm.from_site import default_memory, machine_of, setting
+from shadowtime.slurm.from_site import machine_of, setting
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.priority import Multifactor
 from shadowtime.workload.site_requests import requests_of
@@ -80,7 +81,7 @@ class _Queue:
         self.workload, self.site, self.schedule = workload, site, schedule
         self.requests = requests_of(workload, site)
         self.machine = machine_of(site)
-        self.factors = Multifactor(site, self.machine)
+        self.factors = Multifactor(site)
         self.jobs: dict[int, Job] = {}
 
     def standing(self, row: int, when: int) -> Standing:
@@ -170,7 +171,7 @@ class _Queue:
             start=max(since, now - self.factors.weights.period) + now - until,
         )  # fmt: skip
         section = self.machine.sections[job.partitions[0]]
-        charged.billing = self._cpus(row) * section.billing.get("cpu", 1.0)
+        charged.billing = billing_of({"cpus": self._cpus(row)}, section.billing)
         return charged
 
     def _cpus(self, row: int) -> int:

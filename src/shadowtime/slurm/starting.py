@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shadowtime.engine.priority.factors import billing_of
 from shadowtime.slurm.distribute import deal
 from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.preempt import candidates_for, run_now
@@ -26,7 +27,7 @@ def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
         node = state.machine.nodes[0]
         count = choice.nodes.bit_count()
         cpus = -(-node.cpus // node.threads) * node.threads * count
-        billing = cpus * section.billing.get("cpu", 1.0) if section.billing else float(cpus)
+        billing = billing_of({"cpus": cpus}, section.billing)
         return Tally(cpu=cpus, node=count, billing=billing)
     offered = choice.cpus
     places = sorted(offered)
@@ -41,7 +42,8 @@ def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
         if ask.memory is not None:
             mem += ask.memory * got if ask.memory_per_cpu else (ask.memory or node.memory)
     gpus = ask.job_gpus or ask.gpus * len(places)
-    billing = cpus * section.billing.get("cpu", 1.0) if section.billing else float(cpus)
+    held = {"cpus": cpus, "memory": mem * 1024, "gpu": gpus, "nodes": len(places)}
+    billing = billing_of(held, section.billing)
     return Tally(cpu=cpus, node=len(places), gpu=gpus, mem=mem, billing=billing)
 
 

@@ -167,6 +167,11 @@ def refuse(policy: Policy | Any) -> None:
             f"{policy.name}: estimate={policy.estimate} predicts from a whole log, which a live "
             "loop does not have; use last, last-two or a function with a memory (st.estimate)"
         )
+    if policy.order.by_usage:
+        raise PolicyError(
+            f"{policy.name}: order={policy.order.name} follows usage through a whole run, which a "
+            "live loop does not have; use another order live"
+        )
 
 
 def pooled(cluster: Cluster) -> Cluster:

@@ -19,7 +19,7 @@ from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import prepare
 from shadowtime.engine.site.simulate import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
-from shadowtime.errors import UsageError
+from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, DECISIONS, NEVER, NOW, VOLATILE, WAKE
 from shadowtime.kernel.site import fields as f
@@ -116,6 +116,11 @@ def decide_site(
     {2: Run(start=2, tasks={'b': 2}, partition='')}
     """
     workload = snapshot.jobs
+    if policy.order.by_usage:
+        raise PolicyError(
+            f"{policy.name}: order={policy.order.name} follows usage through a whole run, which a "
+            "single decision does not have; use another order live"
+        )
     requests = requests_of(workload, site)
     known = known_at_submission(policy.estimate, workload)
     if known.learner:

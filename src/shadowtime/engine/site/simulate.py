@@ -66,6 +66,16 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
             plans=chosen.plans,
         )
         state, ground = made.state, made.ground
+        if policy.order.by_usage:
+            from shadowtime.engine.site.by_priority import run_by_priority
+
+            state, ground, counted = run_by_priority(workload, site, policy, chosen, made)
+            claims = site_claims(policy, workload, site)
+            schedule = as_site_schedule(
+                workload, site, policy.name, claims, state, made.world, ground, made.asks,
+                made.node_at,
+            )  # fmt: skip
+            return schedule.replace(counters={**schedule.counters, **counted})
         arguments = chosen.arguments(ground)
         while chosen.run(state, made.world, ground, made.events, *arguments) == ROOM_NEEDED:
             state, ground = with_more_room(state, ground)

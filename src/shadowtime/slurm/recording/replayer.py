@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_text import parse_limit
+from shadowtime.engine.priority.factors import billing_of, default_memory
 from shadowtime.errors import InputError
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.distribute import gpus_for, gpus_on_nodes
-from shadowtime.slurm.from_site import default_memory, setting, state_of
+from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.job import Job
+from shadowtime.slurm.limits import held_by
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.log import Event, job_number, stamp
 from shadowtime.slurm.recording.options import Submitted
@@ -251,8 +253,9 @@ class Replayer:
             job.limit = min(job.limit, section.max_time)
         job.holding = self._holding(job, event)
         job.cpus = cpus or self._cpus(job)
-        factor = section.billing.get("cpu", 1.0) if section.billing else 1.0
-        job.billing = job.cpus * factor
+        held = held_by(job)
+        amounts = {"cpus": held.cpu, "memory": held.mem * 1024, "gpu": held.gpu, "nodes": held.node}
+        job.billing = billing_of(amounts, section.billing)
         self.running[raw] = job
         self.state.usage.take(job.holding)
         self._list_running()

@@ -1,0 +1,1 @@
+"""Slurm's multifactor priority: weights, fair-share, factors. Sites and the policy slurm use it."""
