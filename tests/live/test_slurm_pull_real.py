@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.guide import guide_commands
 from conftest import require
 from shadowtime.cli import run
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
@@ -87,6 +88,29 @@ def test_pull_doctor_and_simulate(
     for policy in ("easy", "slurm"):
         assert run(["simulate", str(site), "--policy", policy, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["trace"]["jobs"] == 3
+
+
+def test_the_guide_from_this_cluster(
+    here: SlurmCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Pull, doctor, replay, what-if, run, explain, deploy, as docs/guides/five-minutes.md says."""
+    monkeypatch.chdir(tmp_path)
+    printed = {}
+    for words in guide_commands("On your cluster"):
+        if words[0] == "pull":
+            words[words.index("--since") + 1] = since()
+        code = run(words)
+        out, err = capsys.readouterr()
+        assert code in ((0, 1) if words[0] == "doctor" else (0,)), (words, out, err)
+        printed[words[0]] = out
+    assert "3 jobs" in printed["pull"] and "nodes, " in printed["doctor"]
+    assert "all jobs" in printed["replay"] and (tmp_path / "replay.html").stat().st_size > 10_000
+    assert "bf_interval=10" in printed["whatif"] and printed["run"] == printed["whatif"]
+    assert "Job 1 of user" in printed["explain"]
+    assert "bf_interval=10" in printed["deploy"] and "undo" in printed["deploy"]
 
 
 def test_pull_anonymised(

@@ -167,6 +167,12 @@ class _Reader:
                     partitions.append((where, record))
                 elif "nodename" in record:
                     nodes.append(scontrol_node(record, where))
+        for kind, read in (("nodes", nodes), ("partitions", partitions)):
+            if kind in self.texts.labels and not read and self.conf:
+                one = kind.removesuffix("s")
+                note = f"{self.texts.label(kind)} describes no {one}: slurm.conf's are taken"
+                if note not in self.notes:
+                    self.notes.append(note)
         found = distinct(nodes or conf_nodes(self.conf))
         return found, partitions or list(with_defaults(iter(self.conf), "partitionname"))
 
