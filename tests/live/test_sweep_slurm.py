@@ -1,8 +1,11 @@
-"""A sweep as an array of jobs of a real Slurm: killed in between, submitted again."""
+"""Sweeps as jobs of a real Slurm: an array that is killed and submitted again, workers of Parsl."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +19,7 @@ from shadowtime.study.sweep.plan_file import read_plan
 from shadowtime.study.sweep.script import slurm_script
 from shadowtime.study.sweep.shards import write_table
 from shadowtime.testing.slurm import SlurmCluster, missing_programs, slurm_cluster, wait_for
-from study.sweep.worlds import GATE, write_plan
+from study.sweep.worlds import GATE, command, write_plan
 
 TASKS = 3
 RUNS = 240
@@ -74,3 +77,30 @@ def test_an_array_that_is_killed_and_submitted_again(cluster: SlurmCluster, tmp_
     assert len(shards.done()) == RUNS, logs
     run_plan(read_plan(path), tmp_path / "local", load=load_log, workers=1)
     assert table_bytes(folder) == table_bytes(tmp_path / "local")
+
+
+def test_workers_as_jobs_one_of_them_killed(cluster: SlurmCluster, tmp_path: Path) -> None:
+    """504 simulations through Parsl; a worker dies at the gate, and its runs are made again."""
+    pytest.importorskip("parsl", reason="the extra scale is not installed")
+    (tmp_path / "gate.py").write_text(GATE)
+    path = write_plan(tmp_path, ["easy(reserve=1..7)", "gate.py:Gate"], shake=62)
+    folder = tmp_path / "r"
+    site = ("partition=batch", "blocks=2", "address=127.0.0.1", "walltime=00:20:00")
+    words = ["sweep", str(path), "-o", str(folder), "--on", "slurm"]
+    words += [word for text in site for word in ("--site", text)]
+    with subprocess.Popen(
+        command(*words), env=cluster.env, stderr=subprocess.PIPE, text=True
+    ) as it:
+        try:
+            gone = (tmp_path / "pid").exists
+            wait_for(lambda: gone() or it.poll() is not None, "a worker at the gate", PATIENCE)
+            os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+            (tmp_path / "go").touch()
+            _, errors = it.communicate(timeout=PATIENCE)
+        finally:
+            it.kill()
+    assert it.returncode == 0, errors
+    assert len(Shards(folder).done()) == 8 * 63
+    run_plan(read_plan(path), tmp_path / "local", load=load_log, workers=1)
+    assert table_bytes(folder) == table_bytes(tmp_path / "local")
+    wait_for(lambda: not cluster.run("squeue", "-h", "-a").strip(), "the workers to end", PATIENCE)

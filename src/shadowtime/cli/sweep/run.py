@@ -110,6 +110,11 @@ def command(
         return
     if shard is None or shard.startswith("1/"):  # one task of an array is enough
         write_record(found, plan, folder)
+    if where != "here":
+        from shadowtime.study.sweep.scale import workers_of
+
+        workers = workers or workers_of(where, site)
+        compile_for(list(found.cases()), load_log, note)  # before jobs are submitted to wait for it
     with counting() as progress, _executor(where, site, folder) as executor:
         outcome = run_plan(
             found, folder, load=load_log, workers=workers, executor=executor, shard=shard,

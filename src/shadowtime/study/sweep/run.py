@@ -82,10 +82,11 @@ def run_plan(
     Rules
     -----
     Cases go to workers in units of one log; a worker writes what it did as a shard. ``executor`` is
-    any ``concurrent.futures.Executor`` whose workers see the folder and the logs; else ``workers``
-    processes of this machine are used (1: this process). A worker that dies breaks a pool: a new
-    one is made and the units that were lost are run again in halves, until the run that kills its
-    worker is found and recorded as failed. Kernels are compiled once before the units are sent out.
+    any ``concurrent.futures.Executor`` whose workers see the folder and the logs, ``workers`` of
+    them where given; else ``workers`` processes of this machine are used (1: this process). A
+    worker that dies breaks a pool: a new one is made and the units that were lost are run again in
+    halves, until the run that kills its worker is found and recorded as failed. Kernels are
+    compiled once before the units are sent out.
     """
     shards = Shards(Path(folder))
     shards.make()
@@ -101,7 +102,7 @@ def run_plan(
     with _stop_file(shards.folder) as stop:
         units = [
             Unit(cases=part, folder=os.path.abspath(folder), load=load, stop=stop)
-            for part in split(todo, workers=max(several, _size(executor)), jobs=jobs)
+            for part in split(todo, workers=workers or max(several, _size(executor)), jobs=jobs)
         ]
         if executor is None and (several == 1 or len(units) == 1):
             for unit in units:

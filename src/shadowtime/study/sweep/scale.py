@@ -52,6 +52,18 @@ def options_of(where: str, texts: Sequence[str]) -> dict[str, Any]:
     return known
 
 
+def workers_of(where: str, texts: Sequence[str]) -> int:
+    """How many workers these options ask for.
+
+    Examples
+    --------
+    >>> workers_of("condor", ["blocks=8", "workers=2"])
+    16
+    """
+    said = options_of(where, texts)
+    return int(said["blocks"] * said["nodes"] * said["workers"])
+
+
 @contextlib.contextmanager
 def parsl_executor(where: str, texts: Sequence[str], *, folder: str) -> Iterator[Executor]:
     """An executor whose workers are jobs of Slurm or HTCondor; they end with the block.
@@ -92,6 +104,12 @@ def parsl_executor(where: str, texts: Sequence[str], *, folder: str) -> Iterator
         provider=provider,
         max_workers_per_node=said["workers"],
         worker_logdir_root=str(runs),
+        # By default it is looked for on PATH, where the scripts of an environment need not be.
+        interchange_launch_cmd=[
+            sys.executable,
+            "-m",
+            "parsl.executors.high_throughput.interchange",
+        ],
         encrypted=True,
     )
     config = Config(
