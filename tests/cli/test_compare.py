@@ -9,6 +9,7 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.metrics import REGISTRY
+from shadowtime.study.sweep import Shards
 from shadowtime.trace import write_swf
 from shadowtime.workload.embedded import demo_workload
 from shadowtime.workload.slicing import first_jobs
@@ -43,6 +44,22 @@ def test_json_is_the_object_of_the_contract(log: str, capsys: pytest.CaptureFixt
     [load] = found["loads"]
     assert load["load"] == "as recorded" and load["offered_load"] > 0
     assert load["ranks"]["wait_mean_s"]["inputs"] == 3
+
+
+def test_resumed_from_a_folder(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs that are kept give the same object, to the letter, and more copies only add theirs."""
+    words = ["compare", log, *BOTH, "--load", "1", "--load", "1.2", "--json"]
+    assert run([*words, "--shake", "3"]) == 0
+    plain = json.loads(printed(capsys))
+    for shake, rows in ((2, 12), (3, 16), (3, 16)):
+        assert run([*words, "--shake", str(shake), "--resume", "runs"]) == 0
+        kept = json.loads(printed(capsys))
+        assert len(Shards(Path("runs")).done()) == rows
+    assert {**kept, "command": ""} == {**plain, "command": ""}
+    assert run([*words, "--resume", "runs"]) == 2
+    assert "add --shake N or --resample N" in capsys.readouterr().err
+    assert run([*words, "--shake", "3", "--resume", "runs", "--where", "user=1"]) == 2
+    assert "leave --where out" in capsys.readouterr().err
 
 
 def test_the_table_says_who_wins_and_who_pays(log: str, capsys: pytest.CaptureFixture[str]) -> None:

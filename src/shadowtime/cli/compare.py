@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.metrics.where import Where
     from shadowtime.report import ReportInput
     from shadowtime.study import Comparison, Load, Setting
+    from shadowtime.study.compare import Known
+    from shadowtime.workload import Workload
 
 LEGEND = {
     "bsld": "bounded slowdown",
@@ -67,6 +70,13 @@ PAIRED = (
     metavar="S",
     help="Where the copies come from; the same for every policy.",
 )
+@click.option(
+    "--resume",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Keep the runs on copies in DIR as a sweep does, and take from it what is there: the same "
+    "command goes on after Ctrl-C, and more copies cost only their own runs.",
+)
 @options.cleaning
 @options.demand
 @options.window
@@ -84,6 +94,7 @@ def command(
     shake: int,
     resample: int,
     seed: int,
+    resume: str | None,
     demand: str | None,
     window: str | None,
     where: str,
@@ -102,6 +113,7 @@ def command(
     \b
     shadowtime compare log.swf.gz -p easy -p easy-sjbf -p conservative
     shadowtime compare log.swf.gz -p easy -p lxfw --shake 20
+    shadowtime compare log.swf.gz -p easy -p lxfw --shake 20 --resume runs
     shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
     shadowtime compare log.swf.gz -p easy -p lxfw --cluster pool:128 --cluster pool:160
     """
@@ -121,7 +133,13 @@ def command(
         loads=tuple(Load.parse(text) for text in loads) or (Load(),),
         copies={"shake": shake, "resample": resample, "seed": seed},
         demand=demand,
+        texts=policies,
+        resume=resume,
     )
+    if resume and where:
+        raise click.UsageError("--resume keeps the numbers of all jobs: leave --where out")
+    if resume and not shake and not resample:
+        raise click.UsageError("--resume keeps runs on copies: add --shake N or --resample N")
     if len(set(clusters)) < len(clusters):
         raise click.UsageError("--cluster: the same machine is given twice")
     check_outputs(folder=folder, report=report, figures=figures)
@@ -150,6 +168,10 @@ class Asked:
     loads: tuple[Load, ...]
     copies: Mapping[str, int]
     demand: str | None
+    texts: tuple[str, ...]
+    """The policies in the words of the user."""
+    resume: str | None
+    """The folder of the runs on copies, where they are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +203,7 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
         **asked.copies,
         window=asked.window,
         where=asked.where,
+        known=_known(workload, machine, asked) if asked.resume else None,
     )
     results = [
         as_report(found, setting, title=_title(setting), command=options.command_line())
@@ -200,6 +223,31 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
     if asked.where:
         content["where"] = str(asked.where)
     return Done(found=found, results=results, content=content, rows=rows)
+
+
+def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known:
+    """The numbers of the copies, from the folder or run into it."""
+    from shadowtime.api.sweep import load_log
+    from shadowtime.cli.common.console import note
+    from shadowtime.cli.sweep.run import counting
+    from shadowtime.study.sweep.copies import run_copies
+
+    assert asked.resume is not None
+    with counting() as progress:
+        return run_copies(
+            workload,
+            machine,
+            asked.texts,
+            asked.resume,
+            load=load_log,
+            loads=asked.loads,
+            shake=asked.copies["shake"],
+            resample=asked.copies["resample"],
+            seed=asked.copies["seed"],
+            window=asked.window,
+            progress=progress,
+            announce=note,
+        )
 
 
 def _finish(

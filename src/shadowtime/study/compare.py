@@ -40,6 +40,9 @@ Progress = Callable[[str], None]
 Engine = Callable[["Workload", "Cluster", Any], "Schedule"]
 """What carries out a run."""
 
+Known = Callable[[int, Load, int], "Mapping[str, float]"]
+"""The numbers of a policy (by its place) at a load on a copy (from 1), run elsewhere before."""
+
 
 def compare(
     workload: Workload,
@@ -55,6 +58,7 @@ def compare(
     threads: int | None = None,
     progress: Progress | None = None,
     engine: Engine = simulate,
+    known: Known | None = None,
 ) -> Comparison:
     """Run every policy over every input and put the numbers side by side.
 
@@ -65,7 +69,8 @@ def compare(
     cores. Of the copies only the numbers are kept: memory does not grow with their number.
     A policy that is an object with ``decide`` is copied for every run, so runs share no memory.
     ``where`` selects the jobs that count; all are simulated. ``engine`` carries out a run; another
-    one must give the same schedules.
+    one must give the same schedules. ``known`` has the numbers of the copies where those were run
+    before (``study.sweep.copies``): then only the log as it is is simulated here.
 
     Examples
     --------
@@ -97,6 +102,11 @@ def compare(
     tasks: list[Callable[[], _Run]] = []
     for number in range(replicas.count + 1):
         for load in loads:
+            if number and known is not None:
+                tasks += [
+                    partial(_Run, known(place, load, number)) for place in range(len(policies))
+                ]
+                continue
             shared = Shared(replicas, workload, cluster, load, number)
             shared.users = len(policies)
             tasks += [
