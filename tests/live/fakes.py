@@ -63,7 +63,8 @@ def queue_line(job: str, **given: object) -> str:
         "NumNodes": 1, "NumCPUs": 4, "Reservation": "(null)", "cpus-per-task": 1, "NTPerNode": 0,
         "NumTasks": 4, "RestartCnt": 0, "Requeue": 1, "tres-per-task": "N/A",
         "tres-per-node": "N/A", "Feature": "(null)", "Licenses": "(null)", "tres-per-job": "N/A",
-        "tres-per-socket": "N/A",
+        "tres-per-socket": "N/A", "Account": "acc", "QOS": "normal", "Contiguous": 0,
+        "MinCpus": 1, "cpus-per-tres": "N/A", "mem-per-tres": "N/A", "SCT": "*:*:*",
     }  # fmt: skip
     assert given.keys() <= values.keys(), given
     values.update(given)

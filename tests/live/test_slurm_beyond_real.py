@@ -105,7 +105,7 @@ def test_a_job_that_fits_nowhere_stops_nobody(
     turn(loop, lambda: done(site, *fits))
     assert field_of(site, wide, "State") == field_of(site, barred, "State") == "PENDING"
     monkeypatch.setenv("SLURM_CONF", str(site.conf))
-    state = ["--state", str(tmp_path / "state.json"), "--json"]
+    state = ["--shape", "pool", "--state", str(tmp_path / "state.json"), "--json"]
     assert run(["live", "slurm", "status", *state]) == 0
     left = json.loads(capsys.readouterr().out)["left_alone"]
     assert "could not hold it" in left[wide] and "no usable host" in left[barred]

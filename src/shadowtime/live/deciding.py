@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass import Note, Start, decide
-from shadowtime.live.feasible import Empty
+from shadowtime.live.feasible import NOWHERE_ON_SITE, Empty
 from shadowtime.live.placing import placed, together
 from shadowtime.live.reservation import Reservation
 from shadowtime.types import Reason
@@ -71,6 +71,8 @@ def decide_with_hosts(
     >>> [decision.job for decision in made.decisions], made.aside
     (['2'], {'1': 'no usable host has what it asks for'})
     """
+    if shape == "site":
+        return decide_on_site(policy, state, memory, refused=refused)
     left, aside = set_aside(state, refused)
     blocked: dict[str, str] = {}
     reserved: Reservation | None = None
@@ -95,6 +97,25 @@ def decide_with_hosts(
         decisions=tuple(found),
         aside=aside,
         blocked=blocked,
+    )
+
+
+def decide_on_site(
+    policy: Policy,
+    state: Snapshot,
+    memory: Memory,
+    *,
+    refused: Mapping[str, str] | None = None,
+) -> Made:
+    """The same where a pass knows the site: its starts have nodes already, and one pass will do."""
+    refused = {job.id: refused[job.id] for job in state.waiting if refused and job.id in refused}
+    decided = decide(policy, without(state, refused), memory, shape="site")
+    aside = {**refused, **dict.fromkeys(decided.unfit, NOWHERE_ON_SITE)}
+    kept = [job for job in state.waiting if job.id in aside]
+    return Made(
+        decided=replace(decided, memory=_with_notes(decided.memory, memory, kept)),
+        decisions=decided.decisions,
+        aside=aside,
     )
 
 

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 NOWHERE = "no usable host has what it asks for"
 TOO_BIG = "the hosts that can be used now could not hold it even if they were empty"
 CLOSED = "no host can be used now"
-SAYS = (NOWHERE, TOO_BIG, CLOSED)
+NOWHERE_ON_SITE = (
+    "no usable nodes of its partitions could hold it even if they were empty, or the bounds of "
+    "its partitions, QOS or account forbid it"
+)
+SAYS = (NOWHERE, TOO_BIG, CLOSED, NOWHERE_ON_SITE)
 
 
 class Empty:

@@ -284,6 +284,7 @@ class Loop:
         return (
             seen.waiting != state.waiting
             or seen.cluster != state.cluster
+            or (seen.site is not state.site and seen.site != state.site)
             or {job.id: (job.place, job.ours) for job in seen.running}
             != {job.id: (job.place, job.ours) for job in state.running}
         )
@@ -378,11 +379,14 @@ def words(decision: Decision) -> str:
     --------
     >>> words(Start(job="7", place=(("n1", 4), ("n2", 2))))
     'start 7 on n1:4,n2:2 (head)'
+    >>> words(Start(job="7", place=(("n1", 4),), partition="long"))
+    'start 7 on n1:4 in long (head)'
     """
     if not isinstance(decision, Start):
         return f"stop {decision.job}"
     where = ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
     where += ", alone" if decision.alone else ""
+    where += f" in {decision.partition}" if decision.partition else ""
     return f"start {decision.job} on {where} ({decision.reason.label})"
 
 
@@ -397,7 +401,8 @@ def parts_of(decision: Decision) -> dict[str, Any]:
     if not isinstance(decision, Start):
         return {"event": "stop", "job": decision.job}
     reason = decision.reason.label
-    return {"event": "start", "job": decision.job, "hosts": dict(decision.place), "reason": reason}
+    parts = {"event": "start", "job": decision.job, "hosts": dict(decision.place), "reason": reason}
+    return parts | ({"partition": decision.partition} if decision.partition else {})
 
 
 def intent_of(decision: Decision, now: int) -> Mapping[str, Any]:

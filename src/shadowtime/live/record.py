@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime import plain, private
@@ -12,6 +12,13 @@ from shadowtime.engine.live_pass import Memory
 from shadowtime.errors import ClusterError, InputError
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.port import Ended, RunningJob, Snapshot, Start, Stop, WaitingJob
+from shadowtime.live.record_site import (
+    ask_from_json,
+    ask_to_json,
+    refuse_incomplete,
+    site_from_json,
+    site_to_json,
+)
 from shadowtime.types import MAX_SPAN, Reason
 
 if TYPE_CHECKING:
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
     from shadowtime.live.port import Decision, Place
     from shadowtime.policy import Policy
 
-SHAPES = ("pool", "hosts", "nodes")
+SHAPES = ("pool", "hosts", "nodes", "site")
 
 
 class Recorder:
@@ -109,10 +116,13 @@ def _pass(values: Mapping[str, Any]) -> Pass:
     shape = plain.entry(values, "shape")
     if shape not in SHAPES:
         raise InputError(f"shape must be one of {', '.join(SHAPES)}")
+    state = state_from_json(plain.mapping(plain.entry(values, "state"), "state"))
+    if shape == "site":
+        refuse_incomplete(state)
     return Pass(
         policy=plain.text(plain.entry(values, "policy"), "policy"),
         shape=shape,
-        state=state_from_json(plain.mapping(plain.entry(values, "state"), "state")),
+        state=state,
         memory=Memory.from_json(plain.mapping(plain.entry(values, "memory"), "memory")),
         decisions=tuple(
             decision_from_json(plain.mapping(told, "a decision"))
@@ -123,7 +133,7 @@ def _pass(values: Mapping[str, Any]) -> Pass:
 
 def state_to_json(state: Snapshot) -> dict[str, Any]:
     """A state as plain values."""
-    return {
+    values = {
         "now": state.now,
         "cluster": {
             "name": state.cluster.name,
@@ -131,10 +141,20 @@ def state_to_json(state: Snapshot) -> dict[str, Any]:
             "hosts": [[host.name, list(host.capacity)] for host in state.cluster.hosts],
             "options": dict(state.cluster.options),
         },
-        "waiting": [asdict(job) for job in state.waiting],
-        "running": [asdict(job) for job in state.running],
+        "waiting": [job_to_json(job) for job in state.waiting],
+        "running": [job_to_json(job) for job in state.running],
         "ended": [asdict(job) for job in state.ended],
     }
+    if state.site is not None:
+        values |= {"site": site_to_json(state.site), "shut": list(state.shut)}
+    return values
+
+
+def job_to_json(job: WaitingJob | RunningJob) -> dict[str, Any]:
+    """A job as plain values; what it asks of a site only where there is one."""
+    values = asdict(replace(job, ask=None))
+    del values["ask"]
+    return values if job.ask is None else {**values, "ask": ask_to_json(job.ask)}
 
 
 def state_from_json(values: Mapping[str, Any]) -> Snapshot:
@@ -168,6 +188,8 @@ def state_from_json(values: Mapping[str, Any]) -> Snapshot:
         waiting=_jobs(WaitingJob, values, "waiting", cluster),
         running=_jobs(RunningJob, values, "running", cluster),
         ended=_jobs(Ended, values, "ended", cluster),
+        site=site_from_json(values["site"]) if "site" in values else None,
+        shut=plain.texts(values.get("shut", []), "shut"),
     )
     jobs = [job.id for job in state.waiting] + [run.id for run in state.running]
     if len(set(jobs)) != len(jobs):
@@ -209,6 +231,7 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
     "ours": plain.flag,
     "settled": plain.flag,
     "bandwidth": plain.number,
+    "ask": ask_from_json,
 }
 """What every field of a job must be."""
 
@@ -253,7 +276,7 @@ def _each(job: WaitingJob | RunningJob | Ended) -> list[tuple[int, ...]]:
 def decision_to_json(decision: Decision) -> dict[str, Any]:
     """A decision as plain values."""
     if isinstance(decision, Start):
-        return {
+        values = {
             "start": decision.job,
             "place": [list(part) for part in decision.place],
             "reason": decision.reason.label,
@@ -261,6 +284,10 @@ def decision_to_json(decision: Decision) -> dict[str, Any]:
             "alone": decision.alone,
             "bandwidth": decision.bandwidth,
         }
+        if decision.held:
+            held = [[host, list(amounts)] for host, amounts in decision.held]
+            values |= {"partition": decision.partition, "held": held}
+        return values
     return {"stop": decision.job}
 
 
@@ -278,4 +305,6 @@ def decision_from_json(values: Mapping[str, Any]) -> Decision:
         limit=plain.whole(plain.entry(values, "limit"), "limit"),
         alone=plain.flag(values.get("alone", False), "alone"),
         bandwidth=plain.whole(values.get("bandwidth", 0), "bandwidth"),
+        partition=plain.text(values.get("partition", ""), "partition"),
+        held=plain.pairs(values.get("held", []), "held", _amounts),
     )

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass import natural
-from shadowtime.live.deciding import set_aside
+from shadowtime.live.deciding import set_aside, without
 from shadowtime.live.eta import Eta, predict
-from shadowtime.live.feasible import SAYS, TOO_BIG
+from shadowtime.live.feasible import NOWHERE_ON_SITE, SAYS, TOO_BIG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,8 @@ def status_of(
 ) -> Status:
     """What there is to say about a state; the waiting in order of their predicted starts."""
     refused = {job: why for job, why in kept.aside.items() if why not in SAYS}
-    state, aside = set_aside(state, refused)
+    on_site = shape == "site"
+    state, aside = (without(state, refused), refused) if on_site else set_aside(state, refused)
     etas = predict(policy, state, kept.memory, shape=shape) if state.waiting else {}
     notes = kept.memory.jobs
     rows = [
@@ -77,7 +78,8 @@ def status_of(
         for job in state.waiting
         if job.id in etas
     ]
-    aside |= {job.id: TOO_BIG for job in state.waiting if job.id not in etas}
+    nowhere = NOWHERE_ON_SITE if on_site else TOO_BIG
+    aside = aside | {job.id: nowhere for job in state.waiting if job.id not in etas}
     return Status(
         policy=policy.name,
         now=state.now,

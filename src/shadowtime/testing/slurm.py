@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
 from shadowtime.testing.slurm_accounting import Accounting
+from shadowtime.testing.slurm_kinds import NodeKind, gres_conf, gres_types, node_lines
 from shadowtime.testing.watchdog import MARK, watch
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class SlurmCluster:
 
     ``settings`` are further lines of slurm.conf; ``gres`` is the bandwidth of each node (0: none);
     with ``accounting`` sacct works; ``owner`` is SlurmUser (left out: slurm, or whoever is not
-    root).
+    root). ``kinds`` describes nodes that differ, instead of ``nodes``, ``cpus``, ``memory`` and
+    ``gres``.
     """
 
     folder: Path
@@ -64,10 +66,13 @@ class SlurmCluster:
     accounting: bool = False
     owner: str = ""
     partitions: Sequence[str] = ()
+    kinds: Sequence[NodeKind] = ()
     port: int = 0
     pids: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.kinds:
+            self.nodes, self.gres = sum(kind.count for kind in self.kinds), 0
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._watchdog: subprocess.Popen[bytes] | None = None
         self._mark = secrets.token_hex(16)
@@ -150,6 +155,9 @@ class SlurmCluster:
         if self.gres:
             line = f"NodeName={self._range()} Name=membw Count={self.gres} Flags=CountOnly\n"
             (self.folder / "etc" / "gres.conf").write_text(line)
+        if self.kinds:
+            text = gres_conf(self.kinds, self.folder / "devices")
+            (self.folder / "etc" / "gres.conf").write_text(text)
         self.conf.write_text("\n".join(self._lines()) + "\n")
         for name in self.names:
             (self.folder / "spool" / name).mkdir(exist_ok=True)
@@ -303,7 +311,7 @@ class SlurmCluster:
             "SlurmdParameters=config_overrides",
             "SelectType=select/cons_tres",
             "SelectTypeParameters=CR_Core",
-            *(["GresTypes=membw"] if self.gres else []),
+            *(["GresTypes=membw"] if self.gres else gres_types(self.kinds)),
             "SchedulerType=sched/builtin",
             "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
             "PriorityType=priority/basic",
@@ -323,9 +331,14 @@ class SlurmCluster:
             f"PlugStackConfig={d}/etc/plugstack.conf",
             "MailProg=/bin/true",
             *self.settings,
-            f"NodeName={self._range()} NodeHostname=localhost NodeAddr=127.0.0.1 Port={ports} "
-            f"Sockets=1 CoresPerSocket={self.cpus} ThreadsPerCore=1 RealMemory={self.memory}"
-            f"{gres} State=UNKNOWN",
+            *(
+                node_lines(self.kinds, first)
+                or [
+                    f"NodeName={self._range()} NodeHostname=localhost NodeAddr=127.0.0.1 "
+                    f"Port={ports} Sockets=1 CoresPerSocket={self.cpus} ThreadsPerCore=1 "
+                    f"RealMemory={self.memory}{gres} State=UNKNOWN"
+                ]
+            ),
             *partitions,
         ]
 

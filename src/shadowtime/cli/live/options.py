@@ -15,7 +15,10 @@ policy = click.option(
     "its state file]",
 )
 partition = click.option(
-    "--partition", metavar="NAME", default="", help="The partition. [default: Slurm's default one]"
+    "--partition",
+    metavar="NAME",
+    default="",
+    help="The partition, or several as in a,b. [default: Slurm's default one]",
 )
 gres = click.option(
     "--gres",
@@ -25,8 +28,9 @@ gres = click.option(
 )
 shape = click.option(
     "--shape",
-    type=click.Choice(["pool", "hosts", "nodes"]),
-    help="How the policy sees the machine. [default: nodes where jobs share them, else pool]",
+    type=click.Choice(["pool", "hosts", "nodes", "site"]),
+    help="How the policy sees the machine. [default: nodes for policies that share bandwidth; site "
+    "for several partitions, mixed or shared nodes, enforced limits; else pool]",
 )
 state = click.option(
     "--state",

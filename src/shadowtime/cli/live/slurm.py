@@ -128,9 +128,12 @@ def run_loop(
             port = drive.wait_for_port(where, tell=tell, stopped=how.over())
             beat = Heartbeat(path=None, clock=port.clock, notify=notify)
             name = port.view.partition
+            seen_as = drive.choose_shape(port, chosen, shape)
             if act:
-                what = f"partition {name} of {port.view.name}"
-                stack.enter_context(one_loop(what, identity=drive.identity_of(port.run)))
+                identity = drive.identity_of(port.run)
+                for one in sorted(port.view.driven):
+                    what = f"partition {one} of {port.view.name}"
+                    stack.enter_context(one_loop(what, identity=identity))
             if act or state_file:
                 path = Path(state_file or drive.default_state_file(name))
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +149,7 @@ def run_loop(
                 port,
                 chosen,
                 store,
-                shape=shape,
+                shape=seen_as,
                 act=act,
                 pace=Pace(every=every, slowest=max(2.0, every)),
                 tell=tell,
@@ -156,7 +159,10 @@ def run_loop(
             )
             notify("READY=1")
             does = "acting" if act else "shadow mode: touching nothing"
-            tell(Told(f"{chosen.name} on partition {name}, {does}", event="begin", **labels))
+            where_on = f"partitions {name}" if "," in name else f"partition {name}"
+            how_seen = " as a site" if seen_as == "site" else ""
+            line = f"{chosen.name} on {where_on}{how_seen}, {does}"
+            tell(Told(line, event="begin", **labels))
             with compile_notice("the policy's pass", "half a minute"):
                 how.run(loop, counting, until_idle=until_idle)
         except Interrupted:

@@ -41,8 +41,10 @@ def command(show_only: bool, partition: str, state_file: str | None, timeout: fl
     with contextlib.ExitStack() as stack:
         if not show_only:
             refuse_strangers(port.run)
-            what = f"partition {name} of {port.view.name}"
-            stack.enter_context(one_loop(what, identity=drive.identity_of(port.run)))
+            identity = drive.identity_of(port.run)
+            for one in sorted(port.view.driven):
+                what = f"partition {one} of {port.view.name}"
+                stack.enter_context(one_loop(what, identity=identity))
         store = StateFile(path, tell=note)
         kept = store.load()
         port.recall(kept.port)

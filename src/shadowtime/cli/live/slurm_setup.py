@@ -34,7 +34,7 @@ def command(
     partition: str,
     master: tuple[int, ...],
 ) -> None:
-    """Hold every job of a partition at a gate until the loop lets it through.
+    """Hold every job of the partitions at a gate until the loop lets it through.
 
     Two files in the folder of slurm.conf change: slurm.conf itself and job_submit.lua; a script of
     the site's own is kept and called first. Slurm reads them after `systemctl restart slurmctld`.
@@ -56,9 +56,9 @@ def command(
     if undo_it:
         changes = setup.plan_undo(where)
     else:
-        name, default = _partition(where, partition)
+        names, default = _partitions(where, partition)
         masters = sorted({0, *_slurm_user(where), *master})
-        changes = setup.plan_setup(where, partitions=[name], default=default, masters=masters)
+        changes = setup.plan_setup(where, partitions=names, default=default, masters=masters)
     for change in changes:
         print(change.diff(), end="")
     if show_only:
@@ -77,8 +77,8 @@ def command(
         )
 
 
-def _partition(folder: object, wanted: str) -> tuple[str, bool]:
-    """The partition's name and whether it is the default one, from slurm.conf."""
+def _partitions(folder: object, wanted: str) -> tuple[list[str], bool]:
+    """The partitions' names and whether the default one is among them, from slurm.conf."""
     from pathlib import Path
 
     from shadowtime.cluster.slurm import parse_slurm_conf
@@ -89,11 +89,12 @@ def _partition(folder: object, wanted: str) -> tuple[str, bool]:
         path.read_text(), path=str(path), include=lambda name: (path.parent / name).read_text()
     ).options["partitions"]
     default = next((name for name, said in known.items() if said["default"]), "")
-    name = wanted or default
-    if name not in known:
-        names = ", ".join(known) or "none"
-        raise UsageError(f"{path} has no partition {name or '(default)'}: it has {names}")
-    return name, name == default
+    names = [name.strip() for name in wanted.split(",") if name.strip()] or [default]
+    for name in names:
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise UsageError(f"{path} has no partition {name or '(default)'}: it has {there}")
+    return list(dict.fromkeys(names)), default in names
 
 
 def _slurm_user(folder: object) -> set[int]:

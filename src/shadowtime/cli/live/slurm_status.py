@@ -68,7 +68,8 @@ def look(
         return status_beside(
             seen, forecast.forecast(seen, chosen), partition=partition, policy=chosen.name
         )
-    drive.suit(port, chosen)
+    shape = drive.choose_shape(port, chosen, shape)
+    drive.suit(port, chosen, shape)
     port.recall(kept.port)
     notes = kept.memory.jobs
     port.stopped = lambda job: job in notes and notes[job].kills > 0
@@ -79,7 +80,7 @@ def look(
             chosen,
             state,
             kept,
-            shape=shape or drive.shape_for(chosen),
+            shape=shape,
             left_alone=port.sorted.left_alone,
             beat=read_beat(heartbeat_of(path)),
         )

@@ -55,7 +55,7 @@ def run_watch(
         stack.enter_context(contextlib.suppress(Interrupted))
         stack.enter_context(Signals())
         where = drive.Where(partition=partition, timeout=timeout)
-        port = drive.wait_for_port(where, tell=tell, stopped=how.over())
+        port = drive.wait_for_port(where, nodes=False, tell=tell, stopped=how.over())
         path = Path(state_file or drive.default_state_file(port.view.partition))
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = predictions_of(path)

@@ -1,10 +1,11 @@
 """One pass on a given state: the simulator's decision code for a cluster that is not simulated."""
 
 from shadowtime.engine.live_pass.decide import Decided, decide
-from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.engine.live_pass.memory import History, Memory, Note, Promise
 from shadowtime.engine.live_pass.snapshot import (
     Decision,
     Ended,
+    Held,
     Place,
     RunningJob,
     Snapshot,
@@ -18,10 +19,12 @@ __all__ = [
     "Decided",
     "Decision",
     "Ended",
+    "Held",
     "History",
     "Memory",
     "Note",
     "Place",
+    "Promise",
     "RunningJob",
     "Snapshot",
     "Start",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.custom import Own
     from shadowtime.kernel.availability import Availability
 
-Shape = Literal["pool", "hosts", "nodes"]
+Shape = Literal["pool", "hosts", "nodes", "site"]
 DONE = 0
 NOTHING = 0
 """Mark of an unused place in the log of decisions."""
@@ -69,8 +69,9 @@ def decide(
     Rules
     -----
     ``shape`` says how the policy sees the machine: the hosts as one pool, as hosts that each hold
-    whole jobs, or as nodes that share bandwidth. On a pool a start names no hosts.
-    The estimates actual and noisy are refused: they are unknown of a real job.
+    whole jobs, as nodes that share bandwidth, or as the state's site with its partitions, limits
+    and reservations. On a pool a start names no hosts.
+    The estimates actual and noisy are refused: nobody knows them of a real job.
     A job that the hosts at hand could not hold even when empty (``unfit``) is left out of the
     pass: nothing is reserved for it and no job waits for it.
 
@@ -90,6 +91,10 @@ def decide(
     """
     refuse(policy)
     memory = memory or Memory()
+    if shape == "site":
+        from shadowtime.engine.live_pass import on_site
+
+        return on_site.decide(policy, state, memory)
     if shape == "nodes":
         from shadowtime.engine.nodes import live_pass
 

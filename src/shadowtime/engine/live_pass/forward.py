@@ -67,6 +67,10 @@ def forward(
     """
     refuse(policy)
     memory = memory or Memory()
+    if shape == "site":
+        from shadowtime.engine.live_pass import on_site_ahead
+
+        return on_site_ahead.forward(policy, state, memory, runs=runs)
     if shape == "nodes":
         from shadowtime.engine.nodes import ahead
 

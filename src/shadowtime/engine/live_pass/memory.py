@@ -32,6 +32,16 @@ class Note(NamedTuple):
     kills: int = 0
 
 
+class Promise(NamedTuple):
+    """A start on a site that was promised for good: when, in which partition, tasks by node."""
+
+    start: int
+    partition: str
+    place: tuple[tuple[str, int], ...]
+    ask: int
+    """A checksum of what the job asked for then: one that was changed is promised anew."""
+
+
 class History(NamedTuple):
     """What estimates know of a user: the last run and its request, and the run before."""
 
@@ -62,10 +72,12 @@ class Memory:
     """What passes on nodes remember besides: whole numbers by name."""
     own: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """What functions of the user's own remember: numbers by ``user:NAME``, ``account:NAME``, ..."""
+    promises: Mapping[str, Promise] = field(default_factory=dict)
+    """By job, what a policy with kept promises has promised on a site."""
 
     def to_json(self) -> dict[str, Any]:
         """The memory as plain values for a state file."""
-        return {
+        values = {
             "now": self.now,
             "jobs": {job: list(note) for job, note in self.jobs.items()},
             "users": {user: list(known) for user, known in self.users.items()},
@@ -74,6 +86,9 @@ class Memory:
             "extra": dict(self.extra),
             "own": {name: list(numbers) for name, numbers in self.own.items()},
         }
+        if self.promises:
+            values["promises"] = {job: list(one) for job, one in self.promises.items()}
+        return values
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Memory:
@@ -101,6 +116,10 @@ class Memory:
                 plain.text(name, "a name"): _numbers(told, f"the memory of {name}")
                 for name, told in plain.mapping(values.get("own", {}), "own").items()
             },
+            promises={
+                plain.text(job, "a job"): _promise(told, f"the promise of job {job}")
+                for job, told in plain.mapping(values.get("promises", {}), "promises").items()
+            },
         )
 
 
@@ -112,6 +131,18 @@ def _note(told: Any, name: str) -> Note:
     if max(note.estimate, note.initial, note.kills) > MAX_SPAN:
         raise InputError(f"{name} expects a run of more than {MAX_SPAN} seconds")
     return note
+
+
+def _promise(told: Any, name: str) -> Promise:
+    if not isinstance(told, list) or len(told) != len(Promise._fields):
+        raise InputError(f"{name} must be a list of {len(Promise._fields)} values")
+    start, partition, place, ask = told
+    return Promise(
+        plain.whole(start, name, low=0),
+        plain.text(partition, name),
+        plain.pairs(place, name, lambda count, of: plain.whole(count, of, low=0)),
+        plain.whole(ask, name, low=0),
+    )
 
 
 def _numbers(told: Any, name: str) -> tuple[float, ...]:

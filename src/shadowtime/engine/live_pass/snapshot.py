@@ -15,7 +15,11 @@ from shadowtime.types import Reason
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
+    from shadowtime.workload.request import Request
 
+Held = tuple[tuple[str, tuple[int, ...]], ...]
+"""What a job holds on each host: (host, amounts per resource)."""
 Place = tuple[tuple[str, int], ...]
 """Where a job lies: (host, processors there), in the cluster's order of hosts."""
 
@@ -32,7 +36,8 @@ class WaitingJob:
     the hosts it may use, all where empty; ``chunk`` processors must lie on one host together.
     ``bandwidth`` is what a process draws in MB/s, to a thousandth, -1 where unknown. ``each`` is
     what it takes on every host it lies on, however many of its processors lie there: an entry per
-    resource, 0 where ``need`` is shared out by processors; empty where all of it is.
+    resource, 0 where ``need`` is shared out by processors; empty where all of it is. On a site
+    ``ask`` is all it asks for, and the fields above but id, submit, request and user say nothing.
     """
 
     id: str
@@ -47,6 +52,7 @@ class WaitingJob:
     tag: str = ""
     bandwidth: float = -1
     each: tuple[int, ...] = ()
+    ask: Request | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +62,8 @@ class RunningJob:
     ``need`` counts what it holds of the hosts in the cluster. Where ``ours`` is False it counts,
     but no policy may stop it; where ``settled`` is False it is on its way in or out and cannot be
     stopped at this moment. ``held`` is what it holds per host beyond the processors in
-    ``place``, where a port knows it: (host, amounts per resource).
+    ``place``, where a port knows it: (host, amounts per resource). On a site ``held`` tells of
+    every host, and ``ask`` what it counts in: partition, QOS, account, licences.
     """
 
     id: str
@@ -69,9 +76,10 @@ class RunningJob:
     ours: bool = True
     settled: bool = True
     alone: bool = False
-    held: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    held: Held = ()
     tag: str = ""
     bandwidth: float = -1
+    ask: Request | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +98,9 @@ class Snapshot:
     """A cluster at one instant: who waits, who runs, who ended lately.
 
     ``cluster`` lists the hosts that jobs may be started on now, one entry each (shape nodes).
-    ``ended`` may hold jobs that were reported before; memory knows which are news.
+    ``ended`` may hold jobs that were reported before; memory knows which are news. ``site`` is the
+    whole machine with its rules where the policy sees it so; ``shut`` are nodes of it on which no
+    job may be started now, whatever runs there.
 
     Examples
     --------
@@ -106,6 +116,8 @@ class Snapshot:
     waiting: tuple[WaitingJob, ...] = ()
     running: tuple[RunningJob, ...] = ()
     ended: tuple[Ended, ...] = ()
+    site: Site | None = None
+    shut: tuple[str, ...] = ()
 
     @property
     def closed(self) -> bool:
@@ -130,6 +142,10 @@ class Start:
     """On hosts of its own, whether it asks for them or not."""
     bandwidth: int = 0
     """MB/s that a process is counted with, 0: none."""
+    partition: str = ""
+    """On a site, the one of its partitions that it starts in."""
+    held: Held = ()
+    """On a site, what it takes on each of its hosts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,8 @@ from shadowtime.cluster.limits import bounded_shape, buckets_of, job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from shadowtime.cluster.limits import Bucket
     from shadowtime.cluster.site import Site
     from shadowtime.types import Ints
@@ -41,13 +43,20 @@ class Asks:
     """Jobs that ask for something the engine leaves out (feature counts)."""
 
 
-def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
-    """Everything the engine needs to know of the requests, each distinct one once."""
+def asks_of(
+    workload: Workload, site: Site, requests: Requests, *, running: Collection[int] = ()
+) -> Asks:
+    """Everything the engine needs to know of the requests, each distinct one once.
+
+    ``running`` are rows of jobs that run already: no bound on a job alone keeps them out.
+    """
     made = Shapes(site)
+    seated = Shapes(without_bounds(site)) if running else made
     shapes: dict[Shape, int] = {}
     buckets: dict[Bucket, int] = {}
     each: dict[tuple[Alternative, ...], int] = {}
-    seen: dict[tuple[int, int, int, int], int] = {}
+    seen: dict[tuple[int, int, int, int, bool], int] = {}
+    runs = set(running)
     enforced = "limits" in site.enforce
     named = bool(site.reservations)
     user = workload.user
@@ -68,18 +77,23 @@ def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
     ]
     for row, (number, who, seconds, kind) in enumerate(rows):
         odd += odd_requests[number]
-        key = (number, who if enforced or named else -1, kind, seconds if enforced else -1)
+        there = row in runs
+        key = (number, who if enforced or named else -1, kind, seconds if enforced else -1, there)
         if key not in seen:
             request = requests.distinct[number]
             found = []
             name = user_name(workload, who)
-            for partition in made.chosen(request):
-                shape = made.of(request, partition)
-                if shape is None or not partition.up:
+            shapes_here = seated if there else made
+            for partition in shapes_here.chosen(request):
+                shape = shapes_here.of(request, partition)
+                if shape is None:
                     continue
-                if not job_allowed(site, request, partition, shape, seconds, name):
-                    continue
-                shape = bounded_shape(site, request, partition, shape, name)
+                if not there:
+                    if not partition.up:
+                        continue
+                    if not job_allowed(site, request, partition, shape, seconds, name):
+                        continue
+                    shape = bounded_shape(site, request, partition, shape, name)
                 if shape is None:
                     continue
                 at = shapes.setdefault(shape, len(shapes))
@@ -89,6 +103,14 @@ def asks_of(workload: Workload, site: Site, requests: Requests) -> Asks:
             seen[key] = each.setdefault(tuple(found), len(each))
         of_job[row] = seen[key]
     return Asks(tuple(shapes), tuple(buckets), tuple(each), of_job, odd)
+
+
+def without_bounds(site: Site) -> Site:
+    """The site with partitions that bound no job; all else about them stays."""
+    partitions = tuple(
+        replace(one, min_nodes=0, max_nodes=None, max_cpus_per_node=None) for one in site.partitions
+    )
+    return site.replace(partitions=partitions)
 
 
 def time_classes(site: Site, made: Shapes, seconds: Ints) -> Ints:

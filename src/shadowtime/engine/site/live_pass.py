@@ -16,7 +16,7 @@ from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.conservative import MANY_GAINS
 from shadowtime.engine.site.gone import note_gone_at
-from shadowtime.engine.site.plan import prepare
+from shadowtime.engine.site.plan import prepare, rule_of
 from shadowtime.engine.site.simulate import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.errors import PolicyError, UsageError
@@ -74,6 +74,10 @@ class SiteSnapshot:
     """How many entries of ``freed`` each promise has been compared with, if not none."""
     unfinished: bool = False
     """True if the verdict before left a sweep unfinished."""
+    estimates: Mapping[int, int] = field(default_factory=dict)
+    """How long jobs are expected to run, where the caller knows better than their requests."""
+    blocked: Mapping[int, int] = field(default_factory=dict)
+    """Since when each job that was ever the blocked head has been it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +95,14 @@ class Verdict:
     freed: Sequence[Freed] | None = ()
     asked: Mapping[int, int] = field(default_factory=dict)
     unfinished: bool = False
+    stops: Mapping[int, int] = field(default_factory=dict)
+    """Running jobs that are to be stopped, each with the job that starts in its stead."""
+    blocked: Mapping[int, int] = field(default_factory=dict)
+    """As in a snapshot, with the head of this pass."""
+    earliest: Mapping[int, int] = field(default_factory=dict)
+    """The first promised start of jobs that were the blocked head in this pass."""
+    nowhere: Sequence[int] = ()
+    """Waiting jobs that would not fit, or not be let in, if the site were empty."""
 
 
 def decide_site(
@@ -123,18 +135,29 @@ def decide_site(
         )
     requests = requests_of(workload, site)
     known = known_at_submission(policy.estimate, workload)
-    if known.learner:
+    if known.learner and not snapshot.estimates and len(workload):
         raise UsageError(f"{policy.name}: a single decision has no history to learn from")
-    asks = asks_of(workload, site, requests)
-    state, _ = empty_state(workload, site, asks, known.estimate, 0)
-    made = prepare(policy, site, workload, effort=effort or 0)
+    estimate = known.estimate.copy()
+    for row, seconds in snapshot.estimates.items():
+        estimate[row] = seconds
+    asks = asks_of(workload, site, requests, running=snapshot.running)
+    state, world = empty_state(workload, site, asks, estimate, 0)
+    made = None if policy.reserve.sunny else prepare(policy, site, workload, effort=effort or 0)
     ground, node_at = build_ground(
-        workload, site, requests, asks, rule=made.rule, keeps=made.keeps, plans=made.plans
+        workload,
+        site,
+        requests,
+        asks,
+        rule=rule_of(policy),
+        keeps=made.keeps if made is not None else 0,
+        plans=made.plans if made is not None else 0,
     )
     state.reg[NOW] = snapshot.now
     state.reg[ARRIVED] = len(workload)
     state.reg[WAKE] = NEVER
     state.reg[VOLATILE] = not known.safe
+    for row, since in snapshot.blocked.items():
+        state.job[row, columns.BLOCKED_AT] = since
     ground = with_places(ground, site, asks, node_at, snapshot)
     ground = with_gains(ground, site, node_at, snapshot)
     waiting = [row for row in range(len(workload)) if row not in snapshot.running]
@@ -148,8 +171,14 @@ def decide_site(
         np.array(waiting, np.int64),
         _pairs(snapshot.promises),
     )
-    arguments = made.arguments(ground)
     before = ground.job[:, [f.DUE, f.PLACE_FROM]].copy()
+    if made is None:
+        from shadowtime.engine.site.venture import decide_venture
+
+        state, ground = with_more_room(state, ground)
+        stops = decide_venture(policy, state, world, ground)
+        return replace(verdict(site, asks, state, ground, node_at, snapshot, before), stops=stops)
+    arguments = made.arguments(ground)
     while made.decide_once(state, ground, *arguments) == ROOM_NEEDED:
         state, ground = with_more_room(state, ground)
     refuse_failed(policy, state, made.own, workload)
@@ -299,7 +328,24 @@ def verdict(
         wake=wake if wake < NEVER else None,
         freed=freed,
         asked=asked,
+        blocked=noted(state, columns.BLOCKED_AT),
+        earliest=noted(state, columns.PROMISED),
+        nowhere=fit_nowhere(asks, ground, snapshot),
     )
+
+
+def noted(state: Any, column: int) -> dict[int, int]:
+    """What a column that is -1 for most says of the others."""
+    rows = np.flatnonzero(state.job[:, column] >= 0)
+    return dict(zip(rows.tolist(), state.job[rows, column].tolist(), strict=True))
+
+
+def fit_nowhere(asks: Asks, ground: Ground, snapshot: SiteSnapshot) -> list[int]:
+    """Waiting jobs none of whose alternatives fits on the nodes that are not closed for good."""
+    fits = ground.shape[:, f.PLACEABLE] != 0
+    lost = np.array([not any(fits[alt.shape] for alt in each) for each in asks.each] or [False])
+    rows = np.flatnonzero(lost[asks.of_job]).tolist()
+    return [row for row in rows if row not in snapshot.running]
 
 
 def what_is_left(

@@ -6,7 +6,7 @@ questions: preemption asks few of them, and nothing else needs them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,6 +76,13 @@ def run_venture(
         steps.finish_pass(state, made.world, ground, made.events)
 
 
+def decide_venture(policy: Policy, state: State, world: World, ground: Ground) -> dict[int, int]:
+    """One pass on filled tables; returns who is stopped, with the job that starts in its stead."""
+    made = Pass(state, world, ground, Venture.of(policy))
+    made.carry_out()
+    return made.stopped
+
+
 @dataclass(frozen=True, eq=False)
 class Pass:
     """One pass; jobs are rows."""
@@ -84,6 +91,8 @@ class Pass:
     world: World
     ground: Ground
     parts: Venture
+    stopped: dict[int, int] = field(default_factory=dict)
+    """Who was stopped for whom."""
 
     @property
     def now(self) -> int:
@@ -127,6 +136,7 @@ class Pass:
                 return head
             for row in victims:
                 steps.stop_job(self.state, self.world, self.ground, row)
+                self.stopped[row] = head
             steps.begin_job(self.state, self.ground, head, int(Reason.PREEMPTING))
             todo = sorted({*todo, *victims}, key=lambda row: (-self.ground.job[row, f.TIER], row))
         return -1

@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 
 
 def start_lines(
-    decision: Start, *, restarted: bool = False, row: QueueRow | None = None, gres: str = ""
+    decision: Start,
+    *,
+    restarted: bool = False,
+    row: QueueRow | None = None,
+    gres: str = "",
+    nodes: Range = (0, 0),
 ) -> list[str]:
     """Name the hosts, then open the gate.
 
     A job that was stopped waits two minutes of its own unless it is told to begin now. What the
     policy counts and the job in ``row`` does not ask for, Slurm is told: nodes of its own, and the
-    bandwidth of a task under the name ``gres``.
+    bandwidth of a task under the name ``gres``. A job that takes ``nodes`` from so many to so many
+    is told how many these are: Slurm would add others to them.
 
     Examples
     --------
@@ -33,6 +39,10 @@ def start_lines(
     """
     hosts = ",".join(host for host, _ in decision.place)
     words = [f"update JobId={decision.job}", f"ReqNodeList={hosts}"]
+    if row is not None and decision.partition not in ("", row.partition):
+        words.append(f"Partition={decision.partition}")
+    if adds_nodes(decision, nodes):
+        words.append(f"NumNodes={len(decision.place)}-{len(decision.place)}")
     if restarted:
         words.append("StartTime=now")
     if decision.limit > 0:
@@ -45,7 +55,16 @@ def start_lines(
     return [" ".join(words), f"release {decision.job}"]
 
 
-def undo_words(decision: Start, row: QueueRow | None, gres: str = "") -> str:
+Range = tuple[int, int]
+"""The least and most nodes of a job, 0 where it does not say."""
+
+
+def adds_nodes(decision: Start, nodes: Range) -> bool:
+    """Whether Slurm would take more nodes than a start on a site names."""
+    return bool(decision.held) and nodes[1] > len(decision.place)
+
+
+def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Range = (0, 0)) -> str:
     """How a job that does not start asks for the same as before, its hosts aside.
 
     scontrol has no word for the OK of a job that says nothing on sharing: YES is next to it.
@@ -53,6 +72,10 @@ def undo_words(decision: Start, row: QueueRow | None, gres: str = "") -> str:
     if row is None:
         return ""
     words = []
+    if decision.partition not in ("", row.partition):
+        words.append(f"Partition={row.partition}")
+    if adds_nodes(decision, nodes):
+        words.append(f"NumNodes={nodes[0]}-{nodes[1]}")
     if decision.limit > 0:
         limit = "UNLIMITED" if row.limit >= MAX_SPAN else -(-row.limit // 60)
         words.append(f"TimeLimit={limit}")

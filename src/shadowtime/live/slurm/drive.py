@@ -8,15 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shadowtime.engine.live_pass.on_site import refuse_on_site
+from shadowtime.errors import PolicyError, UsageError
 from shadowtime.live.clock import SystemClock
 from shadowtime.live.log import Told
 from shadowtime.live.log_watcher import LogWatcher
 from shadowtime.live.loop import Loop, Pace, described
+from shadowtime.live.port import PortError
 from shadowtime.live.record import Recorder
 from shadowtime.live.runner import Commands
 from shadowtime.live.signals import Undisturbed
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.port import NotReady, SlurmPort, look_at, refuse_strangers
+from shadowtime.live.slurm.site_look import enforces
 from shadowtime.live.slurm.text import ENVIRONMENT
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """Which part of which Slurm: a partition (the default one), counted generic resources."""
+    """Which part of which Slurm: partitions (the default one), counted generic resources."""
 
     partition: str = ""
     gres: tuple[str, ...] = ()
@@ -53,12 +57,15 @@ def make_port(where: Where, *, run: Runner | None = None, clock: Clock | None = 
 def wait_for_port(
     where: Where,
     *,
+    nodes: bool = True,
     tell: Callable[[str], None],
     stopped: Callable[[], bool] = lambda: False,
     run: Runner | None = None,
     clock: Clock | None = None,
 ) -> SlurmPort:
     """The same, but a slurmctld that is coming up, and shows no partition yet, is waited for.
+
+    So are the ``nodes`` of the partitions, unless they do not matter.
 
     It is asked again after half a second, then less and less often, and reported once. NotReady if
     the run is over before that.
@@ -67,7 +74,10 @@ def wait_for_port(
     tries = 0
     while True:
         try:
-            return make_port(where, run=run, clock=clock)
+            port = make_port(where, run=run, clock=clock)
+            if nodes:
+                ready(port)
+            return port
         except NotReady as error:
             if stopped():
                 raise
@@ -75,6 +85,14 @@ def wait_for_port(
             if tries == 1:
                 tell(Told(f"waiting for slurm: {error}", event="error", why=str(error)))
             clock.sleep(Pace().pause(quiet=0, errors=tries, took=0.0))
+
+
+def ready(port: SlurmPort) -> None:
+    """NotReady where the partitions have no nodes yet."""
+    try:
+        port.nodes()
+    except PortError as error:
+        raise NotReady(str(error)) from None
 
 
 def make_loop(
@@ -94,7 +112,7 @@ def make_loop(
     if act:
         refuse_strangers(port.run)
     shape = shape or shape_for(policy)
-    suit(port, policy)
+    suit(port, policy, shape)
     recorder = (
         Recorder(record, policy=described(policy), shape=shape, tell=tell) if record else None
     )
@@ -147,9 +165,50 @@ BANDWIDTH = "membw"
 """The generic resource that is memory bandwidth unless --gres names another."""
 
 
-def suit(port: SlurmPort, policy: Policy) -> None:
+def choose_shape(port: SlurmPort, policy: Policy, wanted: Shape | None = None) -> Shape:
+    """How the policy sees the machine, unless the user says it.
+
+    Rules
+    -----
+    Policies that place jobs beside each other see the equal nodes of one partition. All others see
+    the site where several partitions are named, where the nodes of the partition differ
+    (processors, memory that is counted, generic resources, features) or belong to other partitions
+    too, and where Slurm enforces limits; and a pool where none of this is so. A policy that has no
+    meaning on a site sees a pool if one partition is named.
+    """
+    count = len(port.view.driven)
+    plain = shape_for(policy)
+    if count > 1 and (plain == "nodes" or wanted not in (None, "site")):
+        raise UsageError(
+            f"{policy.name} sees the {wanted or plain} of one partition: name one with --partition"
+        )
+    if count > 1 or wanted == "site":
+        refuse_on_site(policy)
+        return "site"
+    if wanted is not None or plain == "nodes" or not is_mixed(port):
+        return wanted or plain
+    try:
+        refuse_on_site(policy)
+    except PolicyError:
+        return plain
+    return "site"
+
+
+def is_mixed(port: SlurmPort) -> bool:
+    """Whether a partition is more than equal nodes of its own; see :func:`choose_shape`."""
+    nodes = port.nodes()
+    kinds = {
+        (node.cpus, node.memory if port.view.memory else 0, *node.gres.items(), node.features)
+        for node in nodes
+    }
+    shared = any(len(node.partitions) > 1 for node in nodes)
+    return len(kinds) > 1 or shared or enforces(port.run(("scontrol", "show", "config")).out)
+
+
+def suit(port: SlurmPort, policy: Policy, shape: Shape = "pool") -> None:
     """Let the port see what a policy counts: the first generic resource is the bandwidth."""
-    if policy.place.caps:
+    port.view = replace(port.view, site=shape == "site")
+    if policy.place.caps and shape != "site":
         gres = port.view.gres or (BANDWIDTH,)
         port.view = replace(port.view, gres=gres, bandwidth=gres[0])
         port.demand = demand_for(policy, port.clock)

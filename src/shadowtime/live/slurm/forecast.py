@@ -16,11 +16,12 @@ from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.errors import ClusterError
 from shadowtime.live.eta import FEW, LONG, SHORT, Eta
 from shadowtime.live.port import PortError
+from shadowtime.live.slurm.asks import request_of
 from shadowtime.live.slurm.beyond import LIMITS, NONE
 from shadowtime.live.slurm.holding import spread
 from shadowtime.live.slurm.port import DETAILS
-from shadowtime.live.slurm.state import HOLDS, detail_of, least_nodes
-from shadowtime.live.slurm.text import SQUEUE, parse_details, parse_gres, parse_queue, parse_tres
+from shadowtime.live.slurm.state import HOLDS, detail_of
+from shadowtime.live.slurm.text import SQUEUE, parse_details, parse_gres, parse_queue
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.workload import Workload
 from shadowtime.workload.request import NEVER, Gres, Request, Requests
@@ -114,45 +115,6 @@ def why_unknown(row: QueueRow, site: Site) -> str:
         (not partitions & {*row.partition.split(",")}, f"partition {row.partition} has no nodes"),
     )
     return next((why for wrong, why in checks if wrong), "")
-
-
-def request_of(row: QueueRow, detail: Detail | None) -> Request:
-    """What a pending job asks for.
-
-    Examples
-    --------
-    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
-    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "9", "TimeLimit": "1:00"}
-    >>> told |= {"Partition": "a,b", "NumTasks": "8", "NumCPUs": "8", "tres-alloc": "cpu=8,node=2"}
-    >>> request = request_of(_queue_row(BETWEEN.join(told.values()) + BETWEEN), None)
-    >>> request.nodes, request.tasks, request.partitions
-    (2, 8, ('a', 'b'))
-    """
-    nodes = max(1, detail.nodes if detail is not None else 0, least_nodes(row.tres))
-    per_task = max(1, row.per_task)
-    told = parse_tres(row.tres)
-    by_cpu = detail is not None and detail.memory == "cpu"
-    memory = told.get("mem", 0)
-    parts = max(1, row.cpus if by_cpu else told.get("node", 1))
-    gres = [(row.gres_per_node, "node"), (row.gres_per_task, "task"), (row.gres_per_job, "job")]
-    return Request(
-        nodes=nodes,
-        tasks=max(1, row.tasks, row.cpus // per_task),
-        cpus_per_task=per_task,
-        tasks_per_node=row.per_node or None,
-        memory=-(-memory // parts) or None,
-        memory_per="cpu" if by_cpu else "node",
-        gres=tuple(
-            Gres(name=name, count=count, per=per)  # type: ignore[arg-type]
-            for text, per in gres
-            for name, count in parse_gres(text).items()
-        ),
-        features="" if row.features in NONE else row.features,
-        exclusive=row.sharing == "NO",
-        partitions=tuple(row.partition.split(",")),
-        wanted=tuple(expand(row.wanted)),
-        excluded=detail.excluded if detail is not None else (),
-    )
 
 
 def pieces_of(row: QueueRow, detail: Detail | None, nodes: Mapping[str, int]) -> Iterator[Request]:

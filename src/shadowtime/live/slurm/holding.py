@@ -27,12 +27,26 @@ class View:
     """What of the cluster the loop is responsible for."""
 
     partition: str
+    """Its name; several with commas between them."""
     gres: tuple[str, ...] = ()
     memory: bool = False
     """Whether Slurm counts memory."""
     name: str = "slurm"
     bandwidth: str = ""
     """The generic resource that is memory bandwidth, where the policy limits it."""
+    site: bool = False
+    """Whether the whole site is seen, with everything that jobs can ask of it."""
+
+    @property
+    def driven(self) -> frozenset[str]:
+        """The partitions.
+
+        Examples
+        --------
+        >>> sorted(View(partition="a,b").driven)
+        ['a', 'b']
+        """
+        return frozenset(self.partition.split(","))
 
     @property
     def resources(self) -> tuple[str, ...]:

@@ -20,9 +20,12 @@ from shadowtime.live.slurm.act import (
     to_the_gate_lines,
     undo_lines,
 )
+from shadowtime.live.slurm.beyond import NONE
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.state import Sorted, View, sort_jobs
+from shadowtime.live.slurm.site_look import SiteLook
+from shadowtime.live.slurm.site_state import OnSite
+from shadowtime.live.slurm.state import Sorted, View, detail_of, nodes_of, sort_jobs
 from shadowtime.live.slurm.text import (
     SINFO,
     SQUEUE,
@@ -37,10 +40,12 @@ from shadowtime.live.slurm.touched import Touched, touch, touched_from
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from shadowtime.engine.live_pass import Held
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Decision, Place, Snapshot
     from shadowtime.live.runner import Runner
-    from shadowtime.live.slurm.text import QueueRow, Window
+    from shadowtime.live.slurm.state import Model
+    from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
 
 PATIENCE = 30.0
 """Seconds after which a job that was let through and has not started is taken back."""
@@ -85,7 +90,7 @@ class SlurmPort:
         self._rows: dict[str, QueueRow] = {}
         self._details: dict[str, Detail] = {}
         self._asked: dict[str, tuple[object, ...]] = {}
-        self._nodes: dict[str, int] = {}
+        self._nodes: dict[str, tuple[int, int]] = {}
         self._windows: list[Window] = []
         self._windows_at = self._comments_at = float("-inf")
         self._since: dict[str, float] = {}
@@ -95,15 +100,43 @@ class SlurmPort:
         self._let_go: dict[str, None] = {}
         """Jobs known to us that an operator has let through."""
         self._remembered = Remembered()
+        self._look = SiteLook(self._ask)
+        self._sent: dict[str, Held] = {}
+        """What jobs that were let through on a site take on each node."""
 
     def snapshot(self) -> Snapshot:
         """What Slurm says now."""
         rows = parse_queue(self._ask(SQUEUE))
         nodes = parse_nodes(self._ask(SINFO))
         now = self.clock.now()
+        if self.view.site:
+            return self._on_site(rows, nodes, now)
         if not 0 <= now - self._windows_at < RESERVATIONS_EVERY:  # clocks may jump back
             told = self._ask(("scontrol", "--oneliner", "show", "reservation"))
             self._windows, self._windows_at = parse_reservations(told), now
+        self._sort(rows, nodes, now)
+        assert self.sorted is not None
+        if self.demand is not None and not self.sorted.state.closed:
+            state = with_demands(self.sorted.state, self._details, self.demand, self.view.bandwidth)
+            self.sorted = replace(self.sorted, state=state)
+        return self.sorted.state
+
+    def _on_site(self, rows: list[QueueRow], nodes: list[NodeRow], now: float) -> Snapshot:
+        """What Slurm says now, on the model of a site."""
+        nodes_of(nodes, self.view)  # says so where the partitions have none
+        named = {row.reservation for row in rows} - {*NONE}
+        site = self._look.read(nodes, now, reservations=named)
+        model = OnSite(site, nodes, view=self.view, now=int(now), sent=self._sent)
+        return self._sort(rows, nodes, now, model=model).state
+
+    def _sort(
+        self,
+        rows: list[QueueRow],
+        nodes: list[NodeRow],
+        now: float,
+        *,
+        model: Model | None = None,
+    ) -> Sorted:
         self._learn_details(rows, now)
         self._rows = dict(rows_by_id(rows))
         self.sorted = sort_jobs(
@@ -112,6 +145,7 @@ class SlurmPort:
             view=self.view,
             now=int(now),
             windows=self._windows,
+            model=model,
             details=self._details,
             placed=self.placed,
             stopped=self.stopped,
@@ -120,10 +154,7 @@ class SlurmPort:
             touched=self._touched,
         )
         self._let_go.update(dict.fromkeys(self.sorted.slurms))
-        if self.demand is not None and not self.sorted.state.closed:
-            state = with_demands(self.sorted.state, self._details, self.demand, self.view.bandwidth)
-            self.sorted = replace(self.sorted, state=state)
-        return self.sorted.state
+        return self.sorted
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
         """Everything in one session, stops first; then one look at what became of it."""
@@ -137,8 +168,10 @@ class SlurmPort:
                     restarted=row is not None and row.restarts > 0,
                     row=row,
                     gres=self.view.bandwidth,
+                    nodes=self._range(decision.job),
                 )
                 self.placed[decision.job] = decision.place
+                self._sent[decision.job] = decision.held
         said = self.session(lines)
         after = self.look()
         return [outcome(decision, after.get(decision.job), said) for decision in decisions]
@@ -148,9 +181,19 @@ class SlurmPort:
         for decision in decisions:
             if isinstance(decision, Start):
                 job, known = decision.job, self._touched.get(decision.job)
-                mark = touch(decision, self._rows.get(job), known, self.view.bandwidth)
+                row, nodes = self._rows.get(job), self._range(job)
+                mark = touch(decision, row, known, self.view.bandwidth, nodes)
                 if mark is not None:
                     self._touched[job] = mark
+
+    def _range(self, job: str) -> tuple[int, int]:
+        """The least and most nodes that a job asks for."""
+        detail = detail_of(self._details, job)
+        return (detail.nodes, detail.most) if detail is not None else (0, 0)
+
+    def nodes(self) -> list[NodeRow]:
+        """The nodes of the partitions that the loop drives."""
+        return nodes_of(parse_nodes(self._ask(SINFO)), self.view)
 
     @property
     def touched(self) -> Mapping[str, Touched]:
@@ -205,6 +248,7 @@ class SlurmPort:
         self.session(lines)
         for job in (*beyond, *taken):
             self.placed.pop(job, None)
+            self._sent.pop(job, None)
             self._touched.pop(job, None)
         told = [
             f"handed {job} to Slurm: {why}"
@@ -266,7 +310,8 @@ class SlurmPort:
         wanted: dict[str, tuple[object, ...]] = {}
         for row in rows:
             pending = row.state == "PENDING" and row.priority == 0
-            if pending or (row.state == "RUNNING" and row.node_count > 1):
+            tells = row.node_count > 1 or self.view.site
+            if pending or (row.state == "RUNNING" and tells):
                 wanted[row.id] = (pending, row.node_count, row.cpus, row.restarts, row.reason[:8])
         again = self.demand is not None and not 0 <= now - self._comments_at < COMMENTS_EVERY
         if again:
@@ -283,7 +328,8 @@ class SlurmPort:
         listed = {row.id for row in rows}
         listed |= arrays_of(listed)
         mine: tuple[dict[str, Any], ...] = (
-            self._nodes, self.placed, self._touched, self._handed, self._in_vain, self._let_go
+            self._nodes, self.placed, self._sent, self._touched, self._handed, self._in_vain,
+            self._let_go,
         )  # fmt: skip
         for job in {job for known in mine for job in known} - listed:
             for known in mine:
@@ -297,11 +343,12 @@ class SlurmPort:
             told = self.run(DETAILS, text="".join(f"show job {job}\n" for job in unknown)).out
         for job, detail in self._believed(told, set(unknown), asked).items():
             # Once a job has run, Slurm does not tell any more how many nodes it may have.
-            nodes = detail.nodes or self._nodes.get(job, 0)
-            detail = detail._replace(nodes=nodes)
+            low, high = self._nodes.get(job, (0, 0))
+            low, high = (detail.nodes, detail.most) if detail.nodes else (low, high)
+            detail = detail._replace(nodes=low, most=high)
             if self._details.get(job) != detail:  # else the same value, by which jobs are known
                 self._details[job] = detail
-            self._nodes[job] = nodes
+            self._nodes[job] = low, high
         self._asked.update({job: wanted[job] for job in unknown})
 
     def _believed(self, told: str, unknown: set[str], known: set[str]) -> dict[str, Detail]:
@@ -360,6 +407,8 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Vi
         if default is None:
             raise UsageError("Slurm has no default partition: name one with --partition")
         partition = default[1]
+    elif "," in partition:
+        partition = several(partition, run(("scontrol", "--oneliner", "show", "partition")).out)
     select, name = _SELECT.search(config.out), _NAME.search(config.out)
     return View(
         partition=partition,
@@ -367,6 +416,24 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Vi
         memory=select is not None and "MEMORY" in select[1].upper(),
         name=name[1] if name else "slurm",
     )
+
+
+def several(wanted: str, told: str) -> str:
+    """Several partitions, each once, as Slurm knows them.
+
+    Examples
+    --------
+    >>> several("a, b,a", "PartitionName=a X=1\\nPartitionName=b X=1\\n")
+    'a,b'
+    """
+    names = list(dict.fromkeys(name.strip() for name in wanted.split(",") if name.strip()))
+    known = set(re.findall(r"^PartitionName=(\S+)", told, re.MULTILINE))
+    if not known:
+        raise NotReady("Slurm shows no partition yet: is slurmctld coming up?")
+    strange = [name for name in names if name not in known]
+    if strange:
+        raise UsageError(f"Slurm has no partition {strange[0]}: it has {', '.join(sorted(known))}")
+    return ",".join(names)
 
 
 def refuse_strangers(run: Runner, *, uid: int | None = None) -> None:

@@ -54,7 +54,7 @@ def plan_release(
     lines: dict[str, list[str]] = {}
     stay: dict[str, str] = {}
     for job, row in rows.items():
-        if row.state != "PENDING" or partition not in row.partition.split(","):
+        if row.state != "PENDING" or set(partition.split(",")).isdisjoint(row.partition.split(",")):
             continue
         mark = touched.get(job)
         named = mark is not None and mark.ours(row)

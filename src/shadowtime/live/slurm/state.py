@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
 from shadowtime.engine.live_pass.snapshot import NO_HOST
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
+from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
+from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.gate import FAR
 from shadowtime.live.slurm.holding import (
     LAST,
@@ -68,6 +69,92 @@ class Sorted:
     """Jobs that the loop has stopped and that are not at the gate again."""
 
 
+class Model(Protocol):
+    """How jobs and nodes are understood: on equal nodes, or on a site."""
+
+    timeless: bool
+    """Whether a waiting job is understood alike at any time of the day."""
+
+    @property
+    def machine(self) -> object:
+        """What the understanding of a waiting job depends on besides the job."""
+
+    def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
+        """Why the model cannot express a job; nothing if it can."""
+
+    def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
+        """A job at the gate."""
+
+    def running(self, row: QueueRow, detail: Detail | None, *, mine: bool) -> RunningJob | None:
+        """A job that holds something; None where that is no part of the machine."""
+
+    def completing(self, row: QueueRow, detail: Detail | None) -> RunningJob | None:
+        """A job that has ended and whose nodes still clean up."""
+
+    def about_to_start(self, row: QueueRow, place: Place, detail: Detail | None) -> RunningJob:
+        """A job that was let through the gate."""
+
+    def state(
+        self, waiting: Sequence[WaitingJob], running: Sequence[RunningJob], ended: Sequence[Ended]
+    ) -> Snapshot:
+        """Everything together."""
+
+
+class EqualNodes:
+    """The nodes of one partition as hosts: processors, memory and named resources of each."""
+
+    def __init__(
+        self, nodes: Sequence[NodeRow], *, view: View, now: int, windows: Sequence[Window] = ()
+    ) -> None:
+        closed = {host for w in windows if w.begin <= now < w.end for host in w.nodes}
+        self.view, self.now, self.windows = view, now, windows
+        self.every = {node.name: node for node in nodes}
+        self.usable = {
+            name: node
+            for name, node in self.every.items()
+            if node.usable and node.name not in closed
+        }
+        self.timeless = not windows
+
+    @property
+    def machine(self) -> object:
+        return [(node.name, node.cpus, node.features) for node in self.usable.values()]
+
+    def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
+        return why_beyond(row, detail, self.every, self.view.gres)
+
+    def waiting(self, row: QueueRow, detail: Detail | None) -> WaitingJob:
+        return _waiting(row, self.usable, self.view, detail, self.windows, self.now)
+
+    def running(self, row: QueueRow, detail: Detail | None, *, mine: bool) -> RunningJob | None:
+        return running_job(row, self.usable, self.view, detail, mine=mine)
+
+    def completing(self, row: QueueRow, detail: Detail | None) -> RunningJob | None:
+        return completing_job(row, self.usable, self.view, self.now)
+
+    def about_to_start(self, row: QueueRow, place: Place, detail: Detail | None) -> RunningJob:
+        return about_to_start(row, place, self.usable, self.view, self.now, detail)
+
+    def state(
+        self, waiting: Sequence[WaitingJob], running: Sequence[RunningJob], ended: Sequence[Ended]
+    ) -> Snapshot:
+        return Snapshot(
+            now=self.now,
+            cluster=_cluster(self.usable, self.view),
+            waiting=tuple(waiting),
+            running=tuple(running),
+            ended=tuple(ended),
+        )
+
+
+def nodes_of(nodes: Sequence[NodeRow], view: View) -> list[NodeRow]:
+    """The nodes of the partitions that the loop drives; PortError where there are none."""
+    ours = [node for node in nodes if not view.driven.isdisjoint(node.partitions)]
+    if not ours:
+        raise PortError(f"Slurm has no partition {view.partition} with nodes")
+    return ours
+
+
 def sort_jobs(
     rows: Sequence[QueueRow],
     nodes: Sequence[NodeRow],
@@ -75,6 +162,7 @@ def sort_jobs(
     view: View,
     now: int,
     windows: Sequence[Window] = (),
+    model: Model | None = None,
     details: Mapping[str, Detail] | None = None,
     placed: Mapping[str, Place] | None = None,
     stopped: Callable[[str], bool] = lambda job: False,
@@ -96,13 +184,10 @@ def sort_jobs(
     not ours. So do ended jobs on nodes that are not done with them after a few seconds.
     """
     details, placed, touched = details or {}, placed or {}, touched or {}
-    ours = [node for node in nodes if view.partition in node.partitions]
-    if not ours:
-        raise PortError(f"Slurm has no partition {view.partition} with nodes")
-    closed = {host for w in windows if w.begin <= now < w.end for host in w.nodes}
-    usable = {node.name: node for node in ours if node.usable and node.name not in closed}
+    ours = nodes_of(nodes, view)
+    model = model or EqualNodes(ours, view=view, now=now, windows=windows)
     remembered = remembered or Remembered()
-    remembered.begin([(node.name, node.cpus, node.features) for node in usable.values()])
+    remembered.begin(model.machine)
     waiting: list[WaitingJob] = []
     running: list[RunningJob] = []
     ended: list[Ended] = []
@@ -112,11 +197,11 @@ def sort_jobs(
     slipped: list[str] = []
     slurms: list[str] = []
     requeued: list[str] = []
-    every = {node.name: node for node in ours}
+    ends = Ends((row.id, row.state) for row in rows)
     for row in rows:
-        mine = view.partition in row.partition.split(",")
+        mine = not view.driven.isdisjoint(row.partition.split(","))
         if row.state in HOLDS or (row.state == "COMPLETING" and REQUEUED in row.reason):
-            job = running_job(row, usable, view, detail_of(details, row.id), mine=mine)
+            job = model.running(row, detail_of(details, row.id), mine=mine)
             if job is not None:
                 running.append(job)
         elif row.state == "PENDING":
@@ -124,19 +209,19 @@ def sort_jobs(
                 continue
             mark = touched.get(row.id)
             named = mark is not None and mark.ours(row)
-            why = _not_ours(row, now, stopped, named=named)
+            why = _not_ours(row, now, stopped, named=named, ends=ends)
             wish = mark.before(row) if mark is not None else row
             detail = detail_of(details, row.id)
             if not why:
-                found = None if windows else remembered.get(row, detail, named)
+                found = remembered.get(row, detail, named) if model.timeless else None
                 if found is None:
-                    why = why_beyond(wish, detail, every, view.gres)
+                    why = model.why_beyond(wish, detail)
                     if why:
                         beyond[row.id] = why
                         alone[row.id] = f"it is Slurm's to start: {why}"
                         continue
-                    found = _waiting(wish, usable, view, detail, windows, now)
-                    if not windows and row.eligible <= now:  # else it depends on the time of day
+                    found = model.waiting(wish, detail)
+                    if model.timeless and row.eligible <= now:  # else by the time of day
                         remembered.put(row, detail, named, found)
                 waiting.append(found)
                 if REQUEUED in row.reason and row.eligible > now + STARTS_NOT:
@@ -151,26 +236,20 @@ def sort_jobs(
                 place = placed.get(row.id) or spread(expand(row.wanted), row.cpus)
                 if named:
                     released[row.id] = row.reason
-                running.append(about_to_start(row, place, usable, view, now, detail))
+                running.append(model.about_to_start(row, place, detail))
             else:
                 alone[row.id] = why
                 if why == SLURMS:
                     slurms.append(row.id)
         elif row.state == "COMPLETING" and now - row.end > CLEANS_UP:
-            job = completing_job(row, usable, view, now)
+            job = model.completing(row, detail_of(details, row.id))
             if job is not None:
                 running.append(job)
         elif mine and row.nodes and row.end >= row.start > 0:
             ended.append(
                 Ended(id=row.id, start=row.start, end=row.end, request=row.limit, user=row.user)
             )
-    state = Snapshot(
-        now=now,
-        cluster=_cluster(usable, view),
-        waiting=tuple(_throttled(waiting, running, details, alone)),
-        running=tuple(running),
-        ended=tuple(ended),
-    )
+    state = model.state(_throttled(waiting, running, details, alone), running, ended)
     return Sorted(state, alone, released, beyond, tuple(slipped), tuple(slurms), tuple(requeued))
 
 
@@ -184,13 +263,16 @@ def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
     return details.get(job) or (details.get(f"{array}_*") if task else None)
 
 
-def _not_ours(row: QueueRow, now: int, stopped: Callable[[str], bool], *, named: bool) -> str:
+def _not_ours(
+    row: QueueRow, now: int, stopped: Callable[[str], bool], *, named: bool, ends: Ends
+) -> str:
     """Why a pending job does not wait at the gate; empty if it does.
 
     ``named``: whether the hosts it asks for are the ones that we named.
     """
     if row.priority > 0 and row.priority != LAST:
-        if row.wanted and row.reason not in ("Dependency", "BeginTime", "JobArrayTaskLimit"):
+        held_back = row.reason in ("Dependency", "BeginTime", "JobArrayTaskLimit")
+        if row.wanted and (named or not held_back):
             return RELEASED
         return SLURMS
     if row.priority == LAST:
@@ -203,7 +285,8 @@ def _not_ours(row: QueueRow, now: int, stopped: Callable[[str], bool], *, named:
     # A requeued job's own two minutes are ours to skip, its user's hold is not.
     if row.eligible > now and not (back and row.eligible < FAR):
         return "its time has not come (held by its user, or --begin)"
-    if "unfulfilled" in row.dependency or "failed" in row.dependency:
+    unmet = "unfulfilled" in row.dependency and not ends.met(row.dependency)
+    if unmet or "failed" in row.dependency:
         return f"it depends on others ({row.dependency})"
     return ""
 
@@ -230,6 +313,14 @@ def _cluster(usable: Mapping[str, NodeRow], view: View) -> Cluster:
         name=view.name,
         options=options,
     )
+
+
+def queued_since(row: QueueRow, now: int) -> int:
+    """When a job entered the queue.
+
+    The begin time of a stopped job is that of its requeue: it keeps its place in the queue.
+    """
+    return row.submit if row.eligible > now or row.restarts else max(row.submit, row.eligible)
 
 
 def _waiting(
@@ -275,8 +366,7 @@ def _waiting(
         need = (cpus, each[1] * max(hosts, 1, -(-cpus // size)), *need[2:])
     return WaitingJob(
         id=row.id,
-        # The begin time of a stopped job is that of its requeue: it keeps its place in the queue.
-        submit=row.submit if row.eligible > now or row.restarts else max(row.submit, row.eligible),
+        submit=queued_since(row, now),
         need=need,
         request=row.limit,
         user=row.user,
@@ -287,21 +377,6 @@ def _waiting(
         bandwidth=parse_gres(row.gres_per_task).get(view.bandwidth, -1),
         each=each,
     )
-
-
-_NODES = re.compile(r"\bnode=(\d+)")
-
-
-def least_nodes(tres: str) -> int:
-    """The number of nodes a waiting job asks for at least, 0 where one will do.
-
-    Examples
-    --------
-    >>> least_nodes("cpu=2,mem=62.50G,node=2,billing=2"), least_nodes("cpu=20,node=1")
-    (2, 0)
-    """
-    found = _NODES.search(tres)
-    return int(found[1]) if found and int(found[1]) > 1 else 0
 
 
 def _throttled(

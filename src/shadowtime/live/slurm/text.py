@@ -57,6 +57,14 @@ class QueueRow(NamedTuple):
     licenses: str = ""
     gres_per_job: str = ""
     gres_per_socket: str = ""
+    account: str = ""
+    qos: str = ""
+    contiguous: int = 0
+    min_cpus: int = 0
+    cpus_per_tres: str = ""
+    mem_per_tres: str = ""
+    sockets: str = ""
+    """Sockets, cores and threads that it asks for, as in ``*:*:*``."""
 
 
 COLUMNS = (
@@ -65,6 +73,7 @@ COLUMNS = (
     "Dependency", "OverSubscribe", "NumNodes", "NumCPUs", "Reservation", "cpus-per-task",
     "NTPerNode", "NumTasks", "RestartCnt", "Requeue",
     "tres-per-task", "tres-per-node", "Feature", "Licenses", "tres-per-job", "tres-per-socket",
+    "Account", "QOS", "Contiguous", "MinCpus", "cpus-per-tres", "mem-per-tres", "SCT",
 )  # fmt: skip
 
 SQUEUE = (
@@ -104,10 +113,24 @@ class NodeRow(NamedTuple):
         >>> row.usable, row._replace(state="mixed+drain").usable, row._replace(state="idle*").usable
         (True, False, False)
         """
+        return self._in_service()
+
+    @property
+    def open(self) -> bool:
+        """The same where reservations are known: a reserved node is open to whom it is for.
+
+        Examples
+        --------
+        >>> NodeRow("n1", "idle+reserved", 4, 0, {}, (), ()).open
+        True
+        """
+        return self._in_service("reserved", "maint", "maintenance")
+
+    def _in_service(self, *also: str) -> bool:
         base, *flags = self.state.split("+")
-        return base in ("idle", "mixed", "allocated", "completing") and not (
-            set(flags) - {"cloud", "completing", "planned", "dynamic_norm"}
-        )
+        harmless = {"cloud", "completing", "planned", "dynamic_norm", *also}
+        known = {"idle", "mixed", "allocated", "completing", *also}
+        return base in known and not set(flags) - harmless
 
 
 def parse_queue(text: str) -> list[QueueRow]:
@@ -158,6 +181,13 @@ def _queue_row(line: str) -> QueueRow:
             licenses=parts[27],
             gres_per_job=parts[28],
             gres_per_socket=parts[29],
+            account=parts[30],
+            qos=parts[31],
+            contiguous=number(parts[32]),
+            min_cpus=number(parts[33]),
+            cpus_per_tres=parts[34],
+            mem_per_tres=parts[35],
+            sockets=parts[36],
         )
     except (ValueError, ClusterError):
         raise PortError(f"squeue wrote a line that is no job: {line[:80]!r}") from None
@@ -307,6 +337,10 @@ class Detail(NamedTuple):
     """Whether its memory is counted by node or by processor (cpu), where it is told."""
     memory_held: tuple[tuple[str, int], ...] = ()
     """KB of memory it holds by node."""
+    most: int = 0
+    """Nodes it wants at most, 0 where it does not say."""
+    memory_each: int = -1
+    """KB of memory for each processor or node (0: all of a node's), -1 where it is not told."""
 
 
 _RECORD = re.compile(
@@ -319,9 +353,9 @@ _BEGIN, _END = " ReqNodeList=", " OverSubscribe="
 _RANGE = re.compile(r" NumNodes=(\d{1,6})-(\d+) ")
 _EXCLUDED = re.compile(r" ExcNodeList=(\S+) NodeList=")
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=([\d,-]+) Mem=(\S*)(?: GRES=(\S+))?")
-_MEMORY = re.compile(r" MinMemory(Node|CPU)=")
+_MEMORY = re.compile(r" MinMemory(Node|CPU)=(\S+) ")
 _COMMENT = re.compile(r" Comment=(.*?)(?: StdErr=|$)")
-_COUNT = re.compile(r"([\w.-]+)(?::[\w.-]+)?\(CNT:(\d{1,15})\)")
+_COUNT = re.compile(r"([\w.-]+)((?::[a-zA-Z][\w.-]*)?)(?::(\d{1,15}))?\((?:CNT:(\d{1,15})|IDX:)")
 
 
 def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
@@ -389,6 +423,8 @@ def _with_hosts(detail: Detail, line: str) -> Detail:
         held=tuple((host, _count(ids)) for hosts, ids, *_ in parts for host in hosts),
         gres=tuple((host, _counts(gres)) for hosts, *_, gres in parts if gres for host in hosts),
         memory=memory[1].lower() if memory else "",
+        most=int(range_[2]) if range_ else 0,
+        memory_each=parse_memory(memory[2], bare="M") if memory else -1,
         memory_held=tuple(
             (host, parse_memory(mem, bare="M")) for hosts, _, mem, _ in parts for host in hosts
         ),
@@ -396,8 +432,18 @@ def _with_hosts(detail: Detail, line: str) -> Detail:
 
 
 def _counts(gres: str) -> Mapping[str, int]:
-    """Counted generic resources, as in membw(CNT:33000)."""
-    return {name: int(count) for name, count in _COUNT.findall(gres)}
+    """Generic resources by name, those with a type under both names.
+
+    Examples
+    --------
+    >>> _counts("gpu:a100:2(IDX:0-1),gpu:1(IDX:2),membw(CNT:33000)")
+    {'gpu': 3, 'gpu:a100': 2, 'membw': 33000}
+    """
+    found: dict[str, int] = {}
+    for name, kind, devices, counted in _COUNT.findall(gres):
+        for key in dict.fromkeys((name, name + kind)):
+            found[key] = found.get(key, 0) + int(counted or devices or 0)
+    return found
 
 
 def _count(ids: str) -> int:

@@ -24,6 +24,8 @@ class Touched(NamedTuple):
     gres_per_task: str
     words: str
     """How scontrol is told to undo the rest."""
+    partition: str = ""
+    """The partitions it named, where it was sent to one of several."""
 
     @property
     def undo(self) -> str:
@@ -47,11 +49,16 @@ class Touched(NamedTuple):
             limit=self.limit,
             sharing=self.sharing,
             gres_per_task=self.gres_per_task,
+            partition=self.partition or row.partition,
         )
 
 
 def touch(
-    decision: Start, row: QueueRow | None, known: Touched | None, gres: str
+    decision: Start,
+    row: QueueRow | None,
+    known: Touched | None,
+    gres: str,
+    nodes: tuple[int, int] = (0, 0),
 ) -> Touched | None:
     """What a start is about to overwrite; nothing where the job is not known."""
     if row is None:
@@ -63,7 +70,8 @@ def touch(
         limit=own.limit,
         sharing=own.sharing,
         gres_per_task=own.gres_per_task,
-        words=undo_words(decision, own, gres),
+        words=undo_words(decision, own, gres, nodes),
+        partition=own.partition if decision.partition not in ("", own.partition) else "",
     )
 
 
@@ -75,11 +83,11 @@ def touched_from(values: Mapping[str, Any]) -> dict[str, Touched]:
     >>> touched_from({"7": ["n1", "n2", 60, "OK", "N/A", ""], "8": None})["7"].wanted
     'n2'
     """
-    kinds = (str, str, int, str, str, str)
+    kinds = (str, str, int, str, str, str, str)
     return {
         str(job): Touched(*entry)
         for job, entry in values.items()
         if isinstance(entry, list | tuple)
-        and len(entry) == len(kinds)
-        and all(isinstance(one, kind) for one, kind in zip(entry, kinds, strict=True))
+        and len(kinds) - 1 <= len(entry) <= len(kinds)  # without the partition, before 0.4
+        and all(isinstance(one, kind) for one, kind in zip(entry, kinds, strict=False))
     }

@@ -44,7 +44,8 @@ def status_beside(
     seen: Seen, found: Forecast, *, partition: str = "", policy: str = "slurm"
 ) -> Status:
     """What there is to say of a Slurm that schedules by itself; ``partition`` empty: all."""
-    mine = [row for row in seen.rows if not partition or partition in row.partition.split(",")]
+    wanted = {*partition.split(",")} - {""}
+    mine = [row for row in seen.rows if not wanted or wanted & {*row.partition.split(",")}]
     rows = [
         Row(row.id, row.user, row.cpus, max(row.submit, 0), found.etas[row.id])
         for row in mine
@@ -53,7 +54,7 @@ def status_beside(
     nodes = {
         name
         for one in seen.site.partitions
-        if not partition or one.name == partition
+        if not wanted or one.name in wanted
         for name in one.nodes
     }
     procs = sum(node.amounts[0] for node in seen.site.nodes if node.name in nodes)

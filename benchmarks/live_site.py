@@ -1,0 +1,255 @@
+"""The live loop on a mixed site of a real Slurm: what was refused, how long nodes stood idle.
+
+    python benchmarks/live_site.py --policy easy --jobs 300
+    python benchmarks/live_site.py --policy easy,conservative,lxfw,pv-easy --jobs 300
+
+Starts a private Slurm of sixteen nodes in two sizes with memory and generic resources, three
+partitions that overlap, QOS limits (slurmdbd and MariaDB), a reservation and the gate; submits jobs
+of every kind that the site model knows: several partitions, arrays with a throttle, dependencies,
+features, node lists, whole nodes; and drives it with each policy in turn.
+
+Prints for each: jobs, lost, run twice, refused by Slurm after their release, handed to Slurm,
+passes that the simulator's code decides differently again, and how long nodes stood idle for a job:
+from the pass that first decided its start to the job's own first line. Exits with 1 if a job was
+lost, doubled, refused or handed over, or a pass differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pwd
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import mixed_site as mixed  # noqa: E402
+
+from shadowtime.live.port import Start  # noqa: E402
+from shadowtime.live.record import read_passes  # noqa: E402
+from shadowtime.live.runner import Commands  # noqa: E402
+from shadowtime.live.slurm import drive  # noqa: E402
+from shadowtime.live.slurm.text import ENVIRONMENT  # noqa: E402
+from shadowtime.live.store import StateFile  # noqa: E402
+from shadowtime.policy import parse_policy  # noqa: E402
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.live.loop import Step
+
+SCRIPT = """echo begin $SLURM_JOB_ID $(date +%s.%N) >> {log}
+sleep {seconds}
+echo end $SLURM_JOB_ID $(date +%s.%N) >> {log}
+"""
+AT_MOST = 1800.0
+"""Seconds after which a run is over, whatever still waits."""
+BAD = (
+    "lost",
+    "doubled",
+    "taken_back_as_nodes_were_not_free",
+    "refused_after_release",
+    "handed_to_slurm",
+    "passes_decided_differently",
+)
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description="The live loop on a mixed site of a real Slurm.")
+    parser.add_argument("--policy", default="easy", help="one, or several as in easy,lxfw")
+    parser.add_argument("--jobs", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--gap", type=float, default=0.0, help="seconds between two submissions")
+    parser.add_argument("--longest", type=int, default=6, help="the longest run in seconds")
+    parser.add_argument("--loud", action="store_true", help="print what the loop tells")
+    chosen = parser.parse_args(words)
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-site-"))
+    folder.chmod(0o755)
+    user = "daemon" if os.geteuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+    jobs = mixed.draw_mixed(chosen.seed, chosen.jobs, longest=chosen.longest)
+    found = []
+    try:
+        with slurm_cluster(folder / "slurm", prepare=mixed.prepare, **mixed.OPTIONS) as cluster:
+            mixed.add_limits(cluster, user)
+            for name in chosen.policy.split(","):
+                run = Campaign(cluster, folder, name, user, loud=chosen.loud)
+                found.append(run.measure(jobs, gap=chosen.gap))
+                print(json.dumps(found[-1], indent=1), flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if any(one[name] for one in found for name in BAD) else 0
+
+
+class Campaign:
+    """One policy on the cluster: submit, drive, count."""
+
+    def __init__(
+        self, cluster: SlurmCluster, folder: Path, policy: str, user: str, *, loud: bool
+    ) -> None:
+        self.cluster, self.policy, self.user, self.loud = cluster, policy, user, loud
+        self.log = folder / f"times-{policy}.log"
+        self.log.touch()
+        self.log.chmod(0o666)
+        self.record = folder / f"passes-{policy}.jsonl"
+        self.told: list[str] = []
+        self.first: dict[str, float] = {}
+        self.looked: list[float] = []
+        port = drive.make_port(
+            drive.Where(partition=",".join(mixed.NAMES)),
+            run=Commands(env={**cluster.env, **ENVIRONMENT}),
+        )
+        chosen = parse_policy(policy)
+        self.loop = drive.make_loop(
+            port,
+            chosen,
+            StateFile(folder / f"live-{policy}.json"),
+            shape=drive.choose_shape(port, chosen),
+            act=True,
+            record=self.record,
+            tell=self.tell,
+        )
+
+    def tell(self, line: str) -> None:
+        """Keep what the loop tells."""
+        self.told.append(line)
+        if self.loud:
+            print(f"{time.time():.2f} {line}", file=sys.stderr)
+
+    def measure(self, jobs: Sequence[mixed.MixedJob], *, gap: float) -> dict[str, Any]:
+        """Submit everything, let the loop run until the last job has ended, and count."""
+        self.cluster.run("scontrol", "delete", "ReservationName=course", check=False)
+        self.compile()
+        mixed.reserve(self.cluster, self.user, begin=10, minutes=10)
+        ids: list[str] = []
+        failed: list[Exception] = []
+        all_in = threading.Event()
+        began = time.time()
+
+        def submit_all() -> None:
+            try:
+                for job in jobs:
+                    options = [
+                        word.replace("LAST", ids[-1] if ids else "1") for word in job.options
+                    ]
+                    script = SCRIPT.format(log=self.log, seconds=job.seconds)
+                    ids.append(self.cluster.sbatch(*options, script=script, as_user=self.user))
+                    time.sleep(gap)
+            except Exception as error:  # raised again where it is seen
+                failed.append(error)
+            all_in.set()
+
+        def over() -> bool:
+            late = time.time() - began > AT_MOST
+            return bool(failed) or late or (all_in.is_set() and len(self.ends()) >= self.runs(jobs))
+
+        feeder = threading.Thread(target=submit_all)
+        feeder.start()
+        self.loop.run(stopped=over, after=self.looked_at)
+        feeder.join()
+        if failed:
+            raise failed[0]
+        wait_for(
+            lambda: (
+                time.time() - began > AT_MOST
+                or not self.cluster.run("squeue", "-h", "-t", "R,CG").strip()
+            ),
+            "the nodes to be done",
+        )
+        return self.found(jobs, time.time() - began)
+
+    def compile(self) -> None:
+        """Have whatever must be compiled compiled before the clock runs: one job through."""
+        job = self.cluster.sbatch("-p", "cpu", script="true", as_user=self.user)
+        self.loop.step()
+        wait_for(lambda: job not in self.cluster.run("squeue", "-h", "-o", "%i").split(), "a job")
+
+    @staticmethod
+    def runs(jobs: Sequence[mixed.MixedJob]) -> int:
+        """How many runs there are in all."""
+        return sum(job.tasks for job in jobs)
+
+    def looked_at(self, step: Step) -> None:
+        """Note when each start was first decided, as long as it is decided again and again."""
+        now = time.time()
+        self.looked.append(now)
+        if step.decided is not None:
+            for decision in step.decisions:
+                if isinstance(decision, Start):
+                    self.first.setdefault(decision.job, now)
+
+    def lines(self, what: str) -> list[list[str]]:
+        """What jobs have written."""
+        words = (line.split() for line in self.log.read_text().splitlines())
+        return [line for line in words if line and line[0] == what]
+
+    def ends(self) -> set[str]:
+        """Jobs that have come to their own end."""
+        return {line[1] for line in self.lines("end")}
+
+    def found(self, jobs: Sequence[mixed.MixedJob], took: float) -> dict[str, Any]:
+        """The figures."""
+        begins = self.lines("begin")
+        names = self.names()
+        waits = [
+            float(line[2]) - self.first[names[line[1]]]
+            for line in begins
+            if names.get(line[1]) in self.first
+        ]
+        ended = [line[1] for line in self.lines("end")]
+        gaps = [b - a for a, b in zip(self.looked, self.looked[1:], strict=False)]
+        counters = self.loop.kept.counters
+        back = [line for line in self.told if line.startswith("took back")]
+        handed = [line for line in self.told if line.startswith("handed")]
+        refused = [line for line in handed if "did not start" in line or "where it was" in line]
+        return {
+            "policy": self.policy,
+            "jobs": self.runs(jobs),
+            "completed": len(set(ended)),
+            "lost": self.runs(jobs) - len(set(ended)),
+            "doubled": len(ended) - len(set(ended)),
+            "stopped_and_run_again": counters.get("stopped", 0),
+            "taken_back_as_nodes_were_not_free": len(back),
+            "refused_after_release": len(refused),
+            "handed_to_slurm": len(handed) - len(refused),
+            "told": (back + handed)[:10],
+            "refused_at_once": counters.get("refused_by_the_scheduler", 0),
+            "errors": counters.get("errors", 0),
+            "seconds": round(took, 1),
+            "from_decision_to_begin_longest_s": round(max(waits, default=0.0), 2),
+            "from_decision_to_begin_median_s": round(sorted(waits)[len(waits) // 2], 2),
+            "between_looks_longest_s": round(max(gaps, default=0.0), 2),
+            **self.decided_again(),
+        }
+
+    def names(self) -> dict[str, str]:
+        """By Slurm's number, a job's name with its task."""
+        told = self.cluster.run(
+            "squeue", "-h", "-a", "-r", "-t", "all", "-O", "JobID:20,JobArrayID"
+        )
+        return dict(line.split() for line in told.splitlines() if line.strip())
+
+    def decided_again(self) -> dict[str, int]:
+        """Every recorded pass, decided anew by the simulator's code."""
+        passes = decisions = different = 0
+        for one in read_passes(self.record):
+            passes, decisions = passes + 1, decisions + len(one.decisions)
+            different += one.decide_again(parse_policy(self.policy)) != one.decisions
+        return {
+            "passes": passes,
+            "decisions": decisions,
+            "passes_decided_differently": different,
+        }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

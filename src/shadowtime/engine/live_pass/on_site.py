@@ -1,0 +1,432 @@
+"""One pass on a snapshot of a site: from a state to the site's tables, and back to decisions."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.cluster.shape import Shapes
+from shadowtime.cluster.site import Outage, Partition
+from shadowtime.engine.live_pass.memory import History, Memory, Note, Promise
+from shadowtime.engine.live_pass.snapshot import Start, Stop, natural
+from shadowtime.engine.site.live_pass import Run, SiteSnapshot, Verdict, decide_site
+from shadowtime.errors import PolicyError, UsageError
+from shadowtime.policy.estimate import Last, Requested
+from shadowtime.types import MAX_SPAN, NO_LIMIT
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Gres, Request, Requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from shadowtime.cluster.site import Site
+    from shadowtime.engine.live_pass.decide import Decided
+    from shadowtime.engine.live_pass.snapshot import (
+        Decision,
+        Ended,
+        Held,
+        RunningJob,
+        Snapshot,
+        WaitingJob,
+    )
+    from shadowtime.policy import Policy
+
+EFFORT = 100_000
+"""How much of the sweep over kept promises one pass makes: a few tens of milliseconds."""
+ELSEWHERE = "(elsewhere)"
+"""A partition of all nodes for jobs that run where their own one has no nodes any more."""
+FOREIGN = 0
+"""Submission, on the clock of a pass, of jobs that no policy may stop: they outrank everybody."""
+
+
+def refuse_on_site(policy: Policy) -> None:
+    """PolicyError for a policy that cannot decide about real jobs on a site.
+
+    Examples
+    --------
+    >>> from shadowtime.policy import parse_policy
+    >>> refuse_on_site(parse_policy("easy"))
+    >>> refuse_on_site(parse_policy("easy++"))
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.PolicyError: easy++: estimate=last-two cannot run live on a site; use \
+requested or last, or --shape pool
+    """
+    policy.refuse_nonsense("site")
+    if not isinstance(policy.estimate, Requested | Last):
+        raise PolicyError(
+            f"{policy.name}: estimate={policy.estimate} cannot run live on a site; use requested "
+            "or last, or --shape pool"
+        )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A job, or a part of a running one, on its way into the tables."""
+
+    job: WaitingJob | RunningJob
+    since: int
+    ask: Request
+    tasks: Mapping[str, int] | None = None
+    """Where it runs; None: it waits."""
+    whole: bool = True
+    """False for a part of a job, which is never stopped by itself."""
+
+
+def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
+    """One pass of a policy on a site; see :func:`shadowtime.engine.live_pass.decide`."""
+    from shadowtime.engine.live_pass.decide import Decided
+
+    refuse_on_site(policy)
+    site = site_now(state)
+    present = {job.id for job in state.waiting} | {run.id for run in state.running}
+    users = with_ends(memory, state.ended, present)
+    rows = rows_of(state, memory, site)
+    made = Tables(policy, state, memory, site, rows, users)
+    verdict = made.decide()
+    starts = {rows[row].job.id: run for row, run in verdict.starts.items()}
+    stops = {rows[row].job.id for row in verdict.stops}
+    unfit = tuple(rows[row].job.id for row in verdict.nowhere)
+    return Decided(
+        decisions=tuple(decisions_of(rows, verdict, site)),
+        memory=made.remember(verdict, users, starts, stops),
+        wake=None if verdict.wake is None else verdict.wake + made.base,
+        promises=made.promised(verdict),
+        unfit=unfit,
+    )
+
+
+def site_now(state: Snapshot) -> Site:
+    """The site with the nodes that are shut now closed for good."""
+    assert state.site is not None, "a state on a site has one"
+    site = state.site
+    outages = tuple(
+        Outage(node=name, begin=0, end=NO_LIMIT, drain=True, known_at=0) for name in state.shut
+    )
+    partitions = site.partitions
+    if any(run.ask is not None and ELSEWHERE in run.ask.partitions for run in state.running):
+        every = tuple(node.name for node in site.nodes)
+        partitions = (*partitions, Partition(name=ELSEWHERE, nodes=every))
+    return site.replace(outages=(*site.outages, *outages), partitions=partitions)
+
+
+def rows_of(state: Snapshot, memory: Memory, site: Site) -> list[Row]:
+    """All jobs in the order of the tables: (since, id); newcomers behind everybody known."""
+    notes = memory.jobs
+    found: list[tuple[int, bool, tuple[int, ...], Row]] = []
+    latest = max((notes[job.id].since for job in state.waiting if job.id in notes), default=-1)
+    for job in state.waiting:
+        assert job.ask is not None, f"job {job.id} asks for nothing"
+        note = notes.get(job.id)
+        since = max(job.submit, latest) if note is None else note.since
+        found.append((since, note is None, natural(job.id), Row(job, since, job.ask)))
+    for run in state.running:
+        parts = list(parts_of(run, site))
+        note = notes.get(run.id)
+        since = -1 if not run.ours or len(parts) > 1 else note.since if note else run.submit
+        for ask, tasks in parts:
+            row = Row(run, since, ask, tasks, len(parts) == 1)
+            found.append((since, False, natural(run.id), row))
+    found.sort(key=itemgetter(0, 1, 2))
+    return [row for *_, row in found]
+
+
+def parts_of(run: RunningJob, site: Site) -> Iterator[tuple[Request, dict[str, int]]]:
+    """What a running job holds as a request that fits there and takes just that.
+
+    Where its amounts lie by node or by processor it is one request; otherwise one for each node.
+    """
+    base = run.ask or Request()
+    held = [(host, amounts) for host, amounts in run.held if amounts[0] > 0]
+    if not held:
+        return
+    whole = _as_one(base, held, site)
+    if whole is not None:
+        yield whole, {host: amounts[0] for host, amounts in held}
+        return
+    for host, amounts in held:
+        part = _as_one(base, [(host, amounts)], site)
+        assert part is not None, "amounts on one node lie by node"
+        yield part, {host: amounts[0]}
+
+
+def _as_one(
+    base: Request, held: Sequence[tuple[str, tuple[int, ...]]], site: Site
+) -> Request | None:
+    cpus = sum(amounts[0] for _, amounts in held)
+    memory: int | None = None
+    memory_per = "node"
+    gres: list[Gres] = []
+    typed = {name.partition(":")[0] for name in site.resources if ":" in name}
+    for k, name in enumerate(site.resources[1:], 1):
+        each = [amounts[k] for _, amounts in held]
+        if name in typed:  # counted with its types; what has none is left over
+            each = [
+                amount
+                - sum(
+                    a[j] for j, other in enumerate(site.resources) if other.startswith(f"{name}:")
+                )
+                for amount, (_, a) in zip(each, held, strict=True)
+            ]
+        if not any(each) and name != "memory":
+            continue
+        by_node = len(set(each)) == 1
+        shares = {
+            divmod(amount, amounts[0]) for amount, (_, amounts) in zip(each, held, strict=True)
+        }
+        by_cpu = len(shares) == 1 and next(iter(shares))[1] == 0 and next(iter(shares))[0] > 0
+        if not by_node and not by_cpu:
+            return None
+        amount = each[0] if by_node else next(iter(shares))[0]
+        if name == "memory":
+            # 0 would mean all of a node's.
+            memory, memory_per = max(1, amount), "node" if by_node else "cpu"
+        else:
+            gres.append(Gres(name=name, count=amount, per="node" if by_node else "task"))
+    return Request(
+        nodes=len(held),
+        max_nodes=len(held),
+        tasks=cpus,
+        memory=memory,
+        memory_per=memory_per,  # type: ignore[arg-type]
+        gres=tuple(gres),
+        partitions=base.partitions,
+        qos=base.qos,
+        account=base.account,
+        licences=base.licences,
+    )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A state on its way through a pass; times in the tables count from ``base``."""
+
+    policy: Policy
+    state: Snapshot
+    memory: Memory
+    site: Site
+    rows: Sequence[Row]
+    users: Mapping[str, History]
+
+    @cached_property
+    def base(self) -> int:
+        times = [row.since for row in self.rows if row.since >= 0]
+        times += [run.start for run in self.state.running if run.start >= 0]
+        return min([self.state.now, *times]) - 1
+
+    def decide(self) -> Verdict:
+        """The pass; promises that the site cannot hold any more are made anew."""
+        snapshot = self.snapshot()
+        try:
+            return decide_site(self.policy, self.site, snapshot, effort=EFFORT)
+        except UsageError:
+            if not snapshot.promises:
+                raise
+            return decide_site(
+                self.policy, self.site, replace(snapshot, promises={}), effort=EFFORT
+            )
+
+    def snapshot(self) -> SiteSnapshot:
+        """The state as the site's pass takes it."""
+        base, notes = self.base, self.memory.jobs
+        running: dict[int, Run] = {}
+        promises: dict[int, Run] = {}
+        blocked: dict[int, int] = {}
+        nodes = {node.name for node in self.site.nodes}
+        keeps = self.policy.reserve.kept
+        for at, row in enumerate(self.rows):
+            note = notes.get(row.job.id)
+            if row.tasks is not None:
+                partition = row.ask.partitions[0] if row.ask.partitions else ""
+                start = max(0, getattr(row.job, "start", 0) - base)
+                running[at] = Run(start=start, tasks=dict(row.tasks), partition=partition)
+                continue
+            if note is not None and note.blocked_at >= 0:
+                blocked[at] = max(0, note.blocked_at - base)
+            one = self.memory.promises.get(row.job.id) if keeps else None
+            if (
+                one is not None
+                and one.ask == checksum(row.ask)
+                and nodes >= {n for n, _ in one.place}
+            ):
+                due = max(self.state.now, one.start) - base
+                promises[at] = Run(start=due, tasks=dict(one.place), partition=one.partition)
+        return SiteSnapshot(
+            now=self.state.now - base,
+            jobs=self.workload(base),
+            running=running,
+            promises=promises,
+            freed=None,
+            estimates=self.estimates(),
+            blocked=blocked,
+        )
+
+    def workload(self, base: int) -> Workload:
+        """The jobs as columns; the request stands in for the unknown run time."""
+        n = len(self.rows)
+        request = np.array([row.job.request for row in self.rows], np.int64).clip(1, MAX_SPAN)
+        names = sorted({row.job.user for row in self.rows} - {""})
+        number = {name: k for k, name in enumerate(names, 1)} | {"": -1}
+        since = [row.since - base if row.since >= 0 else FOREIGN for row in self.rows]
+        unknown = np.full(n, -1, np.int64)
+        return Workload(
+            name="live",
+            job_id=np.arange(n),
+            submit=np.array(since, np.int64),
+            run=request,
+            request=request,
+            limit=request,
+            demand=np.array([row.ask.cpus for row in self.rows], np.int64).reshape(n, 1),
+            user=np.array([number[row.job.user] for row in self.rows], np.int64),
+            group=unknown,
+            executable=unknown,
+            queue=unknown,
+            partition=unknown,
+            status=unknown,
+            recorded_start=unknown,
+            requests=Requests.of_jobs([row.ask for row in self.rows]),
+            names={"user": ("", *names)},
+            epoch=base,
+        )
+
+    def estimates(self) -> dict[int, int]:
+        """What the Last Model expects: of who waits by its user's last job, of who runs as then."""
+        if not isinstance(self.policy.estimate, Last):
+            return {}
+        found = {}
+        for at, row in enumerate(self.rows):
+            note = self.memory.jobs.get(row.job.id)
+            if row.tasks is not None and note is not None and note.estimate > 0:
+                found[at] = note.estimate
+            else:
+                found[at] = last_model(self.users.get(row.job.user), row.job.request)
+        return found
+
+    def promised(self, verdict: Verdict) -> dict[str, int]:
+        """Promised starts of who stays blocked, by job."""
+        found = {row: run.start for row, run in verdict.promises.items()}
+        found = {**verdict.earliest, **found}
+        return {
+            self.rows[row].job.id: start + self.base
+            for row, start in found.items()
+            if self.rows[row].tasks is None and row not in verdict.starts
+        }
+
+    def remember(
+        self,
+        verdict: Verdict,
+        users: Mapping[str, History],
+        starts: Mapping[str, Run],
+        stops: set[str],
+    ) -> Memory:
+        """What the next pass must know."""
+        base, old = self.base, self.memory.jobs
+        guesses = self.estimates()
+        notes: dict[str, Note] = {}
+        promises: dict[str, Promise] = {}
+        for at, row in enumerate(self.rows):
+            job, before = row.job.id, old.get(row.job.id)
+            if row.since < 0:
+                if before is not None:
+                    notes[job] = before
+                continue
+            note = before or Note(since=row.since)
+            first = note.promised
+            if first < 0 and at in verdict.earliest and row.tasks is None:
+                first = verdict.earliest[at] + base
+            blocked = verdict.blocked.get(at, -1)
+            guess = guesses.get(at, max(1, row.job.request))
+            due = -1
+            if at in verdict.promises and job not in starts:
+                run = verdict.promises[at]
+                due = run.start + base
+                place = tuple(run.tasks.items())
+                promises[job] = Promise(due, run.partition, place, checksum(row.ask))
+                first = due if first < 0 else first
+            note = note._replace(
+                estimate=guess,
+                initial=guess if note.initial < 0 else note.initial,
+                promised=first,
+                blocked_at=note.blocked_at if blocked < 0 else blocked + base,
+                due=due,
+                kills=note.kills + (job in stops),
+            )
+            notes[job] = before if note == before and before is not None else note
+        return Memory(
+            now=self.state.now,
+            jobs=notes,
+            users=users,
+            extra=self.memory.extra,
+            own=self.memory.own,
+            promises=promises,
+        )
+
+
+def checksum(ask: Request) -> int:
+    """A number that tells two requests apart."""
+    return zlib.crc32(repr(ask).encode())
+
+
+def last_model(known: History | None, request: int) -> int:
+    """The share of the request that the user's last job used, times this request (spec 1.6).
+
+    Examples
+    --------
+    >>> last_model(History(last_run=30, last_request=60), 100), last_model(None, 100)
+    (50, 100)
+    """
+    request = max(1, request)
+    if known is None or known.last_run < 0 or known.last_request <= 0:
+        return request
+    guess = (known.last_run * request + known.last_request // 2) // known.last_request
+    return max(1, min(request, guess))
+
+
+def with_ends(memory: Memory, ended: Sequence[Ended], present: set[str]) -> dict[str, History]:
+    """What is known of each user after the jobs that ended since the last pass."""
+    users = dict(memory.users)
+    news = [
+        job for job in ended
+        if job.id not in present and (job.id in memory.jobs or job.end > memory.now)
+    ]  # fmt: skip
+    for job in sorted(news, key=lambda job: (job.end, natural(job.id))):
+        if job.user:
+            before = users.get(job.user, History())
+            users[job.user] = History(job.end - job.start, job.request, before.last_run)
+    return users
+
+
+def decisions_of(rows: Sequence[Row], verdict: Verdict, site: Site) -> list[Decision]:
+    """Stops in front of the start that they make room for, and starts in order, with hosts."""
+    shapes = Shapes(site)
+    found: list[Decision] = []
+    for at, run in verdict.starts.items():
+        found += [Stop(job=rows[row].job.id) for row, head in verdict.stops.items() if head == at]
+        held = held_by(shapes, rows[at].ask, run)
+        found.append(
+            Start(
+                job=rows[at].job.id,
+                place=tuple((host, amounts[0]) for host, amounts in held),
+                reason=verdict.reasons[at],
+                partition=run.partition,
+                held=held,
+            )
+        )
+    return found
+
+
+def held_by(shapes: Shapes, ask: Request, run: Run) -> Held:
+    """What a job takes on each node by a run, in the site's order of nodes."""
+    shape = shapes.of(ask, shapes.partitions[shapes.number[run.partition]])
+    assert shape is not None, "it starts by this shape"
+    nodes = shapes.site.nodes
+    order = sorted(run.tasks, key=shapes.index.__getitem__)
+    return tuple(
+        (name, shape.amounts(nodes[shapes.index[name]].amounts, run.tasks[name], shapes.memory))
+        for name in order
+    )

@@ -1,0 +1,203 @@
+"""What a pending job of Slurm's asks of a site, and what of it the model of a site leaves out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.features import counts_nodes, matches
+from shadowtime.cluster.hostlist import expand
+from shadowtime.errors import InputError
+from shadowtime.live.slurm.beyond import NONE
+from shadowtime.live.slurm.text import parse_gres, parse_tres
+from shadowtime.workload.request import Gres, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from shadowtime.cluster.site import Site
+    from shadowtime.live.slurm.text import Detail, QueueRow
+
+_NODES = re.compile(r"\bnode=(\d+)")
+_TYPED = re.compile(r"(?:gres[:/])?([a-zA-Z][\w.-]*)((?::[a-zA-Z][\w.-]*)?)(?::(\d+)([KMG]?))?")
+_SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+def least_nodes(tres: str) -> int:
+    """The number of nodes a waiting job asks for at least, 0 where one will do.
+
+    Examples
+    --------
+    >>> least_nodes("cpu=2,mem=62.50G,node=2,billing=2"), least_nodes("cpu=20,node=1")
+    (2, 0)
+    """
+    found = _NODES.search(tres)
+    return int(found[1]) if found and int(found[1]) > 1 else 0
+
+
+def typed_gres(text: str) -> dict[str, int]:
+    """Generic resources that a job asks for, with their types.
+
+    Examples
+    --------
+    >>> typed_gres("gres:gpu:a100:2,gres:membw:3K"), typed_gres("gpu"), typed_gres("N/A")
+    ({'gpu:a100': 2, 'membw': 3072}, {'gpu': 1}, {})
+    """
+    found: dict[str, int] = {}
+    for part in () if text in NONE else text.split(","):
+        said = _TYPED.fullmatch(part.strip())
+        if said is not None:
+            name = said[1] + said[2]
+            found[name] = found.get(name, 0) + int(said[3] or 1) * _SCALE[said[4] or ""]
+    return found
+
+
+def licences_of(text: str) -> tuple[tuple[str, int], ...]:
+    """Licences that a job asks for.
+
+    Examples
+    --------
+    >>> licences_of("matlab:2,ansys"), licences_of("(null)")
+    ((('matlab', 2), ('ansys', 1)), ())
+    """
+    if text in NONE:
+        return ()
+    words = (part.partition(":") for part in text.split(","))
+    return tuple((name, int(count) if count.isdecimal() else 1) for name, _, count in words)
+
+
+def request_of(row: QueueRow, detail: Detail | None) -> Request:
+    """What a pending job asks for.
+
+    Examples
+    --------
+    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "9", "TimeLimit": "1:00"}
+    >>> told |= {"Partition": "a,b", "NumTasks": "8", "NumCPUs": "8", "tres-alloc": "cpu=8,node=2"}
+    >>> request = request_of(_queue_row(BETWEEN.join(told.values()) + BETWEEN), None)
+    >>> request.nodes, request.tasks, request.partitions
+    (2, 8, ('a', 'b'))
+    """
+    nodes = max(1, detail.nodes if detail is not None else 0, least_nodes(row.tres))
+    per_task = max(1, row.per_task)
+    exclusive = row.sharing == "NO"
+    memory, memory_per = _memory(row, detail)
+    gres = [(row.gres_per_node, "node"), (row.gres_per_task, "task"), (row.gres_per_job, "job")]
+    # Of a job with nodes of its own that has run before, squeue tells all their processors.
+    tasks = row.tasks if exclusive and row.tasks > 0 else max(row.tasks, row.cpus // per_task)
+    return Request(
+        nodes=nodes,
+        max_nodes=max(nodes, detail.most) if detail is not None and detail.most else None,
+        tasks=max(1, tasks),
+        cpus_per_task=per_task,
+        tasks_per_node=row.per_node or None,
+        memory=memory,
+        memory_per="cpu" if memory_per == "cpu" else "node",
+        gres=tuple(
+            Gres(name=name, count=count, per=per)  # type: ignore[arg-type]
+            for text, per in gres
+            for name, count in typed_gres(text).items()
+        ),
+        cpus_per_gpu=parse_gres(row.cpus_per_tres).get("gpu"),
+        features="" if row.features in NONE else row.features,
+        exclusive=exclusive,
+        contiguous=bool(row.contiguous),
+        partitions=tuple(row.partition.split(",")),
+        qos="" if row.qos in NONE else row.qos,
+        account="" if row.account in NONE else row.account,
+        reservation="" if row.reservation in NONE else row.reservation,
+        wanted=tuple(expand(row.wanted)),
+        excluded=detail.excluded if detail is not None else (),
+        licences=licences_of(row.licenses),
+    )
+
+
+def _memory(row: QueueRow, detail: Detail | None) -> tuple[int | None, str]:
+    """KB for each processor or node, by scontrol where it tells, else shared out by squeue's."""
+    if detail is not None and detail.memory and detail.memory_each >= 0:
+        return detail.memory_each if detail.memory == "node" else (
+            detail.memory_each or None
+        ), detail.memory
+    told = parse_tres(row.tres)
+    by_cpu = detail is not None and detail.memory == "cpu"
+    parts = max(1, row.cpus if by_cpu else told.get("node", 1))
+    return -(-told.get("mem", 0) // parts) or None, "cpu" if by_cpu else "node"
+
+
+def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
+    """Why the loop cannot say where and when a job may start on a site; nothing if it can.
+
+    Rules
+    -----
+    Left out of the model: heterogeneous jobs, partitions that the loop does not drive, reservations
+    it does not see, licences that slurm.conf does not count, resources by socket, memory by GPU,
+    sockets, cores and threads, a least number of processors on a node, features with counts.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> row = _queue_row(BETWEEN.join((told | {"Partition": "a,b"}).values()) + BETWEEN)
+    >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),))
+    >>> why_beyond_site(row, site, ("a",))
+    'it may also run in b, which the loop does not drive'
+    >>> why_beyond_site(row._replace(licenses="matlab:1"), site, ("a", "b"))
+    'it asks for licences that Slurm does not count itself (matlab:1)'
+    """
+    others = [name for name in row.partition.split(",") if name not in driven]
+    named = {one.name for one in site.reservations}
+    licences = {name for name, _ in licences_of(row.licenses)}
+    threads = max(node.threads_per_core for node in site.nodes)
+    on_node = max(1, row.per_task) * max(1, row.per_node)
+    by_tres = parse_gres(row.cpus_per_tres)
+    checks = (
+        ("+" in row.id, "it is part of a heterogeneous job"),
+        (bool(others), f"it may also run in {', '.join(others)}, which the loop does not drive"),
+        (
+            row.reservation not in NONE and row.reservation not in named,
+            f"it belongs to the reservation {row.reservation}, which is not known",
+        ),
+        (
+            not licences <= site.licences.keys(),
+            f"it asks for licences that Slurm does not count itself ({row.licenses})",
+        ),
+        (
+            row.gres_per_socket not in NONE,
+            f"it asks for resources by socket ({row.gres_per_socket})",
+        ),
+        (row.mem_per_tres not in NONE, f"it asks for memory by resource ({row.mem_per_tres})"),
+        (
+            row.cpus_per_tres not in NONE and set(by_tres) != {"gpu"},
+            f"it asks for processors by resource ({row.cpus_per_tres})",
+        ),
+        (
+            not _any_sockets(row.sockets, threads),
+            f"it asks for sockets, cores or threads ({row.sockets})",
+        ),
+        (row.min_cpus > on_node, f"it asks for {row.min_cpus} processors on each node"),
+        (
+            not _readable(row.features),
+            f"its constraint is more than features of a node ({row.features})",
+        ),
+    )
+    return next((why for wrong, why in checks if wrong), "")
+
+
+def _any_sockets(text: str, threads: int) -> bool:
+    """Whether sockets, cores and threads are as they come; one thread is where cores have one."""
+    parts = text.split(":") if text not in NONE else []
+    least = ("*", "1") if threads == 1 else ("*",)
+    return all(part == "*" for part in parts[:2]) and all(part in least for part in parts[2:])
+
+
+def _readable(features: str) -> bool:
+    if features in NONE:
+        return True
+    if counts_nodes(features) or "[" in features:
+        return False
+    try:
+        matches(features, set())
+    except InputError:
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""Dependencies of jobs that Slurm holds: it looks at them again only once a minute or so."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OVER = frozenset(
+    ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL",
+     "DEADLINE", "OUT_OF_MEMORY")
+)  # fmt: skip
+"""States of jobs that have ended; one that is completing has not."""
+_ONE = re.compile(r"(after\w*):(\d+)(_\*|_\d+)?(?:\+\d+)?\((\w+)\)")
+
+
+class Ends:
+    """How the jobs that Slurm remembers have ended, by job and by array.
+
+    Examples
+    --------
+    >>> seen = Ends([("7", "COMPLETED"), ("8_1", "FAILED"), ("8_2", "RUNNING")])
+    >>> seen.met("afterok:7(unfulfilled)"), seen.met("afterany:8_*(unfulfilled)")
+    (True, False)
+    >>> seen.met("afterany:9(unfulfilled)"), seen.met("singleton(unfulfilled)")
+    (False, False)
+    >>> seen.met("afterany:7(unfulfilled),afterok:8_1(unfulfilled)")
+    False
+    >>> seen.met("afterany:7(unfulfilled)?afterok:8_1(unfulfilled)")
+    True
+    """
+
+    def __init__(self, jobs: Iterable[tuple[str, str]]) -> None:
+        self._of: dict[str, set[str]] = {}
+        for job, state in jobs:
+            array, _, task = job.partition("_")
+            self._of.setdefault(job, set()).add(state)
+            if task:
+                self._of.setdefault(array, set()).add(state)
+
+    def met(self, dependency: str) -> bool:
+        """Whether a dependency that Slurm calls unfulfilled has been met since; False if unsure.
+
+        A job whose dependencies are met starts as soon as it is released.
+        """
+        either = "?" in dependency
+        parts = re.split(r"[,?]", dependency)
+        found = [self._one(part) for part in parts]
+        return any(found) if either else bool(found) and all(found)
+
+    def _one(self, part: str) -> bool:
+        said = _ONE.fullmatch(part.strip())
+        if said is None:
+            return False
+        kind, job, task, what = said.groups()
+        if what == "fulfilled":
+            return True
+        states = self._of.get(job if task in (None, "_*") else f"{job}{task}")
+        if not states or not states <= OVER:
+            return False
+        if kind == "afterany":
+            return True
+        if kind == "afterok":
+            return states == {"COMPLETED"}
+        return kind == "afternotok" and "COMPLETED" not in states

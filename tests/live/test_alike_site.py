@@ -1,0 +1,160 @@
+"""Passes on snapshots of a site make the very schedule that a simulation of the site makes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.site_worlds import LENGTHS, RESOURCES, requests
+from shadowtime.cluster.site import Limits, Node, Partition, Qos, Site
+from shadowtime.engine import simulate
+from shadowtime.engine.live_pass import (
+    Ended,
+    Memory,
+    RunningJob,
+    Snapshot,
+    Start,
+    WaitingJob,
+    decide,
+)
+from shadowtime.live.record import state_from_json, state_to_json
+from shadowtime.policy import parse_policy
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request, Requests
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[Workload, Site]:
+    """Mixed nodes, two partitions that overlap, limits of a QOS that hold at every moment."""
+    nodes = []
+    for i in range(draw(st.integers(2, 4))):
+        gpus = draw(st.sampled_from([0, 2]))
+        nodes.append(
+            Node(
+                name=f"n{i}",
+                amounts=(draw(st.sampled_from([2, 4])), draw(st.integers(2, 6)), gpus, gpus),
+                features=frozenset(draw(st.sets(st.sampled_from("xy"), max_size=2))),
+            )
+        )
+    names = tuple(node.name for node in nodes)
+    limits = Limits(
+        user_jobs=draw(st.sampled_from([None, 1, 2])),
+        group_resources=draw(st.sampled_from([{}, {"cpus": 3}, {"gpu": 1}])),
+    )
+    site = Site(
+        nodes=tuple(nodes),
+        resources=RESOURCES,
+        partitions=(
+            Partition(
+                name="p0", nodes=names, default=True, max_nodes=draw(st.sampled_from([None, 2]))
+            ),
+            Partition(name="p1", nodes=names[1:]),
+        ),
+        qos=(Qos(name="q", limits=limits),),
+        enforce=frozenset({"limits"}),
+    )
+    count = draw(st.integers(1, 9))
+    submit = sorted(draw(st.integers(0, 12)) for _ in range(count))
+    request = [draw(LENGTHS) for _ in range(count)]
+    run = [min(asked, draw(LENGTHS)) for asked in request]
+    plain = [draw(requests(plain=True)) for _ in range(count)]
+    asks = []
+    for one in plain:
+        where = draw(st.sampled_from([("p0",), ("p1",), ("p1", "p0")]))
+        values = {**vars(one), "partitions": where, "qos": draw(st.sampled_from(["", "q"]))}
+        asks.append(Request(**values))
+    work = Workload.build(
+        submit=submit,
+        run=run,
+        request=request,
+        procs=[ask.cpus for ask in asks],
+        user=[draw(st.integers(1, 2)) for _ in range(count)],
+        names={"user": ("", "ann", "bob")},
+        requests=Requests.of_jobs(asks),
+        epoch=0,
+    )
+    return work, site
+
+
+def follow(work: Workload, site: Site, policy: str) -> dict[int, tuple[int, list[tuple[str, int]]]]:
+    """Last start and place of each job under passes on snapshots, from event to event."""
+    chosen, memory = parse_policy(policy), Memory()
+    waits: dict[int, WaitingJob] = {}
+    runs: dict[int, RunningJob] = {}
+    ended: list[Ended] = []
+    coming = list(range(len(work)))
+    found: dict[int, tuple[int, list[tuple[str, int]]]] = {}
+    wake: int | None = None
+    names = work.names["user"]
+    while True:
+        instants = [] if wake is None else [wake]
+        instants += [int(work.submit[coming[0]])] if coming else []
+        instants += [run.start + int(work.run[row]) for row, run in runs.items()]
+        if not instants:
+            return found
+        now = min(instants)
+        wake = None
+        for row in [r for r, run in runs.items() if run.start + int(work.run[r]) == now]:
+            gone = runs.pop(row)
+            ended.append(
+                Ended(id=gone.id, start=gone.start, end=now, request=gone.request, user=gone.user)
+            )
+        while coming and int(work.submit[coming[0]]) <= now:
+            row = coming.pop(0)
+            waits[row] = WaitingJob(
+                id=str(row),
+                submit=int(work.submit[row]),
+                need=(1, 0, 0, 0),
+                request=int(work.request[row]),
+                user=names[int(work.user[row])],
+                ask=work.requests[row],
+            )
+        state = Snapshot(
+            now=now,
+            cluster=site.as_nodes(),
+            waiting=tuple(waits.values()),
+            running=tuple(runs.values()),
+            ended=tuple(ended),
+            site=site,
+        )
+        made = decide(chosen, state, memory, shape="site")
+        again = state_from_json(json.loads(json.dumps(state_to_json(state))))
+        assert decide(chosen, again, memory, shape="site") == made
+        memory = Memory.from_json(json.loads(json.dumps(made.memory.to_json())))
+        wake = made.wake if made.wake is None or made.wake > now else None
+        for decision in made.decisions:
+            row = int(decision.job)
+            if not isinstance(decision, Start):
+                run = runs.pop(row)
+                waits[row] = WaitingJob(
+                    id=run.id, submit=int(work.submit[row]), need=(1, 0, 0, 0),
+                    request=run.request, user=run.user, ask=work.requests[row],
+                )  # fmt: skip
+                continue
+            job = waits.pop(row)
+            ask = Request(partitions=(decision.partition,), qos=job.ask.qos)
+            runs[row] = RunningJob(
+                id=job.id, submit=job.submit, need=(1, 0, 0, 0), request=job.request, start=now,
+                place=decision.place, user=job.user, held=decision.held, ask=ask,
+            )  # fmt: skip
+            found[row] = now, sorted(decision.place)
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative", "lxfw", "fcfs", "pv-easy"])
+def test_passes_on_snapshots_make_the_simulated_schedule(policy: str) -> None:
+    """Start by start and node by node; a recorded snapshot is decided alike; memory is plain."""
+
+    @given(worlds())
+    @settings(max_examples=12, deadline=None)
+    def equal(world: Any) -> None:
+        work, site = world
+        made = simulate(work, site, parse_policy(policy))
+        assert {row: start for row, (start, _) in follow(work, site, policy).items()} == {
+            row: int(made.start[row]) for row in range(len(work)) if made.start[row] >= 0
+        }
+
+    equal()

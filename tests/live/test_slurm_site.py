@@ -1,0 +1,218 @@
+"""Slurm's words on the site model: what jobs hold, ask for and are sent, what is handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from live.fakes import FakeClock, FakeSlurm, queue_line, running_line
+from shadowtime.errors import UsageError
+from shadowtime.live.port import Start
+from shadowtime.live.runner import Done
+from shadowtime.live.slurm import drive
+from shadowtime.live.slurm.text import BETWEEN
+from shadowtime.live.store import InMemory
+from shadowtime.policy import parse_policy
+
+SHOWN_NODES = """\
+NodeName=n1 CPUTot=4 RealMemory=8000 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 Weight=1 \
+ActiveFeatures=small Gres=(null) State=IDLE Partitions=cpu,all
+NodeName=n2 CPUTot=4 RealMemory=8000 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 Weight=1 \
+ActiveFeatures=small Gres=(null) State=IDLE Partitions=cpu,all
+NodeName=n3 CPUTot=8 RealMemory=32000 Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 Weight=9 \
+ActiveFeatures=big Gres=gpu:a100:2 State=IDLE Partitions=all,other
+"""
+SHOWN_PARTITIONS = """\
+PartitionName=cpu Default=YES MaxNodes=UNLIMITED MaxTime=UNLIMITED Nodes=n[1-2] State=UP
+PartitionName=all Default=NO MaxNodes=UNLIMITED MaxTime=02:00:00 Nodes=n[1-3] State=UP
+PartitionName=other Default=NO MaxNodes=UNLIMITED MaxTime=UNLIMITED Nodes=n3 State=UP
+"""
+CONFIG = """\
+ClusterName = test
+SlurmUser = slurm(64030)
+SelectType = select/cons_tres
+SelectTypeParameters = CR_CORE_MEMORY
+AccountingStorageEnforce = {}
+"""
+DETAIL = (
+    "JobId={} JobName=x ReqNodeList=(null) ExcNodeList=(null) NodeList= {} MinMemoryCPU=500M "
+    "MinTmpDiskNode=0 Features=(null) DelayBoot=00:00:00 OverSubscribe=OK \n"
+)
+
+
+def node_line(name: str, partition: str, cpus: int, memory: int, gres: str, feature: str) -> str:
+    parts = (name, "idle", f"0/{cpus}/0/{cpus}", str(memory), gres, partition, feature)
+    return BETWEEN.join(parts) + BETWEEN + "\n"
+
+
+MIXED = "".join(
+    node_line(*words)
+    for words in (
+        ("n1", "cpu*", 4, 8000, "(null)", "small"),
+        ("n1", "all", 4, 8000, "(null)", "small"),
+        ("n2", "cpu*", 4, 8000, "(null)", "small"),
+        ("n2", "all", 4, 8000, "(null)", "small"),
+        ("n3", "all", 8, 32000, "gpu:a100:2", "big"),
+        ("n3", "other", 8, 32000, "gpu:a100:2", "big"),
+    )
+)
+
+
+class FakeSite(FakeSlurm):
+    """The same with the answers that describe a site."""
+
+    def __init__(self, queue: str = "", details: dict[str, str] | None = None) -> None:
+        super().__init__(queue, MIXED)
+        self.details = details or {}
+        self.enforce = "none"
+        self.reservations = "No reservations in the system\n"
+        self.shown: list[str] = []
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        self.shown.append(argv[-1])
+        if "--details" in argv:
+            told = [DETAIL.format(job, words) for job, words in self.details.items()]
+            return Done(0, "".join(told), "")
+        answers = {
+            "node": SHOWN_NODES,
+            "partition": SHOWN_PARTITIONS,
+            "config": CONFIG.format(self.enforce),
+            "reservation": self.reservations,
+        }
+        if argv[0] == "scontrol" and argv[-1] in answers:
+            return Done(0, answers[argv[-1]], "")
+        return super().__call__(argv, text=text)
+
+
+def a_loop(fake: FakeSite, partition: str = "cpu,all", **more: object) -> drive.Loop:
+    port = drive.make_port(drive.Where(partition=partition), run=fake, clock=FakeClock())
+    chosen = parse_policy("easy")
+    shape = drive.choose_shape(port, chosen)
+    return drive.make_loop(port, chosen, InMemory(), **({"act": True, "shape": shape} | more))
+
+
+def test_the_site_is_chosen_where_a_pool_would_not_do() -> None:
+    """Several partitions, nodes that differ or are shared, limits; a pool for equal nodes alone."""
+
+    def shape(fake: FakeSlurm, policy: str = "easy", partition: str = "", wanted=None) -> str:
+        port = drive.make_port(drive.Where(partition=partition), run=fake, clock=FakeClock())
+        return drive.choose_shape(port, parse_policy(policy), wanted)
+
+    equal = FakeSlurm("", "".join(node_line(f"n{k}", "batch*", 4, 8000, "", "") for k in (1, 2)))
+    assert shape(equal) == "pool"
+    assert shape(equal, wanted="site") == "site"
+    assert shape(equal, "lessc") == "nodes"
+    assert shape(FakeSite(), partition="all") == "site"
+    assert shape(FakeSite(), partition="cpu,all") == "site"
+    assert shape(FakeSite(), "relaxed", partition="all") == "pool"
+    limited = FakeSite()
+    limited.nodes = equal.nodes.replace("batch*", "cpu*")
+    assert shape(limited, partition="cpu") == "pool"
+    limited.enforce = "associations,limits"
+    assert shape(limited, partition="cpu") == "site"
+    with pytest.raises(UsageError, match="of one partition"):
+        shape(FakeSite(), "lessc", partition="cpu,all")
+    with pytest.raises(UsageError, match="no partition gone"):
+        shape(FakeSite(), partition="cpu,gone")
+
+
+def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone() -> None:
+    """A job of two partitions and a range of nodes goes to the one with room."""
+    job = queue_line("7", Partition="cpu,all", NumTasks=8, NumCPUs=8, **{"tres-alloc": "cpu=8"})
+    fake = FakeSite(job, {"7": "NumNodes=2-3"})
+    loop = a_loop(fake)
+    step = loop.step()
+    assert [(d.partition, d.place) for d in step.decisions] == [("cpu", (("n1", 4), ("n2", 4)))]
+    assert fake.told == [
+        "update JobId=7 ReqNodeList=n1,n2 Partition=cpu NumNodes=2-2",
+        "release 7",
+    ]
+    mark = loop.port.touched["7"]
+    assert mark.undo == "ReqNodeList= Partition=cpu,all NumNodes=2-3"
+    assert loop.port.memory()["touched"]["7"][-1] == "cpu,all"
+
+
+def test_what_other_partitions_hold_is_not_free() -> None:
+    """A job of a partition that the loop does not drive holds a GPU and five processors of n3."""
+    other = running_line("3", "n3", 5, Partition="other")
+    gpu = {"Partition": "all", "NumTasks": 1, "NumCPUs": 1, "tres-per-node": "gres:gpu:2"}
+    small = {"Partition": "all", "NumTasks": 3, "NumCPUs": 3, "tres-per-node": "gres:gpu:a100:1"}
+    small["TimeLimit"] = "0:10:00"  # over before the GPUs that the other one waits for are free
+    details = {"3": "NumNodes=1   Nodes=n3 CPU_IDs=0-4 Mem=2500 GRES=gpu:a100:1(IDX:0)"}
+    fake = FakeSite(other + queue_line("7", **gpu) + queue_line("8", **small), details)
+    loop = a_loop(fake)
+    step = loop.step()
+    held = step.state.running[0]
+    assert (held.ours, held.held) == (False, (("n3", (5, 2500 * 1024, 1, 1)),))
+    assert [(d.job, d.place) for d in step.decisions] == [("8", (("n3", 3),))]
+
+
+def test_jobs_beyond_the_model_are_handed_over_with_the_reason() -> None:
+    """Each with a sentence; the others start."""
+    fake = FakeSite(
+        queue_line("1", Partition="all,other")
+        + queue_line("2", Partition="all", Licenses="matlab:1")
+        + queue_line("3", Partition="all", Feature="[big*1&small*1]")
+        + queue_line("4", Partition="all", SCT="2:*:*")
+        + queue_line("5", Partition="all", **{"mem-per-tres": "gres:gpu:100"})
+        + queue_line("6", Partition="all", Reservation="course")
+        + queue_line("7", Partition="all")
+        + queue_line("8", Partition="other")
+    )
+    loop = a_loop(fake)
+    step = loop.step()
+    assert [decision.job for decision in step.decisions] == ["7"]
+    why = loop.port.sorted.beyond
+    assert list(why) == ["1", "2", "3", "4", "5", "6"]
+    assert why["1"] == "it may also run in other, which the loop does not drive"
+    assert "reservation course" in why["6"]
+    assert "release 1" in fake.told and "update JobId=1 Priority=1" in fake.told
+
+
+def test_a_job_that_fits_nowhere_blocks_no_other() -> None:
+    """It is set aside with the reason, also where a bound of the partition forbids it."""
+    fake = FakeSite(
+        queue_line("1", Partition="all", NumTasks=99, NumCPUs=99)
+        + queue_line("2", Partition="all", TimeLimit="3:00:00")
+        + queue_line("3", Partition="all")
+    )
+    step = a_loop(fake).step()
+    assert set(step.aside) == {"1", "2"}
+    assert [decision.job for decision in step.decisions] == ["3"]
+
+
+def test_a_reserved_node_is_kept_for_its_jobs() -> None:
+    """A reservation that a job names for the first time is read at once."""
+    fake = FakeSite(queue_line("1", Partition="cpu"))
+    loop = a_loop(fake, act=False)
+    assert [d.place for d in loop.step().decisions] == [(("n1", 4),)]
+    fake.reservations = (
+        "ReservationName=course StartTime=900 EndTime=99000 Duration=1 Nodes=n1 Users=ann "
+        "Accounts=(null) Flags=SPEC_NODES State=ACTIVE\n"
+    )
+    fake.queue += queue_line("2", Partition="cpu", Reservation="course")
+    made = {d.job: d.place for d in loop.step().decisions if isinstance(d, Start)}
+    assert made == {"1": (("n2", 4),), "2": (("n1", 4),)}
+
+
+def test_drained_nodes_take_nothing_and_what_runs_there_counts() -> None:
+    """A node that is drained is shut, not forgotten."""
+    fake = FakeSite(running_line("3", "n1", 2, Partition="cpu") + queue_line("7", Partition="cpu"))
+    fake.nodes = MIXED.replace(f"n1{BETWEEN}idle", f"n1{BETWEEN}mixed+drain")
+    step = a_loop(fake).step()
+    assert step.state.shut == ("n1",)
+    assert [run.id for run in step.state.running] == ["3"]
+    assert [d.place for d in step.decisions] == [(("n2", 4),)]
+
+
+def test_a_dependency_is_met_when_the_jobs_it_names_have_ended() -> None:
+    """Slurm itself looks again at held jobs only once a minute."""
+    done = {"State": "COMPLETED", "EndTime": 990, "NodeList": "n1", "StartTime": 950}
+    fake = FakeSite(
+        queue_line("3", Partition="cpu", **done)
+        + queue_line("7", Partition="cpu", Dependency="afterok:3(unfulfilled)")
+        + queue_line("8", Partition="cpu", Dependency="afternotok:3(unfulfilled)")
+    )
+    step = a_loop(fake).step()
+    assert [decision.job for decision in step.decisions] == ["7"]
