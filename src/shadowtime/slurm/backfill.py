@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,9 @@ class _Pass:
             self.starts_only = not state.preemption.on and not gpus
         self.now_on: dict[tuple[int, str, int], int] = {}
         """Nodes for a start now by request, partition and starts so far; 0: it cannot."""
+        self.idle_at = (-1, -1)
+        self.idle_begins: list[int] = []
+        self.idle_counts: list[int] = []
         self.in_vain: dict[tuple[int, str, int, bool], tuple[int, int, bool]] = {}
         """Requests that were given up: the map then, starts then, and whether it counted."""
         wish = self.parameters
@@ -75,6 +79,8 @@ class _Pass:
         )
         self.reuse = not (state.preemption.on or state.accounts.enforced or state.windows or gpus)
         """Jobs with the same request and limit are answered alike."""
+        self.passes_over = self.shortcuts and self.reuse and not self.counts and clock is None
+        """A job that is sure to be given up leaves nothing behind: not even a count."""
         self.may_run_out = True
         """The bound on tested jobs may be reached: tests must be counted one by one."""
         self.tested = 0
@@ -99,7 +105,8 @@ class _Pass:
                 self.keep(job)
         records = build_queue(state)
         last = len(records) - 1
-        seen = begun = -1
+        seen = begun = measured = -1
+        widest = 0
         for at, record in enumerate(records):
             if self.tested >= self.parameters.bf_max_job_test or self.over:
                 break
@@ -118,6 +125,12 @@ class _Pass:
                 self.may_run_out = last >= bound or bound < sum(
                     len(records[place].job.tasks) or 1 for place in range(last + 1)
                 )
+            if self.passes_over:
+                if measured != self.map.version:
+                    measured, widest = self.map.version, self.map.widest()
+                job = record.job
+                if job.ask.min_nodes > widest and not job.tasks and not job.licences:
+                    continue  # no span has nodes enough: every try fails before it is a test
             self.consider(record)
         return self.out
 
@@ -128,6 +141,10 @@ class _Pass:
         """
         state, job, section = self.state, record.job, record.section
         if job.id in self.gone:
+            return False
+        if job.ask.exclusive and self.idle_until(self.now + self.limit(job, section)) < (
+            job.ask.min_nodes
+        ):
             return False
         key = (id(job.ask), section.name, len(self.out.starts))
         nodes = self.now_on.get(key)
@@ -142,6 +159,17 @@ class _Pass:
         if not could_fit(state.usage, job.ask, nodes):
             return False
         return not state.accounts.enforced or not state.accounts.before(job, state.running, section)
+
+    def idle_until(self, end: int) -> int:
+        """The most whole nodes that are free from now to an end; no job gets more."""
+        now = (self.map.version, len(self.out.starts))
+        if self.idle_at != now:
+            self.idle_at = now
+            state = self.state
+            idle = state.usage.idle & state.up & ~state.completing
+            self.idle_begins, self.idle_counts = self.map.shrinking(idle, self.now)
+        at = bisect_right(self.idle_begins, end)
+        return self.idle_counts[at - 1] if at else self.state.usage.idle.bit_count()
 
     @staticmethod
     def limit(job: Job, section: Section) -> int:
@@ -281,7 +309,9 @@ class _Pass:
                 later = self.map.next_try(section.nodes & state.up, try_at, end)
                 if later and later < earliest:
                     continue
-            barred, barred_to = state.barred(job, try_at, end)
+            barred = barred_to = 0
+            if state.windows:
+                barred, barred_to = state.barred(job, try_at, end)
             base = section.nodes & state.up & ~barred
             nodes, later = self.map.search(base, try_at, end)
             nodes &= ~ask.excluded

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurm.distribute import cores_for, deal, gpus_for, gpus_on_nodes
 from shadowtime.slurm.ends import could_fit
@@ -32,8 +31,7 @@ MOST_KEPT = 10_000
 """Answers of :meth:`Chooser.ever` that are remembered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """Chosen nodes with the cpus on each: by node, or the same on all."""
 
     nodes: int
@@ -238,6 +236,8 @@ class Chooser:
 
     def hold(self, usage: Usage, ask: Ask, choice: Choice) -> Holding:
         """What a job takes when it starts on these nodes: whole cores, memory, GPUs."""
+        if ask.exclusive and ask.memory is None and not self.machine.has_gpus:
+            return tuple([Share(at, usage.cores[at]) for at in bits(choice.nodes)])
         shares = []
         places = list(bits(choice.nodes))
         nodes = [self.machine.nodes[at] for at in places]

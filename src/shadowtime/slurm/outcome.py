@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """A job (or the next task of an array) begins."""
 
     job: int
@@ -17,8 +17,7 @@ class Start:
     """The id of the running record: its own for a task split off an array."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """A job is planned: when, until when (as kept in the map), and on which nodes."""
 
     job: int

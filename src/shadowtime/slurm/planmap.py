@@ -54,6 +54,8 @@ class PlanMap:
 
     def _from(self, time: int) -> int:
         """The first span that ends after a time."""
+        if self.spans[0].end > time:  # where every first try lies
+            return 0
         return bisect_right(self.spans, time, key=_end)
 
     def next_try(self, base: int, start: int, end: int) -> int:
@@ -80,6 +82,28 @@ class PlanMap:
                 break
             found &= span.nodes
         return found
+
+    def shrinking(self, base: int, start: int) -> tuple[list[int], list[int]]:
+        """How many nodes of ``base`` are free from ``start`` on: at a begin, so many and no more.
+
+        Examples
+        --------
+        >>> plans = PlanMap(0, 100, 0b111, resolution=10)
+        >>> plans.add(20, 50, 0b001)
+        >>> plans.shrinking(0b011, 0)
+        ([0, 20, 50], [2, 1, 1])
+        """
+        begins, counts = [], []
+        for at in range(self._from(start), len(self.spans)):
+            span = self.spans[at]
+            base &= span.nodes
+            begins.append(span.begin)
+            counts.append(base.bit_count())
+        return begins, counts
+
+    def widest(self) -> int:
+        """The most nodes that any span has free."""
+        return max(span.nodes.bit_count() for span in self.spans)
 
     def conflicts(self, begin: int, end: int, nodes: int) -> bool:
         """True where one of these nodes is planned away somewhere in [begin, end)."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurm.machine import bits
 
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.machine import Machine
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """What a job holds on one node: cores and GPUs as masks, memory in MB."""
 
     node: int

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurm.ends import Ends
 
@@ -22,8 +21,7 @@ GROUP_MOST = 200
 KILL_WAIT = 30
 
 
-@dataclass(frozen=True, slots=True)
-class WillRun:
+class WillRun(NamedTuple):
     """When and where: ``start`` is now where it fits now or after preemption."""
 
     start: int
