@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 FIGURES: dict[str, Callable[[float], str]] = {
     "jobs/s": lambda v: f"{v / 1e6:.2f} M jobs/s",
     "us/job": lambda v: f"{v:.2f} us/job",
+    "us": lambda v: f"{v:.2f} us",
     "x": lambda v: f"{v:.2f} x",
     "MB": lambda v: f"{v:.0f} MB",
     "s": lambda v: f"{v:.3f} s" if v < 1 else f"{v:.2f} s",

@@ -29,6 +29,7 @@ from benchmarks.bench_hperf import hperf_paper, store  # noqa: E402
 from benchmarks.bench_live import live  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
 from benchmarks.bench_nodes import nodes  # noqa: E402
+from benchmarks.bench_own import own  # noqa: E402
 from benchmarks.bench_papers import paper  # noqa: E402
 from benchmarks.bench_pv_easy import pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
@@ -64,6 +65,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "compare": compare,
     "metrics": metrics,
     "sweep": sweep,
+    "own": own,
     "paper": paper,
     "hperf-store": store,
     "hperf-paper": hperf_paper,

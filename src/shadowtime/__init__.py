@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from shadowtime.api.environment import environment, session
     from shadowtime.api.inputs import demo, read, read_site
     from shadowtime.api.results import Results, compare, load
     from shadowtime.api.run import Run, simulate
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
         order,
         plan,
         reserve,
+        select,
     )
     from shadowtime.api.sweep import Sweep, sweep
     from shadowtime.api.tune import tune
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
+    from shadowtime.kernel.choice import earliest, occupy, release
     from shadowtime.policy import Policy
     from shadowtime.policy import make_policy as policy
     from shadowtime.schedule import Schedule
@@ -52,15 +55,21 @@ _HOME = {
     "backfill_test": "shadowtime.api.slots",
     "compare": "shadowtime.api.results",
     "demo": "shadowtime.api.inputs",
+    "earliest": "shadowtime.kernel.choice",
     "easy": "shadowtime.api.slots",
+    "environment": "shadowtime.api.environment",
     "estimate": "shadowtime.api.slots",
     "load": "shadowtime.api.results",
+    "occupy": "shadowtime.kernel.choice",
     "order": "shadowtime.api.slots",
     "plan": "shadowtime.api.slots",
     "read": "shadowtime.api.inputs",
     "read_site": "shadowtime.api.inputs",
     "replay": "shadowtime.api.site",
+    "release": "shadowtime.kernel.choice",
     "reserve": "shadowtime.api.slots",
+    "select": "shadowtime.api.slots",
+    "session": "shadowtime.api.environment",
     "simulate": "shadowtime.api.run",
     "whatif": "shadowtime.api.site",
     "sweep": "shadowtime.api.sweep",
@@ -81,16 +90,22 @@ __all__ = [
     "backfill_test",
     "compare",
     "demo",
+    "earliest",
     "easy",
+    "environment",
     "estimate",
     "load",
+    "occupy",
     "order",
     "plan",
     "policy",
     "read",
     "read_site",
+    "release",
     "replay",
     "reserve",
+    "select",
+    "session",
     "simulate",
     "sweep",
     "tune",

@@ -14,6 +14,8 @@ from shadowtime.errors import ShadowtimeError
 
 FORMATS = "shadowtime.formats"
 """Formats of job logs: values of :class:`shadowtime.trace.formats.Format`."""
+POLICIES = "shadowtime.policies"
+"""Policies by name: whatever ``--policy file.py:name`` takes, a Policy, a part or an object."""
 
 
 def plugins(group: str) -> dict[str, Any]:

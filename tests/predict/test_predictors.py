@@ -16,6 +16,7 @@ from shadowtime.errors import InputError, PolicyError, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.policy import predictors as parts
 from shadowtime.predict import predictions
+from shadowtime.predict.history import recorded_ends
 from shadowtime.study.predictors import compare_predictors
 from shadowtime.workload import Workload
 
@@ -193,6 +194,24 @@ def test_boosted_trees_beat_the_request():
     assert error < 0.2 * (jobs.request - run)[known].mean()
     assert (guess[known] >= run[known]).mean() > 0.6
     assert np.array_equal(predictions(part, jobs), guess, equal_nan=True)
+
+
+def test_boosted_trees_know_nothing_of_the_future():
+    """Run times of jobs that end after a submission leave its prediction as it was."""
+    pytest.importorskip("lightgbm", reason="the extra ml is not installed")
+    rng = np.random.default_rng(4)
+    n, seen = 300, 200
+    run = rng.integers(60, 900, n)
+    jobs = Workload.build(
+        submit=np.arange(n) * 600, run=run, request=[1000] * n, procs=[1] * n,
+        user=rng.integers(1, 4, n),
+    )  # fmt: skip
+    later = recorded_ends(jobs) > jobs.submit[seen]
+    other = jobs.replace(run=np.where(later, 1000 - run, run))
+    part = parts.Boosted(least=50, days=0.25)
+    ours, theirs = predictions(part, jobs), predictions(part, other)
+    assert np.array_equal(ours[: seen + 1], theirs[: seen + 1], equal_nan=True)
+    assert not np.array_equal(ours[seen + 1 :], theirs[seen + 1 :])
 
 
 def test_the_missing_extra_names_itself(monkeypatch):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shadowtime.policy.backfill import ByKey, ByTest
+from shadowtime.policy.backfill import ByKey, ByTest, Selected
 from shadowtime.policy.estimate import Predicted
 from shadowtime.policy.order import Custom
 from shadowtime.policy.parse import make_policy
@@ -142,6 +142,39 @@ def plan(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
     'late'
     """
     return _decorated(Planned, function, memory, by)
+
+
+def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str, ...] = ()) -> Any:
+    """Which jobs start now: ``function(now, jobs, free)`` chooses a set from the whole queue.
+
+    Rules
+    -----
+    ``jobs`` holds the waiting jobs in the policy's order, a column a field: submit, request,
+    estimate, procs, nodes, memory, gpus, user, account, partition, qos, executable, blocked_at,
+    promised, due, and ``need``, a row a job. Write ``jobs.start[i] = 1`` for each that starts;
+    together they must fit. ``jobs.promised[i]`` is its first promised start, for you to write.
+    ``jobs.due[i]`` is a plan of your own: it is kept, and the next pass comes then at the latest.
+    ``free`` is what will be free, for ``st.earliest``, ``st.occupy`` and ``st.release``.
+    ``compiled=False`` leaves the function in Python: slower, any code. ``claims`` are proved by
+    check.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.select
+    ... def widest_first(now, jobs, free):
+    ...     for i in (-jobs.procs).argsort():
+    ...         if st.earliest(free, jobs.need[i], jobs.estimate[i]) == now:
+    ...             st.occupy(free, jobs.need[i], now, now + jobs.estimate[i])
+    ...             jobs.start[i] = 1
+    >>> st.easy(backfill=widest_first).parameters["backfill"]
+    'widest_first'
+    """
+
+    def make(written: Callable[..., Any]) -> Selected:
+        return Selected(function=written, compiled=compiled, claims=tuple(claims))
+
+    return make if function is None else make(function)
 
 
 def easy(**parts: Any) -> Any:

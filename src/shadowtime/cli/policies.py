@@ -43,7 +43,7 @@ def command(name: str | None, parts: bool, as_json: bool) -> None:
     shadowtime policies --parts
     """
     from shadowtime.policy import catalogue, parse_policy
-    from shadowtime.policy.parse import whole_schedulers
+    from shadowtime.policy.parse import added_policies, whole_schedulers
 
     if parts:
         if as_json:
@@ -51,12 +51,13 @@ def command(name: str | None, parts: bool, as_json: bool) -> None:
         else:
             _show_parts()
     elif name is None:
+        added = [found for found in added_policies().values() if hasattr(found, "parts")]
         if as_json:
-            listed = [_as_object(policy) for policy in catalogue()]
+            listed = [_as_object(policy) for policy in [*catalogue(), *added]]
             listed += [_scheduler_object(policy) for policy in whole_schedulers()]
             options.print_json({"policies": listed})
         else:
-            _show_list([*catalogue(), *whole_schedulers()])
+            _show_list([*catalogue(), *added, *whole_schedulers()])
     else:
         policy = parse_policy(name)
         if hasattr(policy, "parameters_on"):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.schedule.check.claims import (
     ARRIVAL_ORDER,
+    CLAIMS,
     HEAD_NEVER_IDLE,
     NO_RESERVATION_VIOLATION,
     PROMISES_KEPT,
@@ -41,6 +42,8 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
     >>> claims_of(parse_policy("sjf"), jobs)
     ()
     """
+    if policy.backfill.selects:
+        return tuple(_claims_of_choice(policy, workload))
     if policy.place.caps:
         # What is measured is not what is drawn: only a declared demand is a limit that holds.
         declared = not policy.estimate.by_tag
@@ -52,6 +55,18 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
     anywhere = policy.place.neutral or (policy.place.plans and policy.reserve.kept)
     in_arrival_order = policy.order.by_arrival and anywhere and not policy.partition.restricts
     return tuple(_claims(policy, workload, contended)) if in_arrival_order else ()
+
+
+def _claims_of_choice(policy: Policy, workload: Workload) -> Iterator[str]:
+    """What a function that chooses says of itself, as far as the rest of the policy lets it."""
+    said = set(policy.backfill.claims)  # type: ignore[attr-defined]
+    by_arrival = {QUEUE_BY_ARRIVAL, HEAD_NEVER_IDLE, ARRIVAL_ORDER, NO_RESERVATION_VIOLATION}
+    bounded = policy.estimate.bounds and bool((workload.effective_run <= workload.request).all())
+    for claim in CLAIMS:
+        needs_order = claim in by_arrival and not policy.order.by_arrival
+        needs_bound = claim in (PROMISES_KEPT, NO_RESERVATION_VIOLATION) and not bounded
+        if claim in said and not needs_order and not needs_bound:
+            yield claim
 
 
 def _claims_of_one_plan(policy: Policy, workload: Workload) -> Iterator[str]:

@@ -38,7 +38,7 @@ from shadowtime.kernel.slots import (
 )
 from shadowtime.policy import backfill, estimate, order, reserve
 from shadowtime.policy.functions import LEARN, PRIORITY, handed_to, plain
-from shadowtime.policy.written import KEYS, Written
+from shadowtime.policy.written import ALL, KEYS, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,8 @@ class Use:
         """The call's arguments, as they stand in the filler."""
         if not self.takes.by_record:
             return "int(now - row.submit), int(row.estimate), int(row.procs)"
-        own = f"memory[fact[at, {self.whose}], {self.column}:{self.column + self.width}]"
+        row = "-1" if self.whose == ALL else f"fact[at, {self.whose}]"
+        own = f"memory[{row}, {self.column}:{self.column + self.width}]"
         given = ["now", "row", own, "out[i]"][: self.handed]
         return ", ".join([*given, *map(repr, self.values)])
 
@@ -86,6 +87,8 @@ class Own(NamedTuple):
     """True if the order's keys stay as they are while a job waits."""
     fact: Ints
     memory: Floats
+    chooser: Any = None
+    """The function that chooses sets of jobs (selecting.py), if there is one."""
 
 
 def uses_of(policy: Policy) -> tuple[Use, ...]:
@@ -140,12 +143,18 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
         keys = np.zeros((max(1, len(workload) if workload is not None else 0), 1))
         return Own(given_keys, 1 << ORDER, False, no_facts(), keys)
     uses = uses_of(policy)
+    chooser = None
+    if policy.backfill.selects:
+        from shadowtime.engine.selecting import Chooser
+
+        chooser = Chooser(policy.backfill)  # type: ignore[arg-type]
     if not uses:
-        return Own(no_function, 0, False, no_facts(), np.zeros((1, 1)))
-    whose = tuple(sorted({use.whose for use in uses if use.width}))
+        fact = facts_of(workload) if chooser and workload is not None else no_facts()
+        return Own(no_function, 0, False, fact, np.zeros((1, 1)), chooser)
+    whose = tuple(sorted({use.whose for use in uses if use.width and use.whose != ALL}))
     fact = no_facts() if workload is None else facts_of(workload, whose)
     width = max(use.column + use.width for use in uses)
-    rows = int(fact[:, list(whose)].max(initial=0)) + 1
+    rows = int(fact[:, list(whose)].max(initial=0)) + 2  # the last is that of all jobs
     moves = policy.estimate.changes  # it changes while a job waits
     lasting = uses[0].slot == ORDER and not moves and is_lasting(uses[0])
     return Own(
@@ -154,6 +163,7 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
         lasting=lasting,
         fact=fact,
         memory=np.zeros((rows, max(1, width))),
+        chooser=chooser,
     )
 
 

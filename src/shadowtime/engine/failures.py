@@ -12,9 +12,11 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
+from shadowtime.kernel.choice import SELECT, SELECT_BROKE
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.slots import SLOT_SHIFT
 from shadowtime.policy.functions import LEARN, plain, where
+from shadowtime.policy.written import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +38,8 @@ def raise_failure(
     assert own is not None
     slot, job = divmod(int(state.reg[FAILED]), 1 << SLOT_SHIFT)
     now = int(state.reg[NOW])
+    if slot in (SELECT, SELECT_BROKE):
+        raise own.chooser.failure(policy, slot, job, now, name_of)
     raise failure_of(policy, slot, state.job, own, job, now, name_of(job))
 
 
@@ -60,7 +64,8 @@ def failure_of(
             continue
         row = plain(record)(now, table, own.fact, job)
         row = type(row)(*map(int, row))
-        user = own.memory[own.fact[job, use.whose], use.column : use.column + use.width].copy()
+        at = -1 if use.whose == ALL else own.fact[job, use.whose]
+        user = own.memory[at, use.column : use.column + use.width].copy()
         arguments: tuple[Any, ...] = (now, row, user, float(now))[: use.handed]
         shown = {"wait": row.wait, "estimate": row.estimate, "procs": row.procs}
         if not use.takes.by_record:

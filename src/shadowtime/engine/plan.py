@@ -49,6 +49,8 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
     nothing but what the state's table holds of a job.
     """
     refuse_nonsense(policy, cluster)
+    if policy.backfill.selects:
+        return plan_select(policy, cluster, n, own)
     if policy.reserve.kept:
         return plan_conservative(policy, cluster, n)
     if is_plain_easy(policy, cluster):
@@ -211,6 +213,27 @@ def plan_priority(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     apart = isinstance(policy.partition, ByClass)  # its caps refuse kinds, not lines
     queues = make_alike(n=n, order=kind, weight=weight, apart=apart)
     return Prepared("priority", (parameters_of(policy, cluster, n, None), queues))
+
+
+def plan_select(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:
+    """A function chooses from the whole queue."""
+    from shadowtime.engine.custom import own_of
+    from shadowtime.engine.passes import general
+    from shadowtime.kernel.choice import make_choice
+
+    kind, weight = order_of(policy.order)
+    own = own_of(policy, None) if own is None else own
+    made = general.make_general(
+        n=n,
+        capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
+        order=kind,
+        weight=weight,
+        depth=n,  # room for a plan of every waiting job
+        own=own,
+    )
+    choice = make_choice(n, len(cluster.resources), made.profile, own.chooser.values)
+    pointer = own.chooser.attach(choice, made.profile)
+    return Prepared("select", (made, choice, own.pointer, pointer))
 
 
 def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Prepared:

@@ -14,7 +14,9 @@ from shadowtime.engine.plan import in_one_sweep
 from shadowtime.engine.simulate import leaves_the_queue
 from shadowtime.kernel.estimates import FIXED
 from shadowtime.policy import partition, place
+from shadowtime.policy.backfill import Selected
 from shadowtime.policy.policy import Policy
+from shadowtime.schedule.check.claims import NO_RESERVATION_VIOLATION
 from shadowtime.schedule.check.rules import Classes, Easy, Rules, Stretch
 from shadowtime.types import NO_LIMIT
 from shadowtime.workload.draws import demand_of
@@ -60,9 +62,16 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster) -> Rule
         # Who is cancelled in the queue may make room for others at any time.
         starts_at_events=not leaves_the_queue(workload)
         and not policy.reserve.kept
+        and not plans_freely(policy)
         and not policy.estimate.expires,
         easy=_easy(policy, workload, cluster),
     )
+
+
+def plans_freely(policy: Policy) -> bool:
+    """True if a function chooses who starts and claims nothing about the head's reservation."""
+    part = policy.backfill
+    return isinstance(part, Selected) and NO_RESERVATION_VIOLATION not in part.claims
 
 
 def _name(policy: Any) -> str:
@@ -105,7 +114,7 @@ def _easy(policy: Policy, workload: Workload, cluster: Cluster) -> Easy | None:
     known = known_at_submission(policy.estimate, workload)
     steady = known.safe and not leaves_the_queue(workload)
     exact = policy.backfill.exact and policy.backfill.respects
-    if not (in_order and anywhere and one and exact and steady):
+    if not (in_order and anywhere and one and exact and steady) or plans_freely(policy):
         return None
     greedy = in_one_sweep(policy)
     return Easy(estimate=known.estimate, greedy=greedy)

@@ -13,7 +13,7 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.partitions import classes_of, reject_unplaceable
 from shadowtime.engine.plan import plan, refuse_functions_on_nodes
-from shadowtime.errors import UsageError
+from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, EVENTS, KILLS, PASSES, SLIPPED, VOLATILE
 from shadowtime.kernel.state import State, World, build
@@ -84,6 +84,9 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     while (code := loop(state, world)) == ROOM_NEEDED:
         state = with_more_room(state)
     raise_failure(policy, code, state, own, lambda job: str(workload.job_id[job]))
+    if policy.backfill.selects and (state.job[:, f.START] < 0).any():
+        stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
+        raise PolicyError(f"{policy.name} never starts job {stuck}: nothing is left to wait for")
     claims = claims_of(policy, workload)
     made = as_schedule(workload, state, world, name=policy.name, claims=claims)
     return made.replace(place=places_of(state, cluster)) if cluster.shape == "hosts" else made

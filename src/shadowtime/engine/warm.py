@@ -32,6 +32,7 @@ COST = {
     "general": 25,
     "priority": 25,
     "conservative": 20,
+    "select": 25,
     "pool": 12,
     "easy": 10,
 }
@@ -43,6 +44,7 @@ EXAMPLE = {
     "general": "pv-easy",
     "priority": "lxfw",
     "conservative": "conservative",
+    "select": "los",
     "pool": "ibb",
     "easy": "easy",
 }
@@ -65,6 +67,8 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
         if policy.reserve.sunny:
             return ""  # plain Python around small questions
         return "site-conservative" if policy.reserve.kept else "site-general"
+    if policy.backfill.selects:
+        return "select"
     if policy.reserve.kept:
         return "conservative"
     if is_plain_easy(policy, cluster):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from shadowtime.policy.functions import BACKFILL_KEY, BACKFILL_TEST, Slot
+from shadowtime.policy.functions import BACKFILL_KEY, BACKFILL_TEST, SELECT, Slot
 from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written
 
@@ -40,6 +40,8 @@ class Backfill(Part):
     """True if the resources of a pool are weighed against each other."""
     on_nodes: ClassVar[bool] = False
     """True if it is defined where jobs slow each other down."""
+    selects: ClassVar[bool] = False
+    """True if one function chooses the whole set of jobs that start, those at the head too."""
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -267,6 +269,35 @@ class ByKey(Written, Backfill):
 
     def __str__(self) -> str:
         return f"{super().__str__()} where {self.test}" if self.test else super().__str__()
+
+
+@dataclass(frozen=True)
+class Selected(Written, Backfill):
+    """The set of jobs that a function of the user's own chooses from the whole queue.
+
+    It is handed the queue in order and what will be free. The engine makes no reservation: what
+    the function plans and promises is its own, and so is what it claims.
+    """
+
+    selects: ClassVar[bool] = True
+    name: ClassVar[str] = "selected"
+    summary: ClassVar[str] = "the set of jobs that your function chooses"
+    takes: ClassVar[Slot] = SELECT
+    compiled: bool = True
+    """False: the function stays in Python, and the engine calls it there."""
+    claims: tuple[str, ...] = ()
+    """What it says of its schedules where jobs come in order of arrival, for check to prove."""
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape != "pool":
+            yield f"backfill={self} chooses from the queue of a pool; there is no such choice here"
+        if policy.reserve.first != 1 or policy.reserve.fixed != "no":
+            yield (
+                f"backfill={self} plans for itself, so reserve={policy.reserve} would do nothing; "
+                "leave it out"
+            )
+        if policy.preempt.stops or policy.partition.restricts:
+            yield f"backfill={self} neither stops jobs nor knows classes of them"
 
 
 NAMED: dict[str, Backfill] = {

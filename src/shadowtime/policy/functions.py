@@ -46,6 +46,7 @@ RESERVE = Slot("reserve")
 PLAN = Slot("plan", ("now", "job", "user", "start"), optional=0)
 ESTIMATE = Slot("estimate")
 LEARN = Slot("learn", optional=0)
+SELECT = Slot("select", ("now", "jobs", "free"), optional=0)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shadowtime.errors import PolicyError
+from shadowtime.plugins import POLICIES, plugins
 from shadowtime.policy.catalogue import catalogue
 from shadowtime.policy.grammar import Call, parse_call
 from shadowtime.policy.order import Custom
@@ -115,11 +116,45 @@ def whole_schedulers() -> list[Any]:
     return [whole_scheduler(Call(name), name=name) for name in SCHEDULERS]
 
 
-def build(call: Call, *, name: str) -> Policy:
+def added_policies() -> dict[str, Any]:
+    """Policies of other packages, by name (entry points of the group ``shadowtime.policies``).
+
+    Examples
+    --------
+    >>> sorted(added_policies()) == sorted(plugins(POLICIES))
+    True
+    """
+    taken = {policy.name for policy in catalogue()} | set(SCHEDULERS)
+    made = {}
+    for name, thing in plugins(POLICIES).items():
+        if name in taken:
+            raise PolicyError(
+                f"an installed package adds the policy {name}, which is a name of the catalogue: "
+                "rename or uninstall it"
+            )
+        policy = as_policy(thing, name=name)
+        made[name] = policy.replace(name=name) if isinstance(policy, Policy) else policy
+    return made
+
+
+def with_parameters(made: Any, call: Call, *, name: str) -> Any:
+    """A policy from elsewhere with the parameters of a call."""
+    if not call.arguments:
+        return made
+    if not isinstance(made, Policy):
+        raise PolicyError(f"{call.name} decides by code of its own and takes no parameters")
+    return with_arguments(made, call.arguments).replace(name=name)
+
+
+def build(call: Call, *, name: str) -> Any:
     """A catalogue policy with the parameters of a call."""
     known = {policy.name: policy for policy in catalogue()}
     if call.name not in known:
-        raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, [*known, *SCHEDULERS])}")
+        added = added_policies()
+        if call.name not in added:
+            names = [*known, *SCHEDULERS, *added]
+            raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, names)}")
+        return with_parameters(added[call.name], call, name=name)
     policy = with_arguments(known[call.name], call.arguments)
     return policy.replace(name=name, summary=_summary(known[call.name], policy))
 
@@ -180,7 +215,8 @@ def from_toml(path: Path) -> Policy:
         key.replace("-", "_"): _toml_call(path, key, value) for key, value in table.items()
     }
     try:
-        return build(Call(base, arguments), name=name)
+        made: Policy = build(Call(base, arguments), name=name)
+        return made
     except PolicyError as error:
         raise PolicyError(f"{path}: {error}") from None
 
@@ -221,11 +257,10 @@ def from_python(text: str) -> Any:
         names = [n for n in vars(module) if not n.startswith("_")]
         raise PolicyError(f"{path} has no {name!r}. {near(name, names)}")
     made = as_policy(getattr(module, name), name=name)
-    if not call.arguments:
-        return made
-    if not isinstance(made, Policy):
-        raise PolicyError(f"{path}: {name} decides by code of its own and takes no parameters")
-    return with_arguments(made, call.arguments).replace(name=" ".join(written.split()))
+    try:
+        return with_parameters(made, call, name=" ".join(written.split()))
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}") from None
 
 
 def as_policy(thing: Any, *, name: str) -> Any:

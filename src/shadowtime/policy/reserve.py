@@ -164,7 +164,8 @@ class Conservative(Reserve):
             return
         if not (policy.order.by_arrival or policy.order.by_usage) or not exact:
             yield (
-                "reserve=kept promises in submission order; use order=fcfs and backfill=in-order"
+                "reserve=kept promises in submission order; use order=fcfs and backfill=in-order, "
+                "or the policy priority-conservative"
             )
         if shape not in WHOLE:
             yield "reserve=kept is defined on a pool only"

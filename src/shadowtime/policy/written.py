@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 Moment = Literal["submit", "start", "end"]
 MOMENTS: tuple[Moment, ...] = ("submit", "start", "end")
-KEYS = ("user", "account", "executable")
-"""Whose rows a memory may hold."""
+KEYS = ("user", "account", "executable", "all")
+"""Whose rows a memory may hold; the last is one row for all jobs together."""
+ALL = KEYS.index("all")
 MOST_MEMORY = 64
 """Numbers that a function may keep of each user."""
 
@@ -55,7 +56,7 @@ class Written(Part):
     memory: int = 0
     """Numbers that the engine keeps for the function, of each user."""
     by: str = "user"
-    """Whose they are: each user's, account's or executable's."""
+    """Whose they are: each user's, account's or executable's, or one row for all jobs."""
     learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from shadowtime.engine.live_pass.table import FOREIGN, Table, table_of
 from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
+from shadowtime.kernel.choice import HOW, ONCE
 from shadowtime.kernel.registers import (
     BIG,
     CHANGED,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from shadowtime.engine.custom import Own
     from shadowtime.kernel.availability import Availability
+    from shadowtime.kernel.choice import Choice
 
 Shape = Literal["pool", "hosts", "nodes", "site"]
 DONE = 0
@@ -112,6 +114,10 @@ def decide(
     own = own_functions(policy, table, state, memory)
     made = prepare(policy, machine, n, own)
     due, wake = None, NEVER
+    if policy.backfill.selects:
+        choice = made.arguments[1]
+        recall_promises(choice, table, memory, state.now)
+        choice.mark[HOW] = ONCE  # what it planned is for the next snapshot
     if kept:
         recall_promises(made.arguments[0], table, memory, state.now)
         import_module("shadowtime.engine.live_pass.compiled.conservative").once(
@@ -121,12 +127,14 @@ def decide(
         table.state.did[:, int(reg[DECISIONS]) :] = NOTHING
     else:
         run_one_instant(policy, made, table, state.now, own)
+    if policy.backfill.selects:
+        due, wake = made.arguments[1].due, int(reg[WAKE])
     kept_numbers = memory.own if own is None else numbers_of(policy, table, state, memory, own)
     return Decided(
         decisions=tuple(decisions_of(table, machine)),
         memory=replace(remember(table, state, memory, due), own=kept_numbers),
         wake=wake if wake < NEVER else None,
-        promises=promises_of(table, due),
+        promises=promises_of(table, None if policy.backfill.selects else due),
         unfit=unfit_of(table, state),
     )
 
@@ -186,7 +194,9 @@ def pooled(cluster: Cluster) -> Cluster:
     return Cluster.pool(total["procs"], name=cluster.name, **others)
 
 
-def recall_promises(availability: Availability, table: Table, memory: Memory, now: int) -> None:
+def recall_promises(
+    availability: Availability | Choice, table: Table, memory: Memory, now: int
+) -> None:
     """Write remembered promises into the book; one that fell due is due now."""
     for job, at in table.row_of.items():
         note = memory.jobs.get(job)

@@ -47,10 +47,10 @@ def own_functions(policy: Policy, table: Table, state: Snapshot, memory: Memory)
     if not any(isinstance(part, Written) for part in policy.parts.values()):
         return None
     for part in policy.parts.values():
-        if isinstance(part, Written) and part.memory and part.by != "user":
+        if isinstance(part, Written) and part.memory and part.by not in ("user", "all"):
             raise PolicyError(
                 f"{policy.name}: {part.label} remembers by {part.by}; a live memory is kept by "
-                "user only"
+                "user, or for all jobs together"
             )
     from shadowtime.engine.custom import own_of
 
@@ -58,12 +58,15 @@ def own_functions(policy: Policy, table: Table, state: Snapshot, memory: Memory)
     for name, row in rows_of(table, state, own):
         known = memory.own.get(name, ())
         own.memory[row, : len(known)] = known[: own.memory.shape[1]]
+    for job in table.ended:  # a list of ended jobs does not say when they were submitted
+        if job in memory.jobs:
+            table.state.job[table.row_of[job], f.SUBMIT] = memory.jobs[job].since
     tell_the_news(policy, table, state, own)
     return own
 
 
 def rows_of(table: Table, state: Snapshot, own: Own) -> Iterator[tuple[str, int]]:
-    """Whose each row of the memory is: the jobs of a snapshot are known by user."""
+    """Whose each row of the memory is: each user's in the snapshot, the last one all jobs'."""
     found = {}
     everybody: tuple[Any, ...] = (*state.waiting, *state.running, *state.ended)
     for job in everybody:
@@ -71,6 +74,7 @@ def rows_of(table: Table, state: Snapshot, own: Own) -> Iterator[tuple[str, int]
         if at is not None:
             found[f"user:{job.user}"] = int(own.fact[at, 0])
     yield from found.items()
+    yield "all", len(own.memory) - 1
 
 
 def numbers_of(

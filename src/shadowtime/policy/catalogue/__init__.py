@@ -13,7 +13,9 @@ from shadowtime.policy.catalogue import (
     lelong,
     pv_easy,
     rua,
+    shmueli,
     srinivasan,
+    talby,
     tang,
     ward,
 )
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from shadowtime.policy.policy import Policy
     from shadowtime.policy.written import Written
 
-WRITTEN = (tang, carastan_santos, lelong, ward, srinivasan)
+WRITTEN = (tang, carastan_santos, lelong, ward, srinivasan, shmueli, talby)
 """Papers whose parts are functions, as a user would write them."""
 MODULES = (classic, class_partitioning, pv_easy, ibb, rua, hperf, *WRITTEN)
 
@@ -44,7 +46,7 @@ def written_parts(slot: str) -> dict[str, Written]:
     Examples
     --------
     >>> list(written_parts("reserve"))
-    ['relaxed', 'selective']
+    ['relaxed', 'selective', 'adaptive']
     """
     parts = [part for module in WRITTEN for part in module.PARTS if part.slot == slot]
     return {part.label.replace("_", "-"): part for part in parts}

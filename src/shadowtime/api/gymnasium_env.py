@@ -1,0 +1,94 @@
+"""Environments of Gymnasium around episodes; imported only where that package is installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+
+from shadowtime.engine.lanes import FEATURES
+
+if TYPE_CHECKING:
+    from shadowtime.engine.episodes import Episodes
+    from shadowtime.types import AnyArray
+
+
+def spaces_of(episodes: Episodes) -> tuple[Any, Any]:
+    """The spaces of observations and actions of one lane."""
+    shape = (episodes.slots, FEATURES)
+    seen = gymnasium.spaces.Box(0.0, np.inf, shape, np.float32)
+    return seen, gymnasium.spaces.Discrete(episodes.mask.shape[1])
+
+
+class Environment(gymnasium.Env):  # type: ignore[misc]
+    """One window at a time."""
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  as Gymnasium declares it
+
+    def __init__(self, episodes: Episodes) -> None:
+        self.episodes = episodes
+        self.observation_space, self.action_space = spaces_of(episodes)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[AnyArray, dict[str, Any]]:
+        """Begin a window."""
+        super().reset(seed=seed)
+        self.episodes.reset(seed)
+        return self.episodes.seen[0].copy(), self._info()
+
+    def step(self, action: Any) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
+        """Carry out an action and go to the next decision."""
+        self.episodes.step(np.array([action], np.int64))
+        over = bool(self.episodes.over[0])
+        seen = self.episodes.seen[0].copy()
+        return seen, float(self.episodes.reward[0]), over, False, self._info()
+
+    def action_masks(self) -> AnyArray:
+        """Which actions are possible, as maskable agents ask for it."""
+        masks: AnyArray = self.episodes.mask[0].astype(bool)
+        return masks
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": self.episodes.mask[0].copy()}
+
+
+class VectorEnvironment(gymnasium.vector.VectorEnv):  # type: ignore[misc]
+    """Many windows side by side in one compiled call; a lane begins anew at the step after its end.
+
+    Arrays are those of the engine: valid until the next step.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": [],
+        "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(self, episodes: Episodes) -> None:
+        self.episodes = episodes
+        self.num_envs = episodes.count
+        self.single_observation_space, self.single_action_space = spaces_of(episodes)
+        batch = gymnasium.vector.utils.batch_space
+        self.observation_space = batch(self.single_observation_space, self.num_envs)
+        self.action_space = batch(self.single_action_space, self.num_envs)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[AnyArray, dict[str, Any]]:
+        """Begin a window in each lane."""
+        self.episodes.reset(seed)
+        return self.episodes.seen, self._info()
+
+    def step(self, actions: Any) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
+        """Carry out an action in each lane."""
+        self.episodes.step(np.asarray(actions, np.int64))
+        never = np.zeros(self.num_envs, bool)
+        return self.episodes.seen, self.episodes.reward, self.episodes.over, never, self._info()
+
+    def action_masks(self) -> AnyArray:
+        """Which actions are possible in each lane."""
+        return self.episodes.mask.astype(bool)
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": self.episodes.mask}

@@ -1,0 +1,133 @@
+"""Episodes on windows of a log, many side by side: what environments for agents are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.engine import lanes as k
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
+    from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload import Workload
+
+MODES = {"order": k.ORDER, "backfill": k.BACKFILL}
+
+
+class Episodes:
+    """Lanes that go through windows of a log, drawn by a seed.
+
+    Rules
+    -----
+    Windows are drawn once, at the beginning: places in the log, uniformly, with the seed. At a
+    reset each lane draws its windows anew from them. ``step`` takes an action a lane; a lane that
+    was over begins its next window instead.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    >>> one = Episodes(jobs, Cluster.pool(4), mode="order", window=3, slots=2)
+    >>> one.reset(seed=0)
+    >>> one.mask.tolist()
+    [[1, 0]]
+    >>> while not one.over.any():
+    ...     one.step(np.array([0]))
+    >>> one.starts.tolist()
+    [[0, 9, 2]]
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        cluster: Cluster,
+        *,
+        mode: str,
+        window: int = 256,
+        slots: int = 128,
+        lanes: int = 1,
+        windows: int = 64,
+        seed: int = 0,
+        bound: int = 10,
+    ) -> None:
+        if (workload.effective_run > workload.request).any():
+            raise UsageError(
+                "an environment needs jobs that end within their request: read the log with "
+                "--overrun cut or extend"
+            )
+        self.mode, self.count, self.slots, self.jobs = mode, lanes, slots, window
+        most = len(workload) - window + 1
+        draw = np.random.default_rng(seed)
+        self.places: Ints = np.sort(draw.integers(0, most, min(windows, most))).astype(np.int64)
+        """Where in the log each window begins."""
+        made = k.windows_of(workload, window, self.places)
+        self._tables = k.make_lanes(
+            made, cluster, lanes=lanes, slots=slots, mode=MODES[mode], bound=bound
+        )
+        self._draw = draw
+        self._same = np.zeros(lanes, np.int64)  # asked for by no lane
+
+    def reset(self, seed: int | None = None) -> None:
+        """Begin a window in each lane; a seed draws the same windows again."""
+        if seed is not None:
+            self._draw = np.random.default_rng(seed)
+        lane = self._tables.lane
+        lane[:, k.OVER] = 1
+        lane[:, k.EPISODES] = lane[:, k.DECISIONS_MADE] = 0
+        k.step_lanes(self._tables, np.zeros(self.count, np.int64), self._next())
+
+    def step(self, actions: Ints) -> None:
+        """One action in each lane, up to the next decision of each."""
+        # Windows are drawn where they are needed, so that a seed means the same for any lanes.
+        following = self._next() if self.over.any() else self._same
+        k.step_lanes(self._tables, np.ascontiguousarray(actions, np.int64), following)
+
+    def _next(self) -> Ints:
+        found: Ints = self._draw.integers(0, len(self.places), self.count).astype(np.int64)
+        return found
+
+    @property
+    def seen(self) -> AnyArray:
+        """What is shown, float32[lanes, slots, FEATURES]: overwritten by the next step."""
+        shown: AnyArray = self._tables.seen
+        return shown
+
+    @property
+    def mask(self) -> AnyArray:
+        """1 for actions that are possible, int8[lanes, slots (+ 1 in mode backfill)]."""
+        width = self.slots + (self.mode == "backfill")
+        mask: AnyArray = self._tables.mask[:, :width]
+        return mask
+
+    @property
+    def reward(self) -> AnyArray:
+        """Of the last step."""
+        reward: AnyArray = self._tables.reward
+        return reward
+
+    @property
+    def over(self) -> AnyArray:
+        """True for lanes whose window is over."""
+        over: AnyArray = self._tables.lane[:, k.OVER] != 0
+        return over
+
+    @property
+    def starts(self) -> AnyArray:
+        """The starts of each lane's last window that was over, from its first submission on."""
+        starts: AnyArray = self._tables.start
+        return starts
+
+    @property
+    def decisions(self) -> int:
+        """Decisions in all lanes since the reset."""
+        return int(self._tables.lane[:, k.DECISIONS_MADE].sum())
+
+    @property
+    def windows(self) -> AnyArray:
+        """Each lane's window, as a place in the log."""
+        places: AnyArray = self.places[self._tables.lane[:, k.WINDOW]]
+        return places

@@ -1,0 +1,192 @@
+"""The pointer to a function that chooses a set of jobs: compiled, or a callback into Python.
+
+Both have one type (kernel/choice.py). A compiled function finds the arrays by their addresses. One
+in Python is handed views of the same arrays by ctypes, which takes the interpreter's lock for the
+call; what it raises is kept and reported when the loop has stopped.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import traceback
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.engine.custom import Use, twin
+from shadowtime.engine.digest import Undigestible, digest_of
+from shadowtime.engine.failures import compile_failure
+from shadowtime.errors import PolicyError
+from shadowtime.kernel import choice as home
+from shadowtime.kernel.choice import COLUMNS, SELECT, Choice, Free, Queue, select_signature
+from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
+from shadowtime.policy.functions import plain, where
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.policy import Policy
+    from shadowtime.policy.backfill import Selected
+
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+class Chooser:
+    """A function in its slot for one run: its pointer, and why it failed."""
+
+    def __init__(self, part: Selected) -> None:
+        self.part = part
+        self.values = tuple(part.settings().values())
+        self.error: BaseException | None = None
+        self.choice: Choice | None = None
+        self.profile: Any = None
+        self._callback: Any = None
+
+    def attach(self, choice: Choice, profile: Any) -> Any:
+        """The pointer for a run on these arrays."""
+        self.choice, self.profile = choice, profile
+        if not compiles():
+            return Callback(self.call, 0)
+        if self.part.compiled:
+            return compile_select(use_of(self.part))
+        self._callback = CALLBACK(self.call)
+        return Callback(
+            self._callback, int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        )
+
+    def call(self, now: int, count: int, address: int = 0) -> int:
+        """Call the function in Python; 1 if it raised."""
+        try:
+            plain(self.part.function)(int(now), self.queue(count), self.free(), *self.values)
+        except BaseException as error:
+            self.error = error
+            return 1
+        return 0
+
+    def queue(self, count: int) -> Queue:
+        """The first ``count`` jobs of the columns, as views."""
+        assert self.choice is not None
+        return Queue._make((*self.choice.column[:, :count], self.choice.need[:count]))
+
+    def free(self) -> Free:
+        """What is free, as views."""
+        return Free(self.profile.time[0], self.profile.level[0], self.profile.count)
+
+    def failure(self, policy: Policy, slot: int, job: int, now: int, name_of: Any) -> BaseException:
+        """What went wrong; a compiled function is called again in Python, which tells the line."""
+        function = self.part.function
+        if slot == SELECT:
+            return PolicyError(
+                f"{policy.name}: the select function {where(function)} starts job {name_of(job)} "
+                f"at {now}, but it does not fit into what is free then"
+            )
+        if self.error is None:
+            self.call(now, job)
+        if isinstance(self.error, KeyboardInterrupt | SystemExit):
+            return self.error
+        why = "compiled, it raised an error, in plain Python it raises none"
+        line = None
+        if self.error is not None:
+            why = f"{type(self.error).__name__}: {self.error}"
+            file = plain(function).__code__.co_filename
+            frames = traceback.extract_tb(self.error.__traceback__)
+            line = next((at.lineno for at in reversed(frames) if at.filename == file), None)
+        return PolicyError(
+            f"{policy.name}: the select function {where(function, line)} failed at {now} with "
+            f"{job} jobs in the queue: {why}"
+        )
+
+
+class Callback:
+    """A function in Python as compiled code takes it: the address and the type."""
+
+    def __init__(self, function: Any, address: int) -> None:
+        self.function, self.address = function, address
+
+    def __call__(self, now: int, count: int, address: int) -> int:
+        return int(self.function(now, count, address))
+
+    @property
+    def signature_text(self) -> str:
+        """Its type, as the library of kernels names it."""
+        return str(select_signature())
+
+    def __wrapper_address__(self) -> int:
+        return self.address
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba import types
+
+        return types.FunctionType(select_signature())
+
+
+def use_of(part: Selected) -> Use:
+    """The function as digests describe it: other values of its parameters compile nothing."""
+    kinds = tuple(type(value).__name__ for value in part.settings().values())
+    return Use(SELECT, part.takes, part.function, 3, kinds)
+
+
+@lru_cache(maxsize=64)
+def compile_select(use: Use) -> Any:
+    """The function as a pointer, compiled or from the cache."""
+    import numba
+
+    try:
+        tag, cached = digest_of((use,)), True
+    except Undigestible:
+        tag, cached = f"own{abs(hash(use)):x}", False
+    name = f"select_{tag}"
+    # Its indices are checked: a wrong one in compiled code would write over something else.
+    names: dict[str, Any] = {
+        "__name__": home.__name__,
+        "Queue": Queue,
+        "Free": Free,
+        "chosen_by": numba.njit(boundscheck=True)(twin(plain(use.function), tag)),
+        "at": pointer_to("int64"),
+        "at_float": pointer_to("float64"),
+        "carray": numba.carray,
+    }
+    exec(compile(source_of(use, name), home.__file__, "exec"), names)
+    fill: Callable[..., Any] = names[name]
+    made = cached_cfunc(select_signature)(fill) if cached else own_cfunc(select_signature, fill)
+    try:
+        made.compiled  # noqa: B018  now, not in the middle of a run
+    except numba.core.errors.NumbaError as error:
+        raise compile_failure("select", use.function, error) from None
+    return made
+
+
+def pointer_to(kind: str) -> Any:
+    """Turns an address into a pointer inside compiled code."""
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def at(typing: Any, address: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            return builder.inttoptr(given[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(getattr(types, kind))(types.int64), code
+
+    return at
+
+
+def source_of(use: Use, name: str) -> str:
+    """The text of the function behind the pointer: arrays from addresses, then the call."""
+    columns = ", ".join(f"column[{k}, :count]" for k in range(COLUMNS))
+    values = "".join(f", {kind}(values[{k}])" for k, kind in enumerate(use.values))
+    return f"""
+def {name}(now, count, address):
+    known = carray(at(address), 9)
+    values = carray(at_float(known[8]), {max(1, len(use.values))})
+    column = carray(at(known[0]), ({COLUMNS}, known[5]))
+    need = carray(at(known[1]), (known[5], known[6]))
+    time = carray(at(known[2]), known[7])
+    level = carray(at(known[3]), (known[7], known[6]))
+    steps = carray(at(known[4]), 1)
+    try:
+        chosen_by(now, Queue({columns}, need[:count]), Free(time, level, steps){values})
+    except Exception:
+        return 1
+    return 0
+"""

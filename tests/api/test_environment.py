@@ -1,0 +1,84 @@
+"""Environments for agents, as Gymnasium knows them."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import shadowtime as st
+from shadowtime.errors import MissingExtra, UsageError
+
+
+def a_log(n: int = 120) -> st.Workload:
+    rng = np.random.default_rng(2)
+    request = rng.integers(10, 400, n)
+    return st.Workload.build(
+        submit=np.sort(rng.integers(0, 20 * n, n)),
+        run=np.minimum(request, rng.integers(1, 300, n)),
+        request=request,
+        procs=rng.integers(1, 17, n),
+    )
+
+
+@pytest.mark.filterwarnings("ignore")  # the checker warns about spaces without a bound
+@pytest.mark.parametrize("mode", ["order", "backfill"])
+def test_gymnasium_accepts_it(mode):
+    """Its own checker, then an episode: the rewards add up to minus the mean slowdown."""
+    pytest.importorskip("gymnasium", reason="the extra rl is not installed")
+    from gymnasium.utils.env_checker import check_env
+
+    env = st.environment(a_log(), "pool:32", mode=mode, window=40, slots=16)
+    check_env(env, skip_render_check=True)
+    seen, info = env.reset(seed=4)
+    total, over = 0.0, False
+    while not over:
+        assert seen.shape == (16, 6) and env.observation_space.contains(seen)
+        action = int(info["action_mask"].argmax())
+        assert env.action_masks()[action]
+        seen, reward, over, cut, info = env.step(action)
+        total += reward
+        assert not cut
+    assert total <= -1
+
+
+def test_many_lanes_at_once():
+    """A vector environment: a lane that is over begins anew at the next step."""
+    gymnasium = pytest.importorskip("gymnasium", reason="the extra rl is not installed")
+    env = st.environment(a_log(), "pool:32", mode="backfill", window=30, slots=8, lanes=5)
+    assert isinstance(env, gymnasium.vector.VectorEnv) and env.num_envs == 5
+    seen, info = env.reset(seed=1)
+    assert seen.shape == (5, 8, 6) and env.single_action_space.n == 9
+    ended = np.zeros(5, int)
+    before = np.zeros(5, bool)
+    for _ in range(200):
+        seen, reward, over, cut, info = env.step(info["action_mask"].argmax(axis=1))
+        assert not (before & over).any() and not cut.any() and (reward <= 0).all()
+        ended += over
+        before = over.copy()
+    assert (ended >= 2).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "sideways"}, "must be order or backfill"),
+        ({"window": 500}, "window of 500 jobs is longer than the log of 120"),
+        ({"slots": 0}, "slots=0 must be at least 1"),
+        ({"cluster": "pool:32,memory=4GB"}, "processors alone"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(options, message):
+    """One sentence each, before Gymnasium is asked for."""
+    with pytest.raises(UsageError, match=message):
+        st.environment(a_log(), **{"cluster": "pool:32", "window": 40, **options})
+
+
+def test_the_missing_extra_names_itself(monkeypatch):
+    """One sentence that says what to install."""
+    monkeypatch.delitem(sys.modules, "shadowtime.api.gymnasium_env", raising=False)
+    monkeypatch.delattr("shadowtime.api.gymnasium_env", raising=False)
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'shadowtime\[rl\]'"):
+        st.environment(a_log(), "pool:32", window=40)

@@ -1,0 +1,170 @@
+"""Lanes that stop for an agent's decisions equal the slow reference, decision by decision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from engine.worlds import as_cluster, as_workload, worlds
+from naive import (
+    BACKFILLED,
+    Job,
+    Result,
+    Vector,
+    World,
+    earliest,
+    fits,
+    held_by_running,
+    make_world,
+    minus,
+    replay,
+)
+from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate
+from shadowtime.engine.episodes import Episodes
+from shadowtime.errors import UsageError
+from shadowtime.policy import parse_policy
+from shadowtime.workload import Workload
+
+EXAMPLES = settings(max_examples=80, deadline=None)
+MODES = ("order", "backfill")
+
+
+class Agent:
+    """Chooses by a rule of its own, the same on both sides."""
+
+    def __init__(self, step: int) -> None:
+        self.step, self.asked = step, 0
+
+    def choose(self, among: int) -> int:
+        self.asked += 1
+        return (self.step * self.asked) % among
+
+
+def candidates(world: World, head: Job) -> list[Job]:
+    """EASY: who fits now and is gone by the head's reservation, or takes no more than is spare."""
+    need, length = head.need, world.estimate(head)
+    shadow = earliest(world.capacity, held_by_running(world), need, length, world.now)
+    spare = minus(world.free_at(shadow), need)
+    return [
+        job
+        for job in world.waiting
+        if job != head
+        and fits(job.need, world.free())
+        and (world.now + world.estimate(job) <= shadow or fits(job.need, spare))
+    ]
+
+
+def slow_order(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
+    """The agent says who is next; it holds a reservation while others overtake."""
+    chosen: list[Job] = []
+
+    def one_pass(world: World) -> None:
+        while world.waiting:
+            if not chosen:
+                chosen.append(world.waiting[agent.choose(len(world.waiting))])
+            if not fits(chosen[0].need, world.free()):
+                for job in list(world.waiting):
+                    if job in candidates(world, chosen[0]):
+                        world.start(job, BACKFILLED)
+                return
+            world.start_first(chosen.pop())
+
+    return replay(make_world(jobs, capacity, "requested"), one_pass).result()
+
+
+def slow_backfill(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
+    """The agent says who overtakes the blocked head, or that none does."""
+
+    def one_pass(world: World) -> None:
+        while world.waiting and fits(world.waiting[0].need, world.free()):
+            world.start_first(world.waiting[0])
+        while world.waiting and (found := candidates(world, world.waiting[0])):
+            action = agent.choose(len(found) + 1)
+            if action == len(found):
+                return
+            world.start(found[action], BACKFILLED)
+
+    return replay(make_world(jobs, capacity, "requested"), one_pass).result()
+
+
+def played(jobs: Workload, cluster: Cluster, mode: str, agent: Agent) -> tuple[Episodes, float]:
+    """One window of all jobs, and what it earned."""
+    made = Episodes(jobs, cluster, mode=mode, window=len(jobs), slots=16)
+    made.reset(seed=1)
+    earned = float(made.reward[0])
+    while not made.over[0]:
+        possible = np.flatnonzero(made.mask[0])
+        made.step(possible[[agent.choose(len(possible))]])
+        earned += float(made.reward[0])
+    return made, earned
+
+
+@pytest.mark.parametrize("mode", MODES)
+@EXAMPLES
+@given(world=worlds())
+def test_an_agents_schedule(mode, world):
+    """Every start, whatever the agent does; the rewards add up to minus the mean slowdown."""
+    jobs, capacity = world
+    slow = slow_order if mode == "order" else slow_backfill
+    log = as_workload(jobs)
+    first = int(log.submit[0])
+    for step in (1, 5):
+        made, earned = played(log, as_cluster(capacity), mode, Agent(step))
+        rows = slow(jobs, capacity, Agent(step)).rows
+        assert (made.starts[0] + first).tolist() == [row.start for row in rows]
+        run = log.run
+        slowdown = (made.starts[0] + first - log.submit + run) / np.maximum(run, 10)
+        assert earned == pytest.approx(-np.maximum(1, slowdown).mean())
+
+
+def a_log(n: int = 400, seed: int = 3) -> Workload:
+    rng = np.random.default_rng(seed)
+    request = rng.integers(10, 400, n)
+    return Workload.build(
+        submit=np.sort(rng.integers(0, 20 * n, n)),
+        run=np.minimum(request, rng.integers(1, 300, n)),
+        request=request,
+        procs=rng.integers(1, 17, n),
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_first_action_is_easy_in_every_lane(mode):
+    """Lanes do not disturb each other, and go on to windows of their own."""
+    log, pool = a_log(), Cluster.pool(32)
+    made = Episodes(log, pool, mode=mode, window=60, slots=64, lanes=7, windows=11)
+    made.reset(seed=5)
+    finished = 0
+    for _ in range(400):
+        made.step(np.zeros(7, np.int64))
+        for lane in np.flatnonzero(made.over):
+            part = log.take(np.arange(made.windows[lane], made.windows[lane] + 60))
+            wanted = simulate(part, pool, parse_policy("easy")).start - part.submit[0]
+            assert made.starts[lane].tolist() == wanted.tolist()
+            finished += 1
+    assert finished > 14
+
+
+def test_a_seed_repeats_an_episode():
+    """The same windows, observations and rewards; an action that is not possible is the first."""
+    log, pool = a_log(), Cluster.pool(32)
+    seen = []
+    for wrong in (0, 15, -1):
+        made = Episodes(log, pool, mode="backfill", window=50, slots=8, lanes=3)
+        made.reset(seed=9)
+        total = np.zeros(3)
+        for _ in range(60):
+            action = np.where(made.mask[:, 0] == 1, 0 if wrong == 0 else wrong, 0)
+            made.step(action)
+            total += made.reward
+        seen.append((made.windows.tolist(), total.tolist(), made.seen.tolist()))
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_what_has_no_meaning_is_refused():
+    """A job that outlives its request would make promises that nobody can keep."""
+    log = Workload.build(submit=[0], run=[9], procs=[1], request=[5], limit=[20])
+    with pytest.raises(UsageError, match="end within their request"):
+        Episodes(log, Cluster.pool(4), mode="order", window=1)
