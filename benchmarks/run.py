@@ -31,6 +31,7 @@ from benchmarks.bench_memory import memory  # noqa: E402
 from benchmarks.bench_nodes import nodes  # noqa: E402
 from benchmarks.bench_own import own  # noqa: E402
 from benchmarks.bench_papers import paper  # noqa: E402
+from benchmarks.bench_peers import peers  # noqa: E402
 from benchmarks.bench_pv_easy import pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
@@ -70,6 +71,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "hperf-store": store,
     "hperf-paper": hperf_paper,
     "live": live,
+    "peers": peers,
 }
 
 

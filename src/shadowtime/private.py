@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import secrets
 import stat
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +56,7 @@ def replace_whole(
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file, last = Path(folder) / "state", Path(folder) / "last"
     ...     replace_whole(file, b"1", keep=last)
@@ -65,6 +64,8 @@ def replace_whole(
     ...     file.read_bytes(), last.read_bytes(), len(os.listdir(folder))
     (b'2', b'1', 2)
     """
+    import tempfile  # which loads much that a command that writes no state does not need
+
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -100,6 +101,7 @@ def result_file(path: Path) -> Iterator[Path]:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "out.csv"
     ...     with result_file(file) as beside:
@@ -119,7 +121,7 @@ def result_file(path: Path) -> Iterator[Path]:
     if there and not (plain and os.access(path.parent, os.W_OK | os.X_OK)):
         yield path
         return
-    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}{path.suffix[:20]}")
+    beside = path.with_name(f".{path.name[:100]}.{os.urandom(8).hex()}{path.suffix[:20]}")
     mode = stat.S_IMODE(os.stat(path).st_mode) if there else None
     try:
         os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
@@ -149,7 +151,7 @@ def write_result(path: Path, raw: bytes | str) -> None:
 
 def _keep(path: Path, keep: Path) -> None:
     """A second name for the file that is about to be replaced."""
-    name = path.with_name(f".{keep.name}.{secrets.token_hex(8)}")
+    name = path.with_name(f".{keep.name}.{os.urandom(8).hex()}")
     try:
         os.link(path, name, follow_symlinks=False)  # fails where the name is taken, as O_EXCL does
     except FileNotFoundError:
@@ -177,6 +179,7 @@ def append_whole(path: Path, raw: bytes) -> None:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "lines"
     ...     _ = file.write_bytes(b"half")
@@ -207,6 +210,7 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with locked(Path(folder) / "lock"):
     ...         oct((Path(folder) / "lock").stat().st_mode & 0o777)

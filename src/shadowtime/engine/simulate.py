@@ -128,7 +128,7 @@ def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
             )
     largest = np.array([host.capacity for host in cluster.hosts], np.int64)
     fits_somewhere = np.zeros(len(workload), bool)
-    for capacity in np.unique(largest, axis=0):
+    for capacity in np.unique(largest, axis=0) if len(largest) > 1 else largest:
         fits_here = np.ones(len(workload), bool)
         for k, name in enumerate(cluster.resources):
             if name in have:
@@ -192,6 +192,8 @@ def attempts_of(workload: Workload, state: State, start: Any, end: Any) -> Attem
     """All runs of preempted jobs: the lost ones from the log, then the one that counted."""
     lost = state.tried[:, : state.reg[ATTEMPTS]]
     last = np.flatnonzero(state.job[:, f.KILLS])
+    if lost.shape[1] == 0 and len(last) == 0:
+        return Attempts.none()
     jobs = np.concatenate([lost[f.VICTIM], last])
     begin = np.concatenate([lost[f.FROM], start[last]])
     until = np.concatenate([lost[f.UNTIL], end[last]])

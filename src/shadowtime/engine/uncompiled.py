@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -52,6 +51,8 @@ def simulate_uncompiled(
     >>> simulate_uncompiled(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
+    import subprocess
+
     from shadowtime.engine.simulate import simulate
 
     name = getattr(policy, "name", type(policy).__name__)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import queue
-import subprocess
 import sys
 import threading
 from importlib import import_module
@@ -20,6 +19,7 @@ from shadowtime.engine.plan import is_plain_easy, is_pool_of_resources, is_prior
 from shadowtime.policy import parse_policy
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Sequence
 
     from shadowtime.cluster import Cluster
@@ -29,9 +29,9 @@ ENGINE = Path(__file__).resolve().parent
 COST = {
     "site-general": 90,
     "site-conservative": 70,
-    "general": 25,
+    "general": 80,
     "priority": 25,
-    "conservative": 20,
+    "conservative": 25,
     "select": 25,
     "pool": 12,
     "easy": 10,
@@ -154,6 +154,8 @@ def warm(
 
 def _compile_elsewhere(name: str) -> subprocess.Popen[bytes]:
     """A process that compiles one pass and says nothing."""
+    import subprocess
+
     code = f"from shadowtime.engine.warm import compile_pass; compile_pass({name!r})"
     return subprocess.Popen(
         [sys.executable or "python3", "-P", "-c", code],

@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import runs, started, waits
-from shadowtime.schedule.timeline import instants, least, totals
+from shadowtime.schedule.timeline import instants, least, stretches, totals, within
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def utilisation(
     begin, end = window.bounds(workload.submit)
     if end <= begin:
         end = max(int(found.until.max(initial=begin)), begin)
-    length = np.clip(found.until, begin, end) - np.clip(found.since, begin, end)
+    length = within(found.until, begin, end) - within(found.since, begin, end)
     shares = {}
     for name, capacity in cluster.total.items():
         if name in workload.resources and capacity and end > begin:
@@ -93,7 +93,7 @@ def loss_of_capacity(
     idle = cluster.procs - totals(at, all_runs.since, all_runs.until, schedule.procs[all_runs.row])
     nothing = cluster.procs + 1
     narrowest = least(at, queue.since, queue.until, schedule.procs[queue.row], nothing=nothing)
-    seconds = np.diff(np.clip(at, begin, end), append=end)
+    seconds = stretches(at, begin, end)
     lost = np.where(narrowest <= idle, idle, 0)
     return float(lost @ seconds) / (float(cluster.procs) * (end - begin))
 

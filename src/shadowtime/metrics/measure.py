@@ -158,11 +158,14 @@ def _machine(
     shares = utilisation(schedule, workload, cluster, window=window, known=known)
     for name, share in shares.items():
         result["utilisation" if name == "procs" else f"utilisation_{name}"] = share
-    final = known.at(np.arange(int(started(schedule).sum())))  # the last attempts stand first
-    useful = utilisation(schedule, workload, cluster, window=window, known=final)
+    useful, final = shares, int(started(schedule).sum())  # the last attempts stand first
+    if final < len(known):
+        useful = utilisation(
+            schedule, workload, cluster, window=window, known=known.at(np.arange(final))
+        )
     if "procs" in useful:
         result["goodput"] = useful["procs"]
-        result["lost_work"] = shares["procs"] - useful["procs"] if len(final) < len(known) else 0.0
+        result["lost_work"] = shares["procs"] - useful["procs"] if final < len(known) else 0.0
     if cluster.shape == "pool":
         lost = loss_of_capacity(schedule, workload, cluster, window=window, known=known)
         result["loss_of_capacity"] = lost

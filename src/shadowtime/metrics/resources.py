@@ -10,7 +10,7 @@ import numpy as np
 from shadowtime.metrics.metric import Metric
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import runs, waits
-from shadowtime.schedule.timeline import instants, least, totals
+from shadowtime.schedule.timeline import instants, least, stretches, totals
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -148,7 +148,7 @@ def resource_metrics(
     at = instants(queue.since, found.since, found.until, edges)
     demand, capacity = _demand(workload, names), _capacity(cluster, names)
     used = totals(at, found.since, found.until, demand[found.row])
-    seconds = np.diff(np.clip(at, begin, end), append=end).astype(np.float64)
+    seconds = stretches(at, begin, end).astype(np.float64)
     result = _balance(Shares(names=names, at=at, share=used / capacity), seconds)
     if cluster.shape == "pool":
         head = least(at, queue.since, queue.until, queue.row, nothing=len(workload))

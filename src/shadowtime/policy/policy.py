@@ -67,8 +67,9 @@ class Policy:
         shadowtime.errors.PolicyError: mine: reserve=4 is not defined on nodes: use reserve=1, ...
         >>> Policy(name="easy").refuse_nonsense("nodes")
         """
+        parts = self.parts
         for slot in ASKED:
-            for objection in self.parts[slot].objections(self, shape):
+            for objection in parts[slot].objections(self, shape):
                 raise PolicyError(f"{self.name}: {objection}")
 
     def notes_on(self, machine: Cluster) -> list[str]:

@@ -48,6 +48,9 @@ def row_of(schedule: Schedule, job_id: Ints) -> Ints:
 def lost_runs(schedule: Schedule) -> Spans:
     """The attempts that were preempted."""
     attempts = schedule.attempts
+    if len(attempts) == 0:
+        none = np.empty(0, np.int64)
+        return Spans(row=none, since=none, until=none)
     row = row_of(schedule, attempts.job_id)
     lost = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
     return Spans(row=row[lost], since=attempts.start[lost], until=attempts.end[lost])
@@ -56,6 +59,8 @@ def lost_runs(schedule: Schedule) -> Spans:
 def runs(schedule: Schedule) -> Spans:
     """Every run: the last one of each job that has started, then the preempted attempts."""
     final = np.flatnonzero(started(schedule))
+    if len(schedule.attempts) == 0:
+        return Spans(row=final, since=schedule.start[final], until=schedule.end[final])
     lost = lost_runs(schedule)
     return Spans(
         row=np.concatenate([final, lost.row]),

@@ -30,6 +30,33 @@ def instants(*times: Ints) -> Ints:
     return together[keep]
 
 
+def within(times: Ints, begin: int, end: int) -> Ints:
+    """The times, cut off at both ends; ``np.clip`` takes longer for a thousand of them.
+
+    Examples
+    --------
+    >>> within(np.array([0, 5, 9]), 2, 7).tolist()
+    [2, 5, 7]
+    """
+    cut: Ints = np.minimum(np.maximum(times, begin), end)
+    return cut
+
+
+def stretches(at: Ints, begin: int, end: int) -> Ints:
+    """Seconds from each instant to the next, the last to ``end``, as far as they lie within.
+
+    Examples
+    --------
+    >>> stretches(np.array([0, 5, 9]), 2, 12).tolist()
+    [3, 4, 3]
+    """
+    cut = within(at, begin, end)
+    found = np.empty_like(cut)
+    found[:-1] = cut[1:] - cut[:-1]
+    found[-1:] = end - cut[-1:]
+    return found
+
+
 def totals(at: Ints, since: Ints, until: Ints, weight: Ints) -> Ints:
     """Total weight of the intervals that cover each instant.
 
