@@ -65,7 +65,8 @@ def machine(report: ReportInput) -> str:
     procs = f"{number(cluster.procs)} processors"
     if cluster.shape == "pool":
         return f"a pool of {procs}"
-    return f"{number(len(cluster.hosts))} {cluster.shape} with {procs}"
+    word = "nodes" if cluster.shape == "site" else cluster.shape
+    return f"{number(len(cluster.hosts))} {word} with {procs}"
 
 
 def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> Markup:

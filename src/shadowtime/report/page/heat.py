@@ -23,7 +23,8 @@ FLOOR = 10.0
 STRONG = 4
 """Steps of colour on each side of no difference."""
 EVEN = 60.0
-"""Differences below this many seconds have no colour: nobody notices them."""
+"""Differences below this many seconds have no colour: nobody notices them. On a map whose largest
+is small the bound is lower, so that its legend means something."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,13 +162,13 @@ def change_step(gap: float, top: float) -> str:
 
     Examples
     --------
-    >>> change_step(-1e5, 1e5), change_step(30, 1e5), change_step(3600, 1e5)
-    ('gain-4', 'even', 'loss-1')
+    >>> change_step(-1e5, 1e5), change_step(30, 1e5), change_step(3600, 1e5), change_step(-30, 40)
+    ('gain-4', 'even', 'loss-1', 'gain-4')
     """
     size = abs(gap)
-    if size < EVEN:
+    if size == 0 or size < min(EVEN, top / (2 * STRONG)):
         return "even"
-    share = math.sqrt(size / top) if top > EVEN else 1.0
+    share = math.sqrt(size / top)
     return f"{'gain' if gap < 0 else 'loss'}-{min(STRONG, 1 + int(STRONG * share))}"
 
 

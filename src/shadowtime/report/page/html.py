@@ -217,7 +217,7 @@ def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
 
 
 TITLES = {
-    "all": "All",
+    "all": "",
     "partition": "By partition",
     "account": "By account",
     "qos": "By QOS",
