@@ -164,7 +164,10 @@ def test_a_seed_repeats_an_episode():
 
 
 def test_what_has_no_meaning_is_refused():
-    """A job that outlives its request would make promises that nobody can keep."""
+    """A job that outlives its request would break promises; one that fits nowhere never starts."""
     log = Workload.build(submit=[0], run=[9], procs=[1], request=[5], limit=[20])
     with pytest.raises(UsageError, match="end within their request"):
         Episodes(log, Cluster.pool(4), mode="order", window=1)
+    wide = Workload.build(submit=[0], run=[9], procs=[8])
+    with pytest.raises(UsageError, match="fit nowhere"):
+        Episodes(wide, Cluster.pool(4), mode="order", window=1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine import lanes as k
+from shadowtime.engine.simulate import refuse_unfit
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Episodes:
         seed: int = 0,
         bound: int = 10,
     ) -> None:
+        refuse_unfit(workload, cluster)
         if (workload.effective_run > workload.request).any():
             raise UsageError(
                 "an environment needs jobs that end within their request: read the log with "
