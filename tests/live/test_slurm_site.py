@@ -13,15 +13,16 @@ from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.text import BETWEEN
 from shadowtime.live.store import InMemory
+from shadowtime.live.view import status_of
 from shadowtime.policy import parse_policy
 
 SHOWN_NODES = """\
 NodeName=n1 CPUTot=4 RealMemory=8000 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 Weight=1 \
-ActiveFeatures=small Gres=(null) State=IDLE Partitions=cpu,all
+AvailableFeatures=small ActiveFeatures=small Gres=(null) State=IDLE Partitions=cpu,all
 NodeName=n2 CPUTot=4 RealMemory=8000 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 Weight=1 \
-ActiveFeatures=small Gres=(null) State=IDLE Partitions=cpu,all
+AvailableFeatures=small ActiveFeatures=small Gres=(null) State=IDLE Partitions=cpu,all
 NodeName=n3 CPUTot=8 RealMemory=32000 Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 Weight=9 \
-ActiveFeatures=big Gres=gpu:a100:2 State=IDLE Partitions=all,other
+AvailableFeatures=big ActiveFeatures=big Gres=gpu:a100:2 State=IDLE Partitions=all,other
 """
 SHOWN_PARTITIONS = """\
 PartitionName=cpu Default=YES MaxNodes=UNLIMITED MaxTime=UNLIMITED Nodes=n[1-2] State=UP
@@ -216,3 +217,19 @@ def test_a_dependency_is_met_when_the_jobs_it_names_have_ended() -> None:
     )
     step = a_loop(fake).step()
     assert [decision.job for decision in step.decisions] == ["7"]
+
+
+def test_status_predicts_starts_on_the_site() -> None:
+    """A job waits for the processors of the large node until the one there ends at its limit."""
+    busy = running_line("3", "n3", 8, Partition="all")
+    large = {"Partition": "all", "NumTasks": 8, "NumCPUs": 8, "Feature": "big"}
+    fake = FakeSite(
+        busy + queue_line("7", **large) + queue_line("8", Partition="all", NumTasks=99, NumCPUs=99),
+        {"3": "NumNodes=1   Nodes=n3 CPU_IDs=0-7 Mem=4000 GRES="},
+    )
+    loop = a_loop(fake, act=False)
+    loop.step()
+    found = status_of(parse_policy("easy"), loop.port.snapshot(), loop.kept, shape="site")
+    assert [(row.job, row.eta.expected) for row in found.waiting] == [("7", 950 + 3600)]
+    assert list(found.left_alone) == ["8"]
+    assert (found.hosts, found.used) == (3, (8, 16))

@@ -73,7 +73,7 @@ def decide(
     ``shape`` says how the policy sees the machine: the hosts as one pool, as hosts that each hold
     whole jobs, as nodes that share bandwidth, or as the state's site with its partitions, limits
     and reservations. On a pool a start names no hosts.
-    The estimates actual and noisy are refused: nobody knows them of a real job.
+    The estimates actual and noisy are refused: they are unknown of a real job.
     A job that the hosts at hand could not hold even when empty (``unfit``) is left out of the
     pass: nothing is reserved for it and no job waits for it.
 

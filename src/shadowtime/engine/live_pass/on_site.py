@@ -41,7 +41,7 @@ EFFORT = 100_000
 ELSEWHERE = "(elsewhere)"
 """A partition of all nodes for jobs that run where their own one has no nodes any more."""
 FOREIGN = 0
-"""Submission, on the clock of a pass, of jobs that no policy may stop: they outrank everybody."""
+"""Submission, on the clock of a pass, of jobs that no policy may stop: they outrank all others."""
 
 
 def refuse_on_site(policy: Policy) -> None:
@@ -116,7 +116,7 @@ def site_now(state: Snapshot) -> Site:
 
 
 def rows_of(state: Snapshot, memory: Memory, site: Site) -> list[Row]:
-    """All jobs in the order of the tables: (since, id); newcomers behind everybody known."""
+    """All jobs in the order of the tables: (since, id); newcomers behind those known."""
     notes = memory.jobs
     found: list[tuple[int, bool, tuple[int, ...], Row]] = []
     latest = max((notes[job.id].since for job in state.waiting if job.id in notes), default=-1)

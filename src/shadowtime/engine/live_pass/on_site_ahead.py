@@ -34,12 +34,12 @@ def forward(
     *,
     runs: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """When every waiting job starts if no other job is submitted; see ``once.forward``.
+    """When every waiting job starts if no other job is submitted; see ``live_pass.forward``.
 
     Rules
     -----
     Running jobs begin at this instant on their own nodes for the rest of their time, in front of
-    everybody; the others are submitted in the next second, in the order of the queue. Expected run
+    all others, which are submitted in the next second, in the order of the queue. Expected run
     times are those of the pass: the prediction is made with them as requests.
     """
     from shadowtime.engine.site.simulate import simulate_site
@@ -57,15 +57,16 @@ def forward(
         row = rows[at]
         usual = expected.get(at, max(1, row.job.request))
         length = max(1, assumed.get(row.job.id, usual))
-        left = 0
+        ran = 0
         ask = row.ask
         if row.tasks is not None:
-            left = max(0, state.now - getattr(row.job, "start", state.now))
+            # The clock of the simulation begins a second ago, so that these come first.
+            ran = max(0, state.now - getattr(row.job, "start", state.now)) - 1
             ask = replace(ask, wanted=tuple(row.tasks))
         asks.append(ask)
         submit.append(0 if row.tasks is not None else 1)
-        run.append(max(1, length - left))
-        limit.append(max(1, row.job.request - left, run[-1]))
+        run.append(max(1, length - ran))
+        limit.append(max(1, row.job.request - ran, run[-1]))
     n = len(rows)
     request = np.array(limit, np.int64).clip(1, MAX_SPAN)
     names = sorted({row.job.user for row in rows} - {""})
