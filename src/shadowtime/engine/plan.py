@@ -25,6 +25,10 @@ Loop = Callable[[Any, Any], int]
 """Runs the event loop on (state, world) until it is done or needs room."""
 
 
+SAFE, BOLD = ("by-shadow", "shortest", 0), ("fits", "order", 0)
+"""The two phases of PV-EASY's backfilling: test, key, at most."""
+
+
 class Prepared(NamedTuple):
     """The pass that carries out a policy: its module in passes/, and the arguments it takes."""
 
@@ -59,6 +63,8 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
         return plan_pool(policy, cluster, n)
     if is_priority_order(policy, cluster):
         return plan_priority(policy, cluster, n)
+    if is_venture(policy, cluster):
+        return plan_venture(policy, cluster, n)
     return plan_general(policy, cluster, n, own)
 
 
@@ -107,6 +113,20 @@ def is_priority_order(policy: Policy, cluster: Cluster) -> bool:
         and not policy.preempt.stops
         and not policy.estimate.written
         and not policy.estimate.changes
+    )
+
+
+def is_venture(policy: Policy, cluster: Cluster) -> bool:
+    """True where PV-EASY's fast pass makes the same decisions as the general one."""
+    phases = [(phase.test, phase.key, phase.at_most) for phase in policy.backfill.phases]
+    return (
+        policy.reserve.sunny
+        and phases in ([SAFE], [SAFE, BOLD])
+        and not policy.backfill.written
+        and cluster.shape == "pool"
+        and len(cluster.resources) == 1
+        and policy.order.by_arrival
+        and not policy.estimate.written
     )
 
 
@@ -234,6 +254,16 @@ def plan_select(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Pr
     choice = make_choice(n, len(cluster.resources), made.profile, own.chooser.values)
     pointer = own.chooser.attach(choice, made.profile)
     return Prepared("select", (made, choice, own.pointer, pointer))
+
+
+def plan_venture(policy: Policy, cluster: Cluster, n: int) -> Prepared:
+    """PV-EASY on a pool of processors."""
+    from shadowtime.kernel.shortest import make_shortest
+
+    preempt, ventures = policy.preempt, len(policy.backfill.phases) > 1
+    parameters = np.array([preempt.stops, 0, preempt.spares, ventures], dtype=np.int64)
+    index = make_shortest(n=n, procs=cluster.procs, used=True, changes=True)
+    return Prepared("venture", (parameters, index))
 
 
 def plan_conservative(policy: Policy, cluster: Cluster, n: int) -> Prepared:

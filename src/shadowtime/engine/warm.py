@@ -15,7 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.engine.plan import is_plain_easy, is_pool_of_resources, is_priority_order
+from shadowtime.engine.plan import (
+    is_plain_easy,
+    is_pool_of_resources,
+    is_priority_order,
+    is_venture,
+)
 from shadowtime.policy import parse_policy
 
 if TYPE_CHECKING:
@@ -35,14 +40,16 @@ COST = {
     "select": 25,
     "pool": 12,
     "easy": 10,
+    "venture": 10,
 }
 """Seconds that compiling a pass takes, about: the longest goes first."""
 
 EXAMPLE = {
     "site-general": "lxfw",
     "site-conservative": "conservative",
-    "general": "pv-easy",
+    "general": "lxfw(estimate=last)",
     "priority": "lxfw",
+    "venture": "pv-easy",
     "conservative": "conservative",
     "select": "los",
     "pool": "ibb",
@@ -75,7 +82,9 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
         return "easy"
     if is_pool_of_resources(policy, cluster):
         return "pool"
-    return "priority" if is_priority_order(policy, cluster) else "general"
+    if is_priority_order(policy, cluster):
+        return "priority"
+    return "venture" if is_venture(policy, cluster) else "general"
 
 
 def cold(policies: Sequence[Any], cluster: Cluster) -> list[str]:

@@ -107,243 +107,250 @@ def mixed(so_far: int, value: int, mask: int) -> int:
 
 
 @routine
-def let_in(s: Any, x: Any) -> None:
+def let_in(state: Any, alike: Any) -> None:
     """Queue the waiting jobs that are new since the last time."""
-    for job in range(x.mark[SINCE], s.reg[ARRIVED]):
-        if s.wait[PROCS, job] != BIG:
-            number = kind_of(s, x, job)
-            x.of_job[job] = number
-            queue(x, x.kind, KIND_ROW, number, job)
-            line = x.kind[OF_LINE, number]
-            queue(x, x.line, LINE_ROW, line, job)
-            if x.kind[PLACE, number] < 0:
-                place = x.mark[WAITING_KINDS]
-                x.mark[WAITING_KINDS] = place + 1
-                x.kind[PLACE, number] = place
-                x.kinds[place] = number
-                x.procs[place] = s.wait[PROCS, job]
-                x.length[place] = s.wait[LENGTH, job]
-            if x.line[PLACE, line] < 0:
-                place = x.mark[WAITING_LINES]
-                x.mark[WAITING_LINES] = place + 1
-                x.line[PLACE, line] = place
-                x.lines[place] = line
-                x.submit[place] = s.job[job, SUBMIT]
-    x.mark[SINCE] = s.reg[ARRIVED]
+    for job in range(alike.mark[SINCE], state.reg[ARRIVED]):
+        if state.wait[PROCS, job] != BIG:
+            number = kind_of(state, alike, job)
+            alike.of_job[job] = number
+            queue(alike, alike.kind, KIND_ROW, number, job)
+            line = alike.kind[OF_LINE, number]
+            queue(alike, alike.line, LINE_ROW, line, job)
+            if alike.kind[PLACE, number] < 0:
+                place = alike.mark[WAITING_KINDS]
+                alike.mark[WAITING_KINDS] = place + 1
+                alike.kind[PLACE, number] = place
+                alike.kinds[place] = number
+                alike.procs[place] = state.wait[PROCS, job]
+                alike.length[place] = state.wait[LENGTH, job]
+            if alike.line[PLACE, line] < 0:
+                place = alike.mark[WAITING_LINES]
+                alike.mark[WAITING_LINES] = place + 1
+                alike.line[PLACE, line] = place
+                alike.lines[place] = line
+                alike.submit[place] = state.job[job, SUBMIT]
+    alike.mark[SINCE] = state.reg[ARRIVED]
 
 
 @kernel
-def queue(x: Any, which: Any, row: int, number: int, job: int) -> None:
+def queue(alike: Any, which: Any, row: int, number: int, job: int) -> None:
     """Put a job at the end of a queue."""
-    x.after[row, job] = -1
+    alike.after[row, job] = -1
     if which[PLACE, number] < 0:
         which[FIRST, number] = job
     else:
-        x.after[row, which[LAST, number]] = job
+        alike.after[row, which[LAST, number]] = job
     which[LAST, number] = job
 
 
 @kernel
-def kind_of(s: Any, x: Any, job: int) -> int:
+def kind_of(state: Any, alike: Any, job: int) -> int:
     """The kind of a job; a new one if there was none like it."""
-    mask = x.table.shape[1] - 1
-    length = s.job[job, ESTIMATE]
-    at = mixed(2 * s.job[job, CLASS] + s.job[job, EXCLUSIVE], length, mask)
-    for k in range(NEED, s.job.shape[1]):
-        at = mixed(at, s.job[job, k], mask)
-    while x.table[KIND_ROW, at] != 0:
-        number = x.table[KIND_ROW, at] - 1
-        if x.kind[LENGTH_OF, number] == length and needs_the_same(s, job, x.kind[LIKE, number]):
+    mask = alike.table.shape[1] - 1
+    length = state.job[job, ESTIMATE]
+    at = mixed(2 * state.job[job, CLASS] + state.job[job, EXCLUSIVE], length, mask)
+    for k in range(NEED, state.job.shape[1]):
+        at = mixed(at, state.job[job, k], mask)
+    while alike.table[KIND_ROW, at] != 0:
+        number = alike.table[KIND_ROW, at] - 1
+        if alike.kind[LENGTH_OF, number] == length and needs_the_same(
+            state, job, alike.kind[LIKE, number]
+        ):
             return number
         at = (at + 1) & mask
-    number = x.mark[KINDS]
-    x.mark[KINDS] = number + 1
-    x.table[KIND_ROW, at] = number + 1
-    x.kind[LENGTH_OF, number] = length
-    x.kind[LIKE, number] = job
-    x.kind[PLACE, number] = -1
-    x.kind[OF_LINE, number] = line_of(s, x, job)
+    number = alike.mark[KINDS]
+    alike.mark[KINDS] = number + 1
+    alike.table[KIND_ROW, at] = number + 1
+    alike.kind[LENGTH_OF, number] = length
+    alike.kind[LIKE, number] = job
+    alike.kind[PLACE, number] = -1
+    alike.kind[OF_LINE, number] = line_of(state, alike, job)
     return number
 
 
 @kernel
-def needs_the_same(s: Any, a: int, b: int) -> bool:
+def needs_the_same(state: Any, a: int, b: int) -> bool:
     """True if two jobs differ in nothing that a start depends on, but maybe in their estimates."""
-    if s.job[a, CLASS] != s.job[b, CLASS] or s.job[a, EXCLUSIVE] != s.job[b, EXCLUSIVE]:
+    if (
+        state.job[a, CLASS] != state.job[b, CLASS]
+        or state.job[a, EXCLUSIVE] != state.job[b, EXCLUSIVE]
+    ):
         return False
-    for k in range(NEED, s.job.shape[1]):
-        if s.job[a, k] != s.job[b, k]:
+    for k in range(NEED, state.job.shape[1]):
+        if state.job[a, k] != state.job[b, k]:
             return False
     return True
 
 
 @kernel
-def line_of(s: Any, x: Any, job: int) -> int:
+def line_of(state: Any, alike: Any, job: int) -> int:
     """The line of a job whose kind is new."""
-    grouping = x.mark[GROUPING]
-    length = 0 if grouping == ALL else s.job[job, ESTIMATE]
-    procs = s.job[job, NEED] if grouping == WIDTHS else 0
-    mask = x.table.shape[1] - 1
+    grouping = alike.mark[GROUPING]
+    length = 0 if grouping == ALL else state.job[job, ESTIMATE]
+    procs = state.job[job, NEED] if grouping == WIDTHS else 0
+    mask = alike.table.shape[1] - 1
     at = mixed(procs, length, mask)
-    while grouping != ONE_KIND and x.table[LINE_ROW, at] != 0:
-        number = x.table[LINE_ROW, at] - 1
-        if x.line[LENGTH_OF, number] == length and x.line[WIDTH, number] == procs:
+    while grouping != ONE_KIND and alike.table[LINE_ROW, at] != 0:
+        number = alike.table[LINE_ROW, at] - 1
+        if alike.line[LENGTH_OF, number] == length and alike.line[WIDTH, number] == procs:
             return number
         at = (at + 1) & mask
-    number = x.mark[LINES]
-    x.mark[LINES] = number + 1
+    number = alike.mark[LINES]
+    alike.mark[LINES] = number + 1
     if grouping != ONE_KIND:
-        x.table[LINE_ROW, at] = number + 1
-    x.line[LENGTH_OF, number] = length
-    x.line[WIDTH, number] = procs
-    x.line[PLACE, number] = -1
+        alike.table[LINE_ROW, at] = number + 1
+    alike.line[LENGTH_OF, number] = length
+    alike.line[WIDTH, number] = procs
+    alike.line[PLACE, number] = -1
     return number
 
 
 @routine
-def let_out(s: Any, x: Any) -> None:
+def let_out(state: Any, alike: Any) -> None:
     """Take the jobs that this pass started out of their queues."""
-    for i in range(s.reg[DECISIONS]):
-        number = x.of_job[s.did[WHICH, i]]
-        line = x.kind[OF_LINE, number]
-        place = x.kind[PLACE, number]
-        if place >= 0 and first_of(s, x, x.kind, KIND_ROW, number) < 0:
-            last = x.mark[WAITING_KINDS] - 1
-            x.mark[WAITING_KINDS] = last
-            x.kinds[place] = x.kinds[last]
-            x.procs[place] = x.procs[last]
-            x.length[place] = x.length[last]
-            x.kind[PLACE, x.kinds[last]] = place
-            x.kind[PLACE, number] = -1
-        place = x.line[PLACE, line]
+    for i in range(state.reg[DECISIONS]):
+        number = alike.of_job[state.did[WHICH, i]]
+        line = alike.kind[OF_LINE, number]
+        place = alike.kind[PLACE, number]
+        if place >= 0 and first_of(state, alike, alike.kind, KIND_ROW, number) < 0:
+            last = alike.mark[WAITING_KINDS] - 1
+            alike.mark[WAITING_KINDS] = last
+            alike.kinds[place] = alike.kinds[last]
+            alike.procs[place] = alike.procs[last]
+            alike.length[place] = alike.length[last]
+            alike.kind[PLACE, alike.kinds[last]] = place
+            alike.kind[PLACE, number] = -1
+        place = alike.line[PLACE, line]
         if place < 0:
             continue
-        job = first_of(s, x, x.line, LINE_ROW, line)
+        job = first_of(state, alike, alike.line, LINE_ROW, line)
         if job >= 0:
-            x.submit[place] = s.job[job, SUBMIT]
+            alike.submit[place] = state.job[job, SUBMIT]
             continue
-        last = x.mark[WAITING_LINES] - 1
-        x.mark[WAITING_LINES] = last
-        x.lines[place] = x.lines[last]
-        x.submit[place] = x.submit[last]
-        x.line[PLACE, x.lines[last]] = place
-        x.line[PLACE, line] = -1
+        last = alike.mark[WAITING_LINES] - 1
+        alike.mark[WAITING_LINES] = last
+        alike.lines[place] = alike.lines[last]
+        alike.submit[place] = alike.submit[last]
+        alike.line[PLACE, alike.lines[last]] = place
+        alike.line[PLACE, line] = -1
 
 
 @kernel
-def first_of(s: Any, x: Any, which: Any, row: int, number: int) -> int:
+def first_of(state: Any, alike: Any, which: Any, row: int, number: int) -> int:
     """The first job of a queue that still waits, -1 if none does; the others are forgotten."""
     job = which[FIRST, number]
-    while job >= 0 and s.wait[PROCS, job] == BIG:
-        job = x.after[row, job]
+    while job >= 0 and state.wait[PROCS, job] == BIG:
+        job = alike.after[row, job]
     which[FIRST, number] = job
     return job
 
 
 @kernel
-def next_in_line(s: Any, x: Any, job: int) -> int:
+def next_in_line(state: Any, alike: Any, job: int) -> int:
     """The next waiting job of the same line, -1 if none."""
-    job = x.after[LINE_ROW, job]
-    while job >= 0 and s.wait[PROCS, job] == BIG:
-        job = x.after[LINE_ROW, job]
+    job = alike.after[LINE_ROW, job]
+    while job >= 0 and state.wait[PROCS, job] == BIG:
+        job = alike.after[LINE_ROW, job]
     return job
 
 
 @kernel
-def priority(s: Any, x: Any, weight: Any, job: int) -> float:
+def priority(state: Any, alike: Any, weight: Any, job: int) -> float:
     """The key of a job by a built-in order, now; higher comes first."""
-    order = x.mark[ORDER_KIND]
-    length = s.job[job, ESTIMATE]
-    wait = s.reg[NOW] - s.job[job, SUBMIT]
+    order = alike.mark[ORDER_KIND]
+    length = state.job[job, ESTIMATE]
+    wait = state.reg[NOW] - state.job[job, SUBMIT]
     if order == WEIGHTED:
-        return weighted(weight, wait, length, s.job[job, NEED])
+        return weighted(weight, wait, length, state.job[job, NEED])
     if order == LXF:
         return float(wait + length) / float(length)
     return -float(length) if order == SJF else 0.0
 
 
 @kernel
-def begin_turn(s: Any, x: Any, weight: Any) -> None:
+def begin_turn(state: Any, alike: Any, weight: Any) -> None:
     """It is the turn of the first job of every line."""
-    for place in range(x.mark[WAITING_LINES]):
-        job = x.line[FIRST, x.lines[place]]
-        x.job[place] = job
-        x.key[place] = priority(s, x, weight, job)
+    for place in range(alike.mark[WAITING_LINES]):
+        job = alike.line[FIRST, alike.lines[place]]
+        alike.job[place] = job
+        alike.key[place] = priority(state, alike, weight, job)
 
 
 @kernel
-def before(x: Any, a: int, b: int) -> bool:
+def before(alike: Any, a: int, b: int) -> bool:
     """True if the entry ``a`` comes before ``b``: by key, then job."""
-    return x.key[a] > x.key[b] or (x.key[a] == x.key[b] and x.job[a] < x.job[b])
+    return alike.key[a] > alike.key[b] or (
+        alike.key[a] == alike.key[b] and alike.job[a] < alike.job[b]
+    )
 
 
 @kernel
-def first_place(x: Any) -> int:
+def first_place(alike: Any) -> int:
     """The line whose turn comes first, by its place; -1 if no job is left."""
     first = -1
-    for place in range(x.mark[WAITING_LINES]):
-        if x.job[place] >= 0 and (first < 0 or before(x, place, first)):
+    for place in range(alike.mark[WAITING_LINES]):
+        if alike.job[place] >= 0 and (first < 0 or before(alike, place, first)):
             first = place
     return first
 
 
 @kernel
-def sift_down(x: Any, size: int, at: int) -> None:
+def sift_down(alike: Any, size: int, at: int) -> None:
     """Let the entry at ``at`` of the heap sink to its place."""
-    entry = x.heap[at]
+    entry = alike.heap[at]
     child = 2 * at + 1
     while child < size:
-        if child + 1 < size and before(x, x.heap[child + 1], x.heap[child]):
+        if child + 1 < size and before(alike, alike.heap[child + 1], alike.heap[child]):
             child += 1
-        if before(x, entry, x.heap[child]):
+        if before(alike, entry, alike.heap[child]):
             break
-        x.heap[at] = x.heap[child]
+        alike.heap[at] = alike.heap[child]
         at = child
         child = 2 * at + 1
-    x.heap[at] = entry
+    alike.heap[at] = entry
 
 
 @kernel
-def heapify(x: Any, size: int) -> None:
+def heapify(alike: Any, size: int) -> None:
     """Make a heap of entries."""
     for at in range(size // 2 - 1, -1, -1):
-        sift_down(x, size, at)
+        sift_down(alike, size, at)
 
 
 @kernel
-def next_turn(s: Any, x: Any, weight: Any, size: int, job: int) -> int:
+def next_turn(state: Any, alike: Any, weight: Any, size: int, job: int) -> int:
     """Let another job stand for the entry on top of the heap (-1: none); return the new size."""
-    place = x.heap[0]
-    x.job[place] = job
+    place = alike.heap[0]
+    alike.job[place] = job
     if job >= 0:
-        x.key[place] = priority(s, x, weight, job)
+        alike.key[place] = priority(state, alike, weight, job)
     else:
         size -= 1
-        x.heap[0] = x.heap[size]
+        alike.heap[0] = alike.heap[size]
     if size > 0:
-        sift_down(x, size, 0)
+        sift_down(alike, size, 0)
     return size
 
 
 @kernel
-def narrow_and_short(x: Any, free: int, extra: int, left: int) -> int:
+def narrow_and_short(alike: Any, free: int, extra: int, left: int) -> int:
     """Kinds within ``free``, and within ``extra`` or no longer than ``left``: how many, in hope."""
     narrow, spare, short = np.int32(free), np.int32(extra), np.int32(max(-1, min(left, BIG - 1)))
-    at, end = np.uint64(0), np.uint64(x.mark[WAITING_KINDS])
+    at, end = np.uint64(0), np.uint64(alike.mark[WAITING_KINDS])
     count = 0
     while at < end:
         stop = min(at + CHUNK, end)
         there = at
         hit = False
         while there < stop:
-            width = x.procs[there]
-            hit |= (width <= narrow) & ((x.length[there] <= short) | (width <= spare))
+            width = alike.procs[there]
+            hit |= (width <= narrow) & ((alike.length[there] <= short) | (width <= spare))
             there += ONE
         if hit:
             for place in range(at, stop):
-                width = x.procs[place]
-                if width <= narrow and (x.length[place] <= short or width <= spare):
-                    x.hope[count] = x.kinds[place]
+                width = alike.procs[place]
+                if width <= narrow and (alike.length[place] <= short or width <= spare):
+                    alike.hope[count] = alike.kinds[place]
                     count += 1
         at = stop
     return count

@@ -6,7 +6,8 @@ else the shortest one within the extra processors. Both ask for the least (estim
 widths up to a bound: a tree of minima over the widths answers.
 
 Jobs enter when they are first asked for, and leave when they come out on top and wait no more, so a
-queue that stays short never pays. An estimate that changes while a job waits is not followed.
+queue that stays short never pays. A job whose estimate changes, or which comes back, enters once
+more; what it was before is dropped when it comes out on top.
 """
 
 from __future__ import annotations
@@ -15,62 +16,114 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.kernel.fields import LENGTH, PROCS
+from shadowtime.kernel.fields import FIRST_JOB, LENGTH, NEXT, PROCS, USER
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import BIG
+from shadowtime.kernel.registers import ARRIVED, BIG, BITS, ENDED, UNKNOWN_USER
 
 NONE = (1 << 62) - 1
 """Key where no job is: behind all others."""
 WIDEST = 1 << 20
 """Processors of the largest machine whose widths are kept apart."""
-SINCE = 0
-"""Place in ``mark``: the first job that has not been asked for yet."""
+SINCE, ENTRIES = 0, 1
+"""Places in ``mark``: the first job that has not been asked for yet, -1 where entries ran out;
+entries made so far."""
 
 
 class Shortest(NamedTuple):
-    """A pairing heap of jobs for each width, and a tree of minima over the widths."""
+    """A pairing heap of entries for each width, and a tree of minima over the widths."""
 
     found: Any  # int64[n]: scratch for candidates
     tree: Any  # int64[2 leaves]: least key of a node's widths; width w is leaf w
-    key: Any  # int64[n]: (estimate, job) as it was when the job entered
-    below: Any  # int64[n]: the first child of a job in its heap, -1 if none
-    beside: Any  # int64[n]: the next child of the same parent
-    mark: Any  # int64[1]
+    top: Any  # int64[leaves]: the entry with that key
+    key: Any  # int64[entries]: (estimate, job)
+    below: Any  # int64[entries]: the first child of an entry in its heap, -1 if none
+    beside: Any  # int64[entries]: the next child of the same parent
+    length: Any  # int64[n]: the estimate with which a job entered last
+    mark: Any  # int64[2]
 
 
-def make_shortest(*, n: int, procs: int, used: bool) -> Shortest:
-    """Room for ``n`` jobs on a machine of so many processors; next to none if it is not used."""
+def make_shortest(*, n: int, procs: int, used: bool, changes: bool = False) -> Shortest:
+    """Room for ``n`` jobs on a machine of so many processors; next to none if it is not used.
+
+    ``changes``: estimates of waiting jobs may change, and jobs may come back (``follow``).
+    """
     leaves = 1 << int(procs).bit_length() if used and procs <= WIDEST else 1
     room = n + 1 if leaves > 1 else 1
+    entries = 2 * room if changes else room
     return Shortest(
         found=np.empty(n + 1, np.int64),
         tree=np.full(2 * leaves, NONE, np.int64),
-        key=np.empty(room, np.int64),
-        below=np.full(room, -1, np.int64),
-        beside=np.full(room, -1, np.int64),
-        mark=np.zeros(1, np.int64),
+        top=np.full(leaves, -1, np.int64),
+        key=np.empty(entries, np.int64),
+        below=np.empty(entries, np.int64),
+        beside=np.empty(entries, np.int64),
+        length=np.empty(room, np.int64),
+        mark=np.zeros(2, np.int64),
     )
 
 
 @routine
-def let_in(x: Any, wait: Any, bits: int, first: int, arrived: int) -> None:
-    """Take in the waiting jobs that are new since the last time."""
-    for job in range(max(first, x.mark[SINCE]), arrived):
+def let_in(index: Any, wait: Any, bits: int, first: int, arrived: int) -> None:
+    """Take in the waiting jobs from ``first`` on that are new since the last time."""
+    mark = index.mark
+    since = max(first, mark[SINCE])
+    if mark[SINCE] < 0 or mark[ENTRIES] + arrived - since > index.key.shape[0]:
+        index.tree[:] = NONE  # begin anew, without what was left behind
+        mark[ENTRIES] = 0
+        since = first
+    for job in range(since, arrived):
         if wait[PROCS, job] != BIG:
-            leaf = x.tree.shape[0] // 2 + wait[PROCS, job]
-            key = np.int64(wait[LENGTH, job]) << bits | job
-            x.key[job] = key
-            top = x.tree[leaf]
-            if top == NONE:
-                set_least(x.tree, leaf, key)
-            elif key < top:
-                x.below[job] = top & ((1 << bits) - 1)
-                set_least(x.tree, leaf, key)
-            else:
-                parent = top & ((1 << bits) - 1)
-                x.beside[job] = x.below[parent]
-                x.below[parent] = job
-    x.mark[SINCE] = arrived
+            add(index, wait, bits, job)
+    mark[SINCE] = arrived
+
+
+@kernel
+def add(index: Any, wait: Any, bits: int, job: int) -> None:
+    """Enter a waiting job as it is now."""
+    entry = index.mark[ENTRIES]
+    index.mark[ENTRIES] = entry + 1
+    width = wait[PROCS, job]
+    leaf = index.tree.shape[0] // 2 + width
+    key = np.int64(wait[LENGTH, job]) << bits | job
+    index.key[entry] = key
+    index.below[entry] = index.beside[entry] = -1
+    index.length[job] = wait[LENGTH, job]
+    if index.tree[leaf] == NONE:
+        index.top[width] = entry
+        set_least(index.tree, leaf, key)
+    elif key < index.tree[leaf]:
+        index.below[entry] = index.top[width]
+        index.top[width] = entry
+        set_least(index.tree, leaf, key)
+    else:
+        parent = index.top[width]
+        index.beside[entry] = index.below[parent]
+        index.below[parent] = entry
+
+
+@routine
+def enter_again(index: Any, wait: Any, bits: int, job: int) -> None:
+    """Enter a job that has changed or come back, if it is one of those asked for."""
+    if job < index.mark[SINCE]:
+        if index.mark[ENTRIES] < index.key.shape[0]:
+            add(index, wait, bits, job)
+        else:
+            index.mark[SINCE] = -1  # no room: begin anew when asked again
+
+
+@routine
+def follow(state: Any, index: Any) -> None:
+    """Enter the waiting jobs again whose estimates changed as jobs of their users ended."""
+    for i in range(state.reg[ENDED]):
+        user = state.job[state.ended[i], USER]
+        if user == state.reg[UNKNOWN_USER]:
+            continue
+        job = state.user[user, FIRST_JOB]
+        while job < min(index.mark[SINCE], state.reg[ARRIVED]):
+            length = state.wait[LENGTH, job]
+            if state.wait[PROCS, job] != BIG and length != index.length[job]:
+                enter_again(index, state.wait, state.reg[BITS], job)
+            job = state.job[job, NEXT]
 
 
 @kernel
@@ -87,79 +140,86 @@ def set_least(tree: Any, leaf: int, key: Any) -> None:
         at >>= 1
 
 
+@kernel
+def is_current(wait: Any, bits: int, key: int) -> bool:
+    """True if a key's job waits and is as it was entered."""
+    job = key & ((1 << bits) - 1)
+    return bool(wait[PROCS, job] != BIG and wait[LENGTH, job] == key >> bits)
+
+
 @routine
-def drop_top(x: Any, wait: Any, bits: int, leaf: int) -> None:
-    """Remove the top of a width's heap and those that wait no more behind it."""
-    mask = (1 << bits) - 1
-    top = x.tree[leaf] & mask
+def drop_top(index: Any, wait: Any, bits: int, width: int) -> None:
+    """Remove the top of a width's heap and those behind it that are out of date."""
+    leaf = index.tree.shape[0] // 2 + width
+    top = index.top[width]
     while True:
-        top = melded(x, x.below[top])
+        top = melded(index, index.below[top])
         if top < 0:
-            set_least(x.tree, leaf, NONE)
+            set_least(index.tree, leaf, NONE)
             return
-        if wait[PROCS, top] != BIG:
-            set_least(x.tree, leaf, x.key[top])
+        if is_current(wait, bits, index.key[top]):
+            index.top[width] = top
+            set_least(index.tree, leaf, index.key[top])
             return
 
 
 @routine
-def melded(x: Any, child: int) -> int:
-    """One heap of a job's children, by pairs and then from the last pair on; -1 if none."""
+def melded(index: Any, child: int) -> int:
+    """One heap of an entry's children, by pairs and then from the last pair on; -1 if none."""
     pairs = -1
     while child >= 0:
-        other = x.beside[child]
+        other = index.beside[child]
         if other < 0:
             following = -1
         else:
-            following = x.beside[other]
-            child = meld(x, child, other)
-        x.beside[child] = pairs
+            following = index.beside[other]
+            child = meld(index, child, other)
+        index.beside[child] = pairs
         pairs = child
         child = following
     whole = -1
     while pairs >= 0:
-        following = x.beside[pairs]
-        x.beside[pairs] = -1
-        whole = pairs if whole < 0 else meld(x, whole, pairs)
+        following = index.beside[pairs]
+        index.beside[pairs] = -1
+        whole = pairs if whole < 0 else meld(index, whole, pairs)
         pairs = following
     return whole
 
 
 @kernel
-def meld(x: Any, a: int, b: int) -> int:
+def meld(index: Any, a: int, b: int) -> int:
     """Hang the later one of two heaps under the other; return that."""
-    if x.key[b] < x.key[a]:
+    if index.key[b] < index.key[a]:
         a, b = b, a
-    x.beside[b] = x.below[a]
-    x.below[a] = b
+    index.beside[b] = index.below[a]
+    index.below[a] = b
     return a
 
 
 @routine
-def shortest_within(x: Any, wait: Any, bits: int, procs: int) -> int:
+def shortest_within(index: Any, wait: Any, bits: int, procs: int) -> int:
     """The waiting job of the least (estimate, arrival) no wider than so many, -1 if none."""
     if procs < 1:
         return -1
-    leaves = x.tree.shape[0] // 2
+    leaves = index.tree.shape[0] // 2
     while True:
         least, at = NONE, leaves
         low, high = leaves, leaves + min(procs, leaves - 1) + 1
         while low < high:
             if low & 1:
-                if x.tree[low] < least:
-                    least, at = x.tree[low], low
+                if index.tree[low] < least:
+                    least, at = index.tree[low], low
                 low += 1
             if high & 1:
                 high -= 1
-                if x.tree[high] < least:
-                    least, at = x.tree[high], high
+                if index.tree[high] < least:
+                    least, at = index.tree[high], high
             low >>= 1
             high >>= 1
         if least == NONE:
             return -1
-        job = least & ((1 << bits) - 1)
-        if wait[PROCS, job] != BIG:
-            return int(job)
+        if is_current(wait, bits, least):
+            return int(least & ((1 << bits) - 1))
         while at < leaves:
-            at = 2 * at if x.tree[2 * at] == least else 2 * at + 1
-        drop_top(x, wait, bits, at)
+            at = 2 * at if index.tree[2 * at] == least else 2 * at + 1
+        drop_top(index, wait, bits, at - leaves)

@@ -169,8 +169,14 @@ def backfill(state: Any, parameters: Any, index: Any, first: int) -> None:
             backfill_by_index(state, parameters, index)
         else:
             backfill_shortest_first(state, parameters, index.found, first)
-        return
-    arrived = reg[ARRIVED]
+    else:
+        backfill_in_order(state, parameters, first)
+
+
+@kernel
+def backfill_in_order(state: Any, parameters: Any, first: int) -> None:
+    """Candidates in order of arrival."""
+    arrived = state.reg[ARRIVED]
     block = next_block(state, first >> SHIFT)
     while block << SHIFT < arrived:
         for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):

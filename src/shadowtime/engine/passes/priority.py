@@ -62,192 +62,192 @@ DEPTH = 1
 
 
 @entry
-def run(s: Any, w: Any, f: Any, x: Any) -> int:
+def run(state: Any, world: Any, f: Any, alike: Any) -> int:
     """The event loop with this pass."""
-    while not lacks_room(s):
-        if advance(s, w) != PASS_DUE:
+    while not lacks_room(state):
+        if advance(state, world) != PASS_DUE:
             return DONE
-        decide(s, f, x)
-        carry_out_decisions(s, w)
+        decide(state, f, alike)
+        carry_out_decisions(state, world)
     return ROOM_NEEDED
 
 
 @kernel
-def decide(s: Any, f: Any, x: Any) -> None:
+def decide(state: Any, f: Any, alike: Any) -> None:
     """One pass."""
-    reg = s.reg
+    reg = state.reg
     if reg[WAITING] == 0:
         return
     if reg[VOLATILE] != 0:
-        forget_overdue(s)
+        forget_overdue(state)
     alone = reg[WAITING] == 1 and reg[ARRIVED] - reg[FRESH] == 1
-    if alone and s.wait[PROCS, reg[FRESH]] != BIG:
-        host = host_now(s, f, reg[FRESH])
+    if alone and state.wait[PROCS, reg[FRESH]] != BIG:
+        host = host_now(state, f, reg[FRESH])
         if host >= 0:  # no queue is needed
-            begin_first(s, reg[FRESH], host)
-            x.mark[SINCE] = reg[ARRIVED]
+            begin_first(state, reg[FRESH], host)
+            alike.mark[SINCE] = reg[ARRIVED]
             return
-    let_in(s, x)
-    begin_turn(s, x, f.weight)
-    place = start_in_order(s, f, x)
+    let_in(state, alike)
+    begin_turn(state, alike, f.weight)
+    place = start_in_order(state, f, alike)
     if place >= 0:
-        overtake(s, f, x, place, block_head(s, f, x, x.job[place]))
-    let_out(s, x)
+        overtake(state, f, alike, place, block_head(state, f, alike, alike.job[place]))
+    let_out(state, alike)
 
 
 @kernel
-def start_in_order(s: Any, f: Any, x: Any) -> int:
+def start_in_order(state: Any, f: Any, alike: Any) -> int:
     """Start jobs in order while the first one fits; the line of the one that does not, or -1."""
-    place = first_place(x)
+    place = first_place(alike)
     while place >= 0:
-        job = x.job[place]
-        host = host_now(s, f, job)
+        job = alike.job[place]
+        host = host_now(state, f, job)
         if host < 0:
             break
-        begin_first(s, job, host)
-        following = next_in_line(s, x, job)
-        x.job[place] = following
+        begin_first(state, job, host)
+        following = next_in_line(state, alike, job)
+        alike.job[place] = following
         if following >= 0:
-            x.key[place] = priority(s, x, f.weight, following)
-        place = first_place(x)
+            alike.key[place] = priority(state, alike, f.weight, following)
+        place = first_place(alike)
     return place
 
 
 @kernel
-def block_head(s: Any, f: Any, x: Any, head: int) -> int:
+def block_head(state: Any, f: Any, alike: Any, head: int) -> int:
     """The first job in order stays blocked: promise it a start.
 
     Returns how many kinds may start in this pass all the same; they are in ``hope``.
     """
-    reg = s.reg
+    reg = state.reg
     reg[HEAD] = head
-    first_time = s.job[head, BLOCKED_AT] < 0
-    free = s.host[FREE, 0, 0]
-    for h in range(1, s.host.shape[1]):
-        free = max(free, s.host[FREE, h, 0])
+    first_time = state.job[head, BLOCKED_AT] < 0
+    free = state.host[FREE, 0, 0]
+    for h in range(1, state.host.shape[1]):
+        free = max(free, state.host[FREE, h, 0])
     if first_time:
-        s.job[head, BLOCKED_AT] = reg[NOW]
-    elif narrow_and_short(x, free, free, 0) == 0:
+        state.job[head, BLOCKED_AT] = reg[NOW]
+    elif narrow_and_short(alike, free, free, 0) == 0:
         return 0
-    build_profile(s, f.profile)
+    build_profile(state, f.profile)
     f.booked[:] = 0
     f.refused[:] = NEVER
-    start = reserve(s, f, head)
+    start = reserve(state, f, head)
     reg[SHADOW] = start
     if first_time:
-        s.job[head, PROMISED] = start
-    if s.host.shape[1] > 1 or start < 0:
-        return keep_startable(s, f, x, narrow_and_short(x, free, free, 0), False)
+        state.job[head, PROMISED] = start
+    if state.host.shape[1] > 1 or start < 0:
+        return keep_startable(state, f, alike, narrow_and_short(alike, free, free, 0), False)
     # On a pool what is free only grows until the reservation and behind it: EASY's two tests.
     extra = level_at(f.profile, 0, start, 0)
-    count = narrow_and_short(x, free, extra, start - reg[NOW])
-    return keep_startable(s, f, x, count, s.host.shape[2] == 1)
+    count = narrow_and_short(alike, free, extra, start - reg[NOW])
+    return keep_startable(state, f, alike, count, state.host.shape[2] == 1)
 
 
 @routine
-def keep_startable(s: Any, f: Any, x: Any, count: int, tested: bool) -> int:
+def keep_startable(state: Any, f: Any, alike: Any, count: int, tested: bool) -> int:
     """Drop the kinds that fit on no host around the first reservation, or of which none waits."""
     kept = 0
     for i in range(count):
-        job = first_of(s, x, x.kind, KIND_ROW, x.hope[i])
-        if job >= 0 and (tested or host_around(s, f, job, s.job[job, ESTIMATE]) >= 0):
-            x.hope[kept] = x.hope[i]
+        job = first_of(state, alike, alike.kind, KIND_ROW, alike.hope[i])
+        if job >= 0 and (tested or host_around(state, f, job, state.job[job, ESTIMATE]) >= 0):
+            alike.hope[kept] = alike.hope[i]
             kept += 1
     return kept
 
 
 @kernel
-def overtake(s: Any, f: Any, x: Any, place: int, hopes: int) -> None:
+def overtake(state: Any, f: Any, alike: Any, place: int, hopes: int) -> None:
     """Go on behind the head, whose line is at ``place``: reservations first, then the rest."""
     if hopes == 0:
         return
     for i in range(hopes):
-        x.open[x.hope[i]] = 1
+        alike.open[alike.hope[i]] = 1
     left = hopes
     if f.par[DEPTH] > 1:
-        left = reserve_more(s, f, x, place, hopes)
+        left = reserve_more(state, f, alike, place, hopes)
     if left > 0:
-        backfill(s, f, x, hopes)
+        backfill(state, f, alike, hopes)
     for i in range(hopes):
-        x.open[x.hope[i]] = 0
+        alike.open[alike.hope[i]] = 0
 
 
 @routine
-def reserve(s: Any, f: Any, job: int) -> int:
+def reserve(state: Any, f: Any, job: int) -> int:
     """Put the job into the profile at its earliest start; -1 if it may reserve nowhere."""
-    length = s.job[job, ESTIMATE]
-    if was_refused(s, f, job):
+    length = state.job[job, ESTIMATE]
+    if was_refused(state, f, job):
         return -1
-    start, host = earliest_host(s, f, job, length)
+    start, host = earliest_host(state, f, job, length)
     if host < 0:
-        note_refusal(s, f, job)
+        note_refusal(state, f, job)
         return -1
-    note_reservation(s, f, job, host)
-    occupy(s, f.profile, job, host, start, start + length)
+    note_reservation(state, f, job, host)
+    occupy(state, f.profile, job, host, start, start + length)
     return start
 
 
 @kernel
-def start_around(s: Any, f: Any, job: int) -> bool:
+def start_around(state: Any, f: Any, job: int) -> bool:
     """Start the job if it fits on some host around all reservations."""
-    length = s.job[job, ESTIMATE]
-    host = host_around(s, f, job, length)
+    length = state.job[job, ESTIMATE]
+    host = host_around(state, f, job, length)
     if host < 0:
         return False
-    occupy(s, f.profile, job, host, s.reg[NOW], s.reg[NOW] + length)
-    begin(s, job, host, BACKFILLED)
+    occupy(state, f.profile, job, host, state.reg[NOW], state.reg[NOW] + length)
+    begin(state, job, host, BACKFILLED)
     return True
 
 
 @routine
-def reserve_more(s: Any, f: Any, x: Any, place: int, hopes: int) -> int:
+def reserve_more(state: Any, f: Any, alike: Any, place: int, hopes: int) -> int:
     """Go on in order until the depth is reached; returns how many kinds are left in hope."""
-    x.job[place] = next_in_line(s, x, x.job[place])
-    if x.job[place] >= 0:
-        x.key[place] = priority(s, x, f.weight, x.job[place])
+    alike.job[place] = next_in_line(state, alike, alike.job[place])
+    if alike.job[place] >= 0:
+        alike.key[place] = priority(state, alike, f.weight, alike.job[place])
     size = 0
-    for at in range(x.mark[WAITING_LINES]):
-        if x.job[at] >= 0:
-            x.heap[size] = at
+    for at in range(alike.mark[WAITING_LINES]):
+        if alike.job[at] >= 0:
+            alike.heap[size] = at
             size += 1
-    heapify(x, size)
+    heapify(alike, size)
     made, left = 1, hopes
     while left > 0 and size > 0 and made < f.par[DEPTH]:
-        job = x.job[x.heap[0]]
-        number = x.of_job[job]
-        following = next_in_line(s, x, job)
-        if x.open[number] != 0 and start_around(s, f, job):
-            if first_of(s, x, x.kind, KIND_ROW, number) < 0:
-                x.open[number] = 0
+        job = alike.job[alike.heap[0]]
+        number = alike.of_job[job]
+        following = next_in_line(state, alike, job)
+        if alike.open[number] != 0 and start_around(state, f, job):
+            if first_of(state, alike, alike.kind, KIND_ROW, number) < 0:
+                alike.open[number] = 0
                 left -= 1
         else:
-            if x.open[number] != 0:
-                x.open[number] = 0
+            if alike.open[number] != 0:
+                alike.open[number] = 0
                 left -= 1
-            if reserve(s, f, job) >= 0:
+            if reserve(state, f, job) >= 0:
                 made += 1
-            elif x.mark[GROUPING] == ONE_KIND:
+            elif alike.mark[GROUPING] == ONE_KIND:
                 following = -1  # all of the line are refused, and none of it can start
-        size = next_turn(s, x, f.weight, size, following)
+        size = next_turn(state, alike, f.weight, size, following)
     return left
 
 
 @routine
-def backfill(s: Any, f: Any, x: Any, hopes: int) -> None:
+def backfill(state: Any, f: Any, alike: Any, hopes: int) -> None:
     """Start in order who fits around all reservations: the first of each kind, then the next."""
     size = 0
     for i in range(hopes):
-        number = x.hope[i]
-        if x.open[number] != 0:
-            job = first_of(s, x, x.kind, KIND_ROW, number)
-            x.heap[size] = size
-            x.job[size] = job
-            x.key[size] = priority(s, x, f.weight, job)
+        number = alike.hope[i]
+        if alike.open[number] != 0:
+            job = first_of(state, alike, alike.kind, KIND_ROW, number)
+            alike.heap[size] = size
+            alike.job[size] = job
+            alike.key[size] = priority(state, alike, f.weight, job)
             size += 1
-    heapify(x, size)
+    heapify(alike, size)
     while size > 0:
-        job = x.job[x.heap[0]]
+        job = alike.job[alike.heap[0]]
         following = -1
-        if start_around(s, f, job):
-            following = first_of(s, x, x.kind, KIND_ROW, x.of_job[job])
-        size = next_turn(s, x, f.weight, size, following)
+        if start_around(state, f, job):
+            following = first_of(state, alike, alike.kind, KIND_ROW, alike.of_job[job])
+        size = next_turn(state, alike, f.weight, size, following)

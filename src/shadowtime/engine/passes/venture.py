@@ -1,0 +1,145 @@
+"""PV-EASY on a pool of one resource: the fast pass (spec 2.3).
+
+The same decisions as the general pass, proved equal in the tests. Nobody is gathered: the head is
+the first job of the queue, and both phases of its backfilling are EASY's own walks over the queue,
+which skip blocks and groups by their minima; where many wait the first asks for the shortest
+job of each width (kernel/shortest.py). In the first the shadow time is that of the sunny jobs and
+nothing is left over beside the head; in the second the shadow time never comes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.events import (
+    DONE,
+    PASS_DUE,
+    ROOM_NEEDED,
+    advance,
+    carry_out_decisions,
+    lacks_room,
+)
+from shadowtime.engine.passes.easy import (
+    FEW,
+    backfill_by_index,
+    backfill_in_order,
+    backfill_shortest_first,
+    next_block,
+)
+from shadowtime.engine.passes.preempt import make_room
+from shadowtime.engine.passes.sunny import sunny_shadow
+from shadowtime.kernel.estimates import LAST
+from shadowtime.kernel.fields import BLOCKED_AT, FREE, KIND, NEED, PROCS, PROMISED, WHICH
+from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.queue import first_waiting
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BIG,
+    BITS,
+    DECISIONS,
+    EXTRA,
+    HEAD,
+    KILLED,
+    LEARNER,
+    NEVER,
+    NOW,
+    SHADOW,
+    SHIFT,
+    VOLATILE,
+    WAITING,
+)
+from shadowtime.kernel.running import PREEMPTING, begin, begin_first, forget_overdue
+from shadowtime.kernel.shortest import SINCE, enter_again, follow
+
+PREEMPTS, KEEP_EXTRA, SPARES, VENTURES = 0, 1, 2, 3
+"""Places in the pass's parameters; the second one is EASY's."""
+
+
+@entry
+def run(state: Any, world: Any, parameters: Any, index: Any) -> int:
+    """The event loop with this pass; ``index`` as kernel/shortest.py makes it."""
+    while not lacks_room(state):
+        if advance(state, world) != PASS_DUE:
+            return DONE
+        decide(state, parameters, index)
+        carry_out_decisions(state, world)
+    return ROOM_NEEDED
+
+
+@kernel
+def decide(state: Any, parameters: Any, index: Any) -> None:
+    """One pass."""
+    reg = state.reg
+    if index.mark[SINCE] > 0 and reg[LEARNER] == LAST:
+        follow(state, index)
+    if reg[WAITING] == 0:
+        return
+    if reg[VOLATILE] != 0:
+        forget_overdue(state)
+    head = start_heads(state, parameters)
+    if index.mark[SINCE] > 0:
+        take_back(state, index)
+    if head < 0:
+        return
+    reg[HEAD] = head
+    first_time = state.job[head, BLOCKED_AT] < 0
+    if first_time:
+        state.job[head, BLOCKED_AT] = reg[NOW]
+    hopeless = nobody_fits(state, head)
+    if hopeless and not first_time:
+        return
+    reg[SHADOW] = sunny_shadow(state, head)
+    if first_time:
+        state.job[head, PROMISED] = reg[SHADOW]
+    if not hopeless:
+        venture(state, parameters, index, head)
+
+
+@kernel
+def start_heads(state: Any, parameters: Any) -> int:
+    """Start jobs in order of arrival while the first one fits or preempts its way in."""
+    head = first_waiting(state)
+    while head >= 0:
+        if state.job[head, NEED] <= state.host[FREE, 0, 0]:
+            begin_first(state, head, 0)
+        elif parameters[PREEMPTS] != 0 and make_room(state, head, parameters[SPARES] != 0):
+            begin(state, head, 0, PREEMPTING)
+        else:
+            return head
+        head = first_waiting(state)
+    return -1
+
+
+@kernel
+def take_back(state: Any, index: Any) -> None:
+    """Enter the jobs into the index again that were stopped for a head."""
+    for i in range(state.reg[DECISIONS]):
+        job = state.did[WHICH, i]
+        if state.did[KIND, i] == KILLED and state.wait[PROCS, job] != BIG:
+            enter_again(index, state.wait, state.reg[BITS], job)
+
+
+@kernel
+def nobody_fits(state: Any, head: int) -> bool:
+    """True if every waiting job is wider than what is free."""
+    shadow = state.reg[SHADOW]
+    state.reg[SHADOW], state.reg[EXTRA] = NEVER, -1
+    hopeless = next_block(state, head >> SHIFT) << SHIFT >= state.reg[ARRIVED]
+    state.reg[SHADOW] = shadow
+    return bool(hopeless)
+
+
+@routine
+def venture(state: Any, parameters: Any, index: Any, head: int) -> None:
+    """Who is expected to end by the shadow time, shortest first; then whoever fits, in order."""
+    reg = state.reg
+    shadow = reg[SHADOW]
+    reg[EXTRA] = -1
+    if reg[WAITING] > FEW and index.tree.shape[0] > 2:
+        backfill_by_index(state, parameters, index)
+    else:
+        backfill_shortest_first(state, parameters, index.found, head)
+    if parameters[VENTURES] != 0:
+        reg[SHADOW] = NEVER
+        backfill_in_order(state, parameters, head)
+        reg[SHADOW] = shadow
