@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,22 @@ def test_bad_folders_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         read_recording(tmp_path)
     assert run(["check", "slurm", str(tmp_path)]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_priorities_that_nothing_tells_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under multifactor the order changes by itself: without it told, differences mean nothing."""
+    whole = recording_path("D1")
+    assert read_recording(whole).lacking == ()
+    less = shutil.copytree(whole, tmp_path / "d", ignore=shutil.ignore_patterns("squeue_samples*"))
+    log = next(less.glob("slurmctld.log*"))
+    opened = gzip.open if log.suffix == ".gz" else open
+    with opened(log, "rt") as text:
+        kept = [line for line in text if "_get_priority_internal" not in line]
+    log.unlink()
+    (less / "slurmctld.log").write_text("".join(kept))
+    assert run(["check", "slurm", str(less), "--every", "50"]) == 0
+    assert "nothing tells them: set DebugFlags=Backfill,Priority" in " ".join(
+        capsys.readouterr().out.split()
+    )

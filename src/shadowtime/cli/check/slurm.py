@@ -68,7 +68,8 @@ def command(
     submissions and samples are used where they are. The state before each backfill pass, and
     before each main pass that started something, is rebuilt; the pass is made on it; starts,
     nodes, planned times and preempted jobs are compared. Passes less than 0.35 s after an end, or
-    with a job of which it is not known what it holds, are left out and counted.
+    with a job of which it is not known what it holds, are left out and counted. Priorities that
+    change are read from the log (DebugFlags=Backfill,Priority) or from samples of squeue.
 
     \b
     shadowtime check slurm recording/
@@ -135,7 +136,11 @@ def _differences(tallies: Tallies) -> list[dict[str, Any]]:
 def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, Any]:
     """The counts of one folder; of several their sums, and each folder's under its name."""
     each: dict[str, dict[str, Any]] = {
-        name: {**_counts(tallies), "differences": _differences(tallies)}
+        name: {
+            **_counts(tallies),
+            "differences": _differences(tallies),
+            "lacking": list(tallies.lacking),
+        }
         for name, tallies in found.items()
     }
     for name, waits in whole.items():
@@ -154,7 +159,7 @@ def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, 
 def _show(found: dict[str, Tallies], whole: dict[str, Waits]) -> None:
     from shadowtime.cli.common.console import show
 
-    lines: list[str] = []
+    lines = [f"{name}: {text}" for name, one in found.items() for text in one.lacking]
     for name, tallies in found.items():
         lines += [
             f"{name} at {one.time:.3f}: {one.what} of job {one.job}: "

@@ -61,6 +61,8 @@ class Tallies:
     left_out: int = 0
     extra_plans: int = 0
     differences: list[Difference] = field(default_factory=list)
+    lacking: tuple[str, ...] = ()
+    """What the recording does not tell though the passes depend on it."""
 
 
 def check_recording(path: Path, *, every: int = 1, completing: float = COMPLETING) -> Tallies:
@@ -81,7 +83,7 @@ class Checker:
         self.every = every
         self.completing = completing
         self.replayer = Replayer.of(recording)
-        self.tallies = Tallies()
+        self.tallies = Tallies(lacking=recording.lacking)
         shift = recording.shift
         self.events = [replace(event, time=event.time + shift) for event in recording.log.events]
         self.number = 0

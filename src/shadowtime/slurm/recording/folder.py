@@ -77,6 +77,17 @@ class Recording:
     shift: int = 0
     """Seconds to add to the log's times to be on sacct's clock."""
 
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What the recording does not tell though the passes depend on it, and how to record it."""
+        told = self.samples or any(event.kind == "priority" for event in self.log.events)
+        if self.site.setting("PriorityType") == "priority/multifactor" and not told:
+            return (
+                "priorities change here, and nothing tells them: set DebugFlags=Backfill,Priority, "
+                "or sample squeue into squeue_samples.psv",
+            )
+        return ()
+
 
 def read_recording(path: Path) -> Recording:
     """Read a recording's folder.
