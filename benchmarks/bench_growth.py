@@ -1,7 +1,8 @@
-"""EASY from ten thousand to a million jobs: does a job cost the same in a long log?"""
+"""From ten thousand jobs to a million: does a job cost the same in a long log?"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.event_loop import event_loop
@@ -10,6 +11,7 @@ from benchmarks.rows import Row
 from benchmarks.timing import best_cpu
 
 from shadowtime.cluster import Cluster
+from shadowtime.engine import simulate
 from shadowtime.kernel.fields import START
 from shadowtime.policy import parse_policy
 
@@ -20,9 +22,46 @@ if TYPE_CHECKING:
 SIZES = (10_000, 100_000, 1_000_000)
 LOADS = (0.9, 1.05, 1.2)
 BAR = {0.9: 2.0}
+FROM, TO = 10_000, 300_000
+"""Jobs between which the growth of the other policies is measured."""
+GROWTH_BAR = 4.0
+OTHERS = {
+    "easy-sjbf": (10_000, 30_000, 100_000, 300_000, 1_000_000),
+    "pv-easy": (10_000, 30_000, 100_000, 300_000, 1_000_000),
+    "lxfw": (10_000, 30_000, 100_000, 300_000),
+    "conservative": (10_000, 30_000),
+}
+"""Policies on a pool, and the sizes of their workloads."""
 
 
 def growth(folder: Path) -> Iterator[Row]:
+    """EASY at several loads, then the other policies of a pool at load 0.9."""
+    yield from growth_of_easy()
+    for name, sizes in OTHERS.items():
+        yield growth_of(name, sizes, LOADS[0])
+
+
+def growth_of(name: str, sizes: tuple[int, ...], load: float) -> Row:
+    """CPU seconds of simulate() at each size, and the time per job of TO jobs over that of FROM.
+
+    A policy whose sizes end earlier is for the record: to the last of them, without a bar.
+    """
+    cluster, policy = Cluster.pool(PROCS), parse_policy(name)
+    simulate(generated(FROM, load).take(range(100)), cluster, policy)  # compiles
+    cost = {}
+    for size in sizes:
+        run = partial(simulate, generated(size, load), cluster, policy)
+        (cost[size],) = best_cpu(lambda run=run: run, runs=5, seconds=2)
+    last = min(TO, sizes[-1])
+    return Row(
+        what=f"{name}, load {load:g}, time per job: {FROM:,} to {last:,} jobs",
+        value=cost[last] / last / (cost[FROM] / FROM), unit="x",
+        bar=GROWTH_BAR if last == TO else None,
+        note="; ".join(f"{size:,} jobs {seconds:.3f} s" for size, seconds in cost.items()),
+    )  # fmt: skip
+
+
+def growth_of_easy() -> Iterator[Row]:
     """Time per job of the longest workload over that of the shortest, at each load."""
     for load in LOADS:
         cost, waits = [], []
