@@ -79,10 +79,12 @@ def let_in(index: Any, wait: Any, bits: int, first: int, arrived: int) -> None:
 
 @kernel
 def add(index: Any, wait: Any, bits: int, job: int) -> None:
-    """Enter a waiting job as it is now."""
+    """Enter a waiting job as it is now; one wider than the machine, as parts may be down, never."""
+    width = wait[PROCS, job]
+    if width >= index.top.shape[0]:
+        return
     entry = index.mark[ENTRIES]
     index.mark[ENTRIES] = entry + 1
-    width = wait[PROCS, job]
     leaf = index.tree.shape[0] // 2 + width
     key = np.int64(wait[LENGTH, job]) << bits | job
     index.key[entry] = key
