@@ -98,7 +98,7 @@ def test_a_changed_source_is_left_to_numba(folder: Path, tmp_path: Path) -> None
     listed["entries"][ENTRY]["digest"] = "0" * 16
     (copy / "kernels.json").write_text(json.dumps(listed))
     found = call(copy)
-    assert found["numba"] is True and found["stale"] == ["colouring.py"]
+    assert found["numba"] is True and found["stale"] == ["rows.py"]
 
 
 @pytest.mark.parametrize("what", ["kernels.so", "kernels.json"])
