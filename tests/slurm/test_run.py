@@ -22,11 +22,12 @@ FOLDER = Path(os.environ.get("SHADOWTIME_RECORDINGS", ROOT.parent / "shared" / "
 WITHIN = {
     **dict.fromkeys(("A", "B1", "B2", "E1", "E2", "F"), 0.05),
     **dict.fromkeys(("J", "K", "N", "O", "P1"), 0.10),
-    **dict.fromkeys(("D1", "D2"), 0.25),
+    "D2": 0.25,
 }
 """How far the mean wait over the phases may be from the recorded one."""
-PHASES = {"D1": 30}
-"""Where ranks of fair-share flip, single phases scatter by 9 %: six tell the mean to 4 %."""
+MISSED = {"D1": 0.25, "H": 0.10, "L2": 0.10}
+"""Recordings whose mean wait is still farther off than their bound: a model that reaches it fails
+this list, so that it is kept true."""
 
 
 def small_site(**config: str) -> Site:
@@ -170,9 +171,17 @@ def test_jobs_end_when_the_minutes_of_their_qos_are_used_up() -> None:
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
 @pytest.mark.parametrize("name", WITHIN)
 def test_mean_waits_from_sacct_alone(name: str) -> None:
-    """The mean over several phases, six where nothing else is said, is near the recorded one."""
-    found = compare_waits(FOLDER / name, phases=PHASES.get(name, 6))
+    """The mean over six phases is near the recorded one."""
+    found = compare_waits(FOLDER / name, phases=6)
     assert abs(found.factor - 1) <= WITHIN[name], (found.recorded, found.phases)
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
+@pytest.mark.parametrize("name", MISSED)
+def test_mean_waits_that_are_still_off(name: str) -> None:
+    """Those that are known to miss their bound do, by less than a third (docs/benchmarks)."""
+    found = compare_waits(FOLDER / name, phases=6)
+    assert MISSED[name] < abs(found.factor - 1) < 1 / 3, (found.recorded, found.phases)
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recordings in {FOLDER}")
