@@ -201,3 +201,12 @@ def test_a_job_that_squeue_tells_of_twice_is_one_job() -> None:
     loop = drive.make_loop(port, parse_policy("easy"), InMemory(), act=True)
     loop.step()
     assert [line for line in fake.told if "release" in line] == ["release 8"]
+
+
+@pytest.mark.parametrize("cpus", ["0/16/0/169999999999999999999", "0/16", "a/b/c/d"])
+def test_a_node_that_cannot_be(cpus: str) -> None:
+    """A count that no node has is refused where it is read, not where it no longer fits."""
+    whole = node_line("n1")
+    assert parse_nodes(whole)
+    with pytest.raises(PortError, match="no node"):
+        parse_nodes(whole.replace("0/16/0/16", cpus))

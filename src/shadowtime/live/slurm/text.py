@@ -263,6 +263,10 @@ def parse_tres(text: str) -> dict[str, int]:
     return found
 
 
+LARGEST = 1 << 48
+"""No node has more of anything; a larger number is no number of sinfo's."""
+
+
 def parse_nodes(text: str) -> list[NodeRow]:
     """The nodes in sinfo's output, each once with all its partitions."""
     nodes: dict[str, NodeRow] = {}
@@ -282,6 +286,8 @@ def parse_nodes(text: str) -> list[NodeRow]:
                 partitions=(partition.rstrip("*"),),
                 features=tuple(f for f in features.split(",") if f and f != "(null)"),
             )
+            if max(row.cpus, row.memory, *row.gres.values()) >= LARGEST:
+                raise ValueError("too much for a node")
         except (ValueError, IndexError):
             raise PortError(f"sinfo wrote a line that is no node: {line[:80]!r}") from None
         if name in nodes:
