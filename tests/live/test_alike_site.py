@@ -146,7 +146,7 @@ def follow(work: Workload, site: Site, policy: str) -> dict[int, tuple[int, list
 
 @pytest.mark.parametrize("policy", ["easy", "conservative", "lxfw", "fcfs", "pv-easy"])
 def test_passes_on_snapshots_make_the_simulated_schedule(policy: str) -> None:
-    """Start by start and node by node; a recorded snapshot is decided alike; memory is plain."""
+    """Start by start; a recorded snapshot is decided alike; memory is plain."""
 
     @given(worlds())
     @settings(max_examples=12, deadline=None)
