@@ -108,8 +108,10 @@ def connected(url: sa.URL, patience: float) -> sa.Engine:
     if kind == "sqlite":
         if file := _file_of(url):
             os.makedirs(os.path.dirname(file), exist_ok=True)
-            if not os.path.lexists(file):  # SQLite would make it for everybody to read
-                os.close(private.open_plain(Path(file), os.O_RDWR | os.O_CREAT | os.O_EXCL))
+            # SQLite would make it for everybody to read. Another writer may make it first.
+            with contextlib.suppress(FileExistsError):
+                if not os.path.lexists(file):
+                    os.close(private.open_plain(Path(file), os.O_RDWR | os.O_CREAT | os.O_EXCL))
         options["connect_args"] = {"timeout": patience}
         if url.database in (None, "", ":memory:"):
             options["poolclass"] = pool.StaticPool

@@ -162,3 +162,16 @@ def test_a_sweep_from_python(tmp_path: Path) -> None:
     assert found.to_arrow().column("machine").to_pylist().count("pool:300") == 1
     sweep(jobs, "pool:200", ["easy"], folder=tmp_path / "r", workers=1)
     assert found.to_arrow().num_rows == 2  # the plan's own rows, not the folder's
+
+
+def test_a_file_is_loaded_from_its_own_folder(tmp_path: Path) -> None:
+    """The same policy file in two folders, run one after the other: each looks beside itself."""
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "gate.py").write_text(GATE)
+        (folder / "go").touch()
+        plan = read_plan(write_plan(folder, ["gate.py:Gate"]))
+        run_plan(plan, folder / "r", load=load_log, workers=1)
+        assert list(Shards(folder / "r").done().values()) == [True]
+        assert (folder / "pid").exists()

@@ -68,7 +68,7 @@ class _Inputs:
     def __init__(self) -> None:
         self.log: tuple[str, Any] = ("", None)
         self.copy: tuple[Any, Any] = (None, None)
-        self.policies: dict[str, Any] = {}
+        self.policies: dict[tuple[str, str], Any] = {}
 
     def of(self, case: Case, load: Loader) -> tuple[Workload, Cluster]:
         if self.log[0] != case.log.digest:
@@ -83,9 +83,12 @@ class _Inputs:
         return self.copy[1], cluster
 
     def policy(self, case: Case) -> Any:
-        made = self.policies.get(case.variant.digest)
+        # A file may look at what lies beside it: the same text in another folder is another one.
+        given = case.variant.given
+        which = (case.variant.digest, given if isinstance(given, str) else "")
+        made = self.policies.get(which)
         if made is None:
-            made = self.policies[case.variant.digest] = case.variant.make()
+            made = self.policies[which] = case.variant.make()
         return copy.deepcopy(made) if hasattr(made, "decide") else made
 
 
