@@ -151,7 +151,7 @@ def test_a_bounded_sweep_goes_on_in_the_next_decision(workload, site) -> None:
     asked: dict[int, int] = {}
     unfinished = False
     jobs = workload.take(stays)
-    for _ in range(60):
+    for _ in range(60 + len(jobs) ** 2):  # every move may let every other job move
         found = decide_site(
             chosen,
             site,
