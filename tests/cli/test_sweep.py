@@ -37,14 +37,7 @@ def begun(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A sweep with a worker at the gate, which does not outlive the test."""
     plan = gated(folder)
     words = command("sweep", str(plan), "-o", str(folder / "r"), "--workers", "2", "--json")
-    started = subprocess.Popen(
-        words,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A suite in the background ignores Ctrl-C, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    started = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         wait_for(lambda: at_the_gate(folder), "a worker at the gate", 600)
         yield started
