@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C arrive: a suite started in the background ignores it, and so would its children."""
+    """Let Ctrl-C arrive: a suite in the background ignores it, and so would its children."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
