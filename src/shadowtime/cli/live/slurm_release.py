@@ -48,7 +48,9 @@ def command(show_only: bool, partition: str, state_file: str | None, timeout: fl
         store = StateFile(path, tell=note)
         kept = store.load()
         port.recall(kept.port)
-        plan = plan_release(port.look(), port.touched, name)
+        rows = port.look()
+        port.arrays.look(list(rows.values()))
+        plan = plan_release(rows, port.touched, name, relabelled=port.arrays.relabelled)
         if show_only:
             for lines in plan.lines.values():
                 print(*map(printable, lines), sep="\n")

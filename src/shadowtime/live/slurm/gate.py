@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MARK = "-- The gate of shadowtime live slurm"
 FAR = 4_000_000_000
 """The begin time of a job that its user holds."""
+HELD = "JobHeldUser"
+"""Slurm's reason for jobs at the gate: its priority of 0 at submission counts as their user's."""
 SITE = "job_submit.site.lua"
 """Where the site's own script goes; the gate calls it first."""
 

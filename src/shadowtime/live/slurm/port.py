@@ -20,6 +20,7 @@ from shadowtime.live.slurm.act import (
     to_the_gate_lines,
     undo_lines,
 )
+from shadowtime.live.slurm.arrays import ArrayRests
 from shadowtime.live.slurm.beyond import NONE
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.remembered import Remembered
@@ -99,6 +100,8 @@ class SlurmPort:
         self._in_vain: dict[str, int] = {}
         self._let_go: dict[str, None] = {}
         """Jobs known to us that an operator has let through."""
+        self.arrays = ArrayRests()
+        """Arrays whose rest may be relabelled."""
         self._remembered = Remembered()
         self._look = SiteLook(self._ask)
         self._sent: dict[str, Held] = {}
@@ -139,6 +142,7 @@ class SlurmPort:
     ) -> Sorted:
         self._learn_details(rows, now)
         self._rows = dict(rows_by_id(rows))
+        self.arrays.look(rows)
         self.sorted = sort_jobs(
             rows,
             nodes,
@@ -152,6 +156,7 @@ class SlurmPort:
             known=lambda job: job in self._let_go or self.known(job),
             remembered=self._remembered,
             touched=self._touched,
+            relabelled=self.arrays.relabelled,
         )
         self._let_go.update(dict.fromkeys(self.sorted.slurms))
         return self.sorted
@@ -185,6 +190,7 @@ class SlurmPort:
                 mark = touch(decision, row, known, self.view.bandwidth, nodes)
                 if mark is not None:
                     self._touched[job] = mark
+                self.arrays.let_through(job)
 
     def _range(self, job: str) -> tuple[int, int]:
         """The least and most nodes that a job asks for."""
@@ -206,6 +212,7 @@ class SlurmPort:
             "touched": {job: list(mark) for job, mark in self._touched.items()},
             "handed": dict(self._handed),
             "let_go": list(self._let_go),
+            "arrays": self.arrays.known,
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -216,6 +223,8 @@ class SlurmPort:
             self._handed = {str(job): str(why) for job, why in handed.items()}
         if isinstance(memory.get("let_go"), list):
             self._let_go = {str(job): None for job in memory["let_go"]}
+        if isinstance(memory.get("arrays"), list):
+            self.arrays = ArrayRests(str(array) for array in memory["arrays"])
 
     def tidy(self) -> list[str]:
         """Put right what is not as it should be; returns what was done, in words.
@@ -225,7 +234,8 @@ class SlurmPort:
         A job that came back to the gate by itself, or never went, asks for the same as before its
         start again. One that was let through in vain is taken back, and handed to Slurm if that
         happens twice. Jobs beyond the model are handed to Slurm. Who came past the gate is brought
-        to it, and so is who was stopped: a loop that has lost its memory finds it there.
+        to it, and so is who was stopped: a loop that has lost its memory finds it there. The rest
+        of an array is held by the gate again where Slurm has called that an operator's hold.
         """
         if self.sorted is None:
             return []
@@ -243,10 +253,12 @@ class SlurmPort:
         lines += [f"uhold {job}" for job in slipped]
         for job in self.sorted.stopped[:AT_ONCE]:
             lines += to_the_gate_lines(job)
+        lines += self.arrays.hold_lines()
         if not lines:
             return []
         self.session(lines)
         for job in (*beyond, *taken):
+            self.arrays.taken_back(job)
             self.placed.pop(job, None)
             self._sent.pop(job, None)
             self._touched.pop(job, None)

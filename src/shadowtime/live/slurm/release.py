@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shadowtime.live.slurm.act import undo_lines
-from shadowtime.live.slurm.gate import FAR
+from shadowtime.live.slurm.gate import FAR, HELD
 from shadowtime.live.slurm.holding import LAST
-from shadowtime.live.slurm.state import BAD, GATE, REQUEUED
+from shadowtime.live.slurm.state import BAD, REQUEUED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from shadowtime.live.slurm.port import SlurmPort
     from shadowtime.live.slurm.text import QueueRow
@@ -30,7 +30,11 @@ class Plan:
 
 
 def plan_release(
-    rows: Mapping[str, QueueRow], touched: Mapping[str, Touched], partition: str
+    rows: Mapping[str, QueueRow],
+    touched: Mapping[str, Touched],
+    partition: str,
+    *,
+    relabelled: Callable[[QueueRow], bool] = lambda row: False,
 ) -> Plan:
     """How to give a queue back.
 
@@ -40,7 +44,8 @@ def plan_release(
     stopped. A job that was handed to Slurm at the lowest priority gets its ordinary one: it is held
     and released. One that was let through and has not started loses the nodes that the loop named.
     A job that its user holds stays held, in Slurm's own way: the gate had set its begin time far
-    ahead. Jobs that an operator holds, and those that Slurm schedules already, are not touched.
+    ahead. Jobs that an operator holds, and those that Slurm schedules already, are not touched;
+    the rest of an array that Slurm has ``relabelled`` as such is released.
 
     Examples
     --------
@@ -67,7 +72,7 @@ def plan_release(
         elif row.eligible >= FAR:
             lines[job] = [f"update JobId={job} StartTime=now"]
             stay[job] = "its user holds it"
-        elif row.reason.startswith(GATE) or REQUEUED in row.reason:
+        elif row.reason.startswith(HELD) or REQUEUED in row.reason or relabelled(row):
             # A requeued job has two minutes of its own ahead: Slurm need not wait for them.
             begin = [f"update JobId={job} StartTime=now"] if REQUEUED in row.reason else []
             lines[job] = [*undo, *begin, f"release {job}"]

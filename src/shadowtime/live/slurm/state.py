@@ -12,7 +12,7 @@ from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, Waiting
 from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
 from shadowtime.live.slurm.dependency import Ends
-from shadowtime.live.slurm.gate import FAR
+from shadowtime.live.slurm.gate import FAR, HELD
 from shadowtime.live.slurm.holding import (
     LAST,
     View,
@@ -37,8 +37,6 @@ __all__ = ["HOLDS", "Sorted", "View", "detail_of", "sort_jobs"]
 
 HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 """States of jobs that hold resources."""
-GATE = "JobHeldUser"
-"""The reason of jobs that wait at the gate."""
 REQUEUED = "requeued in held state"
 """Part of the reason of jobs that were stopped."""
 CLEANS_UP = 10
@@ -169,15 +167,17 @@ def sort_jobs(
     known: Callable[[str], bool] = lambda job: True,
     remembered: Remembered | None = None,
     touched: Mapping[str, Touched] | None = None,
+    relabelled: Callable[[QueueRow], bool] = lambda row: False,
 ) -> Sorted:
     """The State in Slurm's rows.
 
     Rules
     -----
     A job waits if it lies at the gate: pending, held by the gate or by the loop's own requeue, its
-    begin time reached, its dependencies met. Jobs that users or operators hold, and those Slurm
-    schedules itself, are left alone; one that the loop does not even know has come past the gate.
-    Jobs beyond the model, and those that Slurm does not start for reasons beyond it, are to be
+    begin time reached, its dependencies met; ``relabelled`` tells whether Slurm has given the
+    gate's hold another name. Jobs that users or operators hold, and those Slurm schedules itself,
+    are left alone; one that the loop does not even know has come past the gate. Jobs beyond the
+    model, and those that Slurm does not start for reasons beyond it, are to be
     handed to Slurm. Tasks of an array beyond its throttle
     do not wait yet. Nodes that are drained, down or reserved are no part of the cluster; jobs on
     the others that are not of the partition, stand still or were handed to Slurm count, but are
@@ -209,7 +209,8 @@ def sort_jobs(
                 continue
             mark = touched.get(row.id)
             named = mark is not None and mark.ours(row)
-            why = _not_ours(row, now, stopped, named=named, ends=ends)
+            at_gate = row.reason.startswith(HELD) or (not named and relabelled(row))
+            why = _not_ours(row, now, stopped, named=named, ends=ends, at_gate=at_gate)
             wish = mark.before(row) if mark is not None else row
             detail = detail_of(details, row.id)
             if not why:
@@ -264,11 +265,18 @@ def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
 
 
 def _not_ours(
-    row: QueueRow, now: int, stopped: Callable[[str], bool], *, named: bool, ends: Ends
+    row: QueueRow,
+    now: int,
+    stopped: Callable[[str], bool],
+    *,
+    named: bool,
+    ends: Ends,
+    at_gate: bool,
 ) -> str:
     """Why a pending job does not wait at the gate; empty if it does.
 
-    ``named``: whether the hosts it asks for are the ones that we named.
+    ``named``: whether the hosts it asks for are the ones that we named; ``at_gate``: whether a
+    hold would be the gate's.
     """
     if row.priority > 0 and row.priority != LAST:
         held_back = row.reason in ("Dependency", "BeginTime", "JobArrayTaskLimit")
@@ -277,10 +285,10 @@ def _not_ours(
         return SLURMS
     if row.priority == LAST:
         return f"it was handed to Slurm, which says {row.reason}"
-    if row.reason.startswith(BAD):
+    if row.reason.startswith(BAD) and not at_gate:
         return RELEASED if named else f"Slurm cannot run it anywhere ({row.reason})"
     back = (REQUEUED in row.reason or row.restarts > 0) and stopped(row.id)
-    if not (row.reason.startswith(GATE) or (back and REQUEUED in row.reason)):
+    if not (at_gate or (back and REQUEUED in row.reason)):
         return f"it is held ({row.reason})"
     # A requeued job's own two minutes are ours to skip, its user's hold is not.
     if row.eligible > now and not (back and row.eligible < FAR):

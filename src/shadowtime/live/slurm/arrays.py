@@ -1,0 +1,141 @@
+"""The rest of an array at the gate: Slurm relabels its hold while one of its tasks waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.live.slurm.gate import HELD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shadowtime.live.slurm.text import QueueRow
+
+ADMIN = "JobHeldAdmin"
+"""The reason of jobs that an operator holds, and what Slurm makes of a held job without one."""
+RUNS = ("RUNNING", "SUSPENDED", "COMPLETING")
+OTHERS = ("JobHoldMaxRequeue", "requeue", "launch failed")
+"""Parts of the reasons of holds that are Slurm's own."""
+
+
+class ArrayRests:
+    """Knows of which arrays Slurm may have relabelled the tasks that still lie at the gate.
+
+    Rules
+    -----
+    Where a task that was let through does not start at once, Slurm writes its reason (Resources)
+    into the record of the whole array as well, held or not, and in its next pass takes that for a
+    hold without a reason, which it calls an operator's (JobHeldAdmin). So an array counts as
+    relabelled from the moment one of its tasks is let through until none of them waits for its
+    start and the rest is held by the gate again; only then is JobHeldAdmin an operator's word. An
+    operator who holds the whole array in between is obeyed: that also marks the tasks that run and
+    those that were let through.
+
+    Examples
+    --------
+    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> told |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldAdmin"}
+    >>> row = _queue_row(BETWEEN.join(told.values()) + BETWEEN)
+    >>> rest = [row._replace(id="8_2"), row._replace(id="8_3")]
+    >>> arrays = ArrayRests()
+    >>> arrays.look(rest)
+    >>> arrays.relabelled(rest[0])
+    False
+    >>> arrays.let_through("8_1")
+    >>> arrays.look([row._replace(id="8_1", state="RUNNING", priority=9), *rest])
+    >>> arrays.relabelled(rest[0]), arrays.hold_lines()
+    (True, ['uhold 8_[2-3]'])
+    """
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._open = dict.fromkeys(known)
+        self._sent: set[str] = set()
+        self._settled: dict[str, list[QueueRow]] = {}
+        self._held: set[str] = set()
+
+    @property
+    def known(self) -> list[str]:
+        """The arrays in question, for a later loop."""
+        return list(self._open)
+
+    def let_through(self, job: str) -> None:
+        """Note that a job is about to be let through the gate."""
+        array, _, task = job.partition("_")
+        if task:
+            self._open[array] = None
+            self._sent.add(job)
+
+    def taken_back(self, job: str) -> None:
+        """Note that a job lies at the gate again by our own doing."""
+        self._sent.discard(job)
+
+    def look(self, rows: Sequence[QueueRow]) -> None:
+        """Learn from Slurm's rows which arrays are still in question."""
+        rests: dict[str, list[QueueRow]] = {}
+        waits: set[str] = set()
+        held: set[str] = set()
+        for row in rows:
+            array, _, task = row.id.partition("_")
+            if not task:
+                continue
+            if row.state == "PENDING" and row.priority > 0:
+                waits.add(array)
+            elif row.state == "PENDING":
+                rests.setdefault(array, []).append(row)
+            sent = row.id in self._sent if row.state == "PENDING" else row.state in RUNS
+            if sent and row.priority == 0 and row.reason.startswith(ADMIN):
+                held.add(array)
+        candidates = [array for array in rests if array in self._open or array in waits]
+        self._open, self._settled = {}, {}
+        for array in candidates:
+            changed = [] if array in held else [row for row in rests[array] if _changed(row)]
+            if array in waits or changed:
+                self._open[array] = None
+            if array not in waits and changed:
+                self._settled[array] = changed
+        self._held = held
+        self._sent &= {row.id for row in rows if row.state == "PENDING"}
+
+    def relabelled(self, row: QueueRow) -> bool:
+        """Whether a task's hold is that of the gate, whatever Slurm calls it."""
+        array, _, task = row.id.partition("_")
+        return bool(task) and array in self._open and array not in self._held and _changed(row)
+
+    def hold_lines(self) -> list[str]:
+        """How scontrol gives the rests their own reason again, once no task waits any more.
+
+        All tasks in one word: Slurm would make a record of each.
+        """
+        return [
+            f"uhold {array}_[{_ranges(row.id for row in rest)}]"
+            for array, rest in self._settled.items()
+        ]
+
+
+def _changed(row: QueueRow) -> bool:
+    """Whether a held task has another reason than the gate's, and not one of Slurm's own holds."""
+    return (
+        row.state == "PENDING"
+        and row.priority == 0
+        and not row.reason.startswith(HELD)
+        and not any(part in row.reason for part in OTHERS)
+    )
+
+
+def _ranges(tasks: Iterable[str]) -> str:
+    """Task numbers as Slurm writes them.
+
+    Examples
+    --------
+    >>> _ranges(["8_4", "8_2", "8_3", "8_7"])
+    '2-4,7'
+    """
+    numbers = sorted(int(task.partition("_")[2]) for task in tasks)
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in runs)
