@@ -19,7 +19,7 @@ from benchmarks.timing import best_cpu, python
 
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.live_pass import Freed, Run, SiteSnapshot, Verdict, decide_site
+from shadowtime.engine.site.live_pass import Freed, Run, SiteJobs, Verdict, decide_site
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request, Requests
@@ -106,7 +106,7 @@ def stream(jobs: int, site: Site, load: float, seed: int = 1) -> Workload:
     )
 
 
-def full_house(waiting: int, nodes: int) -> tuple[Site, SiteSnapshot]:
+def full_house(waiting: int, nodes: int) -> tuple[Site, SiteJobs]:
     """Every node runs a job of 24 tasks that ends some time, and so many jobs wait."""
     machine = mixed_site(nodes)
     behind = stream(waiting, machine, LOAD, seed=2)
@@ -123,10 +123,10 @@ def full_house(waiting: int, nodes: int) -> tuple[Site, SiteSnapshot]:
         requests=Requests.of_jobs(each),
     )
     running = {row: Run(start=0, tasks={machine.nodes[row].name: 24}) for row in range(nodes)}
-    return machine, SiteSnapshot(now=500, jobs=jobs, running=running)
+    return machine, SiteJobs(now=500, jobs=jobs, running=running)
 
 
-def a_second_later(before: SiteSnapshot, first: Verdict) -> SiteSnapshot:
+def a_second_later(before: SiteJobs, first: Verdict) -> SiteJobs:
     """What a scheduler sees after its decision: its starts run, some runs have ended early."""
     running = {**before.running, **first.starts}
     ended = set(list(before.running)[:: NODES // ENDED])
@@ -138,7 +138,7 @@ def a_second_later(before: SiteSnapshot, first: Verdict) -> SiteSnapshot:
         for row, run in running.items()
         if row in ended
     ]
-    return SiteSnapshot(
+    return SiteJobs(
         now=now,
         jobs=before.jobs.take(stays),
         running={place[row]: run for row, run in running.items() if row not in ended},

@@ -39,17 +39,35 @@ if TYPE_CHECKING:
     from shadowtime.kernel.choice import earliest, occupy, release
     from shadowtime.policy import Policy
     from shadowtime.policy import make_policy as policy
+    from shadowtime.policy.snapshot import (
+        Promise,
+        RunningJob,
+        Snapshot,
+        Start,
+        Stop,
+        Wait,
+        WaitingJob,
+        Wake,
+    )
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
 _HOME = {
     "Cluster": "shadowtime.cluster",
     "Policy": "shadowtime.policy",
+    "Promise": "shadowtime.policy.snapshot",
     "Results": "shadowtime.api.results",
     "Run": "shadowtime.api.run",
+    "RunningJob": "shadowtime.policy.snapshot",
     "Schedule": "shadowtime.schedule",
     "Site": "shadowtime.cluster.site",
+    "Snapshot": "shadowtime.policy.snapshot",
+    "Start": "shadowtime.policy.snapshot",
+    "Stop": "shadowtime.policy.snapshot",
     "Sweep": "shadowtime.api.sweep",
+    "Wait": "shadowtime.policy.snapshot",
+    "WaitingJob": "shadowtime.policy.snapshot",
+    "Wake": "shadowtime.policy.snapshot",
     "Workload": "shadowtime.workload",
     "backfill_key": "shadowtime.api.slots",
     "backfill_test": "shadowtime.api.slots",
@@ -65,26 +83,34 @@ _HOME = {
     "plan": "shadowtime.api.slots",
     "read": "shadowtime.api.inputs",
     "read_site": "shadowtime.api.inputs",
-    "replay": "shadowtime.api.site",
     "release": "shadowtime.kernel.choice",
+    "replay": "shadowtime.api.site",
     "reserve": "shadowtime.api.slots",
     "select": "shadowtime.api.slots",
     "session": "shadowtime.api.environment",
     "simulate": "shadowtime.api.run",
-    "whatif": "shadowtime.api.site",
     "sweep": "shadowtime.api.sweep",
     "tune": "shadowtime.api.tune",
+    "whatif": "shadowtime.api.site",
 }
 """Where each public name lives."""
 
 __all__ = [
     "Cluster",
     "Policy",
+    "Promise",
     "Results",
     "Run",
+    "RunningJob",
     "Schedule",
     "Site",
+    "Snapshot",
+    "Start",
+    "Stop",
     "Sweep",
+    "Wait",
+    "WaitingJob",
+    "Wake",
     "Workload",
     "backfill_key",
     "backfill_test",

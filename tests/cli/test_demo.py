@@ -29,7 +29,7 @@ from shadowtime.engine.uncompiled import simulate_uncompiled
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import read
-from shadowtime.study.lesson_rules import TEACHERS
+from shadowtime.study.lesson_rules import EXPLAINED
 from shadowtime.workload import demo_workload, first_jobs
 
 
@@ -146,7 +146,7 @@ def test_a_policy_that_cannot_travel_runs_here() -> None:
     )
 
 
-@pytest.mark.parametrize("policy", TEACHERS)
+@pytest.mark.parametrize("policy", EXPLAINED)
 def test_every_step_is_shown_when_piped(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     """No terminal, no waiting: the lesson runs through, with queue, chart, reasons and the end."""
     assert run(["demo", "--step", "--policy", policy]) == 0
@@ -252,7 +252,7 @@ def test_so_many_jobs_of_a_log_and_no_more(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--step", "--policy", "lxfw"], "the lesson knows fcfs"),
+        (["--step", "--policy", "lxfw"], "--step supports fcfs"),
         (["--step", "-o", "out"], "--step writes nothing"),
         (["--auto"], "belong to --step"),
         (["--policy", "fcfs"], "belong to --step"),

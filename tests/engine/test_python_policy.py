@@ -6,49 +6,17 @@ import pytest
 from hypothesis import given, settings
 
 from engine.worlds import as_cluster, as_workload, worlds
+from python_policies import PythonEasy
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
+from shadowtime.policy.estimate import Last
 from shadowtime.policy.order import Custom
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.view import Promise, Start, Stop
+from shadowtime.policy.snapshot import Start, Stop
 from shadowtime.testing import CHECKS
 from shadowtime.workload import Workload
-
-
-class PythonEasy:
-    """EASY as the textbook has it."""
-
-    name = "python-easy"
-
-    def decide(self, view):
-        free = view.free[0]
-        queue = list(view.waiting)
-        ends = [(r.expected_end, r.procs) for r in view.running]
-        while queue and queue[0].procs <= free:
-            job = queue.pop(0)
-            free -= job.procs
-            ends.append((view.now + job.estimate, job.procs))
-            yield Start(job.id)
-        if not queue:
-            return
-        head = queue.pop(0)
-        available, shadow = free, view.now + 1
-        for end, procs in sorted(ends):
-            if available >= head.procs and end > shadow:
-                break
-            shadow = max(shadow, end)
-            available += procs
-        extra = available - head.procs
-        yield Promise(head.id, shadow)
-        for job in queue:
-            in_time = view.now + job.estimate <= shadow
-            if job.procs <= free and (in_time or job.procs <= extra):
-                free -= job.procs
-                extra -= 0 if in_time else job.procs
-                yield Start(job.id)
-
 
 COLUMNS = ("start", "end", "reason", "promised", "blocked_at")
 
@@ -174,3 +142,34 @@ def test_a_class_in_a_file_is_made_into_an_object(tmp_path):
     policy = parse_policy(f"{file}:Mine")
     jobs = Workload.build(submit=[7], run=[5], procs=[3])
     assert simulate(jobs, Cluster.pool(4), policy).start.tolist() == [7]
+
+
+def test_the_front_door_has_the_vocabulary_of_a_pass():
+    """A policy file needs one import; names that older files import are the same objects."""
+    import shadowtime as st
+    from shadowtime.policy import view
+
+    assert st.Start is Start and view.Start is Start and st.Promise is view.Promise
+    jobs = Workload.build(submit=[7], run=[5], procs=[3])
+    eager = type("Eager", (), {"decide": lambda self, seen: [st.Start(seen.waiting[0].id)]
+                               if seen.waiting else [st.Wait(0, "nothing waits")][:0]})  # fmt: skip
+    assert simulate(jobs, Cluster.pool(4), eager()).start.tolist() == [7]
+
+
+def test_jobs_that_did_not_change_are_the_same_objects():
+    """A pass costs what is new, not what waits; a learned estimate is seen."""
+    jobs = Workload.build(
+        submit=[0, 1, 2, 3], run=[9, 9, 9, 9], request=[90] * 4, procs=[4] * 4, user=[1] * 4
+    )
+    seen = []
+
+    class Watch:
+        estimate = Last()
+
+        def decide(self, snapshot):
+            seen.append({job.id: job for job in snapshot.waiting})
+            return [Start(job.id, optional=True) for job in snapshot.waiting[:1]]
+
+    simulate(jobs, Cluster.pool(4), Watch())
+    assert seen[2][2] is seen[3][2]
+    assert (seen[3][4].estimate, seen[4][4].estimate) == (90, 9)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from engine.site_worlds import sites, workloads
 from shadowtime.engine import simulate
-from shadowtime.engine.site.live_pass import Freed, Run, SiteSnapshot, decide_site
+from shadowtime.engine.site.live_pass import Freed, Run, SiteJobs, decide_site
 from shadowtime.policy import parse_policy
 
 
@@ -32,7 +32,7 @@ def test_a_snapshot_is_decided_like_the_simulation(policy: str) -> None:
                 for row in rows
                 if 0 <= made.start[row] < now
             }
-            snapshot = SiteSnapshot(now=now, jobs=workload.take(seen), running=running)
+            snapshot = SiteJobs(now=now, jobs=workload.take(seen), running=running)
             found = decide_site(chosen, site, snapshot)
             expected = {
                 place[row]: tasks_of(made, site, row) for row in rows if made.start[row] == now
@@ -60,7 +60,7 @@ def test_promises_are_remembered_between_decisions(workload, site) -> None:
         if done:
             break  # rows of the snapshot would change: one stretch without ends is enough here
         found = decide_site(
-            chosen, site, SiteSnapshot(now=now, jobs=workload, running=running, promises=promises)
+            chosen, site, SiteJobs(now=now, jobs=workload, running=running, promises=promises)
         )
         for row, run in found.starts.items():
             assert made.start[row] == now
@@ -106,7 +106,7 @@ def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
             found = decide_site(
                 chosen,
                 site,
-                SiteSnapshot(
+                SiteJobs(
                     now=now,
                     jobs=workload.take(seen),
                     running={place_of[row]: run for row, run in running.items()},
@@ -137,7 +137,7 @@ def test_a_bounded_sweep_goes_on_in_the_next_decision(workload, site) -> None:
     """Small steps until nothing is left: promises only move earlier, and the sweep ends."""
     chosen = parse_policy("conservative")
     workload = workload.replace(submit=workload.submit * 0)
-    first = decide_site(chosen, site, SiteSnapshot(now=0, jobs=workload))
+    first = decide_site(chosen, site, SiteJobs(now=0, jobs=workload))
     if not first.starts or not first.promises:
         return
     gone = min(first.starts)
@@ -155,7 +155,7 @@ def test_a_bounded_sweep_goes_on_in_the_next_decision(workload, site) -> None:
         found = decide_site(
             chosen,
             site,
-            SiteSnapshot(
+            SiteJobs(
                 now=0,
                 jobs=jobs,
                 running=running,

@@ -13,7 +13,7 @@ from naive_site import ALL, Rules
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Association, Node, Site
 from shadowtime.engine import simulate
-from shadowtime.engine.site.live_pass import SiteSnapshot, decide_site
+from shadowtime.engine.site.live_pass import SiteJobs, decide_site
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
@@ -208,4 +208,4 @@ def test_a_single_decision_has_no_history() -> None:
     jobs, site = two_users(PriorityWeightFairShare="1000")
     policy = parse_policy("easy(order=multifactor)")
     with pytest.raises(PolicyError, match="whole run"):
-        decide_site(policy, site, SiteSnapshot(now=5, jobs=jobs))
+        decide_site(policy, site, SiteJobs(now=5, jobs=jobs))

@@ -10,7 +10,7 @@ from shadowtime.cluster.site import Limits, Node, Qos, Site
 from shadowtime.engine import simulate
 from shadowtime.errors import PolicyError
 from shadowtime.policy import parse_policy
-from shadowtime.policy.view import Start, Stop
+from shadowtime.policy.snapshot import Start, Stop
 from shadowtime.schedule.check import check
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
@@ -19,7 +19,7 @@ TWO = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(2,))))
 
 
 class Greedy:
-    """Whoever fits starts, in order of arrival."""
+    """Every job that fits starts, in order of arrival."""
 
     name = "python-greedy"
 

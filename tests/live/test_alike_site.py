@@ -80,9 +80,10 @@ def worlds(draw: st.DrawFn) -> tuple[Workload, Site]:
     return work, site
 
 
-def follow(work: Workload, site: Site, policy: str) -> dict[int, tuple[int, list[tuple[str, int]]]]:
+def follow(work: Workload, site: Site, policy: Any) -> dict[int, tuple[int, list[tuple[str, int]]]]:
     """Last start and place of each job under passes on snapshots, from event to event."""
-    chosen, memory = parse_policy(policy), Memory()
+    chosen = parse_policy(policy) if isinstance(policy, str) else policy
+    memory = Memory()
     waits: dict[int, WaitingJob] = {}
     runs: dict[int, RunningJob] = {}
     ended: list[Ended] = []

@@ -16,7 +16,7 @@ from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
 from shadowtime.policy import parse_policy
-from shadowtime.policy.view import Start
+from shadowtime.policy.snapshot import Start
 from shadowtime.result.write import to_json
 from shadowtime.study import Load, Replicas, compare
 from shadowtime.study.fan_out import fan_out

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from python_policies import PythonEasy
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
-from shadowtime.errors import UsageError
+from shadowtime.errors import PolicyError, UsageError
 from shadowtime.policy import parse_policy
+from shadowtime.policy.snapshot import Snapshot, Start, Stop
 from shadowtime.study.lesson import PROCS, TEN, Job, lesson
-from shadowtime.study.lesson_rules import TEACHERS
+from shadowtime.study.lesson_rules import EXPLAINED
 from shadowtime.types import Reason
 from shadowtime.workload import Workload
 
 
-def outcome(policy: str, jobs: tuple[Job, ...], procs: int) -> dict[str, tuple[int, str]]:
+def outcome(policy: Any, jobs: tuple[Job, ...], procs: int) -> dict[str, tuple[int, str]]:
     """Start and reason of every job of a lesson."""
     return {
-        decision.job.name: (moment.now, decision.kind)
+        one.job.id: (moment.now, one.kind)
         for moment in lesson(policy, jobs=jobs, procs=procs)
-        for decision in moment.made.decisions
-        if decision.starts
+        for one in moment.outcomes
+        if one.starts
     }
 
 
@@ -45,7 +50,7 @@ def engines(policy: str, jobs: tuple[Job, ...], procs: int) -> dict[str, tuple[i
     }
 
 
-@pytest.mark.parametrize("policy", TEACHERS)
+@pytest.mark.parametrize("policy", EXPLAINED)
 def test_the_ten_jobs(policy: str) -> None:
     """Starts and reasons of the lesson are the engine's."""
     assert outcome(policy, TEN, PROCS) == engines(policy, TEN, PROCS)
@@ -64,7 +69,7 @@ def worlds(draw: st.DrawFn) -> tuple[tuple[Job, ...], int]:
     return tuple(jobs), procs
 
 
-@pytest.mark.parametrize("policy", TEACHERS)
+@pytest.mark.parametrize("policy", EXPLAINED)
 @given(world=worlds())
 @settings(max_examples=60, deadline=None)
 def test_any_small_world(policy: str, world: tuple[tuple[Job, ...], int]) -> None:
@@ -73,20 +78,20 @@ def test_any_small_world(policy: str, world: tuple[tuple[Job, ...], int]) -> Non
     assert outcome(policy, jobs, procs) == engines(policy, jobs, procs)
 
 
-@pytest.mark.parametrize("policy", TEACHERS)
+@pytest.mark.parametrize("policy", EXPLAINED)
 def test_everybody_in_the_queue_gets_a_reason_at_every_pass(policy: str) -> None:
     """Nobody is passed over in silence, and nothing is given away twice."""
     for moment in lesson(policy):
-        assert {d.job for d in moment.made.decisions} == set(moment.queue)
-        assert all(len(d.why) > 10 for d in moment.made.decisions)
+        assert {one.job for one in moment.outcomes} == set(moment.snapshot.waiting)
+        assert all(len(one.why) > 10 for one in moment.outcomes)
         assert moment.free >= 0
-        used = sum(one.job.procs for one in moment.running)
+        used = sum(one.procs for one in moment.running)
         assert used + moment.free == PROCS
 
 
 def test_the_ten_jobs_show_what_there_is_to_see() -> None:
     """EASY: somebody overtakes by ending in time, somebody on spare processors, one is refused."""
-    reasons = " ".join(d.why for moment in lesson("easy") for d in moment.made.decisions)
+    reasons = " ".join(one.why for moment in lesson("easy") for one in moment.outcomes)
     assert "will be gone by minute" in reasons
     assert "runs past" in reasons
     assert "it would delay" in reasons
@@ -95,17 +100,17 @@ def test_the_ten_jobs_show_what_there_is_to_see() -> None:
 def test_shadow_times_are_right() -> None:
     """When B is first held up, A is expected to end at 10, and then 2 of 8 are over."""
     moment = next(m for m in lesson("easy") if m.now == 1)
-    [(head, shadow)] = moment.made.promises
-    assert (head.name, shadow, moment.made.extra) == ("B", 10, 2)
+    [head] = moment.promises
+    assert (head.job, head.start, head.extra) == ("B", 10, 2)
 
 
 def test_promises_of_conservative_only_move_forward() -> None:
     """From pass to pass no promise is later than before."""
     known: dict[str, int] = {}
     for moment in lesson("conservative"):
-        for job, when in moment.made.promises:
-            assert when <= known.get(job.name, when)
-            known[job.name] = when
+        for one in moment.promises:
+            assert one.start <= known.get(one.job, one.start)
+            known[one.job] = one.start
     assert np.array(list(known.values())).max() > 12
 
 
@@ -113,3 +118,71 @@ def test_an_unknown_policy_is_refused() -> None:
     """With the ones it knows."""
     with pytest.raises(UsageError, match="easy-sjbf"):
         list(lesson("lxfw"))
+
+
+@pytest.mark.parametrize("policy", EXPLAINED)
+def test_the_explained_policies_are_policies(policy: str) -> None:
+    """The same objects run in a simulation, with the starts and reasons of the catalogue's."""
+    mine = Workload.build(
+        submit=[job.submit for job in TEN],
+        run=[job.run for job in TEN],
+        request=[job.request for job in TEN],
+        procs=[job.procs for job in TEN],
+    )
+    found = simulate(mine, Cluster.pool(PROCS), EXPLAINED[policy]())
+    wanted = simulate(mine, Cluster.pool(PROCS), parse_policy(policy))
+    assert found.start.tolist() == wanted.start.tolist()
+    assert found.reason.tolist() == wanted.reason.tolist()
+
+
+@given(world=worlds())
+@settings(max_examples=40, deadline=None)
+def test_a_policy_written_in_python_is_watched(world: tuple[tuple[Job, ...], int]) -> None:
+    """EASY without a word of explanation: the engine's starts, and a reason for every job."""
+    jobs, procs = world
+    assert outcome(PythonEasy(), jobs, procs) == engines("easy", jobs, procs)
+    for moment in lesson(PythonEasy(), jobs=jobs, procs=procs):
+        assert {one.job.id for one in moment.outcomes} == {j.id for j in moment.snapshot.waiting}
+        assert all(len(one.why) > 10 for one in moment.outcomes)
+
+
+class Swap:
+    """Stops A when B waits, once."""
+
+    done = False
+
+    def decide(self, snapshot: Snapshot) -> Iterator[object]:
+        if snapshot.now == 1 and not self.done:
+            self.done = True
+            yield Stop("A")
+            yield Start("B")
+        elif snapshot.now != 1:
+            yield from (Start(job.id, optional=True) for job in snapshot.waiting)
+
+
+def test_a_stopped_job_waits_again() -> None:
+    """It starts again from the beginning, in its old place in the queue."""
+    jobs = (Job("A", 0, 4, 9, 9), Job("B", 1, 4, 3, 3))
+    starts = [(m.now, one.job.id) for m in lesson(Swap(), jobs=jobs, procs=4)
+              for one in m.outcomes if one.starts]  # fmt: skip
+    assert starts == [(0, "A"), (1, "B"), (4, "A")]
+
+
+@pytest.mark.parametrize(
+    ("decision", "message"),
+    [
+        (Start("B"), "starts job B, but it does not fit now"),
+        (Start("X"), "cannot be carried out"),
+        (None, "never starts job A"),
+    ],
+    ids=["full", "unknown", "idle"],
+)
+def test_wrong_decisions_are_errors_of_the_policy(decision: object, message: str) -> None:
+    """One sentence, no traceback."""
+
+    class Wrong:
+        def decide(self, snapshot: Snapshot) -> list[object]:
+            return [] if decision is None else [Start("A"), decision]
+
+    with pytest.raises(PolicyError, match=message):
+        list(lesson(Wrong(), jobs=(Job("A", 0, 4, 9, 9), Job("B", 0, 4, 3, 3)), procs=4))

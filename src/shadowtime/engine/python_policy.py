@@ -1,15 +1,14 @@
-"""The easy door: a policy written in Python, run by the same event loop (slower, same results)."""
+"""A policy written in Python, run by the same event loop: slower, same results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.errors import PolicyError, ShadowtimeError
+from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -23,26 +22,45 @@ from shadowtime.kernel.registers import (
 )
 from shadowtime.kernel.state import State, build
 from shadowtime.policy.estimate import Requested
-from shadowtime.policy.view import Promise, RunningJob, Start, Stop, View, WaitingJob, Wake
+from shadowtime.policy.place import NAMED
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.snapshot import (
+    Promise,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    Wait,
+    WaitingJob,
+    Wake,
+    ask_policy,
+    name_of,
+)
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from shadowtime.cluster import Cluster
+    from shadowtime.policy.estimate import Estimate
+    from shadowtime.policy.place import Place
     from shadowtime.schedule import Schedule
+    from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 
 def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedule:
-    """Run a workload through an object with ``decide(view)``."""
+    """Run a workload through an object with ``decide(snapshot)``."""
     from shadowtime.engine import steps
     from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
     from shadowtime.engine.simulate import as_schedule, with_more_room
 
-    known = known_at_submission(getattr(policy, "estimate", Requested()), workload)
+    known = known_at_submission(estimate_of(policy), workload)
     state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
     state.reg[VOLATILE] = not known.safe
-    index = {int(job_id): place for place, job_id in enumerate(workload.job_id)}
-    name = str(getattr(policy, "name", type(policy).__name__))
+    index = {int(job_id): row for row, job_id in enumerate(workload.job_id)}
+    observer = Observer(cluster, jobs_of(workload, state))
+    name = name_of(policy)
     while True:
         code = steps.go_to_pass(state, world)
         if code == ROOM_NEEDED:
@@ -52,8 +70,8 @@ def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedu
             break
         if not known.safe:
             steps.update_expected(state)
-        view = view_of(state, workload)
-        carry_out(state, decisions_of(policy, view, name), index, name, OnHosts(state))
+        decisions = ask_policy(policy, observer.snapshot(state))
+        carry_out(state, decisions, index, name, OnHosts(state))
         steps.finish_pass(state, world)
     if (state.job[:, f.START] < 0).any():
         stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
@@ -62,62 +80,149 @@ def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedu
     return as_schedule(workload, state, world, name=name, claims=claims)
 
 
-def decisions_of(policy: Any, view: View, name: str) -> Iterable[object]:
-    """What the policy decides; whatever it raises is its own mistake, not ours."""
-    try:
-        decisions = policy.decide(view)
-        if isinstance(decisions, Iterable):
-            return list(decisions)
-    except ShadowtimeError:
-        raise
-    except Exception as error:
-        raise PolicyError(
-            f"{name}.decide failed at {view.now}: {type(error).__name__}: {error}"
-        ) from error
-    raise PolicyError(f"{name}: decide must return decisions, not {type(decisions).__name__}")
+def estimate_of(policy: Any) -> Estimate:
+    """The estimate part that an object asks for; what users requested if it names none."""
+    part: Estimate = getattr(policy, "estimate", Requested())
+    return part
 
 
-def view_of(state: State, workload: Workload) -> View:
-    """What the policy is shown."""
-    reg, job = state.reg, state.job
-    now = int(reg[NOW])
+def place_of(policy: Any) -> Place:
+    """The place part that an object names for a site; best-fit if it names none."""
+    wanted = getattr(policy, "place", "best-fit")
+    known = {part.name: part for part in NAMED.values() if part.on_site}
+    if wanted not in known:
+        raise PolicyError(f"{name_of(policy)}: place={wanted} is none of {', '.join(known)}")
+    return known[wanted]
 
-    def common(place: int) -> tuple[int, int, tuple[int, ...], int, int, int]:
-        row = job[place]
-        need = tuple(int(x) for x in row[f.NEED :])
-        return (
-            int(workload.job_id[place]),
-            int(row[f.SUBMIT]),
-            need,
-            int(row[f.REQUEST]),
-            int(row[f.ESTIMATE]),
-            int(workload.user[place]),
+
+def policy_parts(policy: Policy | Any) -> Policy:
+    """The parts of a policy; of an object with ``decide``, those that it names, else the usual.
+
+    Tables, place rules and ports ask the parts; an object decides for itself all the same.
+
+    Examples
+    --------
+    >>> class Mine:
+    ...     name, place = "mine", "pack"
+    >>> made = policy_parts(Mine())
+    >>> made.name, str(made.place), str(made.estimate)
+    ('mine', 'pack', 'requested')
+    """
+    if isinstance(policy, Policy):
+        return policy
+    return Policy(name=name_of(policy), estimate=estimate_of(policy), place=place_of(policy))
+
+
+def jobs_of(workload: Workload, state: State) -> Callable[[int], WaitingJob]:
+    """The jobs of a log by their row, as a policy sees them."""
+
+    def job(row: int) -> WaitingJob:
+        known = state.job[row].tolist()
+        return WaitingJob(
+            int(workload.job_id[row]),
+            known[f.SUBMIT],
+            tuple(known[f.NEED :]),
+            known[f.REQUEST],
+            known[f.ESTIMATE],
+            int(workload.user[row]),
         )
 
-    queue = np.flatnonzero(state.wait[f.PROCS, : reg[ARRIVED]] != BIG)
-    keys = state.running[: reg[RUNNING]]
-    mask = (1 << int(reg[BITS])) - 1
-    running = []
-    for key in keys:
-        place = int(key & mask)
-        start, end = int(job[place, f.START]), max(int(key >> reg[BITS]), now + 1)
-        running.append(RunningJob(*common(place), start=start, expected_end=end))
-    return View(
-        now=now,
-        waiting=tuple(WaitingJob(*common(int(place))) for place in queue),
-        running=tuple(running),
-        free=tuple(int(x) for x in state.host[f.FREE].sum(axis=0)),
-        capacity=tuple(int(x) for x in state.host[f.CAPACITY].sum(axis=0)),
-    )
+    return job
+
+
+@dataclass(frozen=True, eq=False)
+class Observer:
+    """Makes the snapshot of each pass; a job that is as it was is not made again.
+
+    ``job`` gives a waiting job by its row, ``runs`` the jobs that ran before the first snapshot.
+    """
+
+    cluster: Cluster
+    job: Callable[[int], WaitingJob]
+    runs: Mapping[int, RunningJob] = field(default_factory=dict)
+    _waiting: dict[int, WaitingJob] = field(default_factory=dict)
+    _running: dict[int, RunningJob] = field(default_factory=dict)
+
+    def snapshot(
+        self, state: State, *, fits: Callable[[Ints], list[int]] | None = None, base: int = 0
+    ) -> Snapshot:
+        """What a policy sees now: queue in order, running jobs by expected end, what is free.
+
+        ``fits`` reports of rows whether each could start by itself; ``base`` is added to instants.
+        """
+        reg = state.reg
+        now, bits = int(reg[NOW]), int(reg[BITS])
+        queue = np.flatnonzero(state.wait[f.PROCS, : reg[ARRIVED]] != BIG)
+        able = [True] * len(queue) if fits is None else [bool(one) for one in fits(queue)]
+        guess = state.job[queue, f.ESTIMATE].tolist()
+        waiting = tuple(
+            self._seen_waiting(row, estimate, can)
+            for row, estimate, can in zip(queue.tolist(), guess, able, strict=True)
+        )
+        mask = (1 << bits) - 1
+        keys = state.running[: reg[RUNNING]]
+        rows = keys & mask
+        start = state.job[rows, f.START].tolist()
+        end = np.maximum(keys >> bits, now + 1).tolist()
+        running = {}
+        for row, begun, until in zip(rows.tolist(), start, end, strict=True):
+            one = self._seen_running(state, row, begun + base, until + base)
+            running[one.id] = one  # parts of one job (on_site.py) are one job to a policy
+        return Snapshot(
+            now=now + base,
+            cluster=self.cluster,
+            waiting=waiting,
+            running=tuple(running.values()),
+            free=tuple(state.host[f.FREE].sum(axis=0).tolist()),
+            capacity=tuple(state.host[f.CAPACITY].sum(axis=0).tolist()),
+        )
+
+    def _seen_waiting(self, row: int, estimate: int, fits: bool) -> WaitingJob:
+        job = self._waiting.get(row)
+        if job is None:
+            job = self.job(row)
+        elif job.estimate == estimate and job.fits == fits:
+            return job
+        if job.estimate != estimate or job.fits != fits:
+            job = replace(job, estimate=estimate, fits=fits)
+        self._waiting[row] = job
+        return job
+
+    def _seen_running(self, state: State, row: int, start: int, end: int) -> RunningJob:
+        known = self._running.get(row)
+        if known is not None and known.expected_end == end and known.start == start:
+            return known
+        estimate = int(state.job[row, f.ESTIMATE])
+        before = self.runs.get(row)
+        if before is not None and before.start == start:
+            made = replace(before, estimate=estimate, expected_end=end)
+        else:
+            job = self._waiting.get(row) or self.job(row)
+            made = RunningJob(
+                job.id,
+                job.submit,
+                job.need,
+                job.request,
+                estimate,
+                job.user,
+                start=start,
+                expected_end=end,
+                alone=job.alone,
+                tag=job.tag,
+                bandwidth=job.bandwidth,
+                ask=job.ask,
+            )
+        self._running[row] = made
+        return made
 
 
 class Machine(Protocol):
     """How a machine carries decisions out."""
 
-    def begin(self, place: int, reason: int) -> bool:
+    def begin(self, row: int, reason: int) -> bool:
         """Start a waiting job now; False if it does not fit."""
 
-    def stop(self, place: int) -> None:
+    def stop(self, row: int) -> None:
         """Stop a running job."""
 
 
@@ -127,79 +232,87 @@ class OnHosts:
 
     state: State
 
-    def begin(self, place: int, reason: int) -> bool:
+    def begin(self, row: int, reason: int) -> bool:
         """Start a waiting job now; False if it does not fit."""
         from shadowtime.engine import steps
 
-        host = steps.host_with_room(self.state, place)
+        host = steps.host_with_room(self.state, row)
         if host >= 0:
-            steps.begin_job(self.state, place, host, reason)
+            steps.begin_job(self.state, row, host, reason)
         return bool(host >= 0)
 
-    def stop(self, place: int) -> None:
+    def stop(self, row: int) -> None:
         """Stop a running job."""
         from shadowtime.engine import steps
 
-        steps.stop_job(self.state, place)
+        steps.stop_job(self.state, row)
 
 
 def carry_out(
     state: State,
     decisions: Iterable[object],
-    index: dict[int, int],
+    index: Mapping[Any, int],
     name: str,
     machine: Machine,
+    *,
+    base: int = 0,
 ) -> None:
-    """Check and apply the decisions of one pass, then note reasons and who stays blocked."""
+    """Check and apply the decisions of one pass, then note reasons and which job is blocked.
+
+    ``index`` gives the row of a job by its id; ``base`` is what instants of the policy are ahead
+    of the tables' clock.
+    """
     now = int(state.reg[NOW])
     started: list[int] = []
     preempted = False
     for decision in decisions:
         if isinstance(decision, Wake):
-            if decision.at > now:
-                state.reg[WAKE] = min(int(state.reg[WAKE]), decision.at, NEVER)
+            if decision.at - base > now:
+                state.reg[WAKE] = min(int(state.reg[WAKE]), decision.at - base, NEVER)
             continue
-        place = index.get(getattr(decision, "job", None))  # type: ignore[arg-type]
-        if place is None:
-            raise PolicyError(f"{name} at {now}: no job for the decision {decision!r}")
-        waiting = state.wait[f.PROCS, place] != BIG and place < state.reg[ARRIVED]
+        row = index.get(getattr(decision, "job", None))
+        if row is None:
+            raise PolicyError(f"{name} at {now + base}: no job for the decision {decision!r}")
+        waiting = state.wait[f.PROCS, row] != BIG and row < state.reg[ARRIVED]
         if isinstance(decision, Promise):
-            if state.job[place, f.PROMISED] < 0:
-                state.job[place, f.PROMISED] = decision.start
+            if state.job[row, f.PROMISED] < 0:
+                state.job[row, f.PROMISED] = decision.start - base
         elif isinstance(decision, Start):
             reason = Reason.PREEMPTING if preempted else Reason.HEAD
-            if not waiting or not machine.begin(place, int(reason)):
+            if not waiting or not machine.begin(row, int(reason)):
                 if waiting and decision.optional:
                     continue
                 why = "it does not fit now" if waiting else "it does not wait"
-                raise PolicyError(f"{name} at {now} starts job {decision.job}, but {why}")
-            started.append(place)
+                raise PolicyError(f"{name} at {now + base} starts job {decision.job}, but {why}")
+            started.append(row)
             preempted = False
         elif isinstance(decision, Stop):
-            if waiting or state.job[place, f.START] < 0 or not is_running(state, place):
-                raise PolicyError(f"{name} at {now} stops job {decision.job}, but it does not run")
-            machine.stop(place)
+            if waiting or state.job[row, f.START] < 0 or not is_running(state, row):
+                raise PolicyError(
+                    f"{name} at {now + base} stops job {decision.job}, but it does not run"
+                )
+            machine.stop(row)
             preempted = True
-        else:
-            raise PolicyError(f"{name} at {now}: {decision!r} is not a decision")
+        elif not isinstance(decision, Wait):
+            raise PolicyError(f"{name} at {now + base}: {decision!r} is not a decision")
     note_reasons(state, started, now)
 
 
-def is_running(state: State, place: int) -> bool:
+def is_running(state: State, row: int) -> bool:
     """True if a job is in the running list."""
     mask = (1 << int(state.reg[BITS])) - 1
-    return bool(((state.running[: state.reg[RUNNING]] & mask) == place).any())
+    return bool(((state.running[: state.reg[RUNNING]] & mask) == row).any())
 
 
 def note_reasons(state: State, started: list[int], now: int) -> None:
-    """Backfilled is a job that started while one submitted earlier still waits."""
+    """A job is backfilled if an earlier submission is still waiting."""
     queue = np.flatnonzero(state.wait[f.PROCS, : state.reg[ARRIVED]] != BIG)
     first = int(queue[0]) if len(queue) else len(state.job)
-    for place in started:
-        row = state.job[place]
-        if place > first:
-            row[f.REASON] = Reason.BACKFILLED
-        elif row[f.REASON] == Reason.HEAD and row[f.BLOCKED_AT] >= 0:
-            row[f.REASON] = Reason.RESERVED
+    for row in started:
+        known = state.job[row]
+        if row > first:
+            known[f.REASON] = Reason.BACKFILLED
+        elif known[f.REASON] == Reason.HEAD and known[f.BLOCKED_AT] >= 0:
+            known[f.REASON] = Reason.RESERVED
     if first < len(state.job) and state.job[first, f.BLOCKED_AT] < 0:
         state.job[first, f.BLOCKED_AT] = now

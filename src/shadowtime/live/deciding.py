@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass import Note, Start, decide
+from shadowtime.engine.python_policy import policy_parts
 from shadowtime.live.feasible import NOWHERE_ON_SITE, Empty
 from shadowtime.live.placing import placed, together
 from shadowtime.live.reservation import Reservation
@@ -76,7 +77,8 @@ def decide_with_hosts(
     left, aside = set_aside(state, refused)
     blocked: dict[str, str] = {}
     reserved: Reservation | None = None
-    strict = not policy.backfill.phases
+    backfill = policy_parts(policy).backfill
+    strict = not backfill.phases
     for turn in range(ROUNDS):
         seen = without(left, blocked)
         decided = decide(policy, seen, memory, shape=shape)
@@ -88,7 +90,7 @@ def decide_with_hosts(
             found = _cut(found, failed, strict=strict)
             blocked |= failed
             break
-        if reserved is None and policy.backfill.respects:
+        if reserved is None and backfill.respects:
             reserved = _reservation(found, failed, left)
         blocked |= _and_alike(failed, seen)
     kept = [job for job in state.waiting if job.id in aside or job.id in blocked]

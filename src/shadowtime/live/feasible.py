@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.live_pass.snapshot import NO_HOST
 from shadowtime.live.placing import portion, room
+from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

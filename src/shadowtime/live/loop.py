@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass import Decided, Memory
+from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import ShadowtimeError
 from shadowtime.live.deciding import decide_with_hosts, without
 from shadowtime.live.guard import guard
@@ -368,8 +369,9 @@ class Loop:
 
 def described(policy: Policy) -> str:
     """A policy as a text that tells two policies apart."""
-    parts = ", ".join(f"{slot}={part}" for slot, part in policy.parameters.items())
-    return f"{policy.name}({parts})"
+    chosen = policy_parts(policy)
+    parts = ", ".join(f"{slot}={part}" for slot, part in chosen.parameters.items())
+    return f"{chosen.name}({parts})"
 
 
 def words(decision: Decision) -> str:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
 
 SHAPES = ("pool", "hosts", "nodes", "site")
+FILLED_IN = ("estimate", "fits", "expected_end")
+"""Fields of a job that the pass fills in: a recording holds what the port reported."""
 
 
 class Recorder:
@@ -153,7 +155,8 @@ def state_to_json(state: Snapshot) -> dict[str, Any]:
 def job_to_json(job: WaitingJob | RunningJob) -> dict[str, Any]:
     """A job as plain values; what it asks of a site only where there is one."""
     values = asdict(replace(job, ask=None))
-    del values["ask"]
+    for name in ("ask", *FILLED_IN):
+        values.pop(name, None)
     return values if job.ask is None else {**values, "ask": ask_to_json(job.ask)}
 
 
@@ -249,7 +252,7 @@ def _jobs(
 
 def _job(kind: type[Job], told: Mapping[str, Any], cluster: Cluster) -> Job:
     """A job whose every field is what it must be, and whose amounts are the cluster's resources."""
-    named = [slot.name for slot in fields(kind)]
+    named = [slot.name for slot in fields(kind) if slot.name not in FILLED_IN]
     plain.known(told, named, "a job")
     given = {name: FIELDS[name](value, name) for name, value in told.items()}
     try:

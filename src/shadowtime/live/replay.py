@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.live_pass.snapshot import natural
 from shadowtime.errors import UsageError
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import Ended, Outcome, RunningJob, Snapshot, Stop, WaitingJob
 from shadowtime.live.store import InMemory
+from shadowtime.policy.snapshot import natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

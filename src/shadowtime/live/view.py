@@ -9,6 +9,7 @@ from shadowtime.engine.live_pass import natural
 from shadowtime.live.deciding import set_aside, without
 from shadowtime.live.eta import Eta, predict
 from shadowtime.live.feasible import NOWHERE_ON_SITE, SAYS, TOO_BIG
+from shadowtime.policy.snapshot import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +82,7 @@ def status_of(
     nowhere = NOWHERE_ON_SITE if on_site else TOO_BIG
     aside = aside | {job.id: nowhere for job in state.waiting if job.id not in etas}
     return Status(
-        policy=policy.name,
+        policy=name_of(policy),
         now=state.now,
         hosts=len(state.cluster.hosts),
         used=(sum(job.need[0] for job in state.running), state.cluster.procs),

@@ -275,6 +275,6 @@ def as_policy(thing: Any, *, name: str) -> Any:
     if isinstance(thing, Callable):  # type: ignore[arg-type]
         return Policy(name=name, order=Custom(thing), summary="EASY with an order of your own")
     raise PolicyError(
-        f"{name} must be a Policy, a part, an object with decide(view), or a function "
+        f"{name} must be a Policy, a part, an object with decide(snapshot), or a function "
         f"priority(wait, estimate, procs), not {type(thing).__name__}"
     )

@@ -1,16 +1,35 @@
 """Ten jobs scheduled slowly, with the reason for every decision: for teaching.
 
-The policies here are written to be read, not to be fast, and know nothing of the engine: a test
-holds the two to the same starts and the same reasons, job by job.
+Policies are objects with ``decide(snapshot)``, as everywhere: those of lesson_rules.py, written to
+be read and to explain themselves, or a user's own. Nothing is compiled: a few jobs are scheduled
+before the engine would be loaded. Tests hold the two to the same starts and reasons, job by job.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from shadowtime.errors import UsageError
+from shadowtime.cluster import Cluster
+from shadowtime.errors import PolicyError, UsageError
+from shadowtime.policy.snapshot import (
+    Promise,
+    RunningJob,
+    Snapshot,
+    Start,
+    Stop,
+    Wait,
+    WaitingJob,
+    Wake,
+    ask_policy,
+    name_of,
+)
+from shadowtime.study.lesson_rules import EXPLAINED, are_free, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shadowtime.policy.snapshot import PythonPolicy
 
 Kind = Literal["head", "reserved", "backfilled", "waits"]
 
@@ -24,6 +43,11 @@ class Job:
     procs: int
     request: int
     run: int
+
+    @property
+    def waiting(self) -> WaitingJob:
+        """The job as a policy sees it."""
+        return WaitingJob(self.name, self.submit, (self.procs,), self.request, self.request)
 
 
 PROCS = 8
@@ -39,112 +63,52 @@ TEN = (
     Job("I", 9, 1, 4, 3),
     Job("J", 12, 3, 5, 5),
 )
-"""The world of the lesson, for eight processors. A and G ask for longer than they run."""
+"""The jobs of the lesson, for eight processors. A and G ask for longer than they run."""
 
 
 @dataclass(frozen=True)
-class Running:
-    """A job that runs; the scheduler knows when it is expected to end, not when it will."""
-
-    job: Job
-    start: int
-
-    @property
-    def expected(self) -> int:
-        return self.start + self.job.request
-
-    @property
-    def end(self) -> int:
-        return self.start + self.job.run
-
-
-@dataclass(frozen=True)
-class View:
-    """What a policy sees at a pass: the queue by arrival, and who runs."""
-
-    now: int
-    procs: int
-    waiting: tuple[Job, ...]
-    running: tuple[Running, ...]
-    arrived: tuple[Job, ...] = ()
-    early: tuple[Job, ...] = ()
-    """Jobs that have just ended before they were expected to."""
-
-    @property
-    def free(self) -> int:
-        return self.procs - sum(one.job.procs for one in self.running)
-
-
-@dataclass(frozen=True)
-class Decision:
+class Outcome:
     """One job at one pass: started or not, and why."""
 
-    job: Job
+    job: WaitingJob
     kind: Kind
     why: str
 
     @property
     def starts(self) -> bool:
+        """True if the job was started."""
         return self.kind != "waits"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pass:
-    """Everything decided at one instant."""
-
-    decisions: tuple[Decision, ...]
-    promises: tuple[tuple[Job, int], ...] = ()
-    """Reserved starts of waiting jobs as they stand after the pass."""
-    extra: int | None = None
-    """Processors that are over at the shadow time of the first promise."""
-    remarks: tuple[str, ...] = ()
-    wake: int | None = None
-    """The next moment at which a promise falls due."""
-
-
-class Teacher(Protocol):
-    """A policy that explains itself."""
-
-    def decide(self, view: View) -> Pass: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
     """One instant of the lesson, after its pass."""
 
-    now: int
-    ended: tuple[Running, ...]
-    arrived: tuple[Job, ...]
-    queue: tuple[Job, ...]
-    """Who waited when the pass began."""
-    made: Pass
-    running: tuple[Running, ...]
-    waiting: tuple[Job, ...]
-    free: int
+    snapshot: Snapshot
+    """What the policy saw."""
+    ended: tuple[RunningJob, ...]
+    arrived: tuple[WaitingJob, ...]
+    outcomes: tuple[Outcome, ...]
+    """Every job that waited when the pass began, in the order of the decisions."""
+    promises: tuple[Promise, ...]
+    """Promised starts of waiting jobs as they stand after the pass."""
+    remarks: tuple[str, ...]
+    running: tuple[RunningJob, ...]
+    waiting: tuple[WaitingJob, ...]
 
+    @property
+    def now(self) -> int:
+        """The minute."""
+        return self.snapshot.now
 
-@dataclass
-class _World:
-    """What happens between the passes."""
-
-    jobs: tuple[Job, ...]
-    procs: int
-    come: int = 0
-    waiting: list[Job] = field(default_factory=list)
-    running: list[Running] = field(default_factory=list)
-    wake: int | None = None
-
-    def next_instant(self) -> int | None:
-        times = [one.end for one in self.running]
-        if self.come < len(self.jobs):
-            times.append(self.jobs[self.come].submit)
-        if self.wake is not None:
-            times.append(self.wake)
-        return min(times, default=None)
+    @property
+    def free(self) -> int:
+        """Processors that are free after the pass."""
+        return self.snapshot.capacity[0] - sum(one.procs for one in self.running)
 
 
 def lesson(
-    policy: str = "easy", *, jobs: tuple[Job, ...] = TEN, procs: int = PROCS
+    policy: str | PythonPolicy = "easy", *, jobs: Sequence[Job] = TEN, procs: int = PROCS
 ) -> Iterator[Moment]:
     """Schedule jobs, instant by instant.
 
@@ -152,52 +116,179 @@ def lesson(
 
     Examples
     --------
-    >>> [(m.now, d.job.name) for m in lesson("easy") for d in m.made.decisions if d.starts][:4]
+    >>> [(m.now, one.job.id) for m in lesson("easy") for one in m.outcomes if one.starts][:4]
     [(0, 'A'), (2, 'C'), (4, 'E'), (7, 'B')]
     """
-    from shadowtime.study.lesson_rules import TEACHERS
-
-    if policy not in TEACHERS:
-        raise UsageError(f"the lesson knows {', '.join(TEACHERS)}, not {policy!r}")
-    teacher = TEACHERS[policy]()
-    ordered = tuple(sorted(jobs, key=lambda job: job.submit))
-    world = _World(ordered, procs)
-    while (now := world.next_instant()) is not None:
-        yield _instant(world, teacher, now)
+    yield from _Lesson(find_policy(policy), tuple(jobs), procs).run()
 
 
-def _instant(world: _World, teacher: Teacher, now: int) -> Moment:
-    ended = tuple(one for one in world.running if one.end == now)
-    world.running = [one for one in world.running if one.end != now]
-    first = world.come
-    while world.come < len(world.jobs) and world.jobs[world.come].submit == now:
-        world.come += 1
-    arrived = world.jobs[first : world.come]
-    world.waiting += arrived
-    view = View(
-        now,
-        world.procs,
-        tuple(world.waiting),
-        tuple(world.running),
-        arrived,
-        tuple(one.job for one in ended if one.expected > now),
-    )
-    made = teacher.decide(view)
-    for decision in made.decisions:
-        if decision.starts:
-            world.waiting.remove(decision.job)
-            world.running.append(Running(decision.job, now))
-    world.wake = made.wake
-    return Moment(
-        now=now,
-        ended=ended,
-        arrived=arrived,
-        queue=view.waiting,
-        made=made,
-        running=tuple(world.running),
-        waiting=tuple(world.waiting),
-        free=world.procs - sum(one.job.procs for one in world.running),
+def find_policy(policy: str | PythonPolicy) -> PythonPolicy:
+    """A policy that explains itself by its name in the catalogue, or one written in Python."""
+    if not isinstance(policy, str):
+        return policy
+    if policy in EXPLAINED:
+        return EXPLAINED[policy]()
+    if ":" in policy:  # file.py:name
+        from shadowtime.policy import parse_policy
+
+        found: Any = parse_policy(policy)
+        if hasattr(found, "decide"):
+            return found  # type: ignore[no-any-return]
+    raise UsageError(
+        f"--step supports {', '.join(EXPLAINED)} and policies with decide (mine.py:name), "
+        f"not {policy!r}"
     )
 
 
-Teachers = dict[str, Callable[[], Teacher]]
+@dataclass
+class _Lesson:
+    """What happens between the passes, and what becomes of decisions."""
+
+    policy: PythonPolicy
+    jobs: tuple[Job, ...]
+    procs: int
+    waiting: list[WaitingJob] = field(default_factory=list)
+    running: list[RunningJob] = field(default_factory=list)
+    promises: tuple[Promise, ...] = ()
+    blocked: set[str] = field(default_factory=set)
+    """Jobs that were once first in the queue and could not start."""
+    wake: int | None = None
+
+    def run(self) -> Iterator[Moment]:
+        """All instants."""
+        truth = {job.name: job.run for job in self.jobs}
+        coming = sorted(self.jobs, key=lambda job: job.submit)
+        while True:
+            times = [one.start + truth[one.id] for one in self.running]
+            times += [job.submit for job in coming[:1]]
+            times += [] if self.wake is None else [self.wake]
+            if not times:
+                break
+            now = min(times)
+            ended = [one for one in self.running if one.start + truth[one.id] == now]
+            self.running = [one for one in self.running if one not in ended]
+            arrived = [job.waiting for job in coming if job.submit == now]
+            coming = [job for job in coming if job.submit > now]
+            self.waiting += arrived
+            self.wake = None
+            yield self._pass(now, tuple(ended), tuple(arrived))
+        if self.waiting:
+            raise PolicyError(
+                f"{name_of(self.policy)} never starts job {self.waiting[0].id}: "
+                "nothing is left to wait for"
+            )
+
+    def _pass(
+        self, now: int, ended: tuple[RunningJob, ...], arrived: tuple[WaitingJob, ...]
+    ) -> Moment:
+        seen = Snapshot(
+            now=now,
+            cluster=Cluster.pool(self.procs),
+            waiting=tuple(self.waiting),
+            running=tuple(sorted(self.running, key=lambda one: one.expected_end)),
+            free=(self._free(),),
+            capacity=(self.procs,),
+        )
+        found: dict[str, Outcome] = {}
+        promises: dict[str, Promise] = {}
+        for decision in ask_policy(self.policy, seen):
+            self._carry_out(decision, seen, found, promises)
+        for job in self.waiting:
+            if job.id not in found and job in seen.waiting:
+                found[job.id] = Outcome(job, "waits", self._why_waiting(job, promises))
+        first = self.waiting[0] if self.waiting else None
+        if first is not None:
+            self.blocked.add(first.id)
+        before, self.promises = (
+            self.promises,
+            tuple(promises[job.id] for job in self.waiting if job.id in promises),
+        )
+        early = any(one.expected_end > now for one in ended)
+        return Moment(
+            snapshot=seen,
+            ended=ended,
+            arrived=arrived,
+            outcomes=tuple(self._ranked(one, first) for one in found.values()),
+            promises=self.promises,
+            remarks=tuple(moved(before, promises, now) if early else ()),
+            running=tuple(self.running),
+            waiting=tuple(self.waiting),
+        )
+
+    def _free(self) -> int:
+        return self.procs - sum(one.procs for one in self.running)
+
+    def _carry_out(
+        self,
+        decision: object,
+        seen: Snapshot,
+        found: dict[str, Outcome],
+        promises: dict[str, Promise],
+    ) -> None:
+        name, now = name_of(self.policy), seen.now
+        waiting = {job.id: job for job in self.waiting}
+        running = {one.id: one for one in self.running}
+        job: Any = getattr(decision, "job", None)
+        if isinstance(decision, Wake):
+            if decision.at > now:
+                self.wake = decision.at if self.wake is None else min(self.wake, decision.at)
+        elif isinstance(decision, Start) and job in waiting:
+            one, free = waiting[job], self._free()
+            if one.procs > free:
+                if not decision.optional:
+                    raise PolicyError(f"{name} at {now} starts job {job}, but it does not fit now")
+                return
+            why = decision.why or f"{plural(one.procs)} of {free} free are enough"
+            found[job] = Outcome(one, "reserved" if job in self.blocked else "head", why)
+            self.waiting.remove(one)
+            self.running.append(started(one, now))
+        elif isinstance(decision, Stop) and job in running:
+            self.running.remove(running[job])
+            back = next(one for one in self.jobs if one.name == job).waiting
+            self.waiting = sorted([*self.waiting, back], key=lambda one: one.submit)
+        elif isinstance(decision, Promise) and job in waiting:
+            promises[job] = decision
+            if decision.why:
+                found[job] = Outcome(waiting[job], "waits", decision.why)
+        elif isinstance(decision, Wait) and job in waiting:
+            found[job] = Outcome(waiting[job], "waits", decision.why)
+        else:
+            raise PolicyError(f"{name} at {now}: {decision!r} cannot be carried out")
+
+    def _why_waiting(self, job: WaitingJob, promises: dict[str, Promise]) -> str:
+        free = self._free()
+        if job.id in promises:
+            return f"it is promised minute {promises[job.id].start}"
+        if job.procs > free:
+            return f"it needs {plural(job.procs)}, and {are_free(free)}"
+        return (
+            f"{plural(job.procs)} of {free} free would be enough, but the policy does not start it"
+        )
+
+    def _ranked(self, one: Outcome, first: WaitingJob | None) -> Outcome:
+        """A job is backfilled if an earlier submission is still waiting."""
+        if first is None or not one.starts:
+            return one
+        order = [job.name for job in sorted(self.jobs, key=lambda job: job.submit)]
+        late = order.index(one.job.id) > order.index(first.id)
+        return replace(one, kind="backfilled") if late else one
+
+
+def started(job: WaitingJob, now: int) -> RunningJob:
+    """A job from its start on, as a policy sees it."""
+    end = now + job.estimate
+    return RunningJob(
+        job.id, job.submit, job.need, job.request, job.estimate, start=now, expected_end=end
+    )
+
+
+def moved(before: tuple[Promise, ...], after: dict[str, Promise], now: int) -> list[str]:
+    """What an early end changed for jobs that all hold promises; nothing under EASY."""
+    if not before or any(one.extra is not None for one in before):
+        return []
+    found = []
+    for one in before:
+        start = after[one.job].start if one.job in after else now
+        if start < one.start:
+            found.append(f"{one.job} from {one.start} to {start}")
+    return [f"promises move forward: {', '.join(found)}" if found else "no promise can move"]

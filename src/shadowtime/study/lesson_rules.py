@@ -1,14 +1,16 @@
-"""The lesson's policies, each with its reasons in words."""
+"""Policies that explain themselves: ``demo --step`` prints their reasons."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.study.lesson import Decision, Job, Kind, Pass, View
+from shadowtime.policy.snapshot import Promise, RunningJob, Snapshot, Start, Wait, WaitingJob, Wake
 
 if TYPE_CHECKING:
-    from shadowtime.study.lesson import Running, Teachers
+    from collections.abc import Callable, Iterator
+
+    from shadowtime.policy.snapshot import JobId, PythonPolicy
 
 
 def plural(count: int, noun: str = "processor") -> str:
@@ -40,52 +42,53 @@ class InOrder:
     blocked: set[str] = field(default_factory=set)
     """Jobs that were once first in the queue and could not start."""
 
-    def start_first(self, view: View) -> tuple[list[Decision], list[Job], int]:
-        """Start from the front; returns the decisions, who is left, and what is free."""
-        made, left, free = [], list(view.waiting), view.free
+    def start_first(self, seen: Snapshot) -> tuple[list[Start], list[WaitingJob], int]:
+        """Start from the front; returns the starts, the jobs left, and what is free."""
+        made, left, free = [], list(seen.waiting), seen.free[0]
         while left and left[0].procs <= free:
             job = left.pop(0)
-            waited = job.name in self.blocked
+            waited = job.id in self.blocked
             after = "it has waited for this at the front" if waited else "it is first in the queue"
             why = f"{after}, and {plural(job.procs)} of {free} free are enough"
-            made.append(Decision(job, "reserved" if waited else "head", why))
+            made.append(Start(job.id, why=why))
             free -= job.procs
         if left:
-            self.blocked.add(left[0].name)
+            self.blocked.add(left[0].id)
         return made, left, free
 
 
 class Fcfs(InOrder):
-    """Nobody overtakes."""
+    """First come, first served: no job overtakes another."""
 
-    def decide(self, view: View) -> Pass:
-        made, left, free = self.start_first(view)
-        if left:
-            head = left[0]
-            why = f"it is first, needs {plural(head.procs)}, and {are_free(free)}"
-            made.append(Decision(head, "waits", why))
-            made += [
-                Decision(job, "waits", f"nobody overtakes {head.name}, the first in the queue")
-                for job in left[1:]
-            ]
-        return Pass(decisions=tuple(made))
+    name = "fcfs"
+
+    def decide(self, snapshot: Snapshot) -> Iterator[object]:
+        """Start from the front, and stop at the first job that does not fit."""
+        made, left, free = self.start_first(snapshot)
+        yield from made
+        for head in left[:1]:
+            yield Wait(head.id, f"it is first, needs {plural(head.procs)}, and {are_free(free)}")
+            for job in left[1:]:
+                yield Wait(job.id, f"no job overtakes {head.id}, the first in the queue")
 
 
 class Greedy(InOrder):
-    """Whoever fits, starts."""
+    """Every job that fits starts; no job holds a reservation."""
 
-    def decide(self, view: View) -> Pass:
-        made, left, free = self.start_first(view)
+    name = "greedy"
+
+    def decide(self, snapshot: Snapshot) -> Iterator[object]:
+        """Start all that fit, in order."""
+        made, left, free = self.start_first(snapshot)
+        yield from made
         for place, job in enumerate(left):
             if job.procs <= free:
-                why = f"it takes {job.procs} of {free} free; {left[0].name} is promised nothing"
-                made.append(Decision(job, "backfilled", why))
+                why = f"it takes {job.procs} of {free} free; {left[0].id} is promised nothing"
+                yield Start(job.id, why=why)
                 free -= job.procs
             else:
                 first = "it is first, but " if place == 0 else ""
-                why = f"{first}it needs {plural(job.procs)}, and {are_free(free)}"
-                made.append(Decision(job, "waits", why))
-        return Pass(decisions=tuple(made))
+                yield Wait(job.id, f"{first}it needs {plural(job.procs)}, and {are_free(free)}")
 
 
 @dataclass
@@ -94,152 +97,161 @@ class Easy(InOrder):
 
     shortest_first: bool = False
 
-    def decide(self, view: View) -> Pass:
-        made, left, free = self.start_first(view)
+    @property
+    def name(self) -> str:
+        """As in the catalogue."""
+        return "easy-sjbf" if self.shortest_first else "easy"
+
+    def decide(self, snapshot: Snapshot) -> Iterator[object]:
+        """Start from the front, promise the head its shadow time, backfill behind it."""
+        made, left, free = self.start_first(snapshot)
+        yield from made
         if not left:
-            return Pass(decisions=tuple(made))
+            return
         head, rest = left[0], left[1:]
-        going = [*view.running, *(_begun(d.job, view.now) for d in made)]
-        shadow, available = shadow_time(head, free, going)
+        begun = {one.job for one in made}
+        ends = [(one.expected_end, one.procs) for one in snapshot.running]
+        ends += [
+            (snapshot.now + job.estimate, job.procs) for job in snapshot.waiting if job.id in begun
+        ]
+        shadow, available = shadow_time(head, free, ends)
         extra = available - head.procs
         over = f"{extra} will be over" if extra else "none will be over"
         why = (
             f"it is first, needs {plural(head.procs)}, and {are_free(free)}; by their estimates "
             f"enough are back at minute {shadow}: its shadow time, when {over}"
         )
-        made.append(Decision(head, "waits", why))
+        yield Promise(head.id, shadow, extra=extra, why=why)
         if self.shortest_first:
-            rest = sorted(rest, key=lambda job: job.request)
+            rest = sorted(rest, key=lambda job: job.estimate)
         spare = extra
         for job in rest:
-            kind, why, used = self._may(job, head, view.now, free, shadow, spare)
-            made.append(Decision(job, kind, why))
-            if kind != "waits":
+            starts, why, used = may_overtake(job, head, snapshot.now, free, shadow, spare)
+            if starts:
+                yield Start(job.id, why=why)
                 free -= job.procs
                 spare -= used
-        return Pass(decisions=tuple(made), promises=((head, shadow),), extra=extra)
+            else:
+                yield Wait(job.id, why)
 
-    def _may(
-        self, job: Job, head: Job, now: int, free: int, shadow: int, spare: int
-    ) -> tuple[Kind, str, int]:
-        end = now + job.request
-        if job.procs > free:
-            return "waits", f"it needs {plural(job.procs)}, and {are_free(free)}", 0
-        if end <= shadow:
-            why = f"it overtakes: it will be gone by minute {end}, and {head.name} needs its "
-            return "backfilled", f"{why}processors only at {shadow}", 0
-        if job.procs <= spare:
-            why = (
-                f"it overtakes: it runs past {head.name}'s shadow time {shadow}, but of the "
-                f"{plural(spare)} over then it takes {job.procs}"
-            )
-            return "backfilled", why, job.procs
-        over = f"only {spare} will be over" if spare > 0 else "none will be over"
+
+def may_overtake(
+    job: WaitingJob, head: WaitingJob, now: int, free: int, shadow: int, spare: int
+) -> tuple[bool, str, int]:
+    """Whether a job may start ahead of the head, why, and what it takes of the extra processors."""
+    end = now + job.estimate
+    if job.procs > free:
+        return False, f"it needs {plural(job.procs)}, and {are_free(free)}", 0
+    if end <= shadow:
+        why = f"it overtakes: it will be gone by minute {end}, and {head.id} needs its "
+        return True, f"{why}processors only at {shadow}", 0
+    if job.procs <= spare:
         why = (
-            f"it fits now, but would still run at minute {shadow}, when {over}: "
-            f"it would delay {head.name}"
+            f"it overtakes: it runs past {head.id}'s shadow time {shadow}, but of the "
+            f"{plural(spare)} over then it takes {job.procs}"
         )
-        return "waits", why, 0
+        return True, why, job.procs
+    over = f"only {spare} will be over" if spare > 0 else "none will be over"
+    why = (
+        f"it fits now, but would still run at minute {shadow}, when {over}: "
+        f"it would delay {head.id}"
+    )
+    return False, why, 0
 
 
-def shadow_time(head: Job, free: int, running: list[Running]) -> tuple[int, int]:
-    """When enough processors are back for a job, by the estimates, and how many there are then."""
-    for moment in sorted({one.expected for one in running}):
-        back = free + sum(one.job.procs for one in running if one.expected <= moment)
+def shadow_time(head: WaitingJob, free: int, ends: list[tuple[int, int]]) -> tuple[int, int]:
+    """When enough processors are back for a job, by the estimates, and how many there are then.
+
+    Examples
+    --------
+    >>> shadow_time(WaitingJob("B", 1, (6,), 4), 3, [(12, 2), (10, 5)])
+    (10, 8)
+    """
+    for moment in sorted({end for end, _ in ends}):
+        back = free + sum(procs for end, procs in ends if end <= moment)
         if back >= head.procs:
             return moment, back
-    raise AssertionError(f"{head.name} is wider than the machine")
-
-
-def _begun(job: Job, now: int) -> Running:
-    from shadowtime.study.lesson import Running
-
-    return Running(job, now)
+    raise AssertionError(f"{head.id} is wider than the machine")
 
 
 @dataclass
 class Conservative:
-    """Everybody is promised a start on arrival; a promise only ever moves forward."""
+    """Every job is promised a start on arrival; a promise only ever moves forward."""
 
+    name = "conservative"
     promise: dict[str, int] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
+    ran: dict[str, RunningJob] = field(default_factory=dict)
+    """The jobs that ran after the pass before, to see which ended early."""
 
-    def decide(self, view: View) -> Pass:
-        arrived = {job.name for job in view.arrived}
-        old = [job for job in view.waiting if job.name not in arrived]
-        remarks = self._compress(view, old) if view.early else []
-        for job in view.arrived:
-            others = [(one, self.promise[one.name]) for one in view.waiting if self._known(one)]
-            self.promise[job.name] = earliest(job, view, others)
-        due = {job.name for job in view.waiting if self.promise[job.name] == view.now}
-        left = [job for job in view.waiting if job.name not in due]
-        made = [
-            self._started(job, [one.name for one in view.waiting[:place] if one in left])
-            if job.name in due
-            else self._waits(job, job.name in arrived)
-            for place, job in enumerate(view.waiting)
-        ]
-        for name in due:
-            del self.promise[name]
+    def decide(self, snapshot: Snapshot) -> Iterator[object]:
+        """Move promises forward after an early end, promise to new jobs, start what is due."""
+        now, waiting = snapshot.now, snapshot.waiting
+        running = {one.id: one for one in snapshot.running}
+        arrived = [job for job in waiting if job.id not in self.promise]
+        if any(one.expected_end > now for one in self.ran.values() if one.id not in running):
+            self._compress(snapshot, [job for job in waiting if job.id in self.promise])
+        for job in arrived:
+            others = [(one, self.promise[one.id]) for one in waiting if one.id in self.promise]
+            self.promise[job.id] = earliest(job, snapshot, others)
+        left = [job for job in waiting if self.promise[job.id] > now]
+        for place, job in enumerate(waiting):
+            if job in left:
+                yield Promise(job.id, self.promise[job.id], why=self._waits(job, job in arrived))
+                continue
+            ahead = [one.id for one in waiting[:place] if one in left]
+            yield Start(job.id, why=self._starts(job, ahead))
+            running[job.id] = RunningJob(
+                job.id, job.submit, job.need, job.request, start=now,
+                expected_end=now + job.estimate,
+            )  # fmt: skip
+            del self.promise[job.id]
         if left:
-            self.blocked.add(left[0].name)
-        promises = tuple((job, self.promise[job.name]) for job in left)
-        wake = min((when for _, when in promises), default=None)
-        return Pass(decisions=tuple(made), promises=promises, remarks=tuple(remarks), wake=wake)
+            self.blocked.add(left[0].id)
+            yield Wake(min(self.promise[job.id] for job in left))
+        self.ran = running
 
-    def _known(self, job: Job) -> bool:
-        return job.name in self.promise
-
-    def _compress(self, view: View, waiting: list[Job]) -> list[str]:
+    def _compress(self, seen: Snapshot, waiting: list[WaitingJob]) -> None:
         """One sweep in arrival order: each promise to the earliest moment that is free now."""
-        moved = []
         for job in waiting:
-            others = [(one, self.promise[one.name]) for one in waiting if one is not job]
-            before, after = self.promise[job.name], earliest(job, view, others)
-            if after < before:
-                self.promise[job.name] = after
-                moved.append(f"{job.name} from {before} to {after}")
-        if not waiting:
-            return []
-        return [f"promises move forward: {', '.join(moved)}" if moved else "no promise can move"]
+            others = [(one, self.promise[one.id]) for one in waiting if one is not job]
+            self.promise[job.id] = min(self.promise[job.id], earliest(job, seen, others))
 
-    def _started(self, job: Job, ahead: list[str]) -> Decision:
+    def _starts(self, job: WaitingJob, ahead: list[JobId]) -> str:
         if ahead:
-            why = f"its promise is now, ahead of {', '.join(ahead)}; no other promise is touched"
-            return Decision(job, "backfilled", why)
-        if job.name in self.blocked:
-            return Decision(job, "reserved", "its promise falls due")
-        return Decision(job, "head", "it is first in the queue, and there is room")
+            behind = ", ".join(map(str, ahead))
+            return f"its promise is now, ahead of {behind}; no other promise is touched"
+        if job.id in self.blocked:
+            return "its promise falls due"
+        return "it is first in the queue, and there is room"
 
-    def _waits(self, job: Job, new: bool) -> Decision:
-        when = self.promise[job.name]
-        if new:
-            why = (
-                f"it is promised minute {when}: the first hole of {plural(job.procs)} for "
-                f"{plural(job.request, 'minute')} around everybody's promises"
-            )
-        else:
-            why = f"it is promised minute {when}"
-        return Decision(job, "waits", why)
+    def _waits(self, job: WaitingJob, new: bool) -> str:
+        when = self.promise[job.id]
+        if not new:
+            return f"it is promised minute {when}"
+        return (
+            f"it is promised minute {when}: the first hole of {plural(job.procs)} for "
+            f"{plural(job.estimate, 'minute')} around all other promises"
+        )
 
 
-def earliest(job: Job, view: View, promised: list[tuple[Job, int]]) -> int:
-    """The first moment from which a job fits for its whole request, promises kept."""
-    taken = [(view.now, one.expected, one.job.procs) for one in view.running]
-    taken += [(when, when + one.request, one.procs) for one, when in promised if one is not job]
-    for moment in sorted({view.now, *(end for _, end, _ in taken if end > view.now)}):
-        ends = moment + job.request
+def earliest(job: WaitingJob, seen: Snapshot, promised: list[tuple[WaitingJob, int]]) -> int:
+    """The first moment from which a job fits for its whole estimate, promises kept."""
+    taken = [(seen.now, one.expected_end, one.procs) for one in seen.running]
+    taken += [(when, when + one.estimate, one.procs) for one, when in promised if one is not job]
+    for moment in sorted({seen.now, *(end for _, end, _ in taken if end > seen.now)}):
+        ends = moment + job.estimate
         marks = {moment, *(since for since, _, _ in taken if moment < since < ends)}
-        if all(_used(taken, mark) + job.procs <= view.procs for mark in marks):
+        if all(_used(taken, mark) + job.procs <= seen.capacity[0] for mark in marks):
             return moment
-    raise AssertionError(f"{job.name} is wider than the machine")
+    raise AssertionError(f"{job.id} is wider than the machine")
 
 
 def _used(taken: list[tuple[int, int, int]], moment: int) -> int:
     return sum(procs for since, until, procs in taken if since <= moment < until)
 
 
-TEACHERS: Teachers = {
+EXPLAINED: dict[str, Callable[[], PythonPolicy]] = {
     "fcfs": Fcfs,
     "greedy": Greedy,
     "easy": Easy,

@@ -14,7 +14,7 @@ GATE = '''
 """A policy that starts every job that fits, in order, once the file go exists."""
 import os, threading
 from pathlib import Path
-from shadowtime.policy.view import Start
+from shadowtime.policy.snapshot import Start
 HERE = Path(__file__).parent
 
 class Gate:

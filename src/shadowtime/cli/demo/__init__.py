@@ -45,7 +45,8 @@ NEXT = {
     "-p",
     metavar="P",
     default="easy",
-    help="With --step: fcfs, greedy, easy, easy-sjbf or conservative. [default: easy]",
+    help="With --step: fcfs, greedy, easy, easy-sjbf, conservative, or mine.py:name with decide. "
+    "[default: easy]",
 )
 @click.option(
     "--log",

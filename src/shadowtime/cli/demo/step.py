@@ -14,7 +14,8 @@ from rich.text import Text
 from shadowtime.cli.common.console import show
 from shadowtime.cli.common.tables import numbers_table
 from shadowtime.cli.demo.step_bars import Bars, colour
-from shadowtime.study.lesson import PROCS, TEN, lesson
+from shadowtime.policy.snapshot import name_of
+from shadowtime.study.lesson import PROCS, TEN, find_policy, lesson
 from shadowtime.study.lesson_rules import plural
 
 if TYPE_CHECKING:
@@ -22,17 +23,18 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from shadowtime.study.lesson import Decision, Job, Moment
+    from shadowtime.policy.snapshot import PythonPolicy, WaitingJob
+    from shadowtime.study.lesson import Job, Moment, Outcome
 
 
 MARKS = {"head": "▶", "reserved": "▶", "backfilled": "»", "waits": "·"}
 LEGEND = "capitals have run, small letters are expected, reversed ones are promised; ^ is now"
 INTRODUCTION = {
-    "fcfs": "First come, first served: nobody overtakes.",
-    "greedy": "Whoever fits, starts; nobody is promised anything.",
+    "fcfs": "First come, first served: no job overtakes another.",
+    "greedy": "Every job that fits starts; none is promised a start.",
     "easy": "The first in the queue is promised a start; others overtake if they do not delay it.",
-    "easy-sjbf": "As easy; of those who may overtake, the shortest goes first.",
-    "conservative": "Everybody is promised a start on arrival; nobody may overtake at its cost.",
+    "easy-sjbf": "As easy; of the jobs that may overtake, the shortest goes first.",
+    "conservative": "Every job is promised a start on arrival; no job that overtakes delays it.",
 }
 WORDS = {"head": "at once", "reserved": "after waiting at the front", "backfilled": "overtaking"}
 
@@ -53,17 +55,18 @@ def walk(
 
     ``numbers`` are the jobs' numbers in a log, by letter.
     """
-    moments = list(lesson(policy, jobs=jobs, procs=procs))
+    chosen = find_policy(policy)
+    moments = list(lesson(chosen, jobs=jobs, procs=procs))
     asks = not auto and sys.stdin.isatty() and sys.stdout.isatty()
-    width = max(one.expected for moment in moments for one in moment.running) + 1
+    width = max(one.expected_end for moment in moments for one in moment.running) + 1
     chart: Chart | Bars = Chart(procs, width)
     if procs > FEW_PROCS or width > FEW_MINUTES:
         chart = Bars(jobs, width)
-    pages = [_introduction(policy, jobs, procs, numbers)]
+    pages = [_introduction(chosen, jobs, procs, numbers)]
     for number, moment in enumerate(moments, 1):
         chart.take_in(moment)
         pages.append(_moment(moment, chart, f"{number} of {len(moments)}", procs))
-    leaf([*pages, _end(policy, moments, jobs)], asks=asks)
+    leaf([*pages, _end(name_of(chosen), moments, jobs)], asks=asks)
 
 
 def leaf(pages: Sequence[RenderableType], *, asks: bool) -> None:
@@ -113,7 +116,7 @@ def _answer(question: str) -> str:
 
 
 def _introduction(
-    policy: str, jobs: tuple[Job, ...], procs: int, numbers: Mapping[str, int] | None
+    policy: PythonPolicy, jobs: tuple[Job, ...], procs: int, numbers: Mapping[str, int] | None
 ) -> RenderableType:
     known = ("in the log",) if numbers else ()
     table = numbers_table(
@@ -126,10 +129,12 @@ def _introduction(
             *number,
             *map(str, (job.submit, job.procs, job.request, job.run)),
         )
-    head = Text.assemble((policy, "bold cyan"), f" on {procs} processors. {INTRODUCTION[policy]}\n")
+    name = name_of(policy)
+    words = INTRODUCTION.get(name, "A policy written in Python.")
+    head = Text.assemble((name, "bold cyan"), f" on {procs} processors. {words}\n")
     note = "The scheduler does not know the last column: it plans with what was asked for."
     if numbers:
-        note += " Times are rounded up to minutes; nobody else is on the machine."
+        note += " Times are rounded up to minutes; no other job is on the machine."
     return Group(head, table, Text(f"\n{note}\n{LEGEND}", "dim"))
 
 
@@ -139,17 +144,17 @@ def _moment(moment: Moment, chart: Chart | Bars, place: str, procs: int) -> Rend
         Rule(Text.assemble((f"minute {moment.now}", "bold"), (f"  {place}", "dim")), align="left"),
     ]
     for one in moment.ended:
-        early = " earlier than it had asked for" if one.expected > moment.now else ""
-        parts.append(Text.assemble("  ", _name(one.job.name), f" ends{early}"))
+        early = " earlier than it had asked for" if one.expected_end > moment.now else ""
+        parts.append(Text.assemble("  ", _name(one.id), f" ends{early}"))
     parts += [
         Text.assemble(
             "  ",
-            _name(job.name),
+            _name(job.id),
             f" arrives: {plural(job.procs)} for {job.request} min",
         )
         for job in moment.arrived
     ]
-    parts += [Text(f"  {remark}", "italic") for remark in moment.made.remarks]
+    parts += [Text(f"  {remark}", "italic") for remark in moment.remarks]
     parts += [Text(), _decisions(moment), Text(), *chart.lines(moment), Text()]
     parts.append(_state(moment, procs))
     return Group(*parts)
@@ -160,57 +165,54 @@ def _name(name: str) -> tuple[str, str]:
 
 
 def _decisions(moment: Moment) -> RenderableType:
-    if not moment.made.decisions:
-        return Text("  nobody waits: nothing to decide", "dim")
+    if not moment.outcomes:
+        return Text("  no job waits: nothing to decide", "dim")
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, width=4, justify="right")
     table.add_column(no_wrap=True, width=7)
     table.add_column()
-    for decision in moment.made.decisions:
-        table.add_row(*_decision(decision))
+    for outcome in moment.outcomes:
+        table.add_row(*_outcome(outcome))
     return table
 
 
-def _decision(decision: Decision) -> tuple[Text, Text, Text]:
-    style = "green" if decision.starts else "dim"
-    mark = Text.assemble((f"{MARKS[decision.kind]} ", style), _name(decision.job.name))
-    return mark, Text("starts" if decision.starts else "waits", style), Text(f"{decision.why}.")
+def _outcome(one: Outcome) -> tuple[Text, Text, Text]:
+    style = "green" if one.starts else "dim"
+    mark = Text.assemble((f"{MARKS[one.kind]} ", style), _name(one.job.id))
+    return mark, Text("starts" if one.starts else "waits", style), Text(f"{one.why}.")
 
 
 def _state(moment: Moment, procs: int) -> Text:
     running = ", ".join(
-        f"{one.job.name} (to {one.expected})"
-        for one in sorted(moment.running, key=lambda one: one.expected)
+        f"{one.id} (to {one.expected_end})"
+        for one in sorted(moment.running, key=lambda one: one.expected_end)
     )
-    waiting = " ".join(job.name for job in moment.waiting)
-    text = Text(f"  free {moment.free} of {procs}   running {running or 'nobody'}   ")
+    waiting = " ".join(job.id for job in moment.waiting)
+    text = Text(f"  free {moment.free} of {procs}   running {running or 'nothing'}   ")
     text.append(f"queue {waiting or 'empty'}")
-    for job, when in moment.made.promises[:1]:
-        if moment.made.extra is not None:
-            text.append(f"   shadow time of {job.name}: {when}, {moment.made.extra} extra", "bold")
-    if moment.made.extra is None and moment.made.promises:
-        promised = ", ".join(f"{job.name} {when}" for job, when in moment.made.promises)
-        text.append(f"   promised: {promised}", "bold")
+    for one in moment.promises[:1]:
+        if one.extra is None:
+            promised = ", ".join(f"{each.job} {each.start}" for each in moment.promises)
+            text.append(f"   promised: {promised}", "bold")
+        else:
+            text.append(f"   shadow time of {one.job}: {one.start}, {one.extra} extra", "bold")
     return text
 
 
 def _end(policy: str, moments: list[Moment], jobs: tuple[Job, ...]) -> RenderableType:
     starts = {
-        decision.job: (moment.now, decision)
-        for moment in moments
-        for decision in moment.made.decisions
-        if decision.starts
+        one.job.id: (moment.now, one) for moment in moments for one in moment.outcomes if one.starts
     }
     table = numbers_table("job", "arrived", "started", "waited, min", "")
     table.columns[-1].justify = "left"
     for job in jobs:
-        when, decision = starts[job]
+        when, outcome = starts[job.name]
         table.add_row(
             Text(job.name, colour(job.name)),
             *map(str, (job.submit, when, when - job.submit)),
-            Text(WORDS[decision.kind], "dim"),
+            Text(WORDS[outcome.kind], "dim"),
         )
-    mean = sum(starts[job][0] - job.submit for job in jobs) / len(jobs)
+    mean = sum(starts[job.name][0] - job.submit for job in jobs) / len(jobs)
     others = [name for name in INTRODUCTION if name != policy]
     return Group(
         Text(),
@@ -241,13 +243,13 @@ class Chart:
     """Start and end of every job that has started: the end is expected until it is known."""
 
     def take_in(self, moment: Moment) -> None:
-        """Note who ended and who started."""
+        """Note which jobs ended and started."""
         for one in moment.ended:
-            self.drawn[one.job.name] = (one.start, moment.now)
+            self.drawn[one.id] = (one.start, moment.now)
         for one in moment.running:
-            if one.job.name not in self.rows:
-                self.rows[one.job.name] = self._free_rows(moment.now, one.job.procs)
-                self.drawn[one.job.name] = (one.start, one.expected)
+            if self.drawn.get(one.id, (-1, -1))[0] != one.start:
+                self.rows[one.id] = self._free_rows(moment.now, one.procs)
+                self.drawn[one.id] = (one.start, one.expected_end)
 
     def _free_rows(self, now: int, count: int) -> list[int]:
         busy = {
@@ -269,21 +271,22 @@ class Chart:
                     grid[row][minute] = (
                         (name, colour(name)) if minute < now else (name.lower(), colour(name))
                     )
-        for job, when in moment.made.promises:
-            self._promise(grid, job, when)
+        waiting = {job.id: job for job in moment.waiting}
+        for one in moment.promises:
+            self._promise(grid, waiting[one.job], one.start)
         lines = [
             Text.assemble("  ", *((mark * WIDE, style) for mark, style in row))
             for row in reversed(grid)
         ]
         return [*lines, *self._axis(now)]
 
-    def _promise(self, grid: list[list[tuple[str, str]]], job: Job, when: int) -> None:
-        """A reservation, on rows that nobody else is expected to use then."""
+    def _promise(self, grid: list[list[tuple[str, str]]], job: WaitingJob, when: int) -> None:
+        """A reservation, on rows that no other job is expected to use then."""
         minutes = range(when, min(when + job.request, self.width))
         clear = [row for row in grid if all(row[minute][0] == LATER for minute in minutes)]
         for row in clear[: job.procs]:
             for minute in minutes:
-                row[minute] = (job.name.lower(), f"reverse {colour(job.name)}")
+                row[minute] = (job.id.lower(), f"reverse {colour(job.id)}")
 
     def _axis(self, now: int) -> list[Text]:
         numbers = "".join(f"{minute:<{TICK * WIDE}}" for minute in range(0, self.width, TICK))

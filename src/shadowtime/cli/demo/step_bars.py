@@ -40,15 +40,15 @@ class Bars:
     drawn: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def take_in(self, moment: Moment) -> None:
-        """Note who ended and who started."""
+        """Note which jobs ended and started."""
         for one in moment.ended:
-            self.drawn[one.job.name] = (one.start, moment.now)
+            self.drawn[one.id] = (one.start, moment.now)
         for one in moment.running:
-            self.drawn.setdefault(one.job.name, (one.start, one.expected))
+            self.drawn[one.id] = (one.start, one.expected_end)
 
     def lines(self, moment: Moment) -> list[Text]:
         """The bars at a moment, the time below them."""
-        promised = {job.name: when for job, when in moment.made.promises}
+        promised = {one.job: one.start for one in moment.promises}
         step = max(1, -(-self.width // COLUMNS))
         lines = []
         for job in self.jobs:

@@ -117,6 +117,7 @@ def run_loop(
     from shadowtime.live.signals import Interrupted, Signals
     from shadowtime.live.store import InMemory, StateFile
     from shadowtime.policy import parse_policy
+    from shadowtime.policy.snapshot import name_of
 
     how = Operation(**given)
     tell = how.log()
@@ -142,7 +143,7 @@ def run_loop(
             store = StateFile(path, tell=tell)
             beat.path = heartbeat_of(path)
             stack.enter_context(store.locked())
-        labels = {"schedd": schedd, "policy": chosen.name, "mode": "apply" if act else "shadow"}
+        labels = {"schedd": schedd, "policy": name_of(chosen), "mode": "apply" if act else "shadow"}
         counting = stack.enter_context(how.counting(labels, tell=tell))
         loop = Loop(
             port=port,
@@ -161,7 +162,7 @@ def run_loop(
         )
         notify("READY=1")
         does = "acting" if act else "shadow mode: touching nothing"
-        tell(Told(f"{chosen.name}, {does}", event="begin", **labels))
+        tell(Told(f"{name_of(chosen)}, {does}", event="begin", **labels))
         try:
             with compile_notice("the policy's pass", "half a minute"):
                 if once:

@@ -100,6 +100,7 @@ def run_loop(
     from shadowtime.live.slurm import drive
     from shadowtime.live.store import InMemory, StateFile
     from shadowtime.policy import parse_policy
+    from shadowtime.policy.snapshot import name_of
     from shadowtime.slurm.policy import SlurmPolicy
 
     if policy is None:
@@ -143,7 +144,7 @@ def run_loop(
             else:
                 store = InMemory()
             mode = "apply" if act else "shadow"
-            labels = {"cluster": port.view.name, "partition": name, "policy": chosen.name}
+            labels = {"cluster": port.view.name, "partition": name, "policy": name_of(chosen)}
             counting = stack.enter_context(how.counting({**labels, "mode": mode}, tell=tell))
             loop = drive.make_loop(
                 port,
@@ -161,7 +162,7 @@ def run_loop(
             does = "acting" if act else "shadow mode: touching nothing"
             where_on = f"partitions {name}" if "," in name else f"partition {name}"
             how_seen = " as a site" if seen_as == "site" else ""
-            line = f"{chosen.name} on {where_on}{how_seen}, {does}"
+            line = f"{name_of(chosen)} on {where_on}{how_seen}, {does}"
             tell(Told(line, event="begin", **labels))
             with compile_notice("the policy's pass", "half a minute"):
                 how.run(loop, counting, until_idle=until_idle)

@@ -1,12 +1,13 @@
 """One pass on a given state: the simulator's decision code for a cluster that is not simulated."""
 
 from shadowtime.engine.live_pass.decide import Decided, decide
-from shadowtime.engine.live_pass.memory import History, Memory, Note, Promise
-from shadowtime.engine.live_pass.snapshot import (
+from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.policy.snapshot import (
     Decision,
     Ended,
     Held,
     Place,
+    Promise,
     RunningJob,
     Snapshot,
     Start,

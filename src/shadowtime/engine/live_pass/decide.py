@@ -12,9 +12,9 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine.failures import raise_failure
 from shadowtime.engine.live_pass.memory import History, Memory, Note
 from shadowtime.engine.live_pass.own import numbers_of, own_functions
-from shadowtime.engine.live_pass.snapshot import Decision, Snapshot, Start, Stop
 from shadowtime.engine.live_pass.table import FOREIGN, Table, table_of
 from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
+from shadowtime.engine.python_policy import estimate_of
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.choice import HOW, ONCE
@@ -34,6 +34,7 @@ from shadowtime.kernel.registers import (
 from shadowtime.policy import estimate
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.predictors import FromLog
+from shadowtime.policy.snapshot import Decision, Snapshot, Start, Stop, name_of
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ def decide(
     """
     refuse(policy)
     memory = memory or Memory()
+    if not isinstance(policy, Policy) and shape != "site":
+        from shadowtime.engine.live_pass import python_policy
+
+        return python_policy.decide(policy, state, memory, shape=shape)
     if shape == "site":
         from shadowtime.engine.live_pass import on_site
 
@@ -168,18 +173,28 @@ def run_one_instant(
 
 def refuse(policy: Policy | Any) -> None:
     """Refuse what cannot decide about real jobs."""
-    if not isinstance(policy, Policy):
-        raise PolicyError("a policy written in Python cannot run live yet: use a catalogue policy")
-    if isinstance(policy.estimate, estimate.Actual | estimate.Noisy):
+    if hasattr(policy, "simulate"):
         raise PolicyError(
-            f"{policy.name}: estimate={policy.estimate} needs the true run time, which nobody "
-            "knows of a real job; use requested, last or last-two"
+            f"{name_of(policy)} is a whole scheduler and cannot decide live: use a catalogue policy"
         )
-    if isinstance(policy.estimate, FromLog):
+    name, guess = name_of(policy), estimate_of(policy)
+    if isinstance(guess, estimate.Actual | estimate.Noisy):
         raise PolicyError(
-            f"{policy.name}: estimate={policy.estimate} predicts from a whole log, which a live "
+            f"{name}: estimate={guess} needs the true run time, which is unknown for a real job; "
+            "use requested, last or last-two"
+        )
+    if isinstance(guess, FromLog):
+        raise PolicyError(
+            f"{name}: estimate={guess} predicts from a whole log, which a live "
             "loop does not have; use last, last-two or a function with a memory (st.estimate)"
         )
+    if not isinstance(policy, Policy):
+        if isinstance(guess, estimate.Predicted):
+            raise PolicyError(
+                f"{name}: a policy written in Python cannot use estimate={guess} live; use "
+                "requested, last or last-two"
+            )
+        return
     if policy.order.by_usage:
         raise PolicyError(
             f"{policy.name}: order={policy.order.name} follows usage through a whole run, which a "

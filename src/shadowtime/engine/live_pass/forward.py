@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,18 +26,19 @@ from shadowtime.kernel.registers import (
     VOLATILE,
     WAKE,
 )
+from shadowtime.policy.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from shadowtime.engine.live_pass.decide import Shape
-    from shadowtime.engine.live_pass.snapshot import Snapshot
-    from shadowtime.policy import Policy
+    from shadowtime.engine.live_pass.table import Table
+    from shadowtime.kernel.state import World
+    from shadowtime.policy.snapshot import Snapshot
 
 
 def forward(
-    policy: Policy,
+    policy: Policy | Any,
     state: Snapshot,
     memory: Memory | None = None,
     *,
@@ -67,6 +68,10 @@ def forward(
     """
     refuse(policy)
     memory = memory or Memory()
+    if not isinstance(policy, Policy) and shape != "site":
+        from shadowtime.engine.live_pass import python_policy
+
+        return python_policy.forward(policy, state, memory, runs=runs, shape=shape)
     if shape == "site":
         from shadowtime.engine.live_pass import on_site_ahead
 
@@ -79,7 +84,7 @@ def forward(
     machine = pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
     kept = policy.reserve.kept
     table = table_of(policy, state, memory, machine, kept=kept)
-    kernel, world, n = table.state, table.world, len(table.ids)
+    kernel, n = table.state, len(table.ids)
     import_module("shadowtime.engine.live_pass.compiled.fill").set_aside(kernel)
     reg = kernel.reg
     reg[VOLATILE] = reg[CHANGED] = 1
@@ -87,14 +92,7 @@ def forward(
     reg[HEAD] = table.row_of.get(memory.head, -1)
     reg[SHADOW] = memory.shadow
     own = own_functions(policy, table, state, memory)
-    assumed = kernel.job[:, f.ESTIMATE].copy()
-    for job, run in (runs or {}).items():
-        if job in table.row_of:
-            assumed[table.row_of[job]] = max(1, run)
-    kernel.job[:, f.LIMIT] = NEVER
-    world.truth[:, f.RUN] = assumed
-    world = world._replace(ends=np.empty(4 * n + 8, np.int64))
-    queue_ends(kernel, world, [table.row_of[job.id] for job in state.running], assumed, state.now)
+    world = assume(table, state, runs or {})
     from shadowtime.engine.events import ROOM_NEEDED
 
     made = prepare(policy, machine, n, own)
@@ -115,6 +113,20 @@ def forward(
     start = kernel.job[:, f.START]
     found = {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
     return {job: when for job, when in found.items() if when >= 0}
+
+
+def assume(table: Table, state: Snapshot, runs: Mapping[str, int]) -> World:
+    """A world in which jobs run as long as ``runs`` gives, else as long as they are expected to."""
+    kernel, n = table.state, len(table.ids)
+    assumed = kernel.job[:, f.ESTIMATE].copy()
+    for job, run in runs.items():
+        if job in table.row_of:
+            assumed[table.row_of[job]] = max(1, run)
+    kernel.job[:, f.LIMIT] = NEVER
+    table.world.truth[:, f.RUN] = assumed
+    world: World = table.world._replace(ends=np.empty(4 * n + 8, np.int64))
+    queue_ends(kernel, world, [table.row_of[job.id] for job in state.running], assumed, state.now)
+    return world
 
 
 def queue_ends(kernel: Any, world: Any, rows: list[int], assumed: Any, now: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime import plain
 from shadowtime.errors import InputError
+from shadowtime.policy.snapshot import Promise
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
@@ -30,16 +31,6 @@ class Note(NamedTuple):
     due: int = -1
     """A promise for good (reserve=kept)."""
     kills: int = 0
-
-
-class Promise(NamedTuple):
-    """A start on a site that was promised for good: when, in which partition, tasks by node."""
-
-    start: int
-    partition: str
-    place: tuple[tuple[str, int], ...]
-    ask: int
-    """A checksum of what the job asked for then: one that was changed is promised anew."""
 
 
 class History(NamedTuple):
@@ -87,7 +78,10 @@ class Memory:
             "own": {name: list(numbers) for name, numbers in self.own.items()},
         }
         if self.promises:
-            values["promises"] = {job: list(one) for job, one in self.promises.items()}
+            values["promises"] = {
+                job: [one.start, one.partition, list(one.place), one.ask]
+                for job, one in self.promises.items()
+            }
         return values
 
     @staticmethod
@@ -117,7 +111,7 @@ class Memory:
                 for name, told in plain.mapping(values.get("own", {}), "own").items()
             },
             promises={
-                plain.text(job, "a job"): _promise(told, f"the promise of job {job}")
+                plain.text(job, "a job"): _promise(job, told)
                 for job, told in plain.mapping(values.get("promises", {}), "promises").items()
             },
         )
@@ -133,15 +127,17 @@ def _note(told: Any, name: str) -> Note:
     return note
 
 
-def _promise(told: Any, name: str) -> Promise:
-    if not isinstance(told, list) or len(told) != len(Promise._fields):
-        raise InputError(f"{name} must be a list of {len(Promise._fields)} values")
+def _promise(job: str, told: Any) -> Promise:
+    name = f"the promise of job {job}"
+    if not isinstance(told, list) or len(told) != 4:
+        raise InputError(f"{name} must be a list of 4 values: start, partition, place, request")
     start, partition, place, ask = told
     return Promise(
+        job,
         plain.whole(start, name, low=0),
-        plain.text(partition, name),
-        plain.pairs(place, name, lambda count, of: plain.whole(count, of, low=0)),
-        plain.whole(ask, name, low=0),
+        partition=plain.text(partition, name),
+        place=plain.pairs(place, name, lambda count, of: plain.whole(count, of, low=0)),
+        ask=plain.whole(ask, name, low=0),
     )
 
 

@@ -6,17 +6,19 @@ import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.cluster.shape import Shapes
 from shadowtime.cluster.site import Outage, Partition
-from shadowtime.engine.live_pass.memory import History, Memory, Note, Promise
-from shadowtime.engine.live_pass.snapshot import Start, Stop, natural
-from shadowtime.engine.site.live_pass import Run, SiteSnapshot, Verdict, decide_site
+from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, policy_parts
+from shadowtime.engine.site.live_pass import Run, SiteJobs, Verdict, decide_site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.policy.estimate import Last, Requested
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.snapshot import Promise, Start, Stop, ask_policy, name_of, natural
 from shadowtime.types import MAX_SPAN, NO_LIMIT
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Gres, Request, Requests
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster.site import Site
     from shadowtime.engine.live_pass.decide import Decided
-    from shadowtime.engine.live_pass.snapshot import (
+    from shadowtime.engine.site.live_pass import Decider
+    from shadowtime.engine.site.tables import Ground
+    from shadowtime.kernel.state import State, World
+    from shadowtime.policy.snapshot import (
         Decision,
         Ended,
         Held,
@@ -34,7 +39,6 @@ if TYPE_CHECKING:
         Snapshot,
         WaitingJob,
     )
-    from shadowtime.policy import Policy
 
 EFFORT = 100_000
 """How much of the sweep over kept promises one pass makes: a few tens of milliseconds."""
@@ -44,7 +48,7 @@ FOREIGN = 0
 """Submission, on the clock of a pass, of jobs that no policy may stop: they outrank all others."""
 
 
-def refuse_on_site(policy: Policy) -> None:
+def refuse_on_site(policy: Policy | Any) -> None:
     """PolicyError for a policy that cannot decide about real jobs on a site.
 
     Examples
@@ -57,11 +61,12 @@ def refuse_on_site(policy: Policy) -> None:
     shadowtime.errors.PolicyError: easy++: estimate=last-two cannot run live on a site; use \
 requested or last, or --shape pool
     """
-    policy.refuse_nonsense("site")
-    if not isinstance(policy.estimate, Requested | Last):
+    if isinstance(policy, Policy):
+        policy.refuse_nonsense("site")
+    if not isinstance(estimate_of(policy), Requested | Last):
         raise PolicyError(
-            f"{policy.name}: estimate={policy.estimate} cannot run live on a site; use requested "
-            "or last, or --shape pool"
+            f"{name_of(policy)}: estimate={estimate_of(policy)} cannot run live on a site; use "
+            "requested or last, or --shape pool"
         )
 
 
@@ -78,17 +83,19 @@ class Row:
     """False for a part of a job, which is never stopped by itself."""
 
 
-def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
+def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
     """One pass of a policy on a site; see :func:`shadowtime.engine.live_pass.decide`."""
     from shadowtime.engine.live_pass.decide import Decided
 
     refuse_on_site(policy)
+    written = None if isinstance(policy, Policy) else policy
+    policy = policy_parts(policy)
     site = site_now(state)
     present = {job.id for job in state.waiting} | {run.id for run in state.running}
     users = with_ends(memory, state.ended, present)
     rows = rows_of(state, memory, site)
     made = Tables(policy, state, memory, site, rows, users)
-    verdict = made.decide()
+    verdict = made.decide(None if written is None else made.decider(written))
     starts = {rows[row].job.id: run for row, run in verdict.starts.items()}
     stops = {rows[row].job.id for row in verdict.stops}
     unfit = tuple(rows[row].job.id for row in verdict.nowhere)
@@ -219,19 +226,40 @@ class Tables:
         times += [run.start for run in self.state.running if run.start >= 0]
         return min([self.state.now, *times]) - 1
 
-    def decide(self) -> Verdict:
-        """The pass; promises that the site cannot hold any more are made anew."""
-        snapshot = self.snapshot()
+    def decide(self, by: Decider | None = None) -> Verdict:
+        """The pass; promises that the site can no longer hold are dropped and made again."""
+        jobs = self.jobs()
         try:
-            return decide_site(self.policy, self.site, snapshot, effort=EFFORT)
+            return decide_site(self.policy, self.site, jobs, effort=EFFORT, by=by)
         except UsageError:
-            if not snapshot.promises:
+            if not jobs.promises:
                 raise
-            return decide_site(
-                self.policy, self.site, replace(snapshot, promises={}), effort=EFFORT
-            )
+            without = replace(jobs, promises={})
+            return decide_site(self.policy, self.site, without, effort=EFFORT, by=by)
 
-    def snapshot(self) -> SiteSnapshot:
+    def decider(self, policy: Any) -> Decider:
+        """The pass of a policy written in Python, on the site's tables."""
+        from shadowtime.engine.live_pass.python_policy import refuse_stops
+        from shadowtime.engine.site.python_policy import OnSite, fits_of
+
+        waiting = {at: row.job for at, row in enumerate(self.rows) if row.tasks is None}
+        running = {at: row.job for at, row in enumerate(self.rows) if row.tasks is not None}
+        index = {row.job.id: at for at, row in enumerate(self.rows)}
+        parted = {row.job.id for row in self.rows if not row.whole}
+        observer = Observer(self.state.cluster, waiting.__getitem__, running)  # type: ignore[arg-type]
+
+        def decide(state: State, world: World, ground: Ground) -> dict[int, int]:
+            seen = observer.snapshot(state, fits=fits_of(state, ground), base=self.base)
+            seen = seen.replace(ended=self.state.ended, site=self.state.site, shut=self.state.shut)
+            decisions = ask_policy(policy, seen)
+            refuse_stops(policy, self.state, decisions, fixed=parted)
+            machine = OnSite(state, world, ground)
+            carry_out(state, decisions, index, name_of(policy), machine, base=self.base)
+            return machine.stopped
+
+        return decide
+
+    def jobs(self) -> SiteJobs:
         """The state as the site's pass takes it."""
         base, notes = self.base, self.memory.jobs
         running: dict[int, Run] = {}
@@ -256,7 +284,7 @@ class Tables:
             ):
                 due = max(self.state.now, one.start) - base
                 promises[at] = Run(start=due, tasks=dict(one.place), partition=one.partition)
-        return SiteSnapshot(
+        return SiteJobs(
             now=self.state.now - base,
             jobs=self.workload(base),
             running=running,
@@ -346,7 +374,8 @@ class Tables:
                 run = verdict.promises[at]
                 due = run.start + base
                 place = tuple(run.tasks.items())
-                promises[job] = Promise(due, run.partition, place, checksum(row.ask))
+                ask = checksum(row.ask)
+                promises[job] = Promise(job, due, partition=run.partition, place=place, ask=ask)
                 first = due if first < 0 else first
             note = note._replace(
                 estimate=guess,
@@ -406,7 +435,7 @@ def decisions_of(rows: Sequence[Row], verdict: Verdict, site: Site) -> list[Deci
     shapes = Shapes(site)
     found: list[Decision] = []
     for at, run in verdict.starts.items():
-        found += [Stop(job=rows[row].job.id) for row, head in verdict.stops.items() if head == at]
+        found += [Stop(rows[row].job.id) for row, head in verdict.stops.items() if head == at]
         held = held_by(shapes, rows[at].ask, run)
         found.append(
             Start(
@@ -417,6 +446,7 @@ def decisions_of(rows: Sequence[Row], verdict: Verdict, site: Site) -> list[Deci
                 held=held,
             )
         )
+    found += [Stop(rows[row].job.id) for row, head in verdict.stops.items() if head < 0]
     return found
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,21 +15,23 @@ from shadowtime.engine.live_pass.on_site import (
     site_now,
     with_ends,
 )
+from shadowtime.engine.python_policy import policy_parts
 from shadowtime.policy.estimate import Last, Requested
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.snapshot import Promise, Start, Stop, Wait, Wake
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.snapshot import Snapshot
-    from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import RunningJob, Snapshot, WaitingJob
 
 
 def forward(
-    policy: Policy,
+    policy: Policy | Any,
     state: Snapshot,
     memory: Memory,
     *,
@@ -45,6 +48,8 @@ def forward(
     from shadowtime.engine.site.simulate import simulate_site
 
     refuse_on_site(policy)
+    written = None if isinstance(policy, Policy) else policy
+    policy = policy_parts(policy)
     site = site_now(state)
     present = {job.id for job in state.waiting} | {run.id for run in state.running}
     users = with_ends(memory, state.ended, present)
@@ -91,7 +96,60 @@ def forward(
         names={"user": ("", *names)},
         epoch=state.now - 1,
     )
-    chosen = policy.replace(estimate=Requested()) if isinstance(policy.estimate, Last) else policy
+    chosen: Any = policy
+    if written is not None:
+        chosen = Translated(written, [rows[at].job for at in order], state.now - 1)
+    elif isinstance(policy.estimate, Last):
+        chosen = policy.replace(estimate=Requested())
     start = simulate_site(jobs, site, chosen).start.tolist()
     found = {rows[at].job.id: start[k] for k, at in enumerate(order) if rows[at].tasks is None}
     return {job: max(state.now, state.now - 1 + at) for job, at in found.items() if at >= 0}
+
+
+class Translated:
+    """A policy written in Python, shown the live jobs' own names and times in a prediction.
+
+    The first pass puts the running jobs on their nodes; the policy is a copy and not asked then.
+    """
+
+    def __init__(self, policy: Any, jobs: Sequence[WaitingJob | RunningJob], base: int) -> None:
+        parts = policy_parts(policy)
+        self.name, self.place = parts.name, parts.place.name
+        self.policy, self.jobs, self.base = copy.deepcopy(policy), jobs, base
+        self.row = {job.id: at for at, job in enumerate(jobs)}
+
+    def decide(self, snapshot: Snapshot) -> Iterator[object]:
+        """The decisions of the policy, by the rows of the prediction."""
+        if snapshot.now == 0:
+            yield from (Start(job.id) for job in snapshot.waiting)
+            return
+        for decision in self.policy.decide(self.named(snapshot)):
+            if isinstance(decision, Wake):
+                yield Wake(decision.at - self.base)
+            elif isinstance(decision, Start | Stop | Promise | Wait):
+                yield replace(decision, job=self.row.get(decision.job, decision.job))
+            else:
+                yield decision
+
+    def named(self, snapshot: Snapshot) -> Snapshot:
+        """A snapshot of the prediction with the live jobs' names, users and times."""
+        return snapshot.replace(
+            now=snapshot.now + self.base,
+            waiting=tuple(
+                replace(job, id=live.id, user=live.user, submit=live.submit)
+                for job in snapshot.waiting
+                for live in [self.jobs[job.id]]
+            ),
+            running=tuple(
+                replace(
+                    job,
+                    id=live.id,
+                    user=live.user,
+                    submit=live.submit,
+                    start=getattr(live, "start", job.start + self.base),
+                    expected_end=job.expected_end + self.base,
+                )
+                for job in snapshot.running
+                for live in [self.jobs[job.id]]
+            ),
+        )

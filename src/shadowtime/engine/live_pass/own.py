@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.engine.live_pass.snapshot import natural
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel import slots
 from shadowtime.kernel.registers import CLAMPED
+from shadowtime.policy.snapshot import natural
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from shadowtime.engine.custom import Own
     from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.snapshot import Snapshot
     from shadowtime.engine.live_pass.table import Table
     from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import Snapshot
 
 
 def own_functions(policy: Policy, table: Table, state: Snapshot, memory: Memory) -> Own | None:

@@ -10,13 +10,13 @@ import numpy as np
 from shadowtime.engine.corrections import LADDER
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.live_pass.memory import Note
-from shadowtime.engine.live_pass.snapshot import natural
 from shadowtime.engine.simulate import mark_classes
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.estimates import FIXED, LAST_TWO
 from shadowtime.kernel.registers import ARRIVED
 from shadowtime.kernel.state import build
 from shadowtime.policy.estimate import Predicted
+from shadowtime.policy.snapshot import natural
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload import Workload
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.snapshot import Snapshot
     from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import Snapshot
 
 UNKNOWN = Note(since=-1)
 FOREIGN = -1

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.snapshot import Snapshot, WaitingJob
     from shadowtime.engine.nodes.counted import Counting
     from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import Snapshot, WaitingJob
     from shadowtime.types import Ints
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.snapshot import RunningJob, Snapshot, WaitingJob
     from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import RunningJob, Snapshot, WaitingJob
 
 COUNTED = "counted"
 """Under this name the memory holds what jobs were found to draw by their tags, in grains."""

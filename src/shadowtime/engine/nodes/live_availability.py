@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.cluster import Cluster
-    from shadowtime.engine.live_pass.snapshot import RunningJob, WaitingJob
     from shadowtime.engine.nodes.counted import Counting
+    from shadowtime.policy.snapshot import RunningJob, WaitingJob
     from shadowtime.types import Ints
 
 

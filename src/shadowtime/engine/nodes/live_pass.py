@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.live_pass.decide import Decided, pooled, promises_of, remember
-from shadowtime.engine.live_pass.snapshot import Start
 from shadowtime.engine.live_pass.table import table_of
 from shadowtime.engine.nodes.counted import COUNTED, counting_for, known_in, told_of
 from shadowtime.engine.nodes.live_availability import book_of, pieces_of, procs_of, unfit, wishes
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.nodes import availability as bk
 from shadowtime.kernel.registers import DECISIONS
+from shadowtime.policy.snapshot import Start
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.engine.live_pass.memory import Memory
-    from shadowtime.engine.live_pass.snapshot import Place, Snapshot, WaitingJob
     from shadowtime.engine.live_pass.table import Table
     from shadowtime.engine.nodes.counted import Counting
     from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import Place, Snapshot, WaitingJob
     from shadowtime.types import Ints
 
 

@@ -1,11 +1,13 @@
 """One decision on a site: what starts now, where, and what every job is promised.
 
-The live loop's door to the same passes that simulate uses.
+The live loop's entry to the same passes that simulate uses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +32,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster.site import Site
+    from shadowtime.kernel.state import State, World
     from shadowtime.policy import Policy
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 Tasks = dict[str, int]
 """Tasks by name of the node."""
+Decider = Callable[["State", "World", "Ground"], "dict[int, int]"]
+"""Makes a pass on filled tables; returns which rows it stopped, with the row started next or -1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +63,8 @@ class Freed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SiteSnapshot:
-    """What a scheduler sees: all jobs that run or wait, by their rows in ``jobs``."""
+class SiteJobs:
+    """The jobs of a snapshot as the site's tables take them, by their rows in ``jobs``."""
 
     now: int
     jobs: Workload
@@ -106,7 +111,12 @@ class Verdict:
 
 
 def decide_site(
-    policy: Policy, site: Site, snapshot: SiteSnapshot, *, effort: int | None = None
+    policy: Policy,
+    site: Site,
+    snapshot: SiteJobs,
+    *,
+    effort: int | None = None,
+    by: Decider | None = None,
 ) -> Verdict:
     """One pass of a policy over a snapshot.
 
@@ -115,6 +125,8 @@ def decide_site(
     ``effort`` bounds the sweep of kept promises, which otherwise takes seconds with 10,000 of them:
     so many entries of ``freed`` are looked at (a search for an earlier start counts as 1,000), in
     queue order. The next decision, to be made a second later, goes on where this one stopped.
+    ``by`` decides in place of the policy's parts (a policy written in Python), of which the order
+    of the queue, the estimates and the place rule are taken then.
 
     Examples
     --------
@@ -123,7 +135,7 @@ def decide_site(
     >>> from shadowtime.workload import Workload
     >>> site = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(2,))))
     >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[4, 6, 2])
-    >>> seen = SiteSnapshot(now=2, jobs=jobs, running={0: Run(start=0, tasks={"a": 4})})
+    >>> seen = SiteJobs(now=2, jobs=jobs, running={0: Run(start=0, tasks={"a": 4})})
     >>> decide_site(parse_policy("easy"), site, seen).starts
     {2: Run(start=2, tasks={'b': 2}, partition='')}
     """
@@ -142,7 +154,9 @@ def decide_site(
         estimate[row] = seconds
     asks = asks_of(workload, site, requests, running=snapshot.running)
     state, world = empty_state(workload, site, asks, estimate, 0)
-    made = None if policy.reserve.sunny else prepare(policy, site, workload, effort=effort or 0)
+    made = None
+    if by is None and not policy.reserve.sunny:
+        made = prepare(policy, site, workload, effort=effort or 0)
     ground, node_at = build_ground(
         workload,
         site,
@@ -176,7 +190,8 @@ def decide_site(
         from shadowtime.engine.site.venture import decide_venture
 
         state, ground = with_more_room(state, ground)
-        stops = decide_venture(policy, state, world, ground)
+        decide_by = by or partial(decide_venture, policy)
+        stops = decide_by(state, world, ground)
         return replace(verdict(site, asks, state, ground, node_at, snapshot, before), stops=stops)
     arguments = made.arguments(ground)
     while made.decide_once(state, ground, *arguments) == ROOM_NEEDED:
@@ -191,7 +206,7 @@ def _pairs(runs: Mapping[int, Run]) -> Ints:
 
 
 def with_places(
-    ground: Ground, site: Site, asks: Asks, node_at: Ints, snapshot: SiteSnapshot
+    ground: Ground, site: Site, asks: Asks, node_at: Ints, snapshot: SiteJobs
 ) -> Ground:
     """Write down where jobs run or are promised to."""
     row_of = rows_by_name(site, node_at)
@@ -228,7 +243,7 @@ def with_places(
 def alternatives_of(
     ground: Ground,
     asks: Asks,
-    snapshot: SiteSnapshot,
+    snapshot: SiteJobs,
     held: Mapping[int, Run],
     rows: Ints,
     counts: Ints,
@@ -258,7 +273,7 @@ def alternatives_of(
     return found
 
 
-def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteSnapshot) -> Ground:
+def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteJobs) -> Ground:
     """Write down what came free since the promises were made, where that is known."""
     row_of = rows_by_name(site, node_at)
     if not ground.mark[f.KEEPS]:
@@ -293,7 +308,7 @@ def verdict(
     state: Any,
     ground: Ground,
     node_at: Ints,
-    snapshot: SiteSnapshot,
+    snapshot: SiteJobs,
     before: Ints,
 ) -> Verdict:
     """What the pass decided, by names; ``before``: due and place of each job before the pass."""
@@ -340,7 +355,7 @@ def noted(state: Any, column: int) -> dict[int, int]:
     return dict(zip(rows.tolist(), state.job[rows, column].tolist(), strict=True))
 
 
-def fit_nowhere(asks: Asks, ground: Ground, snapshot: SiteSnapshot) -> list[int]:
+def fit_nowhere(asks: Asks, ground: Ground, snapshot: SiteJobs) -> list[int]:
     """Waiting jobs none of whose alternatives fits on the nodes that are not closed for good."""
     fits = ground.shape[:, f.PLACEABLE] != 0
     lost = np.array([not any(fits[alt.shape] for alt in each) for each in asks.each] or [False])

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
-from shadowtime.engine.python_policy import carry_out, decisions_of, view_of
+from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, jobs_of, policy_parts
 from shadowtime.engine.site import steps
+from shadowtime.engine.site.plan import rule_of
 from shadowtime.engine.site.simulate import as_site_schedule, prepared_run, with_more_room
-from shadowtime.policy.estimate import Requested
+from shadowtime.policy.snapshot import ask_policy, name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shadowtime.cluster.site import Site
     from shadowtime.engine.site.tables import Ground
     from shadowtime.kernel.state import State, World
-    from shadowtime.policy.view import View
     from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
@@ -30,44 +32,51 @@ class OnSite:
     state: State
     world: World
     ground: Ground
+    stopped: dict[int, int] = field(default_factory=dict)
+    """Jobs that were stopped, each with the job that was started next, -1 if none was."""
 
-    def begin(self, place: int, reason: int) -> bool:
+    def begin(self, row: int, reason: int) -> bool:
         """Start a job now; False if no nodes hold it or a limit forbids it."""
-        return bool(steps.begin_job(self.state, self.ground, place, reason) == steps.STARTED)
+        if steps.begin_job(self.state, self.ground, row, reason) != steps.STARTED:
+            return False
+        for victim in [one for one, by in self.stopped.items() if by < 0]:
+            self.stopped[victim] = row
+        return True
 
-    def stop(self, place: int) -> None:
+    def stop(self, row: int) -> None:
         """Stop a running job."""
-        steps.stop_job(self.state, self.world, self.ground, place)
+        steps.stop_job(self.state, self.world, self.ground, row)
+        self.stopped[row] = -1
 
 
 def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
-    """Run a workload through an object with ``decide(view)`` on a site.
+    """Run a workload through an object with ``decide(snapshot)`` on a site.
 
     Rules
     -----
     ``fits`` of a waiting job says whether it could start now by itself: nodes, partitions, closings
-    and limits considered. Where it goes is the place rule's affair (the object's ``place``, default
+    and limits considered. Its nodes are chosen by the place rule (the object's ``place``, default
     best-fit). A job that the policy never starts is left unstarted, as with any policy on a site.
 
     Examples
     --------
     >>> from shadowtime.cluster.site import Node, Site
-    >>> from shadowtime.policy.view import Start
+    >>> from shadowtime.policy.snapshot import Start
     >>> from shadowtime.workload import Workload
     >>> class Eager:
-    ...     def decide(self, view):
-    ...         return [Start(job.id, optional=True) for job in view.waiting]
+    ...     def decide(self, snapshot):
+    ...         return [Start(job.id, optional=True) for job in snapshot.waiting]
     >>> site = Site(nodes=(Node(name="a", amounts=(4,)), Node(name="b", amounts=(2,))))
     >>> jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[4, 6, 2])
     >>> simulate_object(jobs, site, Eager()).start.tolist()
     [0, 9, 2]
     """
-    name = str(getattr(policy, "name", type(policy).__name__))
-    estimate = getattr(policy, "estimate", Requested())
-    rule = rule_of(policy, name)
-    made = prepared_run(workload, site, estimate, rule=rule, keeps=0, plans=0)
+    name = name_of(policy)
+    rule = rule_of(policy_parts(policy))
+    made = prepared_run(workload, site, estimate_of(policy), rule=rule, keeps=0, plans=0)
     state, world, ground, events = made.state, made.world, made.ground, made.events
     index = {int(job_id): row for row, job_id in enumerate(workload.job_id)}
+    observer = Observer(site.as_nodes(), jobs_of(workload, state))
     while True:
         code = steps.go_to_pass(state, world, ground, events)
         if code == ROOM_NEEDED:
@@ -77,9 +86,8 @@ def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
             break
         if made.volatile:
             steps.update_expected(state, ground)
-        view = with_fits(view_of(state, workload), state, ground, index)
-        decisions = decisions_of(policy, view, name)
-        carry_out(state, decisions, index, name, OnSite(state, world, ground))
+        seen = observer.snapshot(state, fits=fits_of(state, ground))
+        carry_out(state, ask_policy(policy, seen), index, name, OnSite(state, world, ground))
         steps.finish_pass(state, world, ground, events)
     claims = tuple(getattr(policy, "claims", ()))
     return as_site_schedule(
@@ -87,23 +95,13 @@ def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
     )
 
 
-def rule_of(policy: Any, name: str) -> int:
-    """The place rule that an object asks for; best-fit if it says nothing."""
-    from shadowtime.errors import PolicyError
-    from shadowtime.kernel.site import fields
-    from shadowtime.policy.place import NAMED
+def fits_of(state: State, ground: Ground) -> Callable[[Ints], list[int]]:
+    """Reports of waiting jobs, by row, whether each could start now by itself."""
 
-    wanted = getattr(policy, "place", "best-fit")
-    known = {part.name: part.on_site for part in NAMED.values() if part.on_site}
-    if wanted not in known:
-        raise PolicyError(f"{name}: place={wanted} is none of {', '.join(known)}")
-    return int(getattr(fields, known[wanted]))
+    def fits(rows: Ints) -> list[int]:
+        found = np.zeros(len(rows), np.int8)
+        steps.fits_now(state, ground, rows, found)
+        able: list[int] = found.tolist()
+        return able
 
-
-def with_fits(view: View, state: State, ground: Ground, index: dict[int, int]) -> View:
-    """The view with what could start now."""
-    rows: Ints = np.array([index[job.id] for job in view.waiting], np.int64)
-    fits = np.zeros(len(rows), np.int8)
-    steps.fits_now(state, ground, rows, fits)
-    jobs = zip(view.waiting, fits.tolist(), strict=True)
-    return replace(view, waiting=tuple(replace(job, fits=bool(can)) for job, can in jobs))
+    return fits

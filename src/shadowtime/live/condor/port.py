@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shadowtime.engine.live_pass.snapshot import natural
 from shadowtime.live.condor import gate
 from shadowtime.live.condor import jobs as read
 from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, resource_names, slots_of
@@ -20,6 +19,7 @@ from shadowtime.live.port import (
     Stop,
     WaitingJob,
 )
+from shadowtime.policy.snapshot import natural
 from shadowtime.trace.condor_history import TIME_LIMITS
 
 if TYPE_CHECKING:

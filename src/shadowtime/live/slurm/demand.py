@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import StoreError
 from shadowtime.hperf.epilog import tag_of
 from shadowtime.live.slurm.state import detail_of
@@ -83,9 +84,10 @@ class ByStore:
 
 def demand_for(policy: Policy, clock: Clock) -> Demand | None:
     """How a policy learns what jobs draw; None where it does not ask."""
-    if not policy.place.caps:
+    chosen = policy_parts(policy)
+    if not chosen.place.caps:
         return None
-    part = policy.estimate
+    part = chosen.estimate
     return ByStore(part.store, clock) if isinstance(part, ByTag) else declared
 
 

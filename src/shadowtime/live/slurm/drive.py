@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass.on_site import refuse_on_site
+from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.live.clock import SystemClock
 from shadowtime.live.log import Told
@@ -22,6 +23,7 @@ from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.port import NotReady, SlurmPort, look_at, refuse_strangers
 from shadowtime.live.slurm.site_look import enforces
 from shadowtime.live.slurm.text import ENVIRONMENT
+from shadowtime.policy.snapshot import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,7 +160,8 @@ def attach(port: SlurmPort, loop: Loop) -> None:
 
 def shape_for(policy: Policy) -> Shape:
     """Policies that place jobs beside each other see nodes, all others a pool."""
-    return "nodes" if policy.place.plans or policy.place.fills else "pool"
+    place = policy_parts(policy).place
+    return "nodes" if place.plans or place.fills else "pool"
 
 
 BANDWIDTH = "membw"
@@ -180,7 +183,8 @@ def choose_shape(port: SlurmPort, policy: Policy, wanted: Shape | None = None) -
     plain = shape_for(policy)
     if count > 1 and (plain == "nodes" or wanted not in (None, "site")):
         raise UsageError(
-            f"{policy.name} sees the {wanted or plain} of one partition: name one with --partition"
+            f"{name_of(policy)} sees the {wanted or plain} of one partition: "
+            "name one with --partition"
         )
     if count > 1 or wanted == "site":
         refuse_on_site(policy)

@@ -9,13 +9,13 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.shape import Shapes
 from shadowtime.engine.live_pass.on_site import ELSEWHERE
-from shadowtime.engine.live_pass.snapshot import NO_HOST
 from shadowtime.live.port import RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import licences_of, request_of, why_beyond_site
 from shadowtime.live.slurm.beyond import NONE
 from shadowtime.live.slurm.holding import LAST, STANDS_STILL, spread
 from shadowtime.live.slurm.state import queued_since
 from shadowtime.live.slurm.text import parse_tres
+from shadowtime.policy.snapshot import NO_HOST
 from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:

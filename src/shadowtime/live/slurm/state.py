@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
-from shadowtime.engine.live_pass.snapshot import NO_HOST
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
@@ -25,6 +24,7 @@ from shadowtime.live.slurm.holding import (
 )
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.text import Detail, parse_gres
+from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

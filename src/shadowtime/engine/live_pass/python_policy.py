@@ -1,0 +1,171 @@
+"""A policy written in Python on a real cluster: one pass, or run on into the future.
+
+The tables are those of every live pass, and decisions are checked and carried out on them by the
+same code as in a simulation (engine/python_policy.py).
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.engine.live_pass.table import table_of
+from shadowtime.engine.python_policy import Observer, OnHosts, carry_out, policy_parts
+from shadowtime.errors import PolicyError
+from shadowtime.kernel import fields as f
+from shadowtime.kernel.registers import CHANGED, DECISIONS, NEVER, VOLATILE, WAKE
+from shadowtime.policy.snapshot import Stop, WaitingJob, ask_policy, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.engine.live_pass.decide import Decided, Shape
+    from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.engine.live_pass.table import Table
+    from shadowtime.kernel.state import State
+    from shadowtime.policy.snapshot import RunningJob, Snapshot
+
+
+def refuse_on_nodes(policy: Any) -> None:
+    """PolicyError: a policy written in Python places no jobs beside each other."""
+    raise PolicyError(
+        f"{name_of(policy)}: a policy written in Python runs on a pool, on hosts and on a site, "
+        "not on nodes that share bandwidth; use --shape pool or site"
+    )
+
+
+def decide(policy: Any, state: Snapshot, memory: Memory, *, shape: Shape) -> Decided:
+    """One pass of an object with ``decide(snapshot)``; see ``live_pass.decide``.
+
+    Rules
+    -----
+    The snapshot has the jobs of the port in the order of the queue, with estimates, expected ends
+    and what is free. A job that no host could hold even if it were empty is not shown. A stop of
+    a job that is not ours, or is not settled, is an error of the policy. Attributes of the object
+    last as long as the process: what must survive a restart belongs into the log or a file.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster, Host
+    >>> from shadowtime.engine.live_pass import Memory, Snapshot, WaitingJob
+    >>> from shadowtime.policy.snapshot import Start
+    >>> class Eager:
+    ...     def decide(self, snapshot):
+    ...         return [Start(job.id, optional=True) for job in snapshot.waiting]
+    >>> four = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
+    >>> seen = Snapshot(now=2, cluster=four, waiting=(
+    ...     WaitingJob(id="8", submit=0, need=(3,), request=9),
+    ...     WaitingJob(id="9", submit=1, need=(2,), request=9)))
+    >>> [one.job for one in decide(Eager(), seen, Memory(), shape="pool").decisions]
+    ['8']
+    """
+    from shadowtime.engine.live_pass.decide import (
+        NOTHING,
+        Decided,
+        decisions_of,
+        promises_of,
+        remember,
+        unfit_of,
+    )
+
+    if shape == "nodes":
+        refuse_on_nodes(policy)
+    machine = machine_of(state, shape)
+    table = table_of(policy_parts(policy), state, memory, machine)
+    prepare(table)
+    kernel = table.state
+    kernel.did[:] = NOTHING
+    kernel.reg[DECISIONS] = 0
+    observer = observer_of(state, table, machine)
+    decisions = ask_policy(policy, shown(observer, state, kernel))
+    refuse_stops(policy, state, decisions)
+    carry_out(kernel, decisions, table.row_of, name_of(policy), OnHosts(kernel))
+    wake = int(kernel.reg[WAKE])
+    return Decided(
+        decisions=tuple(decisions_of(table, machine)),
+        memory=replace(remember(table, state, memory, None), own=memory.own),
+        wake=wake if wake < NEVER else None,
+        promises=promises_of(table, None),
+        unfit=unfit_of(table, state),
+    )
+
+
+def forward(
+    policy: Any, state: Snapshot, memory: Memory, *, runs: Mapping[str, int] | None, shape: Shape
+) -> dict[str, int]:
+    """When every waiting job starts if no other is submitted; see ``live_pass.forward``.
+
+    A copy of the object decides: a prediction leaves the policy itself as it is.
+    """
+    from shadowtime.engine import steps
+    from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
+    from shadowtime.engine.live_pass.forward import assume
+    from shadowtime.engine.simulate import with_more_room
+
+    if shape == "nodes":
+        refuse_on_nodes(policy)
+    machine = machine_of(state, shape)
+    table = table_of(policy_parts(policy), state, memory, machine)
+    prepare(table)
+    world = assume(table, state, runs or {})
+    kernel, thinking = table.state, copy.deepcopy(policy)
+    kernel.reg[WAKE] = state.now
+    observer = observer_of(state, table, machine)
+    while (code := steps.go_to_pass(kernel, world)) in (PASS_DUE, ROOM_NEEDED):
+        if code == ROOM_NEEDED:
+            kernel = with_more_room(kernel)
+            continue
+        steps.update_expected(kernel)
+        decisions = ask_policy(thinking, shown(observer, state, kernel))
+        carry_out(kernel, decisions, table.row_of, name_of(policy), OnHosts(kernel))
+        steps.finish_pass(kernel, world)
+    start = kernel.job[:, f.START]
+    found = {job.id: int(start[table.row_of[job.id]]) for job in state.waiting}
+    return {job: when for job, when in found.items() if when >= 0}
+
+
+def machine_of(state: Snapshot, shape: Shape) -> Cluster:
+    """The machine as the policy sees it."""
+    from shadowtime.engine.live_pass.decide import pooled
+
+    return pooled(state.cluster) if shape == "pool" else state.cluster.replace(shape="hosts")
+
+
+def prepare(table: Table) -> None:
+    """Bring filled tables to the instant of the pass."""
+    from shadowtime.engine import steps
+
+    import_module("shadowtime.engine.live_pass.compiled.fill").set_aside(table.state)
+    reg = table.state.reg
+    reg[VOLATILE] = reg[CHANGED] = 1  # a real job may outlive any estimate
+    reg[WAKE] = NEVER
+    steps.update_expected(table.state)
+
+
+def observer_of(state: Snapshot, table: Table, machine: Cluster) -> Observer:
+    """What shows the jobs of a live snapshot, by their rows."""
+    waiting: dict[int, WaitingJob] = {table.row_of[job.id]: job for job in state.waiting}
+    running: dict[int, RunningJob] = {table.row_of[run.id]: run for run in state.running}
+    return Observer(machine, waiting.__getitem__, running)
+
+
+def shown(observer: Observer, state: Snapshot, kernel: State) -> Snapshot:
+    """The snapshot that the policy sees: the port's hosts and ended jobs, the pass's estimates."""
+    seen = observer.snapshot(kernel)
+    return seen.replace(cluster=state.cluster, ended=state.ended, site=state.site, shut=state.shut)
+
+
+def refuse_stops(
+    policy: Any, state: Snapshot, decisions: Iterable[object], *, fixed: Iterable[str] = ()
+) -> None:
+    """PolicyError for a stop of a running job that may not be stopped now, or is in ``fixed``."""
+    fixed = {*fixed} | {run.id for run in state.running if not run.ours or not run.settled}
+    for decision in decisions:
+        if isinstance(decision, Stop) and decision.job in fixed:
+            raise PolicyError(
+                f"{name_of(policy)} at {state.now} stops job {decision.job}, which may not be "
+                "stopped: look at ours and settled of a running job"
+            )
