@@ -27,6 +27,10 @@ from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
 
 
+MOST = 500
+"""Passes that nine short jobs may take."""
+
+
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Workload, Site]:
     """Mixed nodes, two partitions that overlap, limits of a QOS that hold at every moment."""
@@ -91,7 +95,7 @@ def follow(work: Workload, site: Site, policy: Any) -> dict[int, tuple[int, list
     found: dict[int, tuple[int, list[tuple[str, int]]]] = {}
     wake: int | None = None
     names = work.names["user"]
-    while True:
+    for _ in range(MOST):
         instants = [] if wake is None else [wake]
         instants += [int(work.submit[coming[0]])] if coming else []
         instants += [run.start + int(work.run[row]) for row, run in runs.items()]
@@ -143,6 +147,7 @@ def follow(work: Workload, site: Site, policy: Any) -> dict[int, tuple[int, list
                 place=decision.place, user=job.user, held=decision.held, ask=ask,
             )  # fmt: skip
             found[row] = now, sorted(decision.place)
+    raise AssertionError(f"{MOST} passes do not end it: {sorted(waits)} wait, next at {wake}")
 
 
 @pytest.mark.parametrize("policy", ["easy", "conservative", "lxfw", "fcfs", "pv-easy"])
@@ -159,3 +164,41 @@ def test_passes_on_snapshots_make_the_simulated_schedule(policy: str) -> None:
         }
 
     equal()
+
+
+def test_a_limit_that_never_lets_a_job_in_costs_no_further_passes() -> None:
+    """Its promise is withdrawn once, others get its nodes, and the loop may sleep.
+
+    The limit is met only where the job is placed: alone on its nodes it takes all their processors.
+    When a run leaves, or the limit is raised, it is considered again.
+    """
+    nodes = tuple(Node(name=f"n{i}", amounts=(2, 4, 0, 0)) for i in range(2))
+
+    def site_with(most: int) -> Site:
+        limits = Limits(group_resources={"cpus": most})
+        return Site(
+            nodes=nodes,
+            resources=RESOURCES,
+            partitions=(Partition(name="p", nodes=("n0", "n1"), default=True),),
+            qos=(Qos(name="q", limits=limits),),
+            enforce=frozenset({"limits"}),
+        )
+
+    alone = WaitingJob(
+        id="1", submit=0, need=(1, 0, 0, 0), request=9, user="ann",
+        ask=Request(nodes=2, tasks=2, exclusive=True, partitions=("p",), qos="q"),
+    )  # fmt: skip
+    chosen = parse_policy("conservative")
+
+    def look(now: int, memory: Memory, most: int = 3) -> Any:
+        site = site_with(most)
+        state = Snapshot(now=now, cluster=site.as_nodes(), waiting=(alone,), running=(), site=site)
+        return decide(chosen, state, memory, shape="site")
+
+    first = look(5, Memory())
+    assert not first.decisions and first.wake == 6  # who else may use its nodes?
+    memory = Memory.from_json(json.loads(json.dumps(first.memory.to_json())))
+    second = look(6, memory)
+    assert not second.decisions and second.wake is None and not second.promises
+    third = look(7, second.memory, most=4)
+    assert [one.job for one in third.decisions] == ["1"]

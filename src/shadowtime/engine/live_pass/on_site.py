@@ -44,6 +44,8 @@ EFFORT = 100_000
 """How much of the sweep over kept promises one pass makes: a few tens of milliseconds."""
 ELSEWHERE = "(elsewhere)"
 """A partition of all nodes for jobs that run where their own one has no nodes any more."""
+WITHDRAWN, RAN = "withdrawn", "ran"
+"""What the memory keeps of promises that a limit withdrew: those jobs, and what ran then."""
 FOREIGN = 0
 """Submission, on the clock of a pass, of jobs that no policy may stop: they outrank all others."""
 
@@ -292,6 +294,25 @@ class Tables:
             freed=None,
             estimates=self.estimates(),
             blocked=blocked,
+            withdrawn=self.withdrawn(),
+        )
+
+    def withdrawn(self) -> frozenset[int]:
+        """Jobs whose promise a limit withdrew, unless a run has left or the limits changed since.
+
+        Without this memory such a job would be promised the present again and again, and the loop
+        would look every second.
+        """
+        known = self.memory.extra.get(WITHDRAWN, {})
+        then = self.memory.extra.get(RAN, {})
+        runs = {run.id: run.start for run in self.state.running}
+        if not known or any(runs.get(job) != start for job, start in then.items()):
+            return frozenset()
+        limits = checksum((self.site.qos, self.site.associations))
+        return frozenset(
+            at
+            for at, row in enumerate(self.rows)
+            if row.tasks is None and known.get(row.job.id) == limits
         )
 
     def workload(self, base: int) -> Workload:
@@ -386,19 +407,25 @@ class Tables:
                 kills=note.kills + (job in stops),
             )
             notes[job] = before if note == before and before is not None else note
+        extra = {k: v for k, v in self.memory.extra.items() if k not in (WITHDRAWN, RAN)}
+        if verdict.withdrawn:
+            limits = checksum((self.site.qos, self.site.associations))
+            extra[WITHDRAWN] = {self.rows[at].job.id: limits for at in sorted(verdict.withdrawn)}
+            extra[RAN] = {run.id: run.start for run in self.state.running if run.id not in stops}
+            extra[RAN] |= dict.fromkeys(starts, self.state.now)
         return Memory(
             now=self.state.now,
             jobs=notes,
             users=users,
-            extra=self.memory.extra,
+            extra=extra,
             own=self.memory.own,
             promises=promises,
         )
 
 
-def checksum(ask: Request) -> int:
-    """A number that tells two requests apart."""
-    return zlib.crc32(repr(ask).encode())
+def checksum(value: object) -> int:
+    """A number that tells two requests, or two sets of limits, apart."""
+    return zlib.crc32(repr(value).encode())
 
 
 def last_model(known: History | None, request: int) -> int:

@@ -83,6 +83,8 @@ class SiteJobs:
     """How long jobs are expected to run, where the caller knows better than their requests."""
     blocked: Mapping[int, int] = field(default_factory=dict)
     """Since when each job that was ever the blocked head has been it."""
+    withdrawn: frozenset[int] = frozenset()
+    """Jobs whose promise a limit withdrew, where no run has left since: they get no new one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +110,8 @@ class Verdict:
     """The first promised start of jobs that were the blocked head in this pass."""
     nowhere: Sequence[int] = ()
     """Waiting jobs that would not fit, or not be let in, if the site were empty."""
+    withdrawn: frozenset[int] = frozenset()
+    """As in a snapshot, for the next one as long as no run leaves."""
 
 
 def decide_site(
@@ -185,6 +189,7 @@ def decide_site(
         np.array(waiting, np.int64),
         _pairs(snapshot.promises),
     )
+    ground.job[list(snapshot.withdrawn), f.WITHDRAWN] = ground.mark[f.LEFT] + 1
     before = ground.job[:, [f.DUE, f.PLACE_FROM]].copy()
     if made is None:
         from shadowtime.engine.site.venture import decide_venture
@@ -336,6 +341,7 @@ def verdict(
     promises |= runs_of(moved, due[moved].tolist())
     wake = int(state.reg[WAKE])
     freed, asked = what_is_left(ground, name_at, promised)
+    withdrawn = np.flatnonzero(ground.job[:, f.WITHDRAWN] == ground.mark[f.LEFT] + 1)
     return Verdict(
         starts=runs_of(started, [now] * len(started)),
         reasons={row: Reason(int(state.job[row, columns.REASON])) for row in started},
@@ -343,6 +349,7 @@ def verdict(
         wake=wake if wake < NEVER else None,
         freed=freed,
         asked=asked,
+        withdrawn=frozenset(withdrawn.tolist()),
         blocked=noted(state, columns.BLOCKED_AT),
         earliest=noted(state, columns.PROMISED),
         nowhere=fit_nowhere(asks, ground, snapshot),
