@@ -26,7 +26,6 @@ from shadowtime.policy import parse_policy
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Request, Requests
 
-
 MOST = 500
 """Passes that nine short jobs may take."""
 

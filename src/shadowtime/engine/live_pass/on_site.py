@@ -411,8 +411,8 @@ class Tables:
         if verdict.withdrawn:
             limits = checksum((self.site.qos, self.site.associations))
             extra[WITHDRAWN] = {self.rows[at].job.id: limits for at in sorted(verdict.withdrawn)}
-            extra[RAN] = {run.id: run.start for run in self.state.running if run.id not in stops}
-            extra[RAN] |= dict.fromkeys(starts, self.state.now)
+            stayed = {run.id: run.start for run in self.state.running if run.id not in stops}
+            extra[RAN] = {**stayed, **dict.fromkeys(starts, self.state.now)}
         return Memory(
             now=self.state.now,
             jobs=notes,
