@@ -86,6 +86,19 @@ def test_a_what_if_is_repeated_byte_for_byte(site: str, capsys: pytest.CaptureFi
     assert {"baseline_wait_mean_s", "changed_wait_mean_s", "difference_s", "effect"} <= set(row)
 
 
+def test_a_what_if_with_more_nodes_has_a_page(
+    site: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each run has its own machine in the folder; the page leads with the effect on all jobs."""
+    words = ["--add-nodes", "p=1", "--phases", "2", "--json", "-o", "one", "--report", "a.html"]
+    assert run(["whatif", site, *words]) == 0
+    whole = json.loads(capsys.readouterr().out)["groups"][0]
+    assert run(["report", "one", "-o", "b.html"]) == 0
+    for page in (Path("a.html").read_text(), Path("b.html").read_text()):
+        assert f'data-value="{whole["difference_s"]}"' in page
+        assert 'id="effects"' in page and "1 more node like p: mean wait" in page
+
+
 def test_who_gains_and_who_pays_is_told(site: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["whatif", site, "--set", "qos.normal.MaxJobsPU=1", "--phases", "3"]) == 0
     out = capsys.readouterr().out

@@ -128,6 +128,9 @@ class ReportInput:
     replayed: Mapping[str, Any] = field(default_factory=dict)
     """A site's replay: ``runs`` in words, ``groups``, ``backfilled`` and ``reasons`` as in the
     JSON object; empty elsewhere."""
+    effects: Mapping[str, Any] = field(default_factory=dict)
+    """A what-if: the ``label`` of the changes, ``inputs`` in words, ``groups`` as in the JSON
+    object, the first of them all jobs, and ``alone``: ``label`` and ``whole`` of each change."""
 
     def __post_init__(self) -> None:
         if not self.runs:

@@ -169,11 +169,11 @@ def whole_cluster(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-def read_cluster(folder: Path) -> Cluster:
-    """The machine of a folder."""
+def read_cluster(folder: Path, name: str = CLUSTER) -> Cluster:
+    """The machine of a folder, or that of one run which has its own."""
     from shadowtime.cluster import Cluster, Host
 
-    path = folder / CLUSTER
+    path = folder / name
     try:
         said: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
         if "toml" in said:

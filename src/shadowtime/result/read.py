@@ -115,6 +115,7 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
         trust=Trust.from_dict(said["trust"]) if said.get("trust") else None,
         replay=bool(said.get("replay", False)) and len(runs) > 1,
         replayed=dict(said.get("replayed", {})) if len(runs) > 1 else {},
+        effects=dict(said.get("effects", {})) if len(runs) > 1 else {},
     )
     return Folder(root, content, result, window)
 
@@ -178,6 +179,7 @@ def _run(entry: Mapping[str, Any], workload: Workload, root: Path) -> PolicyRun:
         name=entry["name"],
         schedule=_schedule(root / entry["schedule"], workload).replace(policy=entry["name"]),
         parameters=entry.get("parameters", {}),
+        cluster=read_cluster(root, str(entry["cluster"])) if "cluster" in entry else None,
         metrics={name: _number(value) for name, value in entry.get("metrics", {}).items()},
         copies={
             name: [_number(value) for value in values]

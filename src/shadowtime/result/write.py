@@ -9,6 +9,7 @@
     DIR/inputs/jobs.csv.gz       what jobs ask of a site, where the log says it
     DIR/inputs/names.json        names of users, accounts, partitions and QOS; the log's clock
     DIR/inputs/cluster.json      the machine
+    DIR/inputs/cluster-NAME.json the machine of one run, where it is another one
 
 The same inputs give the same bytes: there is no date in it. :mod:`shadowtime.result.read` reads it.
 """
@@ -141,6 +142,10 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
     for run, entry, name in zip(result.runs, content["policies"], names, strict=True):
         write(run.schedule, root / "schedules" / f"{name}.csv")
         entry = {**entry, "schedule": f"schedules/{name}.csv"}
+        if run.cluster is not None:  # another machine than the others': more nodes, say
+            entry = {**entry, "cluster": f"inputs/cluster-{name}.json"}
+            machine = to_json(whole_cluster(run.cluster))
+            write_result(root / "inputs" / f"cluster-{name}.json", machine + "\n")
         copies = {metric: [float(value) for value in run.copies[metric]] for metric in run.copies}
         entries.append({**entry, "copies": copies} if copies else entry)
     write_jobs(result.workload, root / "inputs")
@@ -183,5 +188,6 @@ def _said(result: ReportInput) -> dict[str, Any]:
         **({"trust": result.trust.as_dict()} if result.trust else {}),
         **({"replay": True} if result.replay else {}),
         **({"replayed": dict(result.replayed)} if result.replayed else {}),
+        **({"effects": dict(result.effects)} if result.effects else {}),
         **({"paper": paper} if paper else {}),
     }

@@ -62,8 +62,8 @@ def command(
 ) -> None:
     """Show the result folder DIR: who wins by which metric, and every schedule, on one page.
 
-    DIR was written with -o by simulate, compare, demo or paper. The page is one file that needs
-    no network. Nothing is simulated again.
+    DIR was written with -o by simulate, compare, replay, whatif, demo or paper. The page is one
+    file that needs no network. Nothing is simulated again.
 
     Several folders of the same jobs are compared on one page. Folders of different jobs, and a
     folder of several loads, become a grid: a page of every metric by folder, with links to a

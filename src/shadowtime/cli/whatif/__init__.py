@@ -72,6 +72,7 @@ HOW = options.all_of(
 @options.where
 @options.by
 @options.folder
+@options.report
 @click.option(
     "--save",
     metavar="FILE.toml",
@@ -98,6 +99,7 @@ def command(
     where: str,
     by: str,
     folder: str | None,
+    report: str | None,
     save: str | None,
     as_json: bool,
 ) -> None:
@@ -110,6 +112,7 @@ def command(
     \b
     shadowtime whatif site/ --set bf_max_job_test=2000 --set qos.normal.MaxTRESPU=cpu=512
     shadowtime whatif site/ --add-nodes gpu=8 --remove-nodes 'old[01-20]' --save more.toml
+    shadowtime whatif site/ --set bf_max_job_test=2000 --report whatif.html
     """
     from shadowtime.api.site import changes_from
     from shadowtime.cli.whatif.show import carry_out
@@ -140,4 +143,4 @@ def command(
         where=str(Where.parse(where)),
         by=",".join(parse_by(by)) if by else "",
     )
-    carry_out(experiment, folder=folder, save=save, as_json=as_json)
+    carry_out(experiment, folder=folder, save=save, as_json=as_json, report=report)

@@ -28,7 +28,12 @@ NAMED = 6
 
 
 def carry_out(
-    experiment: Experiment, *, folder: str | None, save: str | None, as_json: bool
+    experiment: Experiment,
+    *,
+    folder: str | None,
+    save: str | None,
+    as_json: bool,
+    report: str | None = None,
 ) -> None:
     """Run an experiment; print it, and write what was asked for."""
     from shadowtime.api.site import run_experiment, world_of
@@ -42,7 +47,7 @@ def carry_out(
 
     if not experiment.changes:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
-    check_outputs(folder=folder)
+    check_outputs(folder=folder, report=report)
     if save:
         check_file("--save", save)
     with working(f"reading {experiment.site}"):
@@ -66,7 +71,13 @@ def carry_out(
         write_result(Path(save), experiment.to_toml(Path(save).resolve().parent))
     if folder:
         write_what_if(found, experiment, content, folder)
-    wrote(save, folder)
+    if report:
+        from shadowtime.metrics import Window
+        from shadowtime.result.pages import write_results
+
+        page = _as_report(found, for_folder=True)
+        write_results(page, Window.all(), report=report, step=working)
+    wrote(save, folder, report)
     if as_json:
         options.print_json(content)
     else:
@@ -105,6 +116,7 @@ def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
                 name=name,
                 schedule=schedule,
                 parameters={"policy": getattr(world.policy, "name", "")},
+                cluster=None if world.site == found.world.site else machine,
                 metrics=measure(schedule, jobs, machine, window=Window.all(), only=only),
             )
         )
@@ -121,7 +133,19 @@ def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
         versions=versions(),
         command="shadowtime run experiment.toml",
         trust=found.trust,
+        effects=_effects(found) if same else {},
     )
+
+
+def _effects(found: WhatIf) -> dict[str, Any]:
+    """What a page says of the groups."""
+    arms = [(arm.label, arm.as_dict()) for arm in found.alone]
+    return {
+        "label": found.together.label,
+        "inputs": str(found.repeats),
+        "groups": [group.as_dict() for group in found.together.groups],
+        "alone": [{"label": label, "whole": arm["groups"][0]} for label, arm in arms],
+    }
 
 
 def write_what_if(

@@ -1,11 +1,14 @@
 // Charts that were drawn for all jobs, drawn again for the jobs that pass the filters.
 const FRAME = { width: 560, left: 46, right: 14, top: 12, bottom: 34 };
 
+const SPAN_STEPS = [[1, [0.25, 0.5, 1, 2, 3, 5, 10, 15]], [60, [0.5, 1, 2, 3, 5, 10, 15, 30]], [3600, [1, 2, 3, 4, 6, 12]],
+  [86400, [1, 2, 3, 4, 5]]].flatMap(([unit, ks]) => ks.map((k) => k * unit)); // as in page/difference.py
+
 function shortSpan(seconds) {
   for (const [size, unit] of [[86400, 'd'], [3600, 'h'], [60, 'min']]) {
     if (seconds >= size) {
       const value = seconds / size;
-      return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ${unit}`;
+      return `${value < 10 && size > 60 ? value.toFixed(1) : value.toFixed(0)} ${unit}`;
     }
   }
   return seconds >= 0.5 ? `${seconds.toFixed(0)} s` : '0';
@@ -81,10 +84,10 @@ function redrawMaps(world) {
 
 // Five ticks from 0 to a round number of minutes, hours or days.
 function spanTicks(top) {
-  const unit = [86400, 3600, 60].find((size) => top >= size) || 1;
-  const value = top / unit, power = value > 0 ? 10 ** Math.floor(Math.log10(value)) : 1;
-  const high = [1, 2, 4, 10].map((k) => k * power).find((most) => most >= value) * unit;
-  return [0, 1, 2, 3, 4].map((k) => (high * k) / 4);
+  const days = top / 86400 / 4, power = 86400 * 10 ** Math.floor(Math.log10(days));
+  const step = SPAN_STEPS.find((size) => 4 * size >= top) ||
+    [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((k) => k * power).find((size) => size >= 86400 * days * (1 - 1e-12));
+  return [0, 1, 2, 3, 4].map((k) => step * k);
 }
 
 function meansBySubmission(world, policy, count, begin, end) {

@@ -15,6 +15,10 @@ function jobsWithin(world, from, to) {
   return places;
 }
 
+// A job that never started under one of the policies would make the others look worse.
+const startedEverywhere = (world, places) =>
+  places.filter((job) => world.models.every(({ columns }) => columns.done[job]));
+
 function scoresOf(world, policy, places) {
   const { columns } = world.models[policy];
   const { run, procs } = world.jobs;
@@ -61,7 +65,7 @@ function rescore(world) {
   if (world.models.some((model) => !model)) return; // the others are still being read
   const { view, figure } = world;
   const from = Math.max(0, view.from), to = Math.min(figure.end, view.to);
-  const places = jobsWithin(world, from, to);
+  const within = jobsWithin(world, from, to), places = startedEverywhere(world, within);
   const scores = world.models.map((_, policy) => scoresOf(world, policy, places));
   world.scores = scores;
   const { policies } = world.summary;
@@ -79,8 +83,10 @@ function rescore(world) {
   const whole = view.isFull() ? 'the whole log'
     : `${moment(from, figure.epoch)} to ${moment(to, figure.epoch)}`;
   const words = world.scope.words();
+  const absent = within.length - places.length;
   element('scope').textContent = `${number(places.length)} of ${number(world.jobs.id.length)} jobs: submitted in ` +
-    `${whole}${words ? `, ${words}` : ''}. Zoom, or filter above, to score others.`;
+    `${whole}${words ? `, ${words}` : ''}` +
+    `${absent ? `, without ${number(absent)} that did not start under every policy` : ''}. Zoom, or filter above, to score others.`;
 }
 
 // After the hand has come to rest: sorting a million waits takes a moment.

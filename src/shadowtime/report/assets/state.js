@@ -70,15 +70,16 @@ function applyState(world) {
 }
 
 function attachShare(world) {
-  const button = element('share');
+  const button = element('share'), words = button.querySelector('span');
   button.addEventListener('click', async () => {
     writeState(world);
     try {
       await navigator.clipboard.writeText(location.href);
-      button.textContent = 'Copied';
+      words.textContent = 'Copied';
     } catch {
-      button.textContent = 'See the address bar'; // from disk some browsers refuse the clipboard
+      words.textContent = 'See the address bar'; // from disk some browsers refuse the clipboard
     }
-    setTimeout(() => { button.textContent = 'Copy link'; }, 1500);
+    button.classList.add('told'); // on a phone the words are hidden but for this moment
+    setTimeout(() => { words.textContent = 'Copy link'; button.classList.remove('told'); }, 1500);
   });
 }

@@ -52,7 +52,7 @@ function monthTicks(from, to, least, epoch) {
   for (;; month += months) {
     const at = Date.UTC(Math.floor(month / 12), month % 12, 1) / 1000 - epoch;
     if (at > to) return ticks;
-    const label = month % 12 ? `${MONTHS[month % 12]} ${Math.floor(month / 12)}` : String(month / 12);
+    const year = Math.floor(month / 12), label = months % 12 ? `${MONTHS[month % 12]} ${year}` : String(year);
     if (at >= from) ticks.push({ at, label });
   }
 }

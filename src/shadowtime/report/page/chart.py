@@ -72,7 +72,8 @@ def grid(frame: Frame, ticks: Sequence[tuple[int, str]], *, label: str) -> str:
         last = x
         parts.append(
             f'<path class="grid" d="M{x:.1f} {frame.top}V{frame.height - frame.bottom}"/>'
-            f'<text x="{x:.1f}" y="{frame.height - frame.bottom + 17}" text-anchor="middle">{name}'
+            f'<text class="time" x="{x:.1f}" y="{frame.height - frame.bottom + 17}" '
+            f'text-anchor="middle">{name}'
             "</text>"
         )
     parts.append(

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from shadowtime.report.numbers import MINUS, span
 from shadowtime.report.page.heat import difference_maps
 from shadowtime.report.page.markup import mark
-from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarters
+from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarter
 from shadowtime.report.page.templates import fill
 from shadowtime.schedule.runs import started
 
@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
 STRETCHES = 60
 """Stretches of time with a mean wait of their own; fewer where there are few jobs."""
-UNITS = (86_400.0, 3_600.0, 60.0, 1.0)
+SPAN_STEPS = tuple(
+    unit * k
+    for unit, ks in (
+        (1.0, (0.25, 0.5, 1, 2, 3, 5, 10, 15)),
+        (60.0, (0.5, 1, 2, 3, 5, 10, 15, 30)),
+        (3_600.0, (1, 2, 3, 4, 6, 12)),
+        (86_400.0, (1, 2, 3, 4, 5)),
+    )
+    for k in ks
+)
+"""Between two ticks: spans that can be read at a glance; longer ones are round numbers of days."""
 
 
 def difference(report: ReportInput) -> str:
@@ -103,7 +113,9 @@ def span_ticks(top: float) -> tuple[tuple[float, str], ...]:
     Examples
     --------
     >>> [label for _, label in span_ticks(7 * 3600)]
-    ['0', '2 h 30 min', '5 h', '7 h 30 min', '10 h']
+    ['0', '2 h', '4 h', '6 h', '8 h']
     """
-    unit = next((size for size in UNITS if top >= size), 1.0)
-    return tuple((at * unit, span(at * unit) if at else "0") for at, _ in quarters(top / unit))
+    step = next((size for size in SPAN_STEPS if 4 * size >= top), 0.0)
+    if not step:
+        step = 86_400.0 * quarter(top / 86_400)
+    return tuple((step * k, span(step * k) if k else "0") for k in range(5))

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import DASH, amount, number, percent, span, with_unit
+from shadowtime.report.page.site_groups import effect_sentences
 from shadowtime.report.page.templates import fill
 from shadowtime.report.verdict import Contest, contest, metric_names, runner_up, verdict_of
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 MANY = 3
 """With more policies the table takes the whole width, and who pays stands below it."""
+
+
+ONE_RUN = "Metrics, classes and schedules are of one run; the effects below are over all of them."
+"""Said of a what-if, whose verdict is over several runs."""
 
 
 def first_screen(report: ReportInput, losers: str) -> str:
@@ -30,20 +35,22 @@ def first_screen(report: ReportInput, losers: str) -> str:
     rest = [name for name in metric_names(report.runs) if name not in shown]
     grouped = sorted(rest, key=lambda name: describe(name).group)
     copied = any(run.copies for run in report.runs)
+    said = (verdict.headline, verdict.detail)
+    headline, detail = effect_sentences(report.effects) if report.effects else said
     note = report.interval_note or "Means over copies of the log with their 95 % intervals."
     return fill(
         "result.html",
         title=report.title,
         facts=_facts(report),
-        headline=verdict.headline,
-        detail=verdict.detail,
-        winner=verdict.winner,
+        headline=headline,
+        detail=detail,
+        winner=None if report.effects else verdict.winner,
         grade=report.trust.grade if report.replay and report.trust else "",
         trust=report.trust,
         replay=report.replay,
         stacked=len(report.runs) > MANY,
         scores=scoreboard(report, verdict.contests),
-        note=note if copied else "",
+        note=ONE_RUN if report.effects else note if copied else "",
         more_count=len(rest),
         more=scoreboard(report, _contests(report, grouped)),
         losers=Markup(losers),
@@ -53,7 +60,8 @@ def first_screen(report: ReportInput, losers: str) -> str:
 def _facts(report: ReportInput) -> list[str]:
     jobs = report.workload
     length = int(jobs.submit[-1] - jobs.submit[0]) if len(jobs) else 0
-    facts = [jobs.name, f"{number(len(jobs))} jobs"]
+    named = [jobs.name] if jobs.name != report.title else []
+    facts = [*named, f"{number(len(jobs))} jobs"]
     if length:
         facts.append(f"submitted over {span(length)}")
     return [*facts, machine(report), f"scored: {report.window}"]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from shadowtime.report.verdict import Contest
 
 SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
+MOST_COLUMNS = 4
+"""With more columns of values a metric takes the whole width of the page."""
 SHOWN = 10
 """Metrics with a chart and a table of their own."""
 
@@ -117,12 +119,26 @@ def _figure(
     for i, policy in enumerate(policies):
         lines.append((policy, mark(i), [row["cells"][i]["number"] for row in rows]))
     label = info.label if info.unit == "s" else info.heading
+    settings = [name for name, _ in results]
+    across = len(policies) <= len(settings)
     return {
         "title": label,
-        "chart": Markup(_chart(label, info.unit, [name for name, _ in results], lines)),
+        "chart": Markup(_chart(label, info.unit, settings, lines)),
         "policies": policies,
-        "rows": rows,
+        "settings": settings,
+        # the fewer of the two are the columns: no column is cut off, however many policies
+        "policies_across": across,
+        "wide": min(len(policies), len(settings)) > MOST_COLUMNS,
+        "rows": rows if across else _turned(policies, rows),
     }
+
+
+def _turned(policies: list[str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row per policy instead of one per setting."""
+    return [
+        {"name": name, "cells": [row["cells"][i] for row in rows]}
+        for i, name in enumerate(policies)
+    ]
 
 
 def _cell(result: ReportInput, found: Contest, policy: str, unit: str) -> dict[str, Any]:
@@ -154,9 +170,11 @@ def _chart(
         )
     step = (right - frame.left) / max(1, len(settings) - 1)
     for k, name in enumerate(settings):
+        last = k == len(settings) - 1 and k > 0
         parts.append(
-            f'<text x="{frame.left + k * step:.1f}" y="{frame.height - frame.bottom + 17}" '
-            f'text-anchor="middle">{text(name)}</text>'
+            f'<text class="time" x="{frame.left + k * step:.1f}" '
+            f'y="{frame.height - frame.bottom + 17}" '
+            f'text-anchor="{"end" if last else "middle"}">{text(name)}</text>'
         )
     for name, kind, values in lines:
         spots = [

@@ -177,13 +177,13 @@ def short_span(seconds: float) -> str:
 
     Examples
     --------
-    >>> short_span(0), short_span(50), short_span(4000), short_span(200000)
-    ('0', '50 s', '1.1 h', '2.3 d')
+    >>> short_span(0), short_span(50), short_span(400), short_span(4000), short_span(200000)
+    ('0', '50 s', '7 min', '1.1 h', '2.3 d')
     """
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             value = seconds / size
-            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
+            return f"{value:.1f} {unit}" if value < 10 and size > 60 else f"{value:.0f} {unit}"
     return f"{seconds:.0f} s" if seconds >= 0.5 else "0"
 
 

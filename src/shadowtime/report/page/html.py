@@ -6,7 +6,6 @@ import base64
 import hashlib
 from dataclasses import replace
 from importlib.resources import files
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from shadowtime.report.page.losers import who_loses
 from shadowtime.report.page.markup import json_block
 from shadowtime.report.page.paper import paper
 from shadowtime.report.page.provenance import inputs
+from shadowtime.report.page.site_groups import effects, replayed
 from shadowtime.report.page.templates import fill
 from shadowtime.report.payers import classes_of
 from shadowtime.report.rows import lay_out
@@ -66,6 +66,7 @@ SCRIPTS = (
 CONTENTS = {
     "result": "Result",
     "replayed": "Groups",
+    "effects": "Effects",
     "paper": "Paper",
     "loads": "Loads",
     "difference": "Difference",
@@ -103,6 +104,7 @@ def render(report: ReportInput) -> str:
     sections = [
         first_screen(report, who_loses(report, classes)),
         replayed(report),
+        effects(report),
         paper(report),
         difference(report),
         schedule_figure(
@@ -214,42 +216,3 @@ def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
         modes=[(key, label) for key, label in MODES if key != "penalty" or penalties],
         lead=lead,
     )
-
-
-TITLES = {
-    "all": "",
-    "partition": "By partition",
-    "account": "By account",
-    "qos": "By QOS",
-    "size": "By processors",
-    "user": "By user",
-    "gpus": "By GPUs",
-}
-
-
-def replayed(report: ReportInput) -> str:
-    """The section of a site's replay; empty elsewhere."""
-    told = report.replayed
-    if not told:
-        return ""
-    groups = [
-        {"title": TITLES.get(by, f"By {by}"), "rows": [_row(one) for one in rows]}
-        for by, rows in groupby(told["groups"], key=lambda one: one["by"])
-    ]
-    return str(
-        fill(
-            "replayed.html",
-            runs=told["runs"],
-            groups=groups,
-            backfilled=told["backfilled"],
-            reasons=told["reasons"],
-        )
-    )
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One group; whether what was recorded lies in the range is said in words."""
-    recorded, low, high = row["recorded_wait_mean_s"], row["low_s"], row["high_s"]
-    where = "below" if recorded < low else "above" if recorded > high else "within"
-    name = "all jobs" if row["by"] == "all" else row["name"] or "none"
-    return {**row, "name": name, "where": where}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.report.clock import time_ticks, unix_start
-from shadowtime.report.numbers import number
 from shadowtime.report.page.chart import Frame, svg
 from shadowtime.report.page.markup import text
 
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 BINS = 240
 RESOURCE_COLOURS = 6
+STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+"""Between two ticks, times a power of ten."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +103,24 @@ def quarters(top: float) -> tuple[tuple[float, str], ...]:
     Examples
     --------
     >>> [label for _, label in quarters(730.0)]
-    ['0', '250', '500', '750', '1,000']
+    ['0', '200', '400', '600', '800']
+    >>> [label for _, label in quarters(0.0)]
+    ['0', '0.25', '0.5', '0.75', '1']
     """
-    power = 10.0 ** math.floor(math.log10(top)) if top > 0 else 1.0
-    high = next(k * power for k in (1, 2, 4, 10) if k * power >= top)
-    return tuple((high * k / 4, number(high * k / 4)) for k in range(5))
+    step = quarter(top) if top > 0 else 0.25
+    return tuple((step * k, f"{step * k:,.12g}") for k in range(5))
+
+
+def quarter(top: float) -> float:
+    """The smallest round number that is not below a quarter of ``top``: little is left empty.
+
+    Examples
+    --------
+    >>> quarter(4.7), quarter(5.2), quarter(1000.0)
+    (1.5, 1.5, 250.0)
+    """
+    power = 10.0 ** math.floor(math.log10(top / 4))
+    return next(k * power for k in STEPS if k * power >= top / 4 * (1 - 1e-12))
 
 
 def _packed(values: Floats) -> str:
