@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.ends import Ends, could_fit
+from shadowtime.slurm.job import planned_limit
 from shadowtime.slurm.outcome import Outcome, Plan, Start
 from shadowtime.slurm.planmap import PlanMap
 from shadowtime.slurm.preempt import candidates_for
@@ -36,10 +37,13 @@ def backfill_pass(
     ``plans`` False: only the starts are wanted. Plans die with their pass, so that it ends once no
     job further down could start now, whatever is planned for those before it.
     """
-    return _Pass(state, now, clock, plans).run()
+    made = BackfillPass(state, now, clock, plans)
+    if state.compiled is not None and state.compiled.takes(made):
+        return state.compiled.run(made)
+    return made.run()
 
 
-class _Pass:
+class BackfillPass:
     """One backfill pass while it runs."""
 
     def __init__(
@@ -54,7 +58,7 @@ class _Pass:
         self.window_end = (now + self.parameters.bf_window) // step * step
         self.map = PlanMap(now // step * step, self.window_end, state.up, resolution=step)
         self.out = Outcome()
-        self.ends = Ends(state.running, state.usage)
+        self.known_ends: Ends | None = None
         self.shortcuts = state.chooser.shortcuts
         gpus = state.machine.has_gpus and any(job.ask.gpus for job in state.waiting)
         self.starts_only = not plans and self.shortcuts
@@ -96,6 +100,13 @@ class _Pass:
         self.over = False
         self.array = self.array_plans = 0
         """The array planned last, and how many of its plans were made in a row."""
+
+    @property
+    def ends(self) -> Ends:
+        """Running jobs in the order of their ends."""
+        if self.known_ends is None:
+            self.known_ends = Ends(self.state.running, self.state.usage)
+        return self.known_ends
 
     def run(self) -> Outcome:
         """Look at every record in order."""
@@ -142,7 +153,7 @@ class _Pass:
         state, job, section = self.state, record.job, record.section
         if job.id in self.gone:
             return False
-        if job.ask.exclusive and self.idle_until(self.now + self.limit(job, section)) < (
+        if job.ask.exclusive and self.idle_until(self.now + planned_limit(job, section)) < (
             job.ask.min_nodes
         ):
             return False
@@ -155,7 +166,7 @@ class _Pass:
             self.now_on[key] = nodes
         if not nodes:
             return False
-        nodes &= self.map.free(self.now, self.now + self.limit(job, section))
+        nodes &= self.map.free(self.now, self.now + planned_limit(job, section))
         if not could_fit(state.usage, job.ask, nodes):
             return False
         return not state.accounts.enforced or not state.accounts.before(job, state.running, section)
@@ -170,12 +181,6 @@ class _Pass:
             self.idle_begins, self.idle_counts = self.map.shrinking(idle, self.now)
         at = bisect_right(self.idle_begins, end)
         return self.idle_counts[at - 1] if at else self.state.usage.idle.bit_count()
-
-    @staticmethod
-    def limit(job: Job, section: Section) -> int:
-        """Seconds that a job is planned with."""
-        limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
-        return job.least_time if job.least_time and job.least_time < limit else limit
 
     def keep(self, job: Job) -> None:
         """A running exclusive job that nobody can preempt holds its nodes in the map (3.8c)."""
@@ -236,7 +241,7 @@ class _Pass:
         """As :meth:`place`; a request given up before is so again while nothing has changed."""
         if not self.shortcuts or self.clock is not None or not self.reuse:
             return self.place(job, section, now_only=now_only, first_plan=first_plan)
-        key = (id(job.ask), section.name, self.limit(job, section), now_only)
+        key = (id(job.ask), section.name, planned_limit(job, section), now_only)
         version, begun = self.map.version, len(self.out.starts)
         known = self.in_vain.get(key)
         if known is not None and known[:2] == (version, begun):
@@ -283,7 +288,7 @@ class _Pass:
         if self.clock is not None:
             self.now = max(self.now, self.clock(job.id))
         now = self.now
-        limit = self.limit(job, section)
+        limit = planned_limit(job, section)
         step = wish.bf_resolution
         candidates = candidates_for(state, job, section) if state.preemption.on else None
         if candidates is not None and not candidates:
@@ -409,13 +414,13 @@ class _Pass:
                 state.completing |= victim.nodes
             names = {victim.id for victim in victims}
             state.running = [one for one in state.running if one.id not in names]
-            self.ends = Ends(state.running, state.usage)
+            self.known_ends = None
             self.gone.add(job.id)
             return "busy"
         task = job.tasks[0] if job.is_array else None
         started = begin(state, job, section, found, self.now)
         started.limit = limit
-        self.ends = Ends(state.running, state.usage)
+        self.known_ends = None
         self.out.starts.append(Start(job.id, section.name, found.nodes, task, started.id))
         self.keep(started)
         wish = self.parameters

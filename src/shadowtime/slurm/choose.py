@@ -74,7 +74,7 @@ class Chooser:
         if self.shortcuts and not ask.gpus:
             if not could_fit(usage, ask, nodes):
                 return None
-            if busy_first is None and self._whole(ask):
+            if busy_first is None and self.takes_whole(ask):
                 return self._of_equals(ask, nodes & usage.idle)
         left = usable(self.machine, usage, ask, nodes)
         if left is None or left.bit_count() < ask.min_nodes:
@@ -97,14 +97,14 @@ class Chooser:
         busy_first: int | None = None,
     ) -> Choice | None:
         """As :meth:`test`, after so many running jobs have ended."""
-        if self.shortcuts and ask.exclusive and busy_first is None and self._whole(ask):
+        if self.shortcuts and ask.exclusive and busy_first is None and self.takes_whole(ask):
             idle = ends.idle(count)
             if not could_fit(ends.usage, ask, nodes, idle=idle):
                 return None
             return self._of_equals(ask, nodes & idle)
         return self.test(ends.after(count), ask, nodes, weights, busy_first=busy_first)
 
-    def _whole(self, ask: Ask) -> bool:
+    def takes_whole(self, ask: Ask) -> bool:
         """Whole nodes that are interchangeable: the choice depends on their places alone."""
         if not ask.exclusive or ask.required or ask.gpus or ask.memory_per_cpu:
             return False

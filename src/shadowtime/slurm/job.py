@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.machine import Section
     from shadowtime.slurm.usage import Holding
 
 
@@ -70,3 +71,9 @@ class Job:
     def is_array(self) -> bool:
         """An array with tasks that wait."""
         return bool(self.tasks)
+
+
+def planned_limit(job: Job, section: Section) -> int:
+    """Seconds that a backfill pass plans a job with in a partition."""
+    limit = min(job.limit, section.max_time) if section.max_time is not None else job.limit
+    return job.least_time if job.least_time and job.least_time < limit else limit

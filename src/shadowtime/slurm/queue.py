@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from shadowtime.slurm.state import State
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """A job in one of its partitions."""
 
     job: Job
     section: Section
+    row: int = -1
+    """Its row in the arrays of compiled passes, where it has one."""
 
 
 def rank(record: Record) -> tuple[bool, int, int, int, int]:

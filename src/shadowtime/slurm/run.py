@@ -13,6 +13,7 @@ from shadowtime.engine.priority.factors import default_memory
 from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.compiled import MOST_OTHERS, CompiledPasses, pays_to_compile
 from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.main_pass import main_pass
@@ -83,6 +84,7 @@ def run_slurm(
     phase: Phase | None = None,
     parameters: Parameters | None = None,
     shortcuts: bool = True,
+    compiled: bool | None = None,
 ) -> SlurmRun:
     """One run of a workload under Slurm's own scheduler on a site.
 
@@ -91,9 +93,16 @@ def run_slurm(
     Starts are whole seconds as sacct has them. Passes fall as ``phase`` says; parts of seconds
     that the log cut off are spread evenly. Priorities are those of PriorityType: basic (in the
     order of submission) or multifactor, with the site's own weights and ticks.
-    ``shortcuts`` False makes every pass whole, for tests of the shortcuts.
+    ``shortcuts`` False makes every pass whole, for tests of the shortcuts. ``compiled`` says
+    whether compiled code makes backfill passes wherever it can; by default it does in long logs,
+    where most of the queue is for it.
+    What a run gives depends on neither.
     """
-    return _Loop(workload, site, requests, phase or Phase(), parameters, shortcuts).run()
+    loop = _Loop(workload, site, requests, phase or Phase(), parameters, shortcuts)
+    if shortcuts and (pays_to_compile(len(workload)) if compiled is None else compiled):
+        others = 1.0 if compiled else MOST_OTHERS
+        loop.state.compiled = CompiledPasses(loop.state, most_others=others)
+    return loop.run()
 
 
 @dataclass(order=True, slots=True)

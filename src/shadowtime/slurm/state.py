@@ -14,6 +14,7 @@ from shadowtime.slurm.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shadowtime.slurm.compiled import CompiledPasses
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
@@ -55,6 +56,8 @@ class State:
     """The next place in the job list."""
     queue: list[Record] | None = None
     """The records of ``waiting`` in order, where whoever holds this state keeps them."""
+    compiled: CompiledPasses | None = None
+    """Makes backfill passes on arrays where it can; None: all of them in Python."""
 
     @staticmethod
     def of(
@@ -96,6 +99,7 @@ class State:
             self.windows,
             self.licences,
             self.records,
+            compiled=self.compiled,
         )
 
     def rest_of(self, job: Job) -> Job | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.recording.folder import read_recording
 from shadowtime.slurm.recording.log import Event, job_number, stamp
@@ -65,12 +66,18 @@ class Tallies:
     """What the recording does not tell though the passes depend on it."""
 
 
-def check_recording(path: Path, *, every: int = 1, completing: float = COMPLETING) -> Tallies:
+def check_recording(
+    path: Path, *, every: int = 1, completing: float = COMPLETING, compiled: bool = False
+) -> Tallies:
     """Check a folder; ``every`` n-th backfill pass only, where time is short.
 
     Passes up to ``completing`` seconds after an end are left out: a node may not have answered.
+    ``compiled`` lets compiled code make the passes it can make.
     """
-    return Checker(read_recording(path), every=every, completing=completing).run()
+    checker = Checker(read_recording(path), every=every, completing=completing)
+    if compiled:
+        checker.replayer.state.compiled = CompiledPasses(checker.replayer.state, most_others=1.0)
+    return checker.run()
 
 
 class Checker:

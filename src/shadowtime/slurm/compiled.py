@@ -1,0 +1,310 @@
+"""Backfill passes on arrays, record by record as slurm/backfill.py makes them, in compiled code.
+
+The compiled walk over the queue (kernel/slurm) plans whole nodes of a machine of equal nodes. It
+comes back for every start, which is made here by the same rules as in Python, and for every record
+that asks for anything else, which the pass in Python looks at on the same map.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.kernel import library
+from shadowtime.kernel.slurm import board as b
+from shadowtime.kernel.slurm.walk import BY_THE_RULES, ENDS_WANTED, START, walk
+from shadowtime.slurm.job import planned_limit
+from shadowtime.slurm.outcome import Plan
+from shadowtime.slurm.planmap import PlanMap, Span
+from shadowtime.slurm.queue import build_queue
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.backfill import BackfillPass
+    from shadowtime.slurm.outcome import Outcome
+    from shadowtime.slurm.queue import Record
+    from shadowtime.slurm.state import State
+    from shadowtime.types import AnyArray
+
+LONG_LOG = 5_000
+"""Jobs from which on the passes in Python take longer than compiling (measured: 6 ms a job)."""
+
+MOST_OTHERS = 0.25
+"""Where more of the queue than this is not for the compiled walk, the pass is made in Python."""
+
+
+class KeptMap(PlanMap):
+    """The map while a job starts: what the start plans away is handed to the board."""
+
+    def __init__(self, board: b.Board, words: int) -> None:
+        self.board, self.words = board, words
+        self.made = int(board.mark[b.MADE])
+
+    def add(self, begin: int, end: int, nodes: int) -> None:
+        """A job that has just started keeps its nodes: ``begin`` is the map's own (3.8c)."""
+        assert begin == 0
+        self.board.mask[b.CHOSEN] = b.packed(nodes, self.words)
+        self.board.mark[b.KEEP_UNTIL] = end
+
+
+class CompiledPasses:
+    """The arrays of one machine, kept from pass to pass. Not to be shared between threads."""
+
+    def __init__(self, state: State, *, most_others: float = MOST_OTHERS) -> None:
+        machine, wish = state.machine, state.parameters
+        self.words = b.words_of(len(machine.nodes))
+        self.sections = {name: at for at, name in enumerate(machine.sections)}
+        self.section_nodes = [section.nodes for section in machine.sections.values()]
+        self.asks: dict[int, tuple[int, Ask]] = {}
+        """Numbers of requests by identity; they are held so that none takes another's."""
+        self.sharing: list[tuple[int, Ask]] = []
+        """Requests that share nodes, with their numbers."""
+        self.exotic = False
+        """Some records are not for the compiled walk."""
+        self.most_others = most_others
+        self.up = -1
+        self.rows = 0
+        self.board = b.empty_board(
+            len(machine.nodes), sections=max(1, len(self.sections)), spans=wish.map_records + 8
+        )
+        mark = self.board.mark
+        mark[b.STEP], mark[b.BOUND] = wish.bf_resolution, wish.bf_max_job_test
+        mark[b.WINDOW], mark[b.MAP_RECORDS] = wish.bf_window, wish.map_records
+        mark[b.LINEAR] = wish.bf_window_linear
+        mark[b.KEEPS_RUNNING] = wish.bf_running_job_reserve
+        mark[b.MOST_CPUS] = machine.most_cpus
+        mark[b.EACH_CPUS] = state.chooser.empty.cpus[0] if machine.nodes else 0
+        self.judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
+        """Some jobs may start now or not at all."""
+        self.able = (
+            state.chooser.shortcuts
+            and machine.alike
+            and not state.preemption.on
+            and not state.accounts.enforced
+            and not wish.bf_one_resv_per_job
+            and not wish.bf_job_part_count_reserve
+            and not wish.bf_busy_nodes
+        )
+
+    def takes(self, made: BackfillPass) -> bool:
+        """True where the compiled walk gives what the pass in Python gives."""
+        return self.able and made.passes_over and not made.state.windows
+
+    def run(self, made: BackfillPass) -> Outcome:
+        """The whole pass."""
+        records = build_queue(made.state)
+        rows = self._rows_of(made.state, records)
+        if self.exotic:
+            others = len(rows) - int(self.board.record[rows, b.PLAIN].sum())
+            if others > self.most_others * len(rows):
+                return made.run()
+        self._begin(made, records, rows)
+        mark = self.board.mark
+        while True:
+            what = walk(self.board)
+            if what == ENDS_WANTED:
+                self._write_ends(made)
+            elif what == START:
+                self._start(made, records)
+            elif what == BY_THE_RULES:
+                self._by_the_rules(made, records)
+            else:
+                break
+        self._tell_plans(made, records)
+        made.out.nobody = bool(mark[b.NOBODY])
+        return made.out
+
+    def _rows_of(self, state: State, records: list[Record]) -> list[int]:
+        """The rows of the records, new ones for those that have none."""
+        if state.queue is None:
+            self.rows = 0  # nobody keeps these records
+        rows = [record.row for record in records]
+        if rows and min(rows) < 0:
+            rows = [
+                record.row if record.row >= 0 else self._row_of(state, record) for record in records
+            ]
+        return rows
+
+    def _begin(self, made: BackfillPass, records: list[Record], rows: list[int]) -> None:
+        state, mark = made.state, self.board.mark
+        count = len(records)
+        if count > len(self.board.queue):
+            self.board = self.board._replace(
+                queue=np.zeros((2 * count, 4), np.int64),
+                plan=np.zeros((2 * count, 3), np.int64),
+                planned=np.zeros((2 * count, self.words), np.uint64),
+            )
+        queue = self.board.queue
+        queue[:count, b.ROW] = rows
+        queue[:count, b.NOW_ONLY : b.TASKS] = 0
+        queue[:count, b.TASKS] = 1
+        if self.judges:
+            queue[:count, b.NOW_ONLY] = [made.now_only(one.job, one.section) for one in records]
+        if self.exotic:
+            for at, record in enumerate(records):
+                if record.job.tasks:
+                    queue[at, b.TASKS] = len(record.job.tasks)
+        if self.up != state.up:
+            self.up = state.up
+            for at, nodes in enumerate(self.section_nodes):
+                self.board.section[at] = b.packed(nodes & state.up, self.words)
+        self._write_nodes(state)
+        mark[b.NOW], mark[b.WINDOW_END] = made.now, made.window_end
+        mark[b.STARTS_ONLY] = made.starts_only
+        mark[b.RECORDS], mark[b.LAST] = count, count - 1
+        mark[b.AT] = mark[b.TESTED] = mark[b.OVER] = mark[b.PLANS] = mark[b.BUSY] = 0
+        mark[b.VERSION] = mark[b.NOBODY] = mark[b.KEEP_UNTIL] = mark[b.FRESH_ENDS] = 0
+        mark[b.SEEN] = mark[b.MEASURED] = mark[b.SHRUNK] = mark[b.ENDS] = -1
+        mark[b.MAY_RUN_OUT] = 1
+        mark[b.STAMP] += 1
+        if made.parameters.bf_running_job_reserve:
+            for job in state.running:
+                made.keep(job)
+        self._write_map(made.map)
+
+    def _row_of(self, state: State, record: Record) -> int:
+        """A row for a record that is new here."""
+        job, section, board = record.job, record.section, self.board
+        if self.rows == len(board.record):
+            board = self.board = board._replace(record=_longer(board.record))
+        row, self.rows = self.rows, self.rows + 1
+        plain = not job.tasks and not job.licences and state.chooser.takes_whole(job.ask)
+        self.exotic = self.exotic or not plain
+        number = self._number(job.ask)
+        limit = planned_limit(job, section)
+        self.board.record[row] = number, self.sections[section.name], limit, plain
+        record.row = row
+        return row
+
+    def _number(self, ask: Ask) -> int:
+        known = self.asks.get(id(ask))
+        if known is not None:
+            return known[0]
+        number = len(self.asks)
+        self.asks[id(ask)] = number, ask
+        board = self.board
+        if number == len(board.ask):
+            board = self.board = board._replace(
+                ask=_longer(board.ask),
+                suits=_longer(board.suits),
+                able=_longer(board.able),
+                required=_longer(board.required),
+                memo=_longer(board.memo),
+            )
+        board.ask[number] = (
+            ask.min_nodes, ask.max_nodes, ask.wanted_nodes, ask.min_cpus, ask.exclusive,
+        )  # fmt: skip
+        board.required[number] = b.packed(ask.required, self.words)
+        if not ask.exclusive:
+            self.sharing.append((number, ask))
+        board.suits[number] = b.packed(ask.suits, self.words)
+        return number
+
+    def _write_nodes(self, state: State) -> None:
+        """What is free now."""
+        here = self.board.here
+        here[b.UP] = b.packed(state.up, self.words)
+        here[b.IDLE] = b.packed(state.usage.idle, self.words)
+        here[b.USABLE] = b.packed(state.up & ~state.completing, self.words)
+        here[b.COMPLETING] = b.packed(state.completing, self.words)
+        self.board.mark[b.FREE_CPUS] = state.usage.total
+        for number, ask in self.sharing:
+            self.board.able[number] = b.packed(state.usage.able(ask.floor), self.words)
+
+    def _write_ends(self, made: BackfillPass) -> None:
+        """Running jobs in the order of their ends."""
+        ends = made.ends
+        count, size = len(ends.times), 8 * self.words
+        if count > len(self.board.end):
+            self.board = self.board._replace(
+                end=np.zeros(2 * count, np.int64),
+                held=np.zeros((2 * count, self.words), np.uint64),
+                after=np.zeros((2 * count + 1, self.words), np.uint64),
+            )
+        self.board.end[:count] = ends.times
+        masks = b"".join([mask.to_bytes(size, "little") for mask in ends.masks])
+        self.board.held[:count] = np.frombuffer(masks, np.uint64).reshape(count, self.words)
+        self.board.mark[b.ENDS] = count
+        self.board.mark[b.FRESH_ENDS] = 1
+
+    def _write_map(self, plans: PlanMap) -> None:
+        board = self.board
+        count = len(plans.spans)
+        for at, span in enumerate(plans.spans):
+            board.span[at] = span.begin, span.end
+            board.free[at] = b.packed(span.nodes, self.words)
+        board.mark[b.SPANS], board.mark[b.MADE] = count, plans.made
+        board.mark[b.VERSION] = plans.version
+
+    def _read_map(self, resolution: int) -> PlanMap:
+        board = self.board
+        plans = PlanMap(0, 0, 0, resolution=resolution)
+        times = board.span[: board.mark[b.SPANS]].tolist()
+        plans.spans = [
+            Span(begin, end, b.unpacked(board.free[at])) for at, (begin, end) in enumerate(times)
+        ]
+        plans.made, plans.version = int(board.mark[b.MADE]), int(board.mark[b.VERSION])
+        return plans
+
+    def _start(self, made: BackfillPass, records: list[Record]) -> None:
+        """The record looked at starts, by the rules of a start."""
+        mark = self.board.mark
+        at = int(mark[b.AT])
+        record = records[at]
+        nodes = b.unpacked(self.board.mask[b.FOUND])
+        made.map = KeptMap(self.board, self.words)
+        limit = planned_limit(record.job, record.section)
+        if made.start(record.job, record.section, nodes, limit, False) != "started":
+            mark[b.BUSY] = 1
+            return
+        made.gone.add(record.job.id)
+        self._begun(made, records, record)
+        mark[b.AT] = at + 1
+
+    def _begun(self, made: BackfillPass, records: list[Record], record: Record) -> None:
+        """Jobs have started: what was noted before is void."""
+        mark = self.board.mark
+        mark[b.OVER] = made.over
+        mark[b.STAMP] += 1
+        mark[b.ENDS] = -1
+        self._write_nodes(made.state)
+        if len(record.job.partitions) > 1:
+            for place, other in enumerate(records):
+                if other.job.id in made.gone:
+                    self.board.queue[place, b.GONE] = 1
+
+    def _by_the_rules(self, made: BackfillPass, records: list[Record]) -> None:
+        """The record looked at is one for the pass in Python."""
+        mark = self.board.mark
+        at = int(mark[b.AT])
+        self._tell_plans(made, records)
+        made.map = self._read_map(made.parameters.bf_resolution)
+        made.tested, made.may_run_out = int(mark[b.TESTED]), bool(mark[b.MAY_RUN_OUT])
+        begun = len(made.out.starts)
+        made.consider(records[at])
+        self._write_map(made.map)
+        mark[b.TESTED], mark[b.OVER] = made.tested, made.over
+        if len(made.out.starts) != begun:
+            self._begun(made, records, records[at])
+        mark[b.AT] = at + 1
+
+    def _tell_plans(self, made: BackfillPass, records: list[Record]) -> None:
+        board = self.board
+        count = int(board.mark[b.PLANS])
+        board.mark[b.PLANS] = 0
+        if made.starts_only:
+            return
+        for at, (place, start, end) in enumerate(board.plan[:count].tolist()):
+            record, nodes = records[place], b.unpacked(board.planned[at])
+            made.out.plans.append(Plan(record.job.id, record.section.name, start, end, nodes))
+
+
+def _longer(table: AnyArray) -> AnyArray:
+    """The same with as many rows again."""
+    return np.concatenate([table, np.zeros_like(table)])
+
+
+def pays_to_compile(jobs: int) -> bool:
+    """True where the code is compiled already, or a log is so long that compiling it pays."""
+    return jobs >= LONG_LOG or library.holds(getattr(walk, "py_func", walk))

@@ -1,0 +1,173 @@
+"""The compiled backfill pass makes what the pass in Python makes, start by start, plan by plan."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import recording_path
+from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.compiled import CompiledPasses
+from shadowtime.slurm.from_site import state_of
+from shadowtime.slurm.job import Job
+from shadowtime.slurm.outcome import Outcome
+from shadowtime.slurm.recording.check import check_recording
+from shadowtime.slurm.run import Phase, run_slurm
+from shadowtime.slurm.starting import begin
+from shadowtime.slurm.state import State
+from shadowtime.workload import Workload
+from shadowtime.workload.request import Request, Requests
+
+NOW = 100_000
+WORDS = (
+    "bf_resolution=1",
+    "bf_max_job_test=5",
+    "bf_window_linear=45",
+    "bf_running_job_reserve",
+    "bf_max_job_start=2",
+    "bf_min_age_reserve=40",
+    "bf_min_prio_reserve=70",
+    "bf_node_space_size=6",
+    "bf_window=10",
+)
+
+
+@st.composite
+def sites(draw: st.DrawFn) -> Site:
+    """Equal nodes, more than a word of them now and then, in two partitions that overlap."""
+    count = draw(st.sampled_from([2, 3, 5, 8, 66]))
+    names = [f"n{k}" for k in range(count)]
+    words = draw(st.lists(st.sampled_from(WORDS), max_size=3, unique=True))
+    return Site(
+        nodes=tuple(Node(name=name, amounts=(4,)) for name in names),
+        partitions=(
+            Partition(name="batch", nodes=tuple(names), default=True),
+            Partition(name="left", nodes=tuple(names[: count // 2 + 1]), max_time=1200, tier=2),
+        ),
+        licences={"lic": 1},
+        config={"SchedulerParameters": ",".join(["batch_sched_delay=1", "bf_interval=5", *words])},
+    )
+
+
+@st.composite
+def asks(draw: st.DrawFn, count: int) -> Request:
+    """Mostly whole nodes; also ranges of them, shared nodes and licences, which Python plans."""
+    where = draw(st.sampled_from([(), (), ("left",), ("left", "batch")]))
+    kind = draw(st.integers(0, 9))
+    if kind == 9:
+        return Request(tasks=draw(st.integers(1, 9)), partitions=where)
+    wide = draw(st.integers(1, count))
+    if kind == 8:
+        return Request(nodes=1, max_nodes=wide, tasks=wide, exclusive=True, partitions=where)
+    if kind == 7:
+        return Request(
+            nodes=1, max_nodes=1, tasks=1, exclusive=True, licences=(("lic", 1),), partitions=where
+        )
+    tasks = draw(st.sampled_from([wide, wide, 2 * wide, 4 * wide]))
+    return Request(nodes=wide, max_nodes=wide, tasks=tasks, exclusive=True, partitions=where)
+
+
+@st.composite
+def states(draw: st.DrawFn) -> tuple[State, list[Job]]:
+    """A machine in use and a queue; some nodes are down, some are still completing."""
+    site = draw(sites())
+    state = state_of(site)
+    count = len(site.nodes)
+    jobs = []
+    for number in range(draw(st.integers(1, 24))):
+        request = draw(asks(count))
+        jobs.append(
+            Job(
+                id=number + 1,
+                ask=ask_of(request, state.machine),
+                limit=60 * draw(st.integers(1, 30)),
+                record=number,
+                priority=100 - number,
+                partitions=tuple(request.partitions) or ("batch",),
+                submit=NOW - 100,
+                eligible=NOW - draw(st.integers(0, 80)),
+                least_time=draw(st.sampled_from([0, 0, 0, 60])),
+                licences=request.licences,
+                tasks=draw(st.sampled_from([[], [], [], [1, 2, 3]])),
+            )
+        )
+    for job in list(jobs):
+        if job.tasks or not draw(st.booleans()):
+            continue
+        section = state.machine.sections[job.partitions[0]]
+        found = state.chooser.test(state.usage, job.ask, section.nodes, state.weights)
+        if found is not None:
+            state.waiting = [job]
+            begin(state, job, section, found, NOW - draw(st.integers(0, job.limit + 40)))
+            jobs.remove(job)
+    state.records = 100
+    state.up &= ~draw(st.sampled_from([0, 0, 1, 2]))
+    state.completing = draw(st.sampled_from([0, 0, 1, 6])) & state.machine.everything
+    return state, jobs
+
+
+def made(state: State, jobs: list[Job], *, plans: bool, compiled: bool) -> Outcome:
+    """One pass on a copy."""
+    state = state.copy()
+    state.waiting = list(jobs)
+    if compiled:
+        state.compiled = CompiledPasses(state, most_others=1.0)
+        assert state.compiled.able
+    return backfill_pass(state, NOW, plans=plans)
+
+
+@settings(max_examples=100, deadline=None)
+@given(states())
+def test_passes_are_the_same(world: tuple[State, list[Job]]) -> None:
+    """Starts, their nodes, all plans and their nodes."""
+    state, jobs = world
+    slow = made(state, jobs, plans=True, compiled=False)
+    fast = made(state, jobs, plans=True, compiled=True)
+    assert fast == slow
+    assert made(state, jobs, plans=False, compiled=True).starts == slow.starts
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Site, Workload, Requests]:
+    """A site and some jobs, a few of them in an array."""
+    site = draw(sites())
+    jobs = draw(st.integers(1, 25))
+    each = [draw(asks(len(site.nodes))) for _ in range(jobs)]
+    array, task = [-1] * jobs, [-1] * jobs
+    for row in range(draw(st.integers(0, min(jobs, 4)))):
+        each[row], array[row], task[row] = each[0], 77, row
+    submit = sorted(draw(st.integers(0, 400)) for _ in range(jobs))
+    if array[0] == 77:
+        submit = [submit[0] if array[row] == 77 else when for row, when in enumerate(submit)]
+    run = [draw(st.integers(1, 600)) for _ in range(jobs)]
+    workload = Workload.build(
+        submit=submit,
+        run=run,
+        request=[-(-one * draw(st.integers(1, 3)) // 60) * 60 for one in run],
+        procs=[one.cpus for one in each],
+    )
+    return site, workload, Requests.of_jobs(each, array=array, task=task)
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs(), st.sampled_from([0.1, 0.7]))
+def test_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -> None:
+    """Starts, ends, nodes, what each job holds and which pass started it, with the queue kept."""
+    site, workload, requests = case
+    phase = Phase(tick=tick)
+    fast = run_slurm(workload, site, requests, phase=phase, compiled=True)
+    slow = run_slurm(workload, site, requests, phase=phase, compiled=False)
+    assert fast == slow
+
+
+@pytest.mark.parametrize("name", ["B1", "O"])
+def test_recorded_passes_are_made_alike(name: str) -> None:
+    """All starts and plans of a recorded Slurm, as the check in Python counts them."""
+    path = recording_path(name)
+    fast = check_recording(path, every=3, compiled=True)
+    slow = check_recording(path, every=3)
+    assert fast == slow
+    assert fast.starts_equal == fast.starts and fast.extra_starts == 0
