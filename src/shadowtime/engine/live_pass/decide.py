@@ -103,7 +103,7 @@ def decide(
 
         return on_site.decide(policy, state, memory)
     if shape == "nodes":
-        from shadowtime.engine.nodes import live_pass
+        from shadowtime.engine.nodes.slurm import live_pass
 
         refuse_functions_on_nodes(policy)
         return live_pass.decide(policy, state, memory)

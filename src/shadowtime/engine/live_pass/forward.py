@@ -77,7 +77,7 @@ def forward(
 
         return on_site_ahead.forward(policy, state, memory, runs=runs)
     if shape == "nodes":
-        from shadowtime.engine.nodes import ahead
+        from shadowtime.engine.nodes.slurm import ahead
 
         refuse_functions_on_nodes(policy)
         return ahead.forward(policy, state, memory, runs=runs)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.events import DONE, PASS_DUE, admit, compact, drop_stale_ends, next_instant
+from shadowtime.engine.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
+from shadowtime.engine.nodes.rates import conclude, find_end, refresh, set_out, will_end
+from shadowtime.engine.nodes.running_table import vacate
 from shadowtime.kernel.estimates import FIXED, learn_end
 from shadowtime.kernel.fields import ENDS_AT, RANK, WHICH
 from shadowtime.kernel.fields import START as BEGAN
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.nodes.fields import CORES, FIRST, MOVED, NEXT, STALE, START
-from shadowtime.kernel.nodes.rates import conclude, find_end, refresh, set_out, will_end
-from shadowtime.kernel.nodes.running_table import vacate
 from shadowtime.kernel.registers import (
     BITS,
     DECISIONS,

@@ -12,13 +12,13 @@ import numpy as np
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.demands import believed
-from shadowtime.engine.nodes.plan import loop_of, parameters
+from shadowtime.engine.nodes.rates import Rates, make_rates
+from shadowtime.engine.nodes.rua.plan import loop_of, parameters
+from shadowtime.engine.nodes.running_table import Table, make_table
 from shadowtime.errors import ClusterError, PolicyError, UsageError
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.nodes import fields as nf
-from shadowtime.kernel.nodes.rates import Rates, make_rates
-from shadowtime.kernel.nodes.running_table import Table, make_table
 from shadowtime.kernel.registers import EVENTS, NEVER, PASSES, SLIPPED, VOLATILE
 from shadowtime.kernel.state import State, build
 from shadowtime.policy import place
@@ -52,7 +52,7 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     ([14, 14], 'n1:2', [4, 4])
     """
     if isinstance(policy, Policy) and policy.place.fills:
-        from shadowtime.engine.nodes.slurm_run import simulate_slurm
+        from shadowtime.engine.nodes.slurm.simulate import simulate_slurm
 
         return simulate_slurm(workload, cluster, policy)
     chosen = parameters(policy) if isinstance(policy, Policy) else {}

@@ -1,0 +1,1 @@
+"""RUA on nodes: the Reservation Table, its passes and the kernels that they share (spec 4)."""

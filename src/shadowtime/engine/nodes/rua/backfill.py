@@ -1,0 +1,154 @@
+"""Backfilling on nodes: who of the rest starts now, around the reservation (spec 4.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.nodes.fields import (
+    BACKFILL,
+    BASE,
+    CHEAPEST,
+    COST,
+    FIRST_FIT,
+    FOUND,
+    FREE,
+    HOLD,
+    HOLD_FROM,
+    IN_ORDER,
+    LEAST_PENALTY,
+    LENGTH,
+    NOW,
+    PENDING,
+    PROCS,
+    REACH,
+    READY,
+    SEARCH,
+    SPAN,
+    SPARE,
+    STRETCHED,
+    THRESHOLD,
+    TRIED,
+)
+from shadowtime.engine.nodes.rua.begin import begin, pin
+from shadowtime.engine.nodes.rua.clear import roomy
+from shadowtime.engine.nodes.rua.placing import NO_ROOM
+from shadowtime.kernel import fields
+from shadowtime.kernel.exact import compare_products
+from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.registers import ARRIVED, BIG, BLOCK, NEVER, SHIFT
+from shadowtime.kernel.running import BACKFILLED
+from shadowtime.kernel.vector import any_fits
+
+REASON = fields.REASON
+WIDTH, HEIGHT = fields.LENGTH, fields.PROCS
+"""Rows of the queue's mirrors."""
+
+
+@kernel
+def backfill(state: Any, table: Any, k: Any) -> None:
+    """Start who may overtake the blocked head.
+
+    One scan in the policy's order; or RUA's: again and again, of all whose start is now, the one
+    with the least penalty, then the shortest, then the oldest.
+    """
+    count = gather_fitting(state, table)
+    repeated = table.par[BACKFILL] == LEAST_PENALTY
+    while count > 0:
+        best = -1
+        for i in range(count):
+            job = table.list[FOUND, i]
+            if job < 0 or not may_fit(table, job):
+                continue
+            late = table.par[NOW] + table.job[job, LENGTH] > table.par[HOLD_FROM]
+            if table.par[HOLD] == PENDING and (late or table.par[STRETCHED] != 0):
+                pin(table, k)
+                if not may_fit(table, job):
+                    continue
+            choosy = table.par[SEARCH] == THRESHOLD or table.job[job, REACH] > 0
+            if choosy and not roomy(table, job):
+                # It costs something now. Whom that is too much already need not know how much.
+                if table.par[HOLD] == PENDING and table.par[SEARCH] == CHEAPEST:
+                    pin(table, k)
+                if k.must_wait(table, k.within, job):
+                    continue
+            cost = k.plan_at(table, k.evaluate, job, table.par[NOW])
+            if cost == NO_ROOM:
+                continue
+            table.job[job, COST] = cost
+            table.par[READY] = 1
+            if cost > 0 and choosy:
+                if table.par[HOLD] == PENDING:
+                    pin(table, k)
+                if k.prefers_later(table, k.evaluate, k.plan_at, job, cost):
+                    continue
+            if not repeated:
+                state.job[job, REASON] = BACKFILLED
+                begin(state, table, k, job)
+            elif best < 0 or is_less_penalised(table, job, table.list[FOUND, best]):
+                best = i
+        if best < 0:
+            return
+        job = table.list[FOUND, best]
+        table.list[FOUND, best] = -1
+        table.par[READY] = 0
+        state.job[job, REASON] = BACKFILLED
+        begin(state, table, k, job)
+
+
+@kernel
+def may_fit(table: Any, job: int) -> bool:
+    """True if there is room for the job from now on for its request, around the reservation."""
+    procs = table.job[job, PROCS]
+    if procs > table.par[FREE]:
+        return False
+    if table.par[HOLD] == 0 or procs <= table.par[SPARE]:
+        return True
+    return table.par[NOW] + table.job[job, LENGTH] <= table.par[HOLD_FROM]
+
+
+@kernel
+def gather_fitting(state: Any, table: Any) -> int:
+    """Waiting jobs behind the head that may fit, in the order in which they are tried."""
+    first = table.par[TRIED]
+    arrived = state.reg[ARRIVED]
+    free = table.par[FREE]
+    left = table.par[HOLD_FROM] - table.par[NOW] if table.par[HOLD] != 0 else NEVER
+    spare = table.par[SPARE] if table.par[HOLD] != 0 else free
+    by_length = table.par[BACKFILL] != IN_ORDER
+    count = 0
+    if table.par[SEARCH] == FIRST_FIT and table.par[STRETCHED] == 0:
+        # Time alone makes no job fit that did not: until the table changes, only newcomers may.
+        table.par[TRIED] = arrived
+    for block in range(first >> SHIFT, ((arrived - 1) >> SHIFT) + 1):
+        least = state.least[HEIGHT, block]
+        if least > free or (state.least[WIDTH, block] > left and least > spare):
+            continue
+        if not any_fits(state.wait, block, free, spare, left):
+            continue
+        for job in range(max(first, block * BLOCK), min(arrived, block * BLOCK + BLOCK)):
+            if state.wait[HEIGHT, job] == BIG or not may_fit(table, job):
+                continue
+            at = count
+            length = table.job[job, LENGTH]
+            while by_length and at > 0 and table.job[table.list[FOUND, at - 1], LENGTH] > length:
+                table.list[FOUND, at] = table.list[FOUND, at - 1]
+                at -= 1
+            table.list[FOUND, at] = job
+            count += 1
+    return count
+
+
+@kernel
+def is_less_penalised(table: Any, a: int, b: int) -> bool:
+    """True if ``a`` has the smaller penalty factor, then the shorter stretched length."""
+    cost_a, cost_b = table.job[a, COST], table.job[b, COST]
+    length_a, length_b = table.job[a, SPAN], table.job[b, SPAN]
+    one = cost_a - cost_a + 1
+    sign = compare_products(cost_a, length_b, one, cost_b, length_a, one)
+    if sign != 0:
+        return sign < 0
+    stretched_a = table.par[BASE] * length_a + cost_a
+    stretched_b = table.par[BASE] * length_b + cost_b
+    if stretched_a != stretched_b:
+        return stretched_a < stretched_b
+    return a < b

@@ -1,0 +1,149 @@
+"""How many processes of a kind cost nothing, now and from every end ahead on (spec 4.4, 4.6).
+
+Without the reservation the demand of a node only falls, so whether a process is penalised hangs on
+the moment it begins, not on how long it stays. One walk along the lines of all nodes then answers
+for every start ahead; the answers hold until a job starts or ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.nodes.fields import (
+    BUSY,
+    CLEARS,
+    CORES,
+    COUNTED,
+    DEMAND,
+    EDGE,
+    ENDS,
+    GAIN,
+    HELD,
+    HINGES,
+    HOLD,
+    HOLD_TOP,
+    HOLDS,
+    KIND,
+    LAW,
+    LENGTH,
+    NODES,
+    NOW,
+    PROCS,
+    ROOMY,
+    RUNNING,
+    SLOT_AT,
+    SLOT_OF,
+    SLOTS,
+    SOONEST,
+    SPAN,
+    VERSION,
+    ZERO,
+)
+from shadowtime.engine.nodes.rua.cost import clear_of_cost, room_on, running_at, within_hold
+from shadowtime.engine.nodes.running_table import job_at
+from shadowtime.kernel.jit import kernel, routine
+
+
+@kernel
+def all_clear(table: Any, node: int, at: int, count: int, job: int) -> bool:
+    """True if ``count`` processes cost nothing on a node from this place of its line on."""
+    behind = at < table.node[node, BUSY]
+    for h in range(table.par[HINGES]):
+        demand = count * table.job[job, DEMAND + h]
+        if behind:
+            demand += table.node[node, ENDS + (1 + h) * table.par[CORES] + at]
+        if demand > table.par[LAW + 2 * h + EDGE]:
+            return False
+    return True
+
+
+@routine
+def count_clear(table: Any, job: int, slot: int) -> None:
+    """Fill a slot: processes of the job's kind that cost nothing, after so many ends."""
+    running = table.par[RUNNING]
+    cores = table.par[CORES]
+    who = ENDS + (1 + table.par[HINGES]) * cores
+    for place in range(running):
+        table.job[job_at(table, place), GAIN] = 0
+    now = 0
+    for node in range(table.par[NODES]):
+        busy = table.node[node, BUSY]
+        clear = 0
+        for at in range(busy + 1):
+            more = clear
+            room = cores - busy + at
+            while more < room and all_clear(table, node, at, more + 1, job):
+                more += 1
+            if at == 0:
+                now += more
+            else:
+                table.job[table.node[node, who + at - 1], GAIN] += more - clear
+            clear = more
+    row = CLEARS + slot
+    table.list[row, 0] = now
+    for place in range(running):
+        now += table.job[job_at(table, place), GAIN]
+        table.list[row, place + 1] = now
+
+
+@kernel
+def free_of_cost(table: Any, job: int, ended: int) -> bool:
+    """True if a job costs nothing once the first so many of the running list have ended.
+
+    The reservation is left aside.
+    """
+    kind = table.job[job, KIND]
+    slot = kind % SLOTS
+    if table.list[SLOT_AT, slot] != table.par[VERSION] or table.list[SLOT_OF, slot] != kind:
+        count_clear(table, job, slot)
+        table.list[SLOT_AT, slot] = table.par[VERSION]
+        table.list[SLOT_OF, slot] = kind
+    return table.job[job, PROCS] <= table.list[CLEARS + slot, ended]
+
+
+@routine
+def free_around(table: Any, job: int, begin: int, ended: int) -> bool:
+    """The same, at the start that follows these ends, around the reservation."""
+    par = table.par
+    if not free_of_cost(table, job, ended):
+        return False
+    if within_hold(table, begin, begin + table.job[job, LENGTH]) == 0:
+        return True
+    if par[COUNTED] != 0:
+        return False  # whether there is room is another question
+    # Only the nodes of the reservation can lose by it, and no more than all they have.
+    spare = table.list[CLEARS + table.job[job, KIND] % SLOTS, ended] - table.job[job, PROCS]
+    hold = within_hold(table, begin, begin + table.job[job, SPAN])
+    rest = par[HOLD_TOP]
+    while spare >= 0 and spare < rest * par[CORES]:
+        rest -= 1
+        node = table.list[HELD, rest]
+        if table.list[SOONEST, node] > begin:
+            continue
+        first = running_at(table, node, begin)
+        room = room_on(table, node, first, begin, ZERO)
+        left = room_on(table, node, first, begin, par[HOLD])
+        spare -= clear_of_cost(table, node, first, room, job, begin, ZERO)
+        spare += clear_of_cost(table, node, first, left, job, begin, hold)
+    return spare >= 0
+
+
+@routine
+def roomy(table: Any, job: int) -> bool:
+    """False if a start now is known to cost something, whatever the allocation."""
+    par = table.par
+    kind = table.job[job, KIND]
+    hold = ZERO
+    if par[HOLD] == 1:
+        hold = within_hold(table, par[NOW], par[NOW] + table.job[job, SPAN])
+    row = ROOMY + 3 * hold
+    if table.list[row + 1, kind] != par[VERSION] or table.list[row + 2, kind] != hold * par[HOLDS]:
+        count = 0
+        for node in range(par[NODES]):
+            if table.list[SOONEST, node] == 0:
+                room = room_on(table, node, ZERO, par[NOW], hold)
+                count += clear_of_cost(table, node, ZERO, room, job, par[NOW], hold)
+        table.list[row, kind] = count
+        table.list[row + 1, kind] = par[VERSION]
+        table.list[row + 2, kind] = hold * par[HOLDS]
+    return table.job[job, PROCS] <= table.list[row, kind]

@@ -1,0 +1,273 @@
+"""Conservative backfilling on nodes: every job holds a reservation in the table (spec 1.3, 4.2).
+
+As on a pool (engine/passes/conservative.py): promises outlive the pass; after early ends one sweep
+in submit order moves them forward. Here a promise is an allocation, chosen by the place part, and a
+sweep asks that part again among the starts up to the promised one. By first fit with requests as
+limits a job gains only from processors that came free since it was placed, so few are asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.nodes.events import advance, carry_out_starts
+from shadowtime.engine.nodes.fields import (
+    BY_LOAD,
+    PLAN_START,
+    PROCS,
+    RUNNING,
+    SEARCH,
+    STRETCHED,
+    ZERO,
+)
+from shadowtime.engine.nodes.fields import FIRST_FIT as LOWEST
+from shadowtime.engine.nodes.fields import NOW as TABLE_NOW
+from shadowtime.engine.nodes.rua.booking import change, free_slot, get_slot
+from shadowtime.engine.nodes.rua.ledger import (
+    BEGIN,
+    COMPRESS,
+    COUNT,
+    DUE,
+    GAIN,
+    LEFT,
+    PIECES,
+    PLACE,
+    RESUME,
+    SOONEST,
+    UNTIL,
+    clear,
+    forget_past,
+    lacks_room,
+)
+from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
+from shadowtime.engine.nodes.rua.promises import (
+    begin,
+    book,
+    length_of,
+    promise_anew,
+    still_holds,
+    write_plan,
+)
+from shadowtime.engine.nodes.rua.seek import assess, seek
+from shadowtime.engine.nodes.rua.window import first_room
+from shadowtime.engine.nodes.running_table import end_at, job_at
+from shadowtime.kernel import fields
+from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.queue import first_waiting, next_waiting
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BIG,
+    BLOCK,
+    ENDED,
+    FRESH,
+    NEVER,
+    NOW,
+    QUEUE_FROM,
+    SHIFT,
+    SLIPPED,
+    VOLATILE,
+    WAITING,
+    WAKE,
+)
+from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
+
+BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
+WIDTH = fields.PROCS
+"""Row of the queue's mirrors."""
+
+
+class Units(NamedTuple):
+    """What the pass calls through pointers."""
+
+    change: Any
+    first_room: Any
+    assess: Any
+    seek: Any
+
+
+UNITS = Units(change, first_room, assess, seek)
+
+
+@entry
+def run(state: Any, world: Any, table: Any, rates: Any, b: Any, k: Any) -> int:
+    """The event loop with this pass."""
+    while True:
+        if b.par[RESUME] == 0 and advance(state, world, table, rates) != PASS_DUE:
+            return DONE
+        b.par[RESUME] = 0
+        if lacks_room(b, table.par[RUNNING] + state.reg[WAITING]):
+            b.par[RESUME] = 1
+            return ROOM_NEEDED
+        table.par[TABLE_NOW] = state.reg[NOW]
+        admit(state, table)
+        decide(state, table, b, k)
+        carry_out_starts(state, world, table, rates)
+
+
+@routine
+def decide(state: Any, table: Any, b: Any, k: Any) -> None:
+    """One pass."""
+    now = state.reg[NOW]
+    forget_past(b, now)
+    early = book_out_ended(state, table, b, k, now)
+    if table.par[BY_LOAD] != 0:
+        choose_threshold(table)
+    if state.reg[VOLATILE] != 0 and table.par[RUNNING] > 0 and end_at(table, ZERO) <= now:
+        move_overdue(table)
+        rebuild(state, table, b, k)
+    if early and b.par[COMPRESS] != 0:
+        compress(state, table, b, k)
+    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
+        get_slot(b, job)
+        promise_anew(table, b, k, job)
+        state.job[job, PROMISED] = b.job[job, DUE]
+    start_due(state, table, b, k, now)
+    state.reg[WAKE] = b.par[SOONEST]
+
+
+# ------------------------------------------------------------------------- promises
+@kernel
+def book_out_ended(state: Any, table: Any, b: Any, k: Any, now: int) -> bool:
+    """Free what early ends leave of their time in the table; True if there was one."""
+    early = False
+    for i in range(state.reg[ENDED]):
+        job = state.ended[i]
+        until = b.job[job, UNTIL]
+        if until > now:
+            k.change(b, table, job, now, until, 1, COUNT | PLACE)
+            b.par[GAIN] = max(b.par[GAIN], until)
+            early = True
+        free_slot(b, job)
+    return early
+
+
+@kernel
+def widest_before(b: Any, before: int) -> int:
+    """The most processors that are free at once before an instant."""
+    most = 0
+    at = 0
+    while at < b.par[PIECES] and b.line[BEGIN, at] < before:
+        most = max(most, b.line[LEFT, at])
+        at += 1
+    return most
+
+
+@routine
+def compress(state: Any, table: Any, b: Any, k: Any) -> None:
+    """One sweep in submit order: every job to the start its place part now finds, never later."""
+    by_gain = table.par[SEARCH] == LOWEST and table.par[STRETCHED] == 0
+    gain = b.par[GAIN] if by_gain else NEVER
+    moved_until = 0
+    fresh = state.reg[FRESH]
+    widest = widest_before(b, gain)
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (fresh + BLOCK - 1) >> SHIFT):
+        if state.least[WIDTH, block] > widest:
+            continue
+        for job in range(block * BLOCK, min(fresh, block * BLOCK + BLOCK)):
+            if state.wait[WIDTH, job] > widest:  # tombstones are wider than anything
+                continue
+            due = b.job[job, DUE]
+            before = min(due, gain)
+            # With its own time left aside: who finds no room so finds none.
+            at = k.first_room(b, table, job, ZERO, before, due)
+            if at < 0:
+                continue
+            freed = due + length_of(table, b, job)
+            book(table, b, k, job, 1)
+            if k.seek(b, table, k.first_room, k.assess, job, at, due, before):
+                write_plan(table, b, job)
+                moved_until = max(moved_until, freed)
+                gain = max(gain, moved_until)
+            book(table, b, k, job, -1)
+            widest = widest_before(b, gain)
+    # What later jobs gave up in this sweep is all that earlier ones have not been asked about.
+    b.par[GAIN] = moved_until
+
+
+@routine
+def rebuild(state: Any, table: Any, b: Any, k: Any) -> None:
+    """A job has outlived its end in the table: book everything again.
+
+    In submit order, reservations that still hold around the running jobs stay; those that do not
+    are given again afterwards, in the same order, and counted as slipped.
+    """
+    now = state.reg[NOW]
+    clear(b, table)
+    b.par[SOONEST] = NEVER
+    for at in range(table.par[RUNNING]):
+        job = job_at(table, at)
+        b.job[job, UNTIL] = end_at(table, at)
+        k.change(b, table, job, now, end_at(table, at), -1, COUNT | PLACE)
+    fresh = state.reg[FRESH]
+    job = first_waiting(state)
+    while 0 <= job < fresh:
+        if still_holds(table, b, job):
+            book(table, b, k, job, -1)
+        else:
+            b.job[job, DUE] = -1
+        job = next_waiting(state, job + 1)
+    job = first_waiting(state)
+    while 0 <= job < fresh:
+        if b.job[job, DUE] < 0:
+            promise_anew(table, b, k, job)
+            state.reg[SLIPPED] += 1
+        job = next_waiting(state, job + 1)
+    b.par[GAIN] = NEVER
+
+
+# ------------------------------------------------------------------------- starts
+@routine
+def start_due(state: Any, table: Any, b: Any, k: Any, now: int) -> None:
+    """Start who is due now; without compression also whose place part would have it now."""
+    head = first_waiting(state)
+    if head < 0:
+        b.par[SOONEST] = NEVER
+        return
+    if b.par[SOONEST] > now and b.par[COMPRESS] != 0:
+        block_head(state, head, now)
+        return
+    head = -1
+    soonest = NEVER
+    arrived = state.reg[ARRIVED]
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (arrived + BLOCK - 1) >> SHIFT):
+        if state.least[WIDTH, block] == BIG:
+            continue
+        for job in range(block * BLOCK, min(arrived, block * BLOCK + BLOCK)):
+            if state.wait[WIDTH, job] == BIG:
+                continue
+            if b.job[job, DUE] == now or may_start_early(table, b, k, job, now):
+                # The reason of a job that starts behind a job that stays is known at once.
+                state.job[job, REASON] = BACKFILLED
+                if head < 0:
+                    state.job[job, REASON] = HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
+                begin(state, table, b, k, job, now)
+                continue
+            soonest = min(soonest, b.job[job, DUE])
+            if head < 0:
+                head = job
+    b.par[SOONEST] = soonest
+    if head >= 0:
+        block_head(state, head, now)
+
+
+@kernel
+def block_head(state: Any, head: int, now: int) -> None:
+    """Note the first pass at which a job was first in the queue and could not start."""
+    if state.job[head, BLOCKED_AT] < 0:
+        state.job[head, BLOCKED_AT] = now
+
+
+@kernel
+def may_start_early(table: Any, b: Any, k: Any, job: int, now: int) -> bool:
+    """Without compression: the place part, asked again, answers now; the job is booked so."""
+    if b.par[COMPRESS] != 0 or b.line[LEFT, 0] < table.job[job, PROCS]:
+        return False
+    book(table, b, k, job, 1)
+    due = b.job[job, DUE]
+    sooner = k.seek(b, table, k.first_room, k.assess, job, ZERO, due, due)
+    sooner = sooner and table.par[PLAN_START] == now
+    if sooner:
+        write_plan(table, b, job)
+    book(table, b, k, job, -1)
+    return sooner

@@ -1,0 +1,92 @@
+"""When the head of the queue starts, alone with the running jobs (spec 4.6, 4.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.nodes.fields import (
+    BASE,
+    CHEAPEST,
+    FIRST_FIT,
+    FREE,
+    NOW,
+    PLAN_START,
+    PROCS,
+    PROMISE,
+    REACH,
+    READY,
+    RUNNING,
+    SEARCH,
+    THETA_FROM,
+    THETA_TO,
+    ZERO,
+)
+from shadowtime.engine.nodes.rua.clear import free_of_cost
+from shadowtime.engine.nodes.rua.pointers import PLAN_HEAD, pointer
+from shadowtime.engine.nodes.rua.search import allowed, last_until, start_of
+from shadowtime.engine.nodes.running_table import end_at, job_at
+
+
+@pointer(PLAN_HEAD)
+def plan_head(table: Any, evaluate: Any, job: int) -> None:
+    """Choose the head's start (PLAN_START); the table holds no reservation.
+
+    Costs never rise with the start, so thresholds are found by bisection.
+    """
+    par = table.par
+    now = par[NOW]
+    par[READY] = 0
+    # First fit: the first end by which enough is free.
+    free = par[FREE]
+    at = -1
+    while free < table.job[job, PROCS] and at + 1 < par[RUNNING]:
+        at += 1
+        free += table.job[job_at(table, at), PROCS]
+    start = start_of(table, at)
+    par[PLAN_START] = start
+    if par[SEARCH] == FIRST_FIT:
+        return
+    bound = par[PROMISE]
+    if par[SEARCH] == CHEAPEST:
+        bound = min(bound, start + table.job[job, REACH])
+    last = last_until(table, bound)
+    if last <= at:
+        return
+    if free_of_cost(table, job, last_until(table, start) + 1):
+        return
+    if par[SEARCH] == CHEAPEST and free_of_cost(table, job, last + 1):
+        low = at + 1
+        while low < last:
+            middle = (low + last) >> 1
+            if free_of_cost(table, job, middle + 1):
+                last = middle
+            else:
+                low = middle + 1
+        par[PLAN_START] = end_at(table, last)
+        return
+    cost = evaluate(table, job, start, ZERO)
+    least = evaluate(table, job, end_at(table, last), ZERO)
+    best = -1
+    place = last
+    known = least
+    # Smaller thresholds first: each larger one is met no later. LessConsume is one of penalty 0.
+    for theta in range(par[THETA_FROM], max(par[THETA_FROM] + 1, par[THETA_TO])):
+        most = least
+        if par[SEARCH] != CHEAPEST:
+            most = max(allowed(table, theta, job), least)
+        if cost <= most:
+            place = at
+            known = cost
+        low = at + 1
+        while low < place:
+            middle = (low + place) >> 1
+            found = evaluate(table, job, end_at(table, middle), ZERO)
+            if found <= most:
+                place = middle
+                known = found
+            else:
+                low = middle + 1
+        slowness = par[BASE] * (start_of(table, place) - now) + known
+        if best < 0 or slowness < best:
+            best = slowness
+            par[PLAN_START] = start_of(table, place)

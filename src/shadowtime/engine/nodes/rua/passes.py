@@ -1,0 +1,175 @@
+"""The pass on nodes: the head by its policy's start, one reservation, backfilling (spec 4.7).
+
+(a) While the head's allocation starts now, start it. (b) Otherwise it is the reservation: its start
+never moves later than it was promised at the pass before. (c) The others start where their own
+allocation, made around the reservation, begins now: one scan, or RUA's repeated choice of the
+least penalised.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.events import DONE, PASS_DUE
+from shadowtime.engine.nodes.events import advance, carry_out_starts
+from shadowtime.engine.nodes.fields import (
+    BACKFILL,
+    BY_LOAD,
+    CORES,
+    FREE,
+    HEAD,
+    HOLD,
+    NEVER_BACKFILL,
+    NODES,
+    NOW,
+    PLAN_START,
+    PROCS,
+    PROMISE,
+    READY,
+    RESERVES,
+    RUNNING,
+    SPAN,
+    STALE,
+    THETA_FROM,
+    THETA_TO,
+    THETAS,
+    TRIED,
+    WANTED,
+    WITHOUT,
+    ZERO,
+)
+from shadowtime.engine.nodes.rua.backfill import backfill
+from shadowtime.engine.nodes.rua.begin import begin, hold, let_go
+from shadowtime.engine.nodes.rua.head import plan_head
+from shadowtime.engine.nodes.rua.placing import evaluate, within
+from shadowtime.engine.nodes.rua.search import Units, must_wait, plan_at, prefers_later
+from shadowtime.engine.nodes.running_table import end_at, job_at, postpone
+from shadowtime.kernel import fields
+from shadowtime.kernel.estimates import FIXED
+from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.queue import first_waiting
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BLOCK,
+    FRESH,
+    LEARNER,
+    NEVER,
+    QUEUE_FROM,
+    SHIFT,
+    VOLATILE,
+    WAITING,
+)
+from shadowtime.kernel.registers import NOW as CLOCK
+from shadowtime.kernel.running import HEAD as AS_HEAD
+from shadowtime.kernel.running import RESERVED
+
+BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
+ESTIMATE = fields.ESTIMATE
+WIDTH = fields.PROCS
+
+UNITS = Units(evaluate, within, plan_at, plan_head, prefers_later, must_wait)
+
+
+@entry
+def run(state: Any, world: Any, table: Any, rates: Any, k: Any) -> int:
+    """The event loop with this pass."""
+    while advance(state, world, table, rates) == PASS_DUE:
+        table.par[NOW] = state.reg[CLOCK]
+        admit(state, table)
+        if state.reg[WAITING] > 0:
+            decide(state, table, k)
+            carry_out_starts(state, world, table, rates)
+    return DONE
+
+
+@kernel
+def admit(state: Any, table: Any) -> None:
+    """Take in who was submitted at this instant: what they want, how long they may run."""
+    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
+        table.par[WANTED] += table.job[job, PROCS]
+        if state.reg[LEARNER] != FIXED:
+            table.job[job, SPAN] = state.job[job, ESTIMATE]
+
+
+@kernel
+def choose_threshold(table: Any) -> None:
+    """One threshold for this pass: the strictest while no more waits than the machine holds."""
+    machine = table.par[NODES] * table.par[CORES]
+    chosen = min(table.par[THETAS] - 1, table.par[WANTED] // machine)
+    if chosen != table.par[THETA_FROM] or table.par[THETA_TO] != chosen + 1:
+        table.par[THETA_FROM] = chosen
+        table.par[THETA_TO] = chosen + 1
+        table.par[STALE] = 1
+
+
+@kernel
+def decide(state: Any, table: Any, k: Any) -> None:
+    """One pass."""
+    if state.reg[VOLATILE] != 0:
+        move_overdue(table)
+    if table.par[BY_LOAD] != 0:
+        choose_threshold(table)
+    if not start_heads(state, table, k):
+        return
+    if (
+        table.par[BACKFILL] == NEVER_BACKFILL
+        or state.reg[WAITING] == 1
+        or nobody_narrow(state, table)
+    ):
+        return
+    if table.par[RESERVES] != 0 and table.par[HOLD] == 0:
+        hold(table, k)
+    backfill(state, table, k)
+
+
+@kernel
+def start_heads(state: Any, table: Any, k: Any) -> bool:
+    """Start jobs in arrival order; True if one stays blocked, its plan in the registers."""
+    par = table.par
+    now = par[NOW]
+    par[READY] = 0
+    while True:
+        head = first_waiting(state)
+        if head < 0:
+            par[HEAD] = -1
+            return False
+        if head != par[HEAD]:
+            par[HEAD] = head
+            par[PROMISE] = NEVER
+            par[STALE] = 1
+        # Who lacks processors is not helped by time alone: the plan holds until the table changes.
+        if par[STALE] != 0 or table.job[head, PROCS] <= par[FREE]:
+            let_go(table)
+            par[STALE] = 0
+            par[TRIED] = head + 1
+            k.plan_head(table, k.evaluate, head)
+        if par[PLAN_START] > now:
+            break
+        par[WITHOUT] = 0
+        state.job[head, REASON] = AS_HEAD if state.job[head, BLOCKED_AT] < 0 else RESERVED
+        begin(state, table, k, head)
+    par[PROMISE] = par[PLAN_START]
+    if state.job[head, BLOCKED_AT] < 0:
+        state.job[head, BLOCKED_AT] = now
+        state.job[head, PROMISED] = par[PLAN_START]
+    return True
+
+
+@kernel
+def nobody_narrow(state: Any, table: Any) -> bool:
+    """True if every waiting job is wider than what is free."""
+    free = table.par[FREE]
+    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (state.reg[ARRIVED] + BLOCK - 1) >> SHIFT):
+        if state.least[WIDTH, block] <= free:
+            return False
+    return True
+
+
+@kernel
+def move_overdue(table: Any) -> None:
+    """Jobs past their end in the table are taken to end in the next second (spec 1.2)."""
+    now = table.par[NOW]
+    first = ZERO
+    while table.par[RUNNING] > 0 and end_at(table, first) <= now:
+        postpone(table, job_at(table, first), now + 1)
+        table.par[STALE] = 1

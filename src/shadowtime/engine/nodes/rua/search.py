@@ -1,0 +1,306 @@
+"""Would a candidate for backfilling rather start later? First fit, LessConsume, thresholds.
+
+A candidate starts where its own allocation, made around the reservation, begins now (spec 4.6,
+4.7). To know that, few later starts need a look, and often none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from shadowtime.engine.nodes.fields import (
+    BASE,
+    CHEAPEST,
+    COUNTED,
+    FACTOR,
+    FREE,
+    HINGES,
+    HOLD,
+    HOLD_FROM,
+    HOLD_JOB,
+    HOLD_UNTIL,
+    HOLDS,
+    LAW,
+    LENGTH,
+    NOW,
+    PROCS,
+    REACH,
+    READY,
+    RUNNING,
+    SEARCH,
+    SEEN,
+    SEEN_COST,
+    SETTLED,
+    SHARE,
+    SPAN,
+    SPARE,
+    STRETCHED,
+    THETA_FROM,
+    THETA_TO,
+    VERSION,
+    WITHOUT,
+    ZERO,
+)
+from shadowtime.engine.nodes.rua.clear import free_around, free_of_cost
+from shadowtime.engine.nodes.rua.cost import within_hold
+from shadowtime.engine.nodes.rua.placing import (
+    NO_ROOM,
+    allot,
+    empty_cost,
+    touches_pins,
+)
+from shadowtime.engine.nodes.rua.pointers import MUST_WAIT, PLAN_AT, PREFERS_LATER, pointer
+from shadowtime.engine.nodes.running_table import end_at, free_at
+from shadowtime.kernel.jit import kernel
+
+
+class Units(NamedTuple):
+    """What the pass calls through pointers."""
+
+    evaluate: Any
+    within: Any
+    plan_at: Any
+    plan_head: Any
+    prefers_later: Any
+    must_wait: Any
+
+
+@kernel
+def stretch(table: Any, job: int, cost: int) -> int:
+    """Seconds that a planned cost adds to the limit (limit=pf), rounded up.
+
+    The limit is the request times the penalty factor, which is that of the expected run time.
+    """
+    if table.par[STRETCHED] == 0:
+        return 0
+    base = table.par[BASE]
+    length = table.job[job, LENGTH]
+    span = table.job[job, SPAN]
+    if span != length:
+        cost *= length
+        base *= span
+    return (cost + base - 1) // base
+
+
+@kernel
+def allowed(table: Any, theta: int, job: int) -> int:
+    """The largest cost within a threshold."""
+    at = LAW + 2 * (table.par[HINGES] + theta)
+    return table.job[job, SPAN] * table.par[at + FACTOR] // table.par[at + SHARE]
+
+
+@kernel
+def start_of(table: Any, at: int) -> int:
+    """The start at a place in the running list; -1 is now."""
+    return table.par[NOW] if at < 0 else end_at(table, at)
+
+
+@kernel
+def last_until(table: Any, bound: int) -> int:
+    """Place of the last end up to an instant, -1 if none is."""
+    low = ZERO
+    high = table.par[RUNNING]
+    while low < high:
+        middle = (low + high) >> 1
+        if end_at(table, middle) <= bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+@kernel
+def room_by_count(table: Any, procs: int, begin: int, overlap: int) -> bool:
+    """resv=counts: is there room, the reservation's number of processors left aside?"""
+    if begin == table.par[NOW]:
+        return procs <= table.par[FREE] and (overlap == 0 or procs <= table.par[SPARE])
+    if procs > free_at(table, begin):
+        return False
+    if overlap == 0:
+        return True
+    later = max(begin, table.par[HOLD_FROM])
+    return procs <= free_at(table, later) - table.job[table.par[HOLD_JOB], PROCS]
+
+
+@pointer(PLAN_AT)
+def plan_at(table: Any, evaluate: Any, job: int, begin: int) -> int:
+    """Cost of a candidate's allocation at a start, around the reservation; NO_ROOM if none.
+
+    A limit stretched into the reservation must do without its processors.
+    """
+    procs = table.job[job, PROCS]
+    end = begin + table.job[job, LENGTH]
+    overlap = within_hold(table, begin, end)
+    counted = table.par[COUNTED] != 0
+    without = 0 if counted else overlap
+    if counted and not room_by_count(table, procs, begin, overlap):
+        return NO_ROOM
+    cost = evaluate(table, job, begin, without)
+    if (
+        cost > 0
+        and overlap == 0
+        and within_hold(table, begin, end + stretch(table, job, cost)) != 0
+    ):
+        overlap = table.par[HOLD]
+        if counted:
+            if not room_by_count(table, procs, begin, overlap):
+                return NO_ROOM
+        else:
+            allot(table, job, cost)
+            if touches_pins(table, begin):
+                without = overlap
+                cost = evaluate(table, job, begin, without)
+    table.par[WITHOUT] = without
+    return cost
+
+
+@kernel
+def seen_start(table: Any, job: int, bound: int) -> int:
+    """The first start from the one that was cheaper when last looked at; now if there is none.
+
+    Waiting jobs are asked again and again, and mostly the same start is the answer.
+    """
+    seen = table.job[job, SEEN]
+    if seen > table.par[NOW]:
+        at = last_until(table, seen - 1) + 1
+        if at < table.par[RUNNING] and end_at(table, at) <= bound:
+            return end_at(table, at)
+    return table.par[NOW]
+
+
+@kernel
+def costs_within(table: Any, within: Any, job: int, begin: int, most: int) -> bool:
+    """True if plan_at() is known to find no more than so much there."""
+    overlap = within_hold(table, begin, begin + table.job[job, LENGTH])
+    if overlap != 0 and table.par[COUNTED] != 0:
+        return False
+    return within(table, job, begin, overlap, most)
+
+
+@pointer(MUST_WAIT)
+def must_wait(table: Any, within: Any, job: int) -> bool:
+    """True if a candidate that would cost something now is known to prefer a later start.
+
+    No cost is within the loosest threshold, or the start seen last still costs no more than it
+    did and now costs more than that.
+    """
+    par = table.par
+    if par[SEARCH] != CHEAPEST:
+        return max(allowed(table, par[THETA_TO] - 1, job), empty_cost(table, job)) == 0
+    start = seen_start(table, job, par[NOW] + table.job[job, REACH])
+    if start == par[NOW]:
+        return False
+    mark = par[VERSION] + par[HOLDS]
+    if table.job[job, SETTLED] == mark:
+        return True
+    if free_around(table, job, start, last_until(table, start) + 1):
+        table.job[job, SETTLED] = mark
+        return True
+    most = table.job[job, SEEN_COST]
+    if most == 0 or par[STRETCHED] != 0:
+        return False
+    overlap = within_hold(table, par[NOW], par[NOW] + table.job[job, LENGTH])
+    if within(table, job, par[NOW], 0 if par[COUNTED] != 0 else overlap, most):
+        return False
+    return costs_within(table, within, job, start, most)
+
+
+@pointer(PREFERS_LATER)
+def prefers_later(table: Any, evaluate: Any, plan_at: Any, job: int, cost: int) -> bool:
+    """True if the policy would rather have a later start than now, at this cost above 0.
+
+    LessConsume: a start within the horizon costs less. Thresholds: none is met now, or a smaller
+    one has a start that is as quick. The least cost of all is that of the empty machine, which
+    the last start of the table has; so a threshold below it is met by the starts that have just
+    that.
+    """
+    par = table.par
+    now = par[NOW]
+    least = empty_cost(table, job)
+    strict = par[THETA_FROM]
+    met = strict
+    if par[SEARCH] == CHEAPEST:
+        if cost == least:
+            return False
+        most = cost - 1
+        bound = now + table.job[job, REACH]
+        seen = seen_start(table, job, bound)
+        if seen > now:
+            par[READY] = 0
+            found = plan_at(table, evaluate, job, seen)
+            if found != NO_ROOM and found <= most:
+                table.job[job, SEEN_COST] = found
+                return True
+    else:
+        while met < par[THETA_TO] and cost > max(allowed(table, met, job), least):
+            met += 1
+        if met == par[THETA_TO]:
+            return True
+        if met == strict:
+            return False
+        most = max(allowed(table, met - 1, job), least)
+        bound = now + (cost - least) // par[BASE]  # later ones are slower whatever they cost
+    last = last_until(table, bound)
+    held = par[HOLD] != 0 and par[HOLD_UNTIL] <= bound
+    latest = start_of(table, last)
+    if held:
+        latest = max(latest, par[HOLD_UNTIL])
+    if latest == now:
+        return False
+    # The reservation can only make a start dearer: without it the last one is a bound.
+    par[READY] = 0
+    hold = par[HOLD]
+    bound_on_cost = ZERO
+    if not free_of_cost(table, job, last + 1):
+        par[HOLD] = 0
+        bound_on_cost = evaluate(table, job, latest, ZERO)
+        par[HOLD] = hold
+    if bound_on_cost > most:
+        return False
+    if par[SEARCH] == CHEAPEST:
+        # Any cheaper start will do, and the last one stays cheap the longest.
+        found = bound_on_cost
+        if hold != 0 and latest < par[HOLD_UNTIL]:
+            found = plan_at(table, evaluate, job, latest)
+        if found != NO_ROOM and found <= most:
+            table.job[job, SEEN] = latest
+            table.job[job, SEEN_COST] = found
+            return True
+    at = ZERO
+    beyond = last + 1
+    par[HOLD] = 0
+    while at < beyond:
+        middle = (at + beyond) >> 1
+        if evaluate(table, job, end_at(table, middle), ZERO) <= most:
+            beyond = middle
+        else:
+            at = middle + 1
+    par[HOLD] = hold
+    # Starts before ``at`` are too dear even without it. The others in ascending order: a threshold
+    # is settled by the first start that meets it, so those from ``met`` on are settled.
+    before = now
+    while at <= last or held:
+        if held and (at > last or par[HOLD_UNTIL] <= end_at(table, at)):
+            start = par[HOLD_UNTIL]
+            held = False
+        else:
+            start = end_at(table, at)
+            at += 1
+        if start == before:
+            continue
+        before = start
+        found = plan_at(table, evaluate, job, start)
+        if found == NO_ROOM or found > most:
+            continue
+        if par[SEARCH] == CHEAPEST:
+            table.job[job, SEEN] = start
+            table.job[job, SEEN_COST] = found
+            return True
+        while met > strict and found <= max(allowed(table, met - 1, job), least):
+            if par[BASE] * (start - now) + found <= cost:
+                return True
+            met -= 1
+        if met == strict:
+            return False
+        most = max(allowed(table, met - 1, job), least)
+    return False

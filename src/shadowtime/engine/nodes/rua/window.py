@@ -1,0 +1,197 @@
+"""Which processors are free for a while, among all reservations (ledger.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.nodes.fields import (
+    CORES,
+    COUNTED,
+    LENGTH,
+    NODES,
+    PROCS,
+    ROOM,
+    SITES,
+    TAKE,
+    TOP,
+)
+from shadowtime.engine.nodes.rua.ledger import (
+    BEGIN,
+    BITS,
+    COSTED,
+    LEFT,
+    PICK,
+    PIECES,
+    ROW,
+    WINDOW,
+    WORDS,
+)
+from shadowtime.engine.nodes.rua.plan_pointers import FIRST_ROOM, pointer
+from shadowtime.kernel.jit import kernel
+
+
+@kernel
+def bits_in(word: int) -> int:
+    """How many of 32 bits are set."""
+    word = word - ((word >> 1) & 0x55555555)
+    word = (word & 0x33333333) + ((word >> 2) & 0x33333333)
+    word = (word + (word >> 4)) & 0x0F0F0F0F
+    return ((word * 0x01010101) >> 24) & 0xFF
+
+
+@kernel
+def take_row(b: Any, slot: int, row: int) -> None:
+    """The processors that are free in a row."""
+    for word in range(b.par[WORDS]):
+        b.mask[slot, word] = b.room[row, word]
+
+
+@kernel
+def narrow(b: Any, slot: int, row: int) -> None:
+    """Keep those processors of a slot that are free in a row."""
+    for word in range(b.par[WORDS]):
+        b.mask[slot, word] &= b.room[row, word]
+
+
+@kernel
+def count(b: Any, slot: int) -> int:
+    """Processors of a slot."""
+    total = 0
+    for word in range(b.par[WORDS]):
+        total += bits_in(b.mask[slot, word])
+    return total
+
+
+@pointer(FIRST_ROOM)
+def first_room(b: Any, table: Any, job: int, start: int, before: int, until: int) -> int:
+    """Place of the first start with room for a job's request, -1 if none.
+
+    Starts from a place on, before an instant; what happens from ``until`` on is left aside. Only
+    cuts need be looked at, and the first with room is now or an end: going back over a start, no
+    processor is lost. Where a window fails, so do all starts up to the last one from which on to
+    the window's end too few are free.
+    """
+    line = b.line
+    procs = table.job[job, PROCS]
+    length = table.job[job, LENGTH]
+    placed = table.par[COUNTED] == 0
+    pieces = b.par[PIECES]
+    while start < pieces and line[BEGIN, start] < before:
+        end = min(until, line[BEGIN, start] + length)
+        at = start
+        enough = True
+        while at < pieces and line[BEGIN, at] < end:
+            row = line[ROW, at]
+            if line[LEFT, at] < procs:
+                enough = False
+                break
+            if placed:
+                if at == start:
+                    take_row(b, WINDOW, row)
+                else:
+                    narrow(b, WINDOW, row)
+            at += 1
+        if not enough:
+            start = at + 1
+            continue
+        if not placed or count(b, WINDOW) >= procs:
+            return start
+        at -= 1
+        take_row(b, WINDOW, line[ROW, at])
+        while count(b, WINDOW) >= procs:
+            at -= 1
+            narrow(b, WINDOW, line[ROW, at])
+        start = at + 1
+    return -1
+
+
+@kernel
+def gather(b: Any, slot: int, at: int, end: int, procs: int) -> int:
+    """Processors that are free from a place on until an instant; how many, or 0 if too few.
+
+    Where reservations are counted, those that are free of running jobs, if as many are left.
+    """
+    line = b.line
+    if line[LEFT, at] < procs:
+        return 0
+    take_row(b, slot, line[ROW, at])
+    at += 1
+    while at < b.par[PIECES] and line[BEGIN, at] < end:
+        if line[LEFT, at] < procs:
+            return 0
+        narrow(b, slot, line[ROW, at])
+        at += 1
+    return count(b, slot)
+
+
+@kernel
+def within(b: Any, slot: int, other: int) -> bool:
+    """True if all processors of a slot are in the other."""
+    for word in range(b.par[WORDS]):
+        if b.mask[slot, word] & ~b.mask[other, word] != 0:
+            return False
+    return True
+
+
+@kernel
+def rooms(b: Any, table: Any) -> int:
+    """Free processors of the window by node (ROOM), and the nodes that have some (SITES)."""
+    p = 0
+    top = 0
+    total = 0
+    for node in range(table.par[NODES]):
+        room = 0
+        left = table.par[CORES]
+        while left > 0:
+            # Of the word at hand, what belongs to this node.
+            some = min(left, BITS - p % BITS)
+            room += bits_in((b.mask[WINDOW, p // BITS] >> (p % BITS)) & ((1 << some) - 1))
+            p += some
+            left -= some
+        if room > 0:
+            table.node[node, ROOM] = room
+            table.list[SITES, top] = node
+            top += 1
+            total += room
+    table.par[TOP] = top
+    return total
+
+
+@kernel
+def pick_first(b: Any, left: int) -> None:
+    """So many of the lowest processors of the window."""
+    word = 0
+    while left > 0:
+        bits = b.mask[WINDOW, word]
+        some = bits_in(bits)
+        while some > left:
+            high = BITS - 1
+            while (bits >> high) & 1 == 0:
+                high -= 1
+            bits ^= 1 << high
+            some -= 1
+        b.mask[PICK, word] = bits
+        left -= some
+        word += 1
+
+
+@kernel
+def pick(b: Any, table: Any, job: int) -> None:
+    """The plan's processors: the lowest of the window on each node, as many as TAKE says.
+
+    By first fit where cost does not matter, the lowest of all: nodes were not asked about.
+    """
+    for word in range(b.par[WORDS]):
+        b.mask[PICK, word] = 0
+    if b.par[COSTED] == 0:
+        pick_first(b, table.job[job, PROCS])
+        return
+    cores = table.par[CORES]
+    for node in table.list[SITES, : table.par[TOP]]:
+        left = table.node[node, TAKE]
+        p = node * cores
+        while left > 0:
+            if (b.mask[WINDOW, p // BITS] >> (p % BITS)) & 1 != 0:
+                b.mask[PICK, p // BITS] |= 1 << (p % BITS)
+                left -= 1
+            p += 1

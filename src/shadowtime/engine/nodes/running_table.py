@@ -1,0 +1,289 @@
+"""The Reservation Table: who holds which processor until when (spec 4.2).
+
+A running job holds its processors until start + limit, and the reservation pins certain ones for
+its time; nothing else is in the table, so a processor is described by one end. Beside it every
+node keeps its line: the ends of its processes in ascending order, and the demand that is left
+before each of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shadowtime.engine.nodes import fields as f
+from shadowtime.engine.nodes.fields import (
+    BITS,
+    BUSY,
+    CORES,
+    COUNTED,
+    DEMAND,
+    ENDS,
+    FIRST,
+    FREE,
+    HINGES,
+    HOLD,
+    HOLD_FROM,
+    KEYS,
+    LAST,
+    LOWEST,
+    NEXT,
+    OWNER,
+    PROCESSES,
+    PROCS,
+    RESERVED,
+    RUNNING,
+    SOONEST,
+    SPARE,
+    UNTIL,
+    VERSION,
+)
+from shadowtime.kernel.jit import kernel
+
+
+class Table(NamedTuple):
+    """What the scheduler knows of the nodes; columns and rows are named in fields.py."""
+
+    par: Any  # int64[LAW + 2 H + 2 T]
+    proc: Any  # int64[P, 4]
+    node: Any  # int64[N, ENDS + (3 + H) C]
+    job: Any  # int64[n, DEMAND + H]
+    list: Any  # int64[LISTS, max(n, 2 P) + 2]
+
+
+def make_table(
+    *, nodes: int, cores: int, demand: Any, base: int, hinges: Any, thresholds: Any
+) -> Table:
+    """An empty table; ``demand`` has a row per job and a column per hinge."""
+    n = demand.shape[0]
+    par = np.zeros(f.LAW + 2 * len(hinges) + 2 * len(thresholds), np.int64)
+    par[f.LAW :] = np.concatenate([np.ravel(hinges), np.ravel(thresholds)])
+    for register, value in (
+        (f.NODES, nodes),
+        (CORES, cores),
+        (HINGES, len(hinges)),
+        (f.BASE, base),
+        (f.THETAS, len(thresholds)),
+        (f.THETA_TO, len(thresholds)),
+        (VERSION, 1),
+        (BITS, max(1, n.bit_length())),
+        (FREE, nodes * cores),
+        (f.HEAD, -1),
+    ):
+        par[register] = value
+    proc = np.zeros((nodes * cores, 4), np.int64)
+    proc[:, OWNER] = proc[:, NEXT] = -1
+    job = np.full((n, DEMAND + len(hinges)), -1, np.int64)
+    job[:, DEMAND:] = demand
+    job[:, f.KIND] = 0
+    for column in demand.T:  # by columns: sorting whole rows costs ten times as much
+        values, code = np.unique(column, return_inverse=True)
+        pair = job[:, f.KIND] * len(values) + code
+        job[:, f.KIND] = np.unique(pair, return_inverse=True)[1] if demand.shape[1] > 1 else code
+    return Table(
+        par=par,
+        proc=proc,
+        node=np.zeros((nodes, ENDS + (3 + len(hinges)) * cores), np.int64),
+        job=job,
+        list=np.zeros((f.LISTS, max(n, 2 * nodes * cores) + 2), np.int64),
+    )
+
+
+# ------------------------------------------------------------------------ the running jobs
+@kernel
+def end_at(table: Any, at: int) -> int:
+    """End in the table of the running job at a place in the list."""
+    return table.list[KEYS, at] >> table.par[BITS]
+
+
+@kernel
+def job_at(table: Any, at: int) -> int:
+    """The running job at a place in the list."""
+    return table.list[KEYS, at] & ((1 << table.par[BITS]) - 1)
+
+
+@kernel
+def free_at(table: Any, when: int) -> int:
+    """Processors that the running jobs leave free at an instant."""
+    free = table.par[FREE]
+    at = 0
+    while at < table.par[RUNNING] and end_at(table, at) <= when:
+        free += table.job[job_at(table, at), PROCS]
+        at += 1
+    return free
+
+
+@kernel
+def enlist(table: Any, job: int, until: int) -> None:
+    """Add a job to the running list, by its end in the table."""
+    keys = table.list
+    key = until << table.par[BITS] | job
+    at = table.par[RUNNING]
+    while at > 0 and keys[KEYS, at - 1] > key:
+        keys[KEYS, at] = keys[KEYS, at - 1]
+        at -= 1
+    keys[KEYS, at] = key
+    table.par[RUNNING] += 1
+    table.par[VERSION] += 1
+
+
+@kernel
+def delist(table: Any, job: int) -> None:
+    """Take a job off the running list."""
+    keys = table.list
+    key = table.proc[table.job[job, FIRST], UNTIL] << table.par[BITS] | job
+    low = 0
+    high = table.par[RUNNING]
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[KEYS, middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    last = table.par[RUNNING] - 1
+    for i in range(low, last):
+        keys[KEYS, i] = keys[KEYS, i + 1]
+    table.par[RUNNING] = last
+    table.par[VERSION] += 1
+
+
+# ------------------------------------------------------------------------ the lines of nodes
+@kernel
+def join_line(table: Any, node: int, job: int, count: int, until: int) -> None:
+    """Add processes of a job to the line of a node, behind all that end no later."""
+    line = table.node
+    cores = table.par[CORES]
+    hinges = table.par[HINGES]
+    busy = line[node, BUSY]
+    who = ENDS + (1 + hinges) * cores
+    at = busy
+    while at > 0 and line[node, ENDS + at - 1] > until:
+        at -= 1
+        line[node, ENDS + at + count] = line[node, ENDS + at]
+        line[node, who + at + count] = line[node, who + at]
+    for i in range(at, at + count):
+        line[node, ENDS + i] = until
+        line[node, who + i] = job
+    for h in range(hinges):
+        each = table.job[job, DEMAND + h]
+        load = ENDS + (1 + h) * cores
+        for i in range(load + busy - 1, load + at - 1, -1):
+            line[node, i + count] = line[node, i]
+        behind = line[node, load + at + count] if at < busy else 0
+        for i in range(count):
+            line[node, load + at + i] = behind + (count - i) * each
+        for i in range(load, load + at):
+            line[node, i] += count * each
+    line[node, BUSY] = busy + count
+    table.list[SOONEST, node] = line[node, ENDS] if busy + count == cores else 0
+
+
+@kernel
+def leave_line(table: Any, node: int, job: int, count: int) -> None:
+    """Take the processes of a job out of the line of a node: they stand side by side."""
+    line = table.node
+    cores = table.par[CORES]
+    hinges = table.par[HINGES]
+    busy = line[node, BUSY]
+    line[node, BUSY] = busy - count
+    table.list[SOONEST, node] = 0
+    table.par[LOWEST] = min(table.par[LOWEST], node)
+    if busy == count:
+        return
+    who = ENDS + (1 + hinges) * cores
+    at = 0
+    while line[node, who + at] != job:
+        at += 1
+    beyond = at + count
+    for i in range(beyond, busy):
+        line[node, ENDS + i - count] = line[node, ENDS + i]
+        line[node, who + i - count] = line[node, who + i]
+    for h in range(hinges):
+        gone = count * table.job[job, DEMAND + h]
+        load = ENDS + (1 + h) * cores
+        for i in range(load, load + at):
+            line[node, i] -= gone
+        for i in range(load + beyond, load + busy):
+            line[node, i - count] = line[node, i]
+
+
+# ------------------------------------------------------------------------ processors
+@kernel
+def claim(table: Any, job: int, node: int, count: int, until: int, without: int) -> None:
+    """Give a job the lowest free processors of a node (not the pinned ones if ``without``)."""
+    proc = table.proc
+    join_line(table, node, job, count, until)
+    pins = table.node[node, RESERVED]
+    pinned = 0
+    first = -1
+    left = count
+    p = node * table.par[CORES]
+    while left > 0:
+        pin = pins > 0 and proc[p, UNTIL] <= table.par[HOLD_FROM]
+        if pin:
+            pins -= 1
+        if proc[p, OWNER] < 0 and not (pin and without != 0):
+            proc[p, OWNER] = job
+            proc[p, UNTIL] = until
+            if pin:
+                pinned += 1
+            if first < 0:
+                first = p
+            left -= 1
+        p += 1
+    proc[first, PROCESSES] = count
+    proc[first, NEXT] = -1
+    if table.job[job, FIRST] < 0:
+        table.job[job, FIRST] = first
+    else:
+        proc[table.job[job, LAST], NEXT] = first
+    table.job[job, LAST] = first
+    table.par[FREE] -= count
+    if table.par[HOLD] == 1 and table.par[COUNTED] == 0:
+        table.par[SPARE] -= count - pinned
+
+
+@kernel
+def vacate(table: Any, job: int) -> None:
+    """A job is gone: free its processors. The chain of its parts can still be walked."""
+    delist(table, job)
+    proc = table.proc
+    cores = table.par[CORES]
+    p = table.job[job, FIRST]
+    while p >= 0:
+        left = proc[p, PROCESSES]
+        leave_line(table, p // cores, job, left)
+        proc[p, PROCESSES] = 0
+        at = p
+        while left > 0:
+            if proc[at, OWNER] == job:
+                proc[at, OWNER] = -1
+                proc[at, UNTIL] = 0
+                left -= 1
+            at += 1
+        p = proc[p, NEXT]
+    table.par[FREE] += table.job[job, PROCS]
+
+
+@kernel
+def postpone(table: Any, job: int, until: int) -> None:
+    """A running job has outlived its end in the table: write a later one."""
+    delist(table, job)
+    proc = table.proc
+    cores = table.par[CORES]
+    p = table.job[job, FIRST]
+    while p >= 0:
+        count = proc[p, PROCESSES]
+        node = p // cores
+        leave_line(table, node, job, count)
+        join_line(table, node, job, count, until)
+        at = p
+        left = count
+        while left > 0:
+            if proc[at, OWNER] == job:
+                proc[at, UNTIL] = until
+                left -= 1
+            at += 1
+        p = proc[p, NEXT]
+    enlist(table, job, until)

@@ -1,0 +1,1 @@
+"""Slurm's scheduler on nodes that share bandwidth: plans for all jobs at every pass (spec 6)."""

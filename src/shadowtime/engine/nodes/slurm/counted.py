@@ -1,0 +1,174 @@
+"""What the jobs of a snapshot are counted with on nodes that share bandwidth (spec 6.1, 6.3)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from shadowtime.cluster.contention import contention_of
+from shadowtime.engine.nodes.simulate import shape_of
+from shadowtime.engine.nodes.slurm.availability import ALONE
+from shadowtime.engine.nodes.slurm.simulate import GRAIN, refuse_nonsense
+from shadowtime.errors import ClusterError, PolicyError
+from shadowtime.policy import estimate, place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import RunningJob, Snapshot, WaitingJob
+
+COUNTED = "counted"
+"""Under this name the memory holds what jobs were found to draw by their tags, in grains."""
+
+
+class Counting(NamedTuple):
+    """How a policy counts on a machine."""
+
+    nodes: int
+    cores: int
+    cap: int
+    """Bandwidth of a node in grains, 0 where it is not counted."""
+    column: int
+    """Which of a job's needs is bandwidth, 0 where it is not counted."""
+    default: int
+    """Grains of a process that nothing is known about."""
+    share: int
+    by_tag: bool
+    late: bool
+
+    @property
+    def counts(self) -> bool:
+        """Whether bandwidth is a limit."""
+        return self.column > 0
+
+
+def counting_of(policy: Policy, cluster: Cluster) -> Counting:
+    """How a policy counts on a machine; what has no pass on real nodes is refused.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import node_cluster
+    >>> from shadowtime.policy import parse_policy
+    >>> machine = node_cluster(2, procs=16, bandwidth=34000)
+    >>> counting_of(parse_policy("lessc"), machine)[:4]
+    (2, 16, 34000000, 1)
+    >>> counting_of(parse_policy("rua"), machine)
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.PolicyError: rua: on real nodes consres, lessc and hperf can decide, ...
+    """
+    if not isinstance(policy.place, place.Filled):
+        raise PolicyError(
+            f"{policy.name}: on real nodes consres, lessc and hperf can decide, not "
+            f"place={policy.place}: its plans need the slowdown of every job"
+        )
+    refuse_nonsense(policy)
+    nodes, cores = shape_of(cluster)
+    part = policy.estimate
+    by_tag = isinstance(part, estimate.ByTag)
+    how = Counting(nodes, cores, 0, 0, 0, cores, by_tag, late=False)
+    if isinstance(part, estimate.ByTag):
+        how = how._replace(
+            share=min(part.share or cores, cores), late=part.predict == "start", default=ALONE
+        )
+    if not policy.place.caps:
+        return how
+    shared = contention_of(cluster)
+    if shared is None or len(shared.capacity) != 1:
+        raise ClusterError(
+            f"{policy.name} limits the bandwidth of nodes, but no node says its own: give every "
+            "node a bandwidth, on Slurm a generic resource as in Gres=membw:34000"
+        )
+    ((name, cap),) = shared.capacity.items()
+    default = how.default if by_tag else shared.default.get(name, 0) * GRAIN
+    return how._replace(cap=cap * GRAIN, column=cluster.resources.index(name), default=default)
+
+
+def counting_for(policy: Policy, state: Snapshot) -> Counting:
+    """How a policy counts in a snapshot.
+
+    Rules
+    -----
+    What a task asks for is counted by its processors, each rounded up to a grain. So that tasks
+    that just fill a node still fit, the node has those few grains more; together they are less
+    than one MB/s, in which jobs ask, so no job gets what is not there.
+    """
+    how = counting_of(policy, state.cluster)
+    if how.counts and any(job.chunk > 1 or job.need[how.column] > 0 for job in state.waiting):
+        return how._replace(cap=how.cap + min(how.cores, GRAIN) - 1)
+    return how
+
+
+def told_of(job: WaitingJob, wish: int, how: Counting) -> int:
+    """MB/s of a task that is counted with so many grains a processor, 0 where nothing is.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import node_cluster
+    >>> from shadowtime.engine.live_pass import WaitingJob
+    >>> from shadowtime.policy import parse_policy
+    >>> how = counting_of(parse_policy("lessc"), node_cluster(2, procs=16, bandwidth=34000))
+    >>> job = WaitingJob(id="1", submit=0, need=(15, 0), request=9, chunk=3, bandwidth=6800)
+    >>> wish = wish_of(job, how, {})
+    >>> wish, told_of(job, wish, how)
+    (2266667, 6800)
+    """
+    if wish <= 0:
+        return 0
+    if job.need[how.column] > 0 and job.bandwidth > 0:
+        return math.ceil(job.bandwidth)
+    # The least that is rounded up to the wish: rounding the wish itself up again would be more.
+    return -(-((wish - 1) * job.chunk + 1) // GRAIN)
+
+
+def wish_of(job: WaitingJob, how: Counting, known: Mapping[str, int]) -> int:
+    """Grains that a processor of a waiting job is counted with; ALONE for nodes of its own.
+
+    Rules
+    -----
+    What the job asks Slurm for comes first; then what was found under its tag when it was
+    submitted (``known``; with predict=start what is found now); then its bandwidth as the port says
+    it. A job that declares nothing draws nothing, or with ``hperf`` runs alone.
+    """
+    if job.alone:
+        return ALONE
+    if how.column == 0:
+        return 0
+    asked = job.need[how.column]
+    if asked > 0:
+        return -(-asked * GRAIN // job.need[0])
+    if not how.late and job.id in known:
+        return known[job.id]
+    if job.bandwidth >= 0:
+        return -(-round(job.bandwidth * GRAIN) // job.chunk)
+    return how.default
+
+
+def held_on(job: RunningJob, how: Counting, known: Mapping[str, int]) -> list[tuple[str, int, int]]:
+    """(node, processors, grains) that a running job holds; all of a node's processors if alone."""
+    each = how.default
+    if job.alone:
+        each = ALONE
+    elif not how.counts:
+        each = 0
+    elif job.held:
+        return [(host, some[0], some[how.column] * GRAIN) for host, some in job.held]
+    elif job.need[how.column] > 0:
+        whole = job.need[how.column] * GRAIN
+        return [(host, n, -(-whole * n // max(1, job.need[0]))) for host, n in job.place]
+    elif job.id in known:
+        each = known[job.id]
+    elif job.bandwidth >= 0:
+        each = round(job.bandwidth * GRAIN)
+    if each == ALONE:
+        return [(host, how.cores, 0) for host, _ in job.place]
+    return [(host, n, n * each) for host, n in job.place]
+
+
+def known_in(memory: Memory) -> Mapping[str, int]:
+    """What was found under the jobs' tags, in grains."""
+    known: Mapping[str, int] = memory.extra.get(COUNTED, {})
+    return known

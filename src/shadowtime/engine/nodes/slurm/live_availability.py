@@ -1,0 +1,119 @@
+"""The scheduler's book for a snapshot: who waits with which wish, what running jobs hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shadowtime.engine.nodes.slurm import availability as bk
+from shadowtime.engine.nodes.slurm.counted import held_on, wish_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.engine.nodes.slurm.counted import Counting
+    from shadowtime.policy.snapshot import RunningJob, WaitingJob
+    from shadowtime.types import Ints
+
+
+class Piece(NamedTuple):
+    """Processors of a running job that are counted alike: (node, processors) each."""
+
+    job: str
+    start: int
+    request: int
+    wish: int
+    places: tuple[tuple[int, int], ...]
+
+
+def pieces_of(
+    running: Iterable[RunningJob], how: Counting, cluster: Cluster, known: Mapping[str, int]
+) -> list[Piece]:
+    """What running jobs hold, in pieces whose processors are counted alike.
+
+    Rules
+    -----
+    Never more than a node has: what real jobs hold beyond it changes no decision. Where a node's
+    amount is no multiple of the processors there, one of them is counted with the rest.
+    """
+    number = {host.name: at for at, host in enumerate(cluster.hosts)}
+    cores, cap = [how.cores] * how.nodes, [how.cap] * how.nodes
+    found = []
+    for job in running:
+        parts: dict[int, list[tuple[int, int]]] = {}
+        for host, count, amount in held_on(job, how, known):
+            at = number.get(host)
+            if at is None or cores[at] == 0:
+                continue
+            count, amount = min(count, cores[at]), min(amount, cap[at])
+            cores[at] -= count
+            cap[at] -= amount
+            each, rest = divmod(amount, count)
+            if rest:
+                parts.setdefault(each + rest, []).append((at, 1))
+                count -= 1
+            if count:
+                parts.setdefault(each, []).append((at, count))
+        for each, some in parts.items():
+            found.append(Piece(job.id, job.start, job.request, each, tuple(some)))
+    return found
+
+
+def wishes(waiting: Sequence[WaitingJob], how: Counting, known: Mapping[str, int]) -> Ints:
+    """What each waiting job is counted with, in grains."""
+    return np.array([wish_of(job, how, known) for job in waiting], np.int64)
+
+
+def procs_of(waiting: Sequence[WaitingJob], how: Counting) -> Ints:
+    """Processes of each waiting job.
+
+    A job that asks for nodes of its own has so many as fill the nodes it asks for, however few of
+    them a policy would put on a node that no other job uses.
+    """
+    return np.array(
+        [job.nodes * how.share if job.alone and job.nodes > 0 else job.need[0] for job in waiting],
+        np.int64,
+    )
+
+
+def unfit(procs: Ints, wish: Ints, how: Counting) -> Ints:
+    """Places of the jobs that the empty machine could not hold."""
+    room = np.full(len(procs), how.cores)
+    if how.counts:
+        counted = wish > 0
+        room[counted] = np.minimum(how.cores, how.cap // wish[counted])
+    room[wish == bk.ALONE] = how.share
+    return np.flatnonzero(procs > how.nodes * room)
+
+
+def book_of(
+    rows: Ints, first: int, pieces: Sequence[Piece], how: Counting, waiting: int
+) -> bk.Availability:
+    """A book with the pieces of the running jobs in its rows from ``first`` on."""
+    for at, piece in enumerate(pieces, first):
+        rows[at, bk.PROCS] = sum(count for _, count in piece.places)
+        rows[at, bk.UNTIL] = piece.start + piece.request
+        rows[at, bk.WISH] = piece.wish
+        rows[at, bk.COUNT] = len(piece.places)
+    rows[first : first + len(pieces), bk.TAG] = -1
+    registers = {bk.CAP: how.cap, bk.COUNTS: int(how.counts), bk.SHARE: how.share}
+    made = bk.make_book(
+        nodes=how.nodes,
+        cores=how.cores,
+        jobs=rows,
+        tags=np.zeros((1, 2), np.int64),
+        registers=registers,
+        segments=2 * (len(pieces) + waiting) + 8,
+    )
+    used = 0
+    for at, piece in enumerate(pieces, first):
+        rows[at, bk.FROM] = used
+        for node, count in piece.places:
+            made.places[used] = node << bk.PLACE_BITS | count
+            used += 1
+    made.par[bk.PLACES] = used
+    made.running[: len(pieces)] = np.arange(first, first + len(pieces))
+    made.par[bk.RUNNING] = len(pieces)
+    return made

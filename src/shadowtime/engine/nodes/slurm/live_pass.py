@@ -1,0 +1,149 @@
+"""Slurm's policies on the nodes of a snapshot: one pass.
+
+The pass is the simulator's own (passes.py): it touches the queue and the book alone, and both can
+be filled from a real cluster as well as from a simulated one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.engine.live_pass.decide import Decided, pooled, promises_of, remember
+from shadowtime.engine.live_pass.table import table_of
+from shadowtime.engine.nodes.slurm import availability as bk
+from shadowtime.engine.nodes.slurm.counted import COUNTED, counting_for, known_in, told_of
+from shadowtime.engine.nodes.slurm.live_availability import (
+    book_of,
+    pieces_of,
+    procs_of,
+    unfit,
+    wishes,
+)
+from shadowtime.kernel import fields as f
+from shadowtime.kernel.registers import DECISIONS
+from shadowtime.policy.snapshot import Start
+from shadowtime.types import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.engine.live_pass.memory import Memory
+    from shadowtime.engine.live_pass.table import Table
+    from shadowtime.engine.nodes.slurm.counted import Counting
+    from shadowtime.policy import Policy
+    from shadowtime.policy.snapshot import Place, Snapshot, WaitingJob
+    from shadowtime.types import Ints
+
+
+def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
+    """One pass of consres, lessc or hperf on a state.
+
+    Rules
+    -----
+    A start names its nodes with the processors on each, whether it shares them, and what a process
+    of it is counted with. Where the nodes that the pass found are not what the job asks for (a
+    number of nodes, certain ones, tasks of several processors) it names none: whoever carries the
+    start out looks for them. Jobs that the machine as it is could not hold even when empty wait
+    without a plan.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import node_cluster
+    >>> from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob
+    >>> from shadowtime.policy import parse_policy
+    >>> state = Snapshot(now=5, cluster=node_cluster(2, procs=4, bandwidth=1300),
+    ...     running=(RunningJob(id="1", submit=0, need=(2, 0), request=60, start=0, bandwidth=600,
+    ...                      place=(("n1", 2),)),),
+    ...     waiting=(WaitingJob(id="2", submit=1, need=(3, 0), request=60, bandwidth=600),
+    ...              WaitingJob(id="3", submit=2, need=(2, 0), request=50, bandwidth=600)))
+    >>> made = decide(parse_policy("lessc"), state, Memory())
+    >>> [(start.job, start.place) for start in made.decisions], made.promises
+    ([('3', (('n2', 2),))], {'2': 60})
+    """
+    table = table_of(policy, state, memory, pooled(state.cluster))
+    if state.closed:
+        return Decided(decisions=(), memory=remember(table, state, memory, None))
+    from shadowtime.engine.nodes.slurm.compiled import once
+
+    how = counting_for(policy, state)
+    known = known_in(memory)
+    pieces = pieces_of(state.running, how, state.cluster, known)
+    wish = wishes(state.waiting, how, known)
+    at = np.array([table.row_of[job.id] for job in state.waiting], np.int64)
+    n = len(table.ids)
+    rows = np.zeros((n + len(pieces), 8), np.int64)
+    write_waiting(rows, at, state.waiting, wish, how)
+    availability = book_of(rows, n, pieces, how, len(at))
+    aside = unfit(rows[at, bk.PROCS], wish, how)
+    once(table.state, availability, at[aside], state.now)
+    waiting = {job.id: job for job in state.waiting}
+    decisions = tuple(
+        started(table, availability, int(job), waiting, state, how)
+        for job in table.state.did[f.WHICH, : int(table.state.reg[DECISIONS])]
+    )
+    kept = remember(table, state, memory, None)
+    if how.by_tag:
+        kept = replace(kept, extra={**memory.extra, COUNTED: found_by_tag(state, how, known, wish)})
+    return Decided(
+        decisions=decisions,
+        memory=kept,
+        promises=promises_of(table, None),
+        unfit=tuple(state.waiting[k].id for k in aside.tolist()),
+    )
+
+
+def write_waiting(
+    rows: Ints, at: Ints, waiting: tuple[WaitingJob, ...], wish: Ints, how: Counting
+) -> None:
+    """The columns of the waiting jobs."""
+    rows[at, bk.PROCS] = procs_of(waiting, how)
+    rows[at, bk.LENGTH] = np.maximum([job.request for job in waiting], 1) if waiting else 1
+    rows[at, bk.WISH] = wish
+    rows[:, bk.TAG] = -1
+
+
+def started(
+    table: Table,
+    availability: bk.Availability,
+    at: int,
+    waiting: Mapping[str, WaitingJob],
+    state: Snapshot,
+    how: Counting,
+) -> Start:
+    """A start of the pass in words."""
+    job = waiting[table.ids[at]]
+    first, count, wish = (int(availability.job[at, k]) for k in (bk.FROM, bk.COUNT, bk.WISH))
+    spots = availability.places[first : first + count].tolist()
+    mask = (1 << bk.PLACE_BITS) - 1
+    hosts = state.cluster.hosts
+    place = tuple((hosts[spot >> bk.PLACE_BITS].name, spot & mask) for spot in spots)
+    return Start(
+        job=job.id,
+        place=place if suits(job, place) else (),
+        reason=Reason(int(table.state.job[at, f.REASON])),
+        alone=wish == bk.ALONE,
+        bandwidth=told_of(job, wish, how),
+    )
+
+
+def suits(job: WaitingJob, place: Place) -> bool:
+    """Whether nodes are such as the job asks for."""
+    if job.only and not {host for host, _ in place} <= set(job.only):
+        return False
+    if job.nodes > 0 and len(place) != job.nodes:
+        return False
+    return all(count % job.chunk == 0 for _, count in place)
+
+
+def found_by_tag(
+    state: Snapshot, how: Counting, known: Mapping[str, int], wish: Ints
+) -> dict[str, int]:
+    """What to remember of the jobs that are counted by their tags, until they end."""
+    found = {job.id: known[job.id] for job in state.running if job.id in known}
+    for job, each in zip(state.waiting, wish.tolist(), strict=True):
+        if not job.alone and (not how.counts or job.need[how.column] == 0):
+            found[job.id] = each
+    return found

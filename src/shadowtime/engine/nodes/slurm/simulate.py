@@ -1,0 +1,264 @@
+"""simulate() for Slurm's policies on nodes: consres, lessc and hperf (spec section 6)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.cluster.contention import contention_of
+from shadowtime.engine.claims import claims_of
+from shadowtime.engine.nodes import fields as nf
+from shadowtime.engine.nodes.rates import make_rates
+from shadowtime.engine.nodes.running_table import make_table
+from shadowtime.engine.nodes.simulate import (
+    as_schedule,
+    check_range,
+    law_for,
+    refuse_unfit,
+    shape_of,
+)
+from shadowtime.engine.nodes.slurm import availability as bk
+from shadowtime.errors import ClusterError, PolicyError, StoreError, StoreWarning, UsageError
+from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.state import build
+from shadowtime.policy import estimate, place, reserve
+from shadowtime.types import NO_LIMIT, UNKNOWN
+from shadowtime.workload.draws import demand_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.policy import Policy
+    from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Ints
+    from shadowtime.workload import Workload
+
+GRAIN = 1000
+"""Counted bandwidth is in thousandths of a MB/s, so that measured means are whole numbers."""
+
+
+def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Schedule:
+    """Run a workload through Slurm's scheduler on nodes.
+
+    Rules
+    -----
+    What the scheduler counts is not what a node suffers: rates follow the demands of the workload
+    and the cluster's law, plans follow what is declared (lessc) or measured (hperf). The column
+    ``limit`` of the result is when a job is killed: its time limit and the grace.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.contention import node_cluster
+    >>> from shadowtime.policy import parse_policy
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 0, 0], run=[60] * 3, procs=[2] * 3, request=[60] * 3,
+    ...     extra={"bandwidth": np.array([600, 600, 600]), "tag": np.array([0, 0, 0])})
+    >>> machine = node_cluster(2, procs=4, bandwidth=1300)
+    >>> simulate_slurm(jobs, machine, parse_policy("lessc")).start.tolist()
+    [0, 0, 60]
+    >>> simulate_slurm(jobs, machine, parse_policy("consres(grace=unlimited)")).end.tolist()
+    [111, 111, 60]
+    """
+    from shadowtime.engine.events import ROOM_NEEDED
+    from shadowtime.engine.nodes.slurm import passes as slurm
+
+    refuse_nonsense(policy)
+    nodes, cores = shape_of(cluster)
+    refuse_unfit(workload, nodes * cores)
+    request = np.maximum(workload.request, 1)
+    law = law_for(workload, cluster, cores, estimate.Requested())
+    check_range(law, cores, request, predicted=False)
+    state, world = build(workload, cluster, estimate=request)
+    table = make_table(
+        nodes=nodes,
+        cores=cores,
+        demand=law.demand,
+        base=law.base,
+        hinges=law.hinges,
+        thresholds=np.zeros((0, 2), np.int64),
+    )
+    limit = kill_limit(policy, request)
+    table.job[:, nf.PROCS] = workload.procs
+    table.job[:, nf.LENGTH] = request
+    table.job[:, nf.LIMIT] = np.minimum(limit, NEVER)
+    rates = make_rates(
+        run=workload.effective_run,  # the grace gives no job more work (spec 4.5)
+        procs=workload.procs,
+        draws=law.draws,
+        nodes=nodes,
+        cores=cores,
+        unit=law.unit,
+        windows=law.windows,
+    )
+    availability = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
+    while slurm.run(state, world, table, rates, availability) == ROOM_NEEDED:
+        availability = availability._replace(**bk.rows(2 * availability.when.shape[1], nodes))
+    made = as_schedule(workload, cluster, state, table, rates)
+    return made.replace(
+        policy=policy.name,
+        limit=limit,
+        claims=claims_of(policy, workload),
+        counters={**made.counters, "rates_rounded_down": int(not law.exact)},
+    )
+
+
+def kill_limit(policy: Policy, request: Ints) -> Ints:
+    """How long each job may run: its time limit and the grace."""
+    assert isinstance(policy.place, place.Filled)
+    grace = policy.place.seconds()
+    if grace is None:
+        return np.full(len(request), NO_LIMIT, np.int64)
+    return request + grace
+
+
+def book_for(
+    workload: Workload, cluster: Cluster, policy: Policy, *, nodes: int, cores: int
+) -> bk.Availability:
+    """The scheduler's book before the first job, with what is declared or known by tag."""
+    part = policy.estimate
+    by_tag = isinstance(part, estimate.ByTag)
+    counts = policy.place.caps
+    cap, demand = declared(workload, cluster, counts=counts)
+    jobs = np.zeros((len(workload), 8), np.int64)
+    jobs[:, bk.PROCS] = workload.procs
+    jobs[:, bk.LENGTH] = np.maximum(workload.request, 1)
+    jobs[:, bk.WISH] = demand * GRAIN if counts else 0
+    jobs[:, bk.TAG] = UNKNOWN
+    tags = np.zeros((1, 2), np.int64)
+    registers = {bk.CAP: cap * GRAIN, bk.COUNTS: int(counts), bk.SHARE: cores}
+    if isinstance(part, estimate.ByTag):
+        share = min(part.share or cores, cores)
+        registers |= {
+            bk.BY_TAG: 1,
+            bk.SHARE: share,
+            bk.LATE: int(part.predict == "start"),
+            bk.BY_RATE: int(part.record == "rate"),
+        }
+        jobs[:, bk.TAG] = tags_of(workload)
+        jobs[:, bk.MEASURED] = measured(part, jobs[:, bk.TAG], demand)
+        tags = history(part, workload, jobs)
+        refuse_too_wide(workload, -(-workload.procs // share) > nodes, "on nodes of their own")
+    if counts:
+        worst = largest_wish(jobs, tags) if by_tag else jobs[:, bk.WISH]
+        refuse_greedy(workload, worst, cap * GRAIN)
+        room = np.minimum(cores, np.where(worst > 0, cap * GRAIN // np.maximum(worst, 1), cores))
+        refuse_too_wide(workload, workload.procs > nodes * room, f"within {cap} MB/s a node")
+    return bk.make_book(
+        nodes=nodes, cores=cores, jobs=jobs, tags=tags, registers=registers, segments=256
+    )
+
+
+def declared(workload: Workload, cluster: Cluster, *, counts: bool) -> tuple[int, Ints]:
+    """(bandwidth of a node, what each process draws), both as they are counted."""
+    contention = contention_of(cluster)
+    if contention is None:
+        if counts:
+            raise ClusterError(
+                "bandwidth is to be limited, but no node says its own: give the nodes a bandwidth"
+            )
+        return 0, np.zeros(len(workload), np.int64)
+    if len(contention.capacity) != 1:
+        shared = ", ".join(contention.capacity)
+        raise ClusterError(f"one shared resource can be counted, this cluster has {shared}")
+    (cap,) = contention.capacity.values()
+    return cap, demand_of(workload, contention)[:, 0]
+
+
+def tags_of(workload: Workload) -> Ints:
+    """The number of each job's tag: the column ``tag``, else the executable; -1 if unknown."""
+    column = np.asarray(workload.extra.get("tag", workload.executable), np.int64)
+    if (column < UNKNOWN).any():
+        raise UsageError("a tag's number must be 0 or more, -1 if unknown")
+    return column
+
+
+def measured(part: estimate.ByTag, tags: Ints, demand: Ints) -> Ints:
+    """What the counters would say of each job, in grains: the factor times the demand."""
+    general, special = part.factors()
+    return np.array(
+        [
+            math.floor(special.get(tag, general) * int(drawn) * GRAIN)
+            for tag, drawn in zip(tags.tolist(), demand.tolist(), strict=True)
+        ],
+        np.int64,
+    )
+
+
+def history(part: estimate.ByTag, workload: Workload, jobs: Ints) -> Ints:
+    """Sum and number of the records of each tag before the first job."""
+    known = np.zeros((int(jobs[:, bk.TAG].max(initial=0)) + 1, 2), np.int64)
+    if part.preloaded:
+        found, first = np.unique(jobs[:, bk.TAG], return_index=True)
+        for tag, job in zip(found.tolist(), first.tolist(), strict=True):
+            if tag >= 0:
+                known[tag] = jobs[job, bk.MEASURED], 1
+    if part.store:
+        from shadowtime.hperf.history import load
+
+        try:
+            averages = load(part.store, workload)
+        except StoreError as wrong:  # the schedule goes on by the rule for unknown tags
+            warnings.warn(
+                f"{wrong}; the run goes on without it: tags are unknown at the beginning, and the "
+                "first run of each has nodes of its own",
+                StoreWarning,
+                stacklevel=2,
+            )
+            averages = {}
+        for tag, (mean, records) in averages.items():
+            known[tag] += math.ceil(Fraction(mean) * records * GRAIN), records
+    return known
+
+
+def largest_wish(jobs: Ints, tags: Ints) -> Ints:
+    """The most each job can ever be counted with: no mean is above the largest record."""
+    most = np.where(tags[:, bk.RECORDS] > 0, -(-tags[:, bk.SUM] // np.maximum(1, tags[:, 1])), 0)
+    known = jobs[:, bk.TAG] >= 0
+    np.maximum.at(most, jobs[known, bk.TAG], jobs[known, bk.MEASURED])
+    return np.where(known, most[jobs[:, bk.TAG]], 0)
+
+
+def refuse_greedy(workload: Workload, wish: Ints, cap: int) -> None:
+    """Refuse jobs of which a single process is counted with more than a node has."""
+    _refuse(workload, wish > cap, "are counted with more bandwidth per process than a node has")
+
+
+def refuse_too_wide(workload: Workload, wide: AnyArray, how: str) -> None:
+    """Refuse jobs that the empty machine could not hold."""
+    _refuse(workload, wide, f"do not fit on the empty machine {how}")
+
+
+def _refuse(workload: Workload, wrong: AnyArray, what: str) -> None:
+    if wrong.any():
+        first = int(workload.job_id[int(np.argmax(wrong))])
+        raise UsageError(
+            f"{int(wrong.sum())} of {len(workload)} jobs {what}, the first is job {first}: leave "
+            "them out, or describe a larger machine"
+        )
+
+
+def refuse_nonsense(policy: Policy) -> None:
+    """Refuse parts that Slurm's scheduler on nodes does not know."""
+    rules: list[tuple[bool, Callable[[], str]]] = [
+        (policy.order.by_arrival, lambda: "order=fcfs"),
+        (policy.backfill.in_order, lambda: "backfill=in-order"),
+        (policy.reserve == reserve.Depth(reserve.ALL), lambda: "reserve=all"),
+        (not policy.preempt.stops, lambda: "preempt=never"),
+        (not policy.partition.restricts, lambda: "partition=anywhere"),
+        (
+            type(policy.estimate) in (estimate.Requested, estimate.ByTag),
+            lambda: "estimate=requested or by-tag",
+        ),
+        (
+            policy.place.caps or not policy.estimate.by_tag,
+            lambda: "place=capped with estimate=by-tag",
+        ),
+    ]
+    for holds, needed in rules:
+        if not holds:
+            raise PolicyError(f"{policy.name}: place={policy.place} needs {needed()}")
