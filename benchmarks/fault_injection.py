@@ -2,13 +2,15 @@
 
     python benchmarks/fault_injection.py --policy easy --jobs 200 --faults 150 --seed 1
     python benchmarks/fault_injection.py --policy pv-easy --jobs 20 --faults 15
+    python benchmarks/fault_injection.py --site --jobs 200 --faults 150
 
 Starts a private Slurm on loopback with the gate and `shadowtime live slurm --apply` as a process
 of its own, submits jobs and injects faults at random moments, drawn from the seed: the loop killed
 and restarted, slurmctld and slurmd killed and restarted, nodes drained, jobs cancelled, limits
 changed, jobs that fit nowhere, a full disk, a broken state file, jumps of the loop's clock (a
 wrapper adds seconds to the time that the loop reads; Slurm's clock stays). Afterwards everything
-is put back and the jobs have to end.
+is put back and the jobs have to end. With --site all this happens on sixteen mixed nodes in three
+partitions with limits, to jobs of twenty kinds, and slurmdbd is killed and QOS limits change too.
 
 Prints jobs, faults by kind, and of the ordinary jobs that nobody cancelled how many were lost (gone
 without having ended), doubled (run again after they had ended), stuck (still waiting when nothing
@@ -25,6 +27,7 @@ import contextlib
 import heapq
 import json
 import os
+import pwd
 import random
 import shutil
 import signal
@@ -40,7 +43,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import mixed_site as mixed  # noqa: E402
 from benchmarks.fault_kinds import FAULTS, NEED_CONTROLLER, ON_THE_LOOP  # noqa: E402
+from benchmarks.fault_site import NEED_CONTROLLER_ON_SITE, ON_SITE, SiteWorld  # noqa: E402
 from benchmarks.fault_world import LoopProcess, World  # noqa: E402
 
 from shadowtime.errors import UsageError  # noqa: E402
@@ -69,6 +74,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=20)
     parser.add_argument("--faults", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--site", action="store_true", help="a mixed site with slurmdbd")
     parser.add_argument("--pace", type=float, default=1.2, help="seconds between two faults")
     parser.add_argument(
         "--keep", metavar="DIR", help="copy the logs of the loop and of slurmctld there"
@@ -80,6 +86,7 @@ def main(words: list[str] | None = None) -> int:
         faults=chosen.faults,
         seed=chosen.seed,
         pace=chosen.pace,
+        site=chosen.site,
         keep=Path(chosen.keep) if chosen.keep else None,
     )
     print(json.dumps(found, indent=1))
@@ -104,7 +111,14 @@ def as_loop(offset: Path, words: list[str]) -> NoReturn:
 
 
 def inject(
-    policy: str, *, jobs: int, faults: int, seed: int, pace: float = 1.2, keep: Path | None = None
+    policy: str,
+    *,
+    jobs: int,
+    faults: int,
+    seed: int,
+    pace: float = 1.2,
+    site: bool = False,
+    keep: Path | None = None,
 ) -> dict[str, Any]:
     """One campaign; what came of it."""
     rng = random.Random(seed)
@@ -113,9 +127,9 @@ def inject(
     try:
         with (
             small_disk(folder / "state-of-loop") as disk,
-            slurm_cluster(folder / "slurm", prepare=gate, nodes=NODES, cpus=CPUS) as cluster,
+            slurm_cluster(folder / "slurm", **(SITE if site else PLAIN)) as cluster,
         ):
-            world = world_in(folder, cluster, policy)
+            world = (site_in if site else world_in)(folder, cluster, policy)
             try:
                 found = campaign(world, rng, jobs=jobs, faults=faults, pace=pace, disk=disk)
                 return {"policy": policy, "seed": seed} | found
@@ -135,7 +149,7 @@ def inject(
 def small_disk(folder: Path) -> Iterator[bool]:
     """A folder on a file system of its own that can be filled; False where none can be mounted."""
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=8m,mode=0700", "tmpfs", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=32m,mode=0700", "tmpfs", str(folder)]
     mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
     try:
         yield mounted
@@ -151,25 +165,59 @@ def gate(cluster: SlurmCluster) -> None:
     setup.carry_out(changes, folder)
 
 
+PLAIN: dict[str, Any] = {"prepare": gate, "nodes": NODES, "cpus": CPUS}
+SITE: dict[str, Any] = {"prepare": mixed.prepare, **mixed.OPTIONS}
+
+
 def world_in(folder: Path, cluster: SlurmCluster, policy: str) -> World:
     """The cluster with the loop started, and nodes of two kinds."""
-    out = folder / "out"
-    out.mkdir()
-    out.chmod(0o1777)
     for k, name in enumerate(cluster.names):
         kind = "big" if k == 0 else "small"
         words = (f"AvailableFeatures={kind}", f"ActiveFeatures={kind}")
         cluster.run("scontrol", "update", f"NodeName={name}", *words)
+    loop = loop_in(folder, cluster, policy)
+    return World(
+        cluster=cluster,
+        loop=loop,
+        out=folder / "out",
+        kinds=FAULTS,
+        need_controller=NEED_CONTROLLER,
+    )
+
+
+def site_in(folder: Path, cluster: SlurmCluster, policy: str) -> World:
+    """A mixed site with the loop started, its limits and its reservation."""
+    user = "daemon" if os.geteuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+    mixed.add_limits(cluster, user)
+    mixed.reserve(cluster, user, begin=5, minutes=120)
+    partitions = ("--partition", ",".join(mixed.NAMES))
+    loop = loop_in(folder, cluster, policy, *partitions)
+    return SiteWorld(
+        cluster=cluster,
+        loop=loop,
+        out=folder / "out",
+        user=user,
+        kinds=ON_SITE,
+        need_controller=NEED_CONTROLLER_ON_SITE,
+    )
+
+
+def loop_in(folder: Path, cluster: SlurmCluster, policy: str, *options: str) -> LoopProcess:
+    """The loop, started, and a folder that every job may write into."""
+    out = folder / "out"
+    out.mkdir()
+    out.chmod(0o1777)
     loop = LoopProcess(
         policy=policy,
         state=folder / "state-of-loop" / "state.json",
         offset=folder / "offset",
         log=folder / "loop.log",
         env=cluster.env,
+        options=options,
     )
     loop.offset.write_text("0")
     loop.start()
-    return World(cluster=cluster, loop=loop, out=out)
+    return loop
 
 
 class Timeline:
@@ -203,7 +251,7 @@ def campaign(
     world: World, rng: random.Random, *, jobs: int, faults: int, pace: float, disk: bool
 ) -> dict[str, Any]:
     """Jobs and faults at random moments, then everything put back, then the end of all jobs."""
-    submit_one(world, rng)  # the loop is up, and its pass compiled, once this job has begun
+    world.submit_one(rng)  # the loop is up, and its pass compiled, once this job has begun
     first = next(iter(world.jobs))
 
     def begun() -> bool:
@@ -215,7 +263,7 @@ def campaign(
     wait_for(begun, "the first job to begin", 600)
     line = Timeline()
     length = max(faults, 1) * pace
-    kinds = [kind for kind in FAULTS if disk or kind != "disk full"]
+    kinds = [kind for kind in world.kinds if disk or kind != "disk full"]
     drawn = [kinds[k % len(kinds)] for k in range(faults)]  # every kind as often as the others
     rng.shuffle(drawn)
     for _ in range(jobs - 1):
@@ -235,16 +283,8 @@ def campaign(
 
 def submit(world: World, rng: random.Random, line: Timeline) -> None:
     """An ordinary job; users try again while the controller is down."""
-    if not world.controller or not submit_one(world, rng):
+    if not world.controller or not world.submit_one(rng):
         line.at(line.now + 0.5, lambda: submit(world, rng, line))
-
-
-def submit_one(world: World, rng: random.Random) -> bool:
-    """Nodes of its own or shared ones, for one to four seconds."""
-    whole = rng.random() < 0.5
-    width = rng.randint(1, NODES) if whole else rng.randint(1, 2 * CPUS)
-    limit = f"--time={rng.choice([1, 2, 5])}"
-    return world.submit(limit, width=width, whole=whole, seconds=rng.uniform(1, 4))
 
 
 def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
@@ -252,9 +292,9 @@ def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
     clash = kind in world.going_on or (
         kind in ON_THE_LOOP and (world.going_on & ON_THE_LOOP or not world.loop.up())
     )
-    if not clash and (world.controller or kind not in NEED_CONTROLLER):
+    if not clash and (world.controller or kind not in world.need_controller):
         try:
-            undo = FAULTS[kind](world, rng)
+            undo = world.kinds[kind](world, rng)
         except (UsageError, subprocess.TimeoutExpired):  # the controller is still coming up
             undo, clash = None, True
         if not clash:
@@ -268,7 +308,7 @@ def fault(world: World, rng: random.Random, kind: str, line: Timeline) -> None:
 
 def over(world: World, kind: str, undo: Callable[[], None], line: Timeline) -> None:
     """The fault is over."""
-    if kind in NEED_CONTROLLER - {"slurmctld killed"} and not world.controller:
+    if kind in world.need_controller - {"slurmctld killed"} and not world.controller:
         line.at(line.now + 0.5, partial(over, world, kind, undo, line))
         return
     undo()

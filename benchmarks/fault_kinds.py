@@ -131,37 +131,35 @@ def time_limit_changed(world: World, rng: random.Random) -> Undo:
 
 def node_list_changed(world: World, rng: random.Random) -> Undo:
     """A waiting job at the gate is tied to as many nodes as it needs by an operator."""
-    waits = world.pending()
-    free = [
-        job
-        for job in world.jobs.values()
-        if waits.get(job.id) == "JobHeldUser" and not job.odd and not job.only
-    ]
-    if free:
-        job = rng.choice(free)
-        count = job.width if job.whole else -(-job.width // world.cluster.cpus)
-        job.only = tuple(rng.sample(world.cluster.names, count))
+    found = world.tied(rng, world.pending())
+    if found is not None:
+        job, job.only = found
         _scontrol(world, "update", f"JobId={job.id}", f"ReqNodeList={','.join(job.only)}")
     return None
 
 
 def partition_limit(world: World, rng: random.Random) -> Undo:
-    """The partition's longest time limit falls below everybody's, and is lifted again."""
+    """The partitions' longest time limit falls below everybody's, and is lifted again."""
     world.limited = True
-    _scontrol(world, "update", "PartitionName=batch", "MaxTime=00:00:30")
-    return rng.uniform(2, 5), lambda: _lift(world, "MaxTime=UNLIMITED")
+    _on_partitions(world, lambda limit: "MaxTime=00:00:30")
+    return rng.uniform(2, 5), lambda: _lift(world, lambda limit: f"MaxTime={limit}")
 
 
 def partition_down(world: World, rng: random.Random) -> Undo:
-    """The partition is closed, and opened again."""
+    """The partitions are closed, and opened again."""
     world.limited = True
-    _scontrol(world, "update", "PartitionName=batch", "State=DOWN")
-    return rng.uniform(1, 4), lambda: _lift(world, "State=UP")
+    _on_partitions(world, lambda limit: "State=DOWN")
+    return rng.uniform(1, 4), lambda: _lift(world, lambda limit: "State=UP")
 
 
-def _lift(world: World, setting: str) -> None:
-    _scontrol(world, "update", "PartitionName=batch", setting)
+def _lift(world: World, setting: Callable[[str], str]) -> None:
+    _on_partitions(world, setting)
     world.limited = False
+
+
+def _on_partitions(world: World, setting: Callable[[str], str]) -> None:
+    for name, limit in world.partitions.items():
+        _scontrol(world, "update", f"PartitionName={name}", setting(limit))
 
 
 def infeasible(world: World, rng: random.Random) -> Undo:
@@ -206,7 +204,7 @@ NEED_CONTROLLER = FAULTS.keys() - ON_THE_LOOP - {"disk full", "clock jump", "slu
 
 
 def _somebody(world: World, rng: random.Random) -> Job | None:
-    known = set(world.cluster.run("squeue", "-h", "-a", "-o", "%i").split())
+    known = set(world.cluster.run("squeue", "-h", "-a", "-r", "-o", "%i").split())
     found = [job for job in world.jobs.values() if job.id in known and not job.odd]
     return rng.choice(found) if found else None
 

@@ -12,13 +12,16 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
 
 if TYPE_CHECKING:
+    import random
     import signal
+    from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from shadowtime.testing.slurm import SlurmCluster
 
@@ -26,7 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 AT_ONCE = 2.0
 """Seconds between the report of a stop and the end of a job that the stop did not prevent."""
 SCRIPT = """
-mark() {{ echo "$1 $(date +%s.%N)" >>{out}/$SLURM_JOB_ID; }}
+name=${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}
+mark() {{ echo "$1 $(date +%s.%N)" >>{out}/$name; }}
 mark begin
 sleep {seconds} && mark end
 """
@@ -46,6 +50,8 @@ class Job:
     only: tuple[str, ...] = ()
     """The nodes that an operator has tied it to."""
     cancelled: bool = False
+    kind: str = ""
+    """The words of its request, where that is more than a width."""
 
 
 @dataclass
@@ -57,6 +63,8 @@ class LoopProcess:
     offset: Path
     log: Path
     env: dict[str, str]
+    options: tuple[str, ...] = ()
+    """Further words of its command."""
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
     ended: list[int] = field(default_factory=list)
@@ -67,7 +75,7 @@ class LoopProcess:
         wrapper = ROOT / "benchmarks" / "fault_injection.py"
         command = [sys.executable, str(wrapper), "--as-loop", str(self.offset)]
         command += ["--policy", self.policy, "--apply", "--state", str(self.state)]
-        command += ["--record", str(self.state.with_name("passes.jsonl"))]
+        command += ["--record", str(self.state.with_name("passes.jsonl")), *self.options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -131,6 +139,14 @@ class World:
     cluster: SlurmCluster
     loop: LoopProcess
     out: Path
+    user: str = ""
+    """Who submits; empty: whoever runs this."""
+    partitions: dict[str, str] = field(default_factory=lambda: {"batch": "UNLIMITED"})
+    """The partitions that the loop drives, with their longest time limit."""
+    kinds: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """The faults that may happen here, by name."""
+    need_controller: AbstractSet[str] = frozenset()
+    """Those that slurmctld takes part in."""
     jobs: dict[str, Job] = field(default_factory=dict)
     faults: list[tuple[float, str]] = field(default_factory=list)
     stalls: list[Stall] = field(default_factory=list)
@@ -153,15 +169,57 @@ class World:
 
     def submit(self, *options: str, width: int, whole: bool, seconds: float, odd: str = "") -> bool:
         """Submit a job; False where Slurm itself refuses it."""
-        script = SCRIPT.format(out=self.out, seconds=seconds)
         size = [f"--nodes={width}", "--exclusive"] if whole else [f"--ntasks={width}"]
+        name = self.sbatch(*size, *options, seconds=seconds)
+        if name:
+            self.jobs[name] = Job(name, width, whole, time.monotonic(), odd)
+        return bool(name)
+
+    def sbatch(self, *options: str, seconds: float) -> str:
+        """Submit a script that writes down its begins and ends; its id, empty where refused."""
+        script = SCRIPT.format(out=self.out, seconds=seconds)
         try:
-            name = self.cluster.sbatch(*size, *options, script=script)
+            name = self.cluster.sbatch(*options, script=script, as_user=self.user)
         except UsageError:
-            return False
+            return ""
         self.submitted = time.time()
-        self.jobs[name] = Job(name, width, whole, time.monotonic(), odd)
+        return name
+
+    def submit_one(self, rng: random.Random) -> bool:
+        """An ordinary job: nodes of its own or shared ones, for one to four seconds."""
+        whole = rng.random() < 0.5
+        most = self.cluster.nodes if whole else 2 * self.cluster.cpus
+        limit = f"--time={rng.choice([1, 2, 5])}"
+        return self.submit(
+            limit, width=rng.randint(1, most), whole=whole, seconds=rng.uniform(1, 4)
+        )
+
+    def tied(
+        self, rng: random.Random, waits: Mapping[str, str]
+    ) -> tuple[Job, tuple[str, ...]] | None:
+        """A job at the gate, and as many nodes as it needs, to which an operator may tie it."""
+        free = [
+            job
+            for job in self.jobs.values()
+            if waits.get(job.id) == "JobHeldUser"
+            and not job.odd
+            and not job.only
+            and self.ties(job)
+        ]
+        if not free:
+            return None
+        job = rng.choice(free)
+        count = job.width if job.whole else -(-job.width // self.cluster.cpus)
+        return job, tuple(rng.sample(self.may_tie_to, count))
+
+    def ties(self, job: Job) -> bool:
+        """Whether a job asks for nothing that the nodes could lack."""
         return True
+
+    @property
+    def may_tie_to(self) -> list[str]:
+        """The nodes that jobs are tied to."""
+        return self.cluster.names
 
     def marks(self, job: str) -> list[tuple[str, float]]:
         """The begins and ends of a job's runs, as it wrote them."""
@@ -172,7 +230,7 @@ class World:
 
     def pending(self) -> dict[str, str]:
         """Waiting jobs with Slurm's reason; raises where the controller does not answer."""
-        told = self.cluster.run("squeue", "-h", "-a", "-t", "PD", "-o", "%i %r")
+        told = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %r")
         return {line.split()[0]: line.split()[-1] for line in told.splitlines()}
 
     def free(self) -> tuple[set[str], dict[str, int]]:

@@ -13,6 +13,7 @@ FIGURES: dict[str, Callable[[float], str]] = {
     "us/job": lambda v: f"{v:.2f} us/job",
     "us": lambda v: f"{v:.2f} us",
     "x": lambda v: f"{v:.2f} x",
+    "jobs": lambda v: f"{v:.0f} jobs",
     "MB": lambda v: f"{v:.0f} MB",
     "s": lambda v: f"{v:.3f} s" if v < 1 else f"{v:.2f} s",
 }

@@ -27,6 +27,7 @@ from benchmarks.bench_growth import growth  # noqa: E402
 from benchmarks.bench_hosts import hosts  # noqa: E402
 from benchmarks.bench_hperf import hperf_paper, store  # noqa: E402
 from benchmarks.bench_live import live  # noqa: E402
+from benchmarks.bench_live_site import live_site  # noqa: E402
 from benchmarks.bench_memory import memory  # noqa: E402
 from benchmarks.bench_nodes import nodes  # noqa: E402
 from benchmarks.bench_own import own  # noqa: E402
@@ -71,6 +72,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "hperf-store": store,
     "hperf-paper": hperf_paper,
     "live": live,
+    "live-site": live_site,
     "peers": peers,
 }
 

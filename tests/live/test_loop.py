@@ -211,6 +211,22 @@ def test_a_job_let_through_in_vain_is_taken_back() -> None:
     assert fake.told[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
 
 
+def test_a_start_waits_for_a_node_that_cleans_up() -> None:
+    """Such a node is counted on for a few seconds: the start is not taken back for it."""
+    fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
+    loop = a_loop(fake, clock)
+    loop.step()
+    let = queue_line("7", PriorityLong=5, ReqNodes="n1", Reason="Resources")
+    fake.queue = let + running_line("6", "n1", 4, State="COMPLETING", EndTime=1000)
+    for _ in range(2):
+        loop.step()
+        clock.sleep(6)
+    assert not any(line.startswith("uhold") for line in fake.told)
+    clock.sleep(6)  # then it counts as occupied
+    loop.step()
+    assert fake.told[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
+
+
 TWO = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
 JOB = WaitingJob(id="1", submit=0, need=(4,), request=60)
 BUSY = RunningJob(id="2", submit=0, need=(4,), request=60, start=1, place=(("n1", 4),))

@@ -201,7 +201,7 @@ class SlurmCluster:
         made = self._accounting()
         self._spawn("mariadbd", made.database())
         made.let_slurm_in(wait_for)
-        self._spawn("slurmdbd", [str(SBIN / "slurmdbd"), "-D"], user=self._daemon_user())
+        self.start_slurmdbd()
 
         def known() -> bool:
             self.run("sacctmgr", "--immediate", "add", "cluster", CLUSTER, check=False)
@@ -209,6 +209,10 @@ class SlurmCluster:
             return CLUSTER in said
 
         wait_for(known, "slurmdbd")
+
+    def start_slurmdbd(self) -> None:
+        """Start the daemon of the accounting; its database runs already."""
+        self._spawn("slurmdbd", [str(SBIN / "slurmdbd"), "-D"], user=self._daemon_user())
 
     def start_controller(self) -> None:
         """Start slurmctld and wait until it answers."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cluster.hostlist import expand
 from shadowtime.errors import UsageError
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.slurm.act import (
@@ -26,7 +27,7 @@ from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
-from shadowtime.live.slurm.state import Sorted, View, detail_of, nodes_of, sort_jobs
+from shadowtime.live.slurm.state import CLEANS_UP, Sorted, View, detail_of, nodes_of, sort_jobs
 from shadowtime.live.slurm.text import (
     SINFO,
     SQUEUE,
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds after which a job that was let through and has not started is taken back."""
 ANSWERED = 5.0
-"""The same where Slurm has looked at the job and found its nodes not free."""
+"""The same where Slurm has looked at the job and found its nodes not free, unless one of them still
+cleans up after another job."""
 NOT_FREE = ("Resources", "ReqNodeNotAvail", "NodeDown", "Nodes")
 """How Slurm's reasons begin then."""
 TWICE = 2
@@ -290,8 +292,11 @@ class SlurmPort:
         """Who was let through and has not started for too long."""
         assert self.sorted is not None
         now = self.clock.now()
+        cleaning = self._cleaning(now)
         released = {
-            job: ANSWERED if why.startswith(NOT_FREE) else PATIENCE
+            job: ANSWERED
+            if why.startswith(NOT_FREE) and cleaning.isdisjoint(expand(self._rows[job].wanted))
+            else PATIENCE
             for job, why in self.sorted.released.items()
             if self.known(job) or job in self.placed
         }
@@ -300,6 +305,15 @@ class SlurmPort:
         for job in late:
             self._in_vain[job] = self._in_vain.get(job, 0) + 1
         return late
+
+    def _cleaning(self, now: float) -> set[str]:
+        """Nodes that clean up after a job and are counted on: a start there waits for them."""
+        return {
+            host
+            for row in self._rows.values()
+            if row.state == "COMPLETING" and now - row.end <= CLEANS_UP
+            for host in expand(row.nodes)
+        }
 
     def look(self) -> dict[str, QueueRow]:
         """Slurm's jobs as they are now, by name."""

@@ -1,0 +1,127 @@
+"""The fault injector on a mixed site: jobs of twenty kinds, faults of slurmdbd and its limits."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from benchmarks import mixed_site as mixed
+from benchmarks.fault_kinds import FAULTS, NEED_CONTROLLER
+from benchmarks.fault_world import Job, World
+
+from shadowtime.errors import UsageError
+from shadowtime.testing.slurm import wait_for
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterator
+
+    from benchmarks.fault_kinds import Undo
+    from benchmarks.mixed_site import MixedJob
+
+MANY = 100_000
+
+
+@dataclass
+class SiteWorld(World):
+    """A mixed site under the live loop; see :mod:`benchmarks.mixed_site`.
+
+    Which job could start on mixed nodes depends on limits and policy: a stall is a time in which
+    every node is idle, somebody waits for no other job and nothing begins.
+    """
+
+    partitions: dict[str, str] = field(
+        default_factory=lambda: dict(zip(mixed.NAMES, ("60", "60", "30"), strict=True))
+    )
+    drawn: Iterator[MixedJob] | None = None
+    last: str = "1"
+
+    def submit_one(self, rng: random.Random) -> bool:
+        """The next job of twenty kinds, with all tasks of its array."""
+        if self.drawn is None:
+            self.drawn = iter(mixed.draw_mixed(rng.randrange(MANY), MANY // 100, longest=4))
+        job = next(self.drawn)
+        options = [word.replace("LAST", self.last) for word in job.options]
+        name = self.sbatch(*options, seconds=job.seconds)
+        if not name:
+            return False
+        self.last = name
+        names = [f"{name}_{k}" for k in range(1, job.tasks + 1)] if job.tasks > 1 else [name]
+        for one in names:
+            self.jobs[one] = Job(one, 1, False, time.monotonic(), kind=" ".join(options))
+        return True
+
+    def ties(self, job: Job) -> bool:
+        """Whoever asks for one processor and nothing else."""
+        return job.kind.startswith("-p cpu -n1 ")
+
+    @property
+    def may_tie_to(self) -> list[str]:
+        """Those of the first partition that no reservation takes."""
+        return [name for name in self.cluster.names[:12] if name != mixed.RESERVED]
+
+    def _first(self, waits: dict[str, str], idle: set[str], free: dict[str, int]) -> str | None:
+        if idle != set(self.cluster.names):
+            return None
+        ready = (job.id for job in self.jobs.values() if job.id in waits and not job.odd)
+        return next((job for job in ready if waits[job] != "Dependency"), None)
+
+    def free(self) -> tuple[set[str], dict[str, int]]:
+        """As elsewhere; a reserved node is idle too."""
+        idle, free = super().free()
+        told = self.cluster.run("sinfo", "-h", "-N", "-o", "%N %T").splitlines()
+        return idle | {line.split()[0] for line in told if line.endswith(" reserved")}, free
+
+
+def accounting_killed(world: World, rng: random.Random) -> Undo:
+    """kill -9 slurmdbd; it is started again. A loop that starts meanwhile knows no limits.
+
+    Not while slurmctld is down: it does not come up without slurmdbd.
+    """
+    if not world.controller:
+        raise UsageError("slurmctld needs slurmdbd to come up")
+    world.cluster.kill("slurmdbd", signal.SIGKILL)
+
+    def back() -> None:
+        world.cluster.start_slurmdbd()
+        show = ("sacctmgr", "--noheader", "show", "cluster")
+        wait_for(lambda: bool(world.cluster.run(*show, check=False).strip()), "slurmdbd")
+
+    return rng.uniform(2, 8), back
+
+
+def qos_limit(world: World, rng: random.Random) -> Undo:
+    """The limits of both QOS fall to one job at a time, and are lifted again."""
+    _modify(world, dict.fromkeys(mixed.QOS, "MaxJobsPerUser=1"))
+    lifted = {
+        name: limit if "MaxJobsPerUser" in limit else f"MaxJobsPerUser=-1 {limit}"
+        for name, limit in mixed.QOS.items()
+    }
+    return rng.uniform(3, 8), lambda: _modify(world, lifted)
+
+
+def _modify(world: World, limits: dict[str, str]) -> None:
+    with contextlib.suppress(UsageError, subprocess.TimeoutExpired):
+        for name, limit in limits.items():
+            world.cluster.run(
+                "sacctmgr", "-i", "modify", "qos", name, "set", *limit.split(), check=False
+            )
+
+
+def controller_killed_on_site(world: World, rng: random.Random) -> Undo:
+    """As elsewhere, while slurmdbd is up."""
+    if "slurmdbd killed" in world.going_on:
+        raise UsageError("slurmctld needs slurmdbd to come up")
+    return FAULTS["slurmctld killed"](world, rng)
+
+
+ON_SITE = FAULTS | {
+    "slurmctld killed": controller_killed_on_site,
+    "slurmdbd killed": accounting_killed,
+    "QOS limit": qos_limit,
+}
+NEED_CONTROLLER_ON_SITE = NEED_CONTROLLER | {"QOS limit"}
