@@ -76,3 +76,16 @@ def test_without_a_log_the_loop_asks_by_the_clock(tmp_path: Path) -> None:
     assert when[1] - when[0] == pytest.approx(0.25, abs=0.01)
     fake = FakeSlurm("", NODES)
     assert drive.bell_of(fake) is None
+
+
+def test_a_clock_that_is_set_back_does_not_prolong_the_rest(tmp_path: Path) -> None:
+    """The pause is a length of time, whatever the clock says."""
+
+    class SetBack(FakeClock):
+        def now(self) -> float:
+            return self.time - 3600 * len(self.slept)
+
+    log, clock = tmp_path / "log", SetBack()
+    log.touch()
+    LogWatcher(log).rest(clock, 2.0, at_least=0.1)
+    assert sum(clock.slept) == pytest.approx(2.0)

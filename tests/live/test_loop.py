@@ -336,3 +336,31 @@ def test_a_recording_that_is_none_is_said(
     path.write_bytes(content)
     assert run(["live", "check", str(path)]) == 2
     assert "passes.jsonl" in capsys.readouterr().err
+
+
+class Jumping(FakeClock):
+    """A clock that somebody sets while the scheduler is asked, or while the loop rests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offset = 0.0
+
+    def now(self) -> float:
+        return self.time + self.offset
+
+    def sleep(self, seconds: float) -> None:
+        self.offset -= 3600
+        super().sleep(seconds)
+
+
+def test_a_clock_that_is_set_makes_no_long_pause() -> None:
+    """Forward while the scheduler answers, back while the loop rests: once it slept for an hour."""
+    fake, clock = FakeSlurm(queue_line("7", Reason="JobHeldAdmin"), NODES), Jumping()
+
+    def ahead(name: str) -> None:
+        clock.offset += 3600 if name == "sinfo" else 0
+
+    fake.before = ahead
+    loop, turns = a_loop(fake, clock), iter([False, False, True])
+    loop.run(stopped=lambda: next(turns))
+    assert max(clock.slept) <= 2.0

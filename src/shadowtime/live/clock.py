@@ -12,6 +12,9 @@ class Clock(Protocol):
     def now(self) -> float:
         """The time."""
 
+    def steady(self) -> float:
+        """Seconds since some moment, for lengths of time: setting the clock does not move it."""
+
     def sleep(self, seconds: float) -> None:
         """Wait."""
 
@@ -21,6 +24,9 @@ class SystemClock:
 
     def now(self) -> float:
         return time.time()
+
+    def steady(self) -> float:
+        return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -57,9 +57,9 @@ class LogWatcher:
 
     def rest(self, clock: Clock, pause: float, *, at_least: float) -> None:
         """Wait for the bell, but at least and at most so long."""
-        until = clock.now() + pause
+        until = clock.steady() + pause
         clock.sleep(min(at_least, pause))
-        while (left := until - clock.now()) > 0 and not self.rang():
+        while (left := until - clock.steady()) > 0 and not self.rang():
             clock.sleep(min(LISTEN_EVERY, left))
 
     def _sign(self) -> tuple[int, int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass import Decided, Memory
 from shadowtime.engine.python_policy import policy_parts
@@ -18,10 +18,11 @@ from shadowtime.live.signals import Undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.clock import Clock
+    from shadowtime.live.deciding import Made
+    from shadowtime.live.guarded import Guarded
     from shadowtime.live.log_watcher import LogWatcher
     from shadowtime.live.port import Decision, Port, Snapshot
     from shadowtime.live.store import LoopState, Store
@@ -95,6 +96,8 @@ class Step:
     """How many of the decisions the scheduler refused; the loop itself dropped the others."""
     seconds: float = 0.0
     """How long deciding took."""
+    fell_back: bool = False
+    """Whether another policy decided, as the loop's own one could not."""
 
     def news(self, last: tuple[Outcome, ...]) -> bool:
         """True unless nothing was decided, or only what was refused in the step before as well."""
@@ -125,28 +128,33 @@ class Loop:
     """
 
     port: Port
-    policy: Policy
+    policy: Policy | Any
     store: Store
     clock: Clock
     shape: Shape = "pool"
     act: bool = False
     pace: Pace = field(default_factory=Pace)
     tell: Callable[[str], None] = lambda line: None
-    record: Callable[[Snapshot, Memory, Decided, tuple[Decision, ...]], None] | None = None
+    record: Callable[..., None] | None = None
+    """Called with snapshot, memory, outcome and decisions of every pass, and with ``by``, the
+    policy that decided, where that is not the loop's."""
     bell: LogWatcher | None = None
     """Tells of news between two looks."""
     beat: Callable[[str], None] = lambda waiting_for: None
     """Called after every look, also one that failed, with what the loop is waiting for."""
     attention: Undisturbed = field(default_factory=Undisturbed)
     """Told what the loop is doing, for signals."""
+    guarded: Guarded | None = None
+    """Decides where the policy is its user's own code."""
 
     def __post_init__(self) -> None:
         self._kept = self.store.load()
-        if self._kept.policy not in ("", described(self.policy)):
+        name = self.guarded.policy if self.guarded is not None else described(self.policy)
+        if self._kept.policy not in ("", name):
             self.tell(f"the policy was {self._kept.policy}: its promises are forgotten")
             memory = self._kept.memory
             self._kept = self._kept.replace(memory=Memory(now=memory.now, users=memory.users))
-        self._kept = self._kept.replace(policy=described(self.policy))
+        self._kept = self._kept.replace(policy=name)
         self._seen: Snapshot | None = None
         self._again = True
         self._wake: int | None = None
@@ -168,9 +176,9 @@ class Loop:
         """Observe; decide, guard and apply if something has changed."""
         if self.bell is not None:
             self.bell.hush()
-        began = self.clock.now()
+        began = self.clock.steady()
         state = self.port.snapshot()
-        self._asking = max(0.0, self.clock.now() - began)
+        self._asking = self.clock.steady() - began
         self._strike_out(state)
         if self.act:
             self._tidy()
@@ -178,15 +186,15 @@ class Loop:
         if not self._due(state) and refused == self._refused:
             return Step(state=state, aside=self._kept.aside, acted=self.act)
         self._refused = refused
-        before, began = self._kept.memory, self.clock.now()
+        before, began = self._kept.memory, self.clock.steady()
         refusals = self._kept.counters.get(REFUSED, 0)
-        with self.attention.computing():
-            made = decide_with_hosts(self.policy, state, before, shape=self.shape, refused=refused)
+        made, fell_back = self._decide(state, before, refused)
         decided, decisions = made.decided, made.decisions
-        seconds = max(0.0, self.clock.now() - began)
+        seconds = self.clock.steady() - began
         self._set_aside(made.aside)
         if self.record is not None:
-            self.record(without(state, refused), before, decided, decisions)
+            by = {"by": described(self.guarded.fallback)} if self.guarded and fell_back else {}
+            self.record(without(state, refused), before, decided, decisions, **by)
         self._seen, self._wake, self._again = state, decided.wake, False
         with self.attention.acting():
             outcomes = self._act(decisions, state, decided) if self.act else ()
@@ -203,7 +211,23 @@ class Loop:
             acted=self.act,
             refused=self._kept.counters.get(REFUSED, 0) - refusals,
             seconds=seconds,
+            fell_back=fell_back,
         )
+
+    def _decide(
+        self, state: Snapshot, before: Memory, refused: Mapping[str, str]
+    ) -> tuple[Made, bool]:
+        """A pass, and whether the fallback made it."""
+        if self.guarded is None:
+            with self.attention.computing():
+                made = decide_with_hosts(
+                    self.policy, state, before, shape=self.shape, refused=refused
+                )
+            return made, False
+        made, fell_back = self.guarded.decide(state, before, refused, attention=self.attention)
+        if fell_back:
+            self._count("decided_by_fallback")
+        return made, fell_back
 
     def run(
         self,
@@ -241,6 +265,11 @@ class Loop:
                 if until_idle and step.idle:
                     return
             self._rest(quiet, errors)
+
+    def end(self) -> None:
+        """End what the loop has started."""
+        if self.guarded is not None:
+            self.guarded.end()
 
     def _rest(self, quiet: int, errors: int) -> None:
         """Wait for the next look."""

@@ -42,6 +42,8 @@ class Counts:
     refused_by_us: int = 0
     """Decisions that were dropped because something had changed since."""
     refused_by_scheduler: int = 0
+    fallbacks: int = 0
+    """Passes that the fallback decided."""
     errors: int = 0
     """Looks that failed."""
     looked: float = 0.0
@@ -111,6 +113,7 @@ class Metrics:
             looks=was.looks + 1,
             passes=was.passes + (step.decided is not None),
             pass_seconds=was.pass_seconds + step.seconds,
+            fallbacks=was.fallbacks + step.fell_back,
             starts=was.starts + starts,
             stops=was.stops + len(made) - starts,
             refused_by_us=was.refused_by_us + len(refused) - step.refused,
@@ -140,6 +143,12 @@ class Metrics:
         yield from one("passes_total", "counter", "Passes of the policy.", ("", counts.passes))
         yield from one(
             "pass_seconds_total", "counter", "Time spent in passes.", ("", counts.pass_seconds)
+        )
+        yield from one(
+            "fallback_passes_total",
+            "counter",
+            "Passes that the fallback decided, as the policy failed or took too long.",
+            ("", counts.fallbacks),
         )
         yield from one(
             "decisions_total",

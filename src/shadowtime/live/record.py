@@ -55,10 +55,16 @@ class Recorder:
         self._why = ""
 
     def __call__(
-        self, state: Snapshot, memory: Memory, decided: Decided, decisions: tuple[Decision, ...]
+        self,
+        state: Snapshot,
+        memory: Memory,
+        decided: Decided,
+        decisions: tuple[Decision, ...],
+        by: str = "",
     ) -> None:
+        """Append a pass; ``by`` names the policy that decided, where it is not the loop's own."""
         line = {
-            "policy": self.policy,
+            "policy": by or self.policy,
             "shape": self.shape,
             "state": state_to_json(state),
             "memory": memory.to_json(),

@@ -174,6 +174,9 @@ class _Still:
     def now(self) -> float:
         return 0.0
 
+    def steady(self) -> float:
+        return 0.0
+
     def sleep(self, seconds: float) -> None:
         raise UsageError("a log does not wait")
 

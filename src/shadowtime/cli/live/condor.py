@@ -109,6 +109,7 @@ def run_loop(
     from shadowtime.live.condor.client import Pool
     from shadowtime.live.condor.jobs import Reading
     from shadowtime.live.condor.port import CondorPort
+    from shadowtime.live.guarded import guard_for
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
     from shadowtime.live.lock import one_loop
     from shadowtime.live.log import Told
@@ -121,7 +122,8 @@ def run_loop(
 
     how = Operation(**given)
     tell = how.log()
-    chosen = parse_policy(policy)
+    chosen: Any = parse_policy(policy)
+    own = how.own_code(chosen, policy)
     client = Pool(collector=collector, schedd=schedd)
     port = CondorPort(
         client=client,
@@ -155,10 +157,13 @@ def run_loop(
             pace=Pace(every=every, slowest=max(2.0, every)),
             tell=tell,
             record=(
-                Recorder(Path(record), policy=policy, shape=shape, tell=tell) if record else None
+                Recorder(Path(record), policy=own.text if own else policy, shape=shape, tell=tell)
+                if record
+                else None
             ),
             beat=beat,
             attention=signals,
+            guarded=guard_for(chosen, own, shape=shape, clock=SystemClock(), tell=tell),
         )
         notify("READY=1")
         does = "acting" if act else "shadow mode: touching nothing"
@@ -166,6 +171,7 @@ def run_loop(
         try:
             with compile_notice("the policy's pass", "half a minute"):
                 if once:
+                    stack.callback(loop.end)
                     loop.step()
                 else:
                     how.run(loop, counting, until_idle=until_idle)

@@ -14,6 +14,7 @@ from shadowtime.cli.common.amounts import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from shadowtime.live.guarded import OwnCode
     from shadowtime.live.log import Log
     from shadowtime.live.loop import Loop, Step
     from shadowtime.live.metrics import Metrics
@@ -52,6 +53,22 @@ operation = options.all_of(
         type=click.Path(dir_okay=False),
         help="The same in FILE, replaced at every look, for node_exporter.",
     ),
+    click.option(
+        "--pass-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        default=5.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long a pass of a policy from a Python file may take.",
+    ),
+    click.option(
+        "--fallback",
+        default="easy",
+        show_default=True,
+        metavar="P",
+        shell_complete=options.policy_names,
+        help="The catalogue policy for passes that a policy from a Python file misses.",
+    ),
 )
 """Options of every loop."""
 
@@ -65,6 +82,23 @@ class Operation:
     log_format: Any = "text"
     metrics_port: int | None = None
     metrics_file: str | None = None
+    pass_limit: float = 5.0
+    fallback: str = "easy"
+
+    def own_code(self, policy: Any, text: str) -> OwnCode | None:
+        """How a policy from a Python file is run; None for one of the catalogue."""
+        from shadowtime.engine.live_pass.decide import refuse
+        from shadowtime.errors import PolicyError
+        from shadowtime.live.guarded import OwnCode, is_own, whole_path
+        from shadowtime.policy import Policy, parse_policy
+
+        if not is_own(policy):
+            return None
+        fallback = parse_policy(self.fallback)
+        if not isinstance(fallback, Policy) or is_own(fallback):
+            raise PolicyError(f"--fallback {self.fallback}: use a policy of the catalogue")
+        refuse(fallback)
+        return OwnCode(text=whole_path(text), fallback=fallback, limit=self.pass_limit)
 
     def log(self) -> Log:
         """Where the loop tells what it does."""
@@ -104,12 +138,15 @@ class Operation:
 
     def run(self, loop: Loop, counting: Counting, *, until_idle: bool) -> None:
         """Let the loop run for as long as it is meant to."""
-        loop.run(
-            until_idle=until_idle,
-            stopped=self.over(),
-            after=lambda step: counting.after(step, left_alone(loop.port)),
-            failed=counting.failed,
-        )
+        try:
+            loop.run(
+                until_idle=until_idle,
+                stopped=self.over(),
+                after=lambda step: counting.after(step, left_alone(loop.port)),
+                failed=counting.failed,
+            )
+        finally:
+            loop.end()
 
     def summary(self, loop: Loop, counting: Counting) -> str:
         """One line for the end of a run."""

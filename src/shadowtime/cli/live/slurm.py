@@ -65,6 +65,7 @@ def command(context: click.Context, /, **given: Any) -> None:
     shadowtime live slurm --policy easy --apply --log-format json --metrics-port 9341
     shadowtime live slurm --policy lessc --apply --gres membw
     shadowtime live slurm --policy slurm --for 1h
+    shadowtime live slurm --policy mine.py:mine --pass-limit 2 --fallback easy
     """
     if context.invoked_subcommand is None:
         run_loop(**given)
@@ -92,6 +93,7 @@ def run_loop(
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.live.slurm_watch import refuse_acting, run_watch
     from shadowtime.engine.live_pass.decide import refuse
+    from shadowtime.engine.live_pass.on_site import refuse_on_site
     from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
     from shadowtime.live.lock import one_loop
     from shadowtime.live.log import Told
@@ -120,6 +122,7 @@ def run_loop(
         )
         return
     refuse(chosen)
+    own = how.own_code(chosen, policy)
     tell, notify = how.log(), notifier()
     interrupted, loop, counting = False, None, None
     with contextlib.ExitStack() as stack:
@@ -130,6 +133,8 @@ def run_loop(
             beat = Heartbeat(path=None, clock=port.clock, notify=notify)
             name = port.view.partition
             seen_as = drive.choose_shape(port, chosen, shape)
+            if own is not None and seen_as == "site":
+                refuse_on_site(own.fallback)
             if act:
                 identity = drive.identity_of(port.run)
                 for one in sorted(port.view.driven):
@@ -157,6 +162,7 @@ def run_loop(
                 record=Path(record) if record else None,
                 beat=beat,
                 attention=signals,
+                own=own,
             )
             notify("READY=1")
             does = "acting" if act else "shadow mode: touching nothing"

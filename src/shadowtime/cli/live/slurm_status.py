@@ -120,6 +120,9 @@ def _show(found: Status) -> None:
             span(max(0, row.eta.latest - found.now)),
         )
     parts: list[Any] = [head, Text(_life(found)), table]
+    missed = found.counters.get("decided_by_fallback", 0)
+    if missed:
+        parts.insert(2, Text(f"the fallback decided {missed} passes that the policy missed"))
     if len(found.waiting) > 50:
         parts.append(Text(f"... and {len(found.waiting) - 50} more"))
     verb = "has no predicted start" if found.policy == "slurm" else "is left alone"

@@ -70,10 +70,10 @@ class ByStore:
         return replace(job, tag=tag, bandwidth=self._known().get(tag, -1))
 
     def _known(self) -> Mapping[str, int]:
-        if self._store and self._clock.now() - self._asked >= ASK_EVERY:
+        if self._store and self._clock.steady() - self._asked >= ASK_EVERY:
             from shadowtime.hperf import open_store
 
-            self._asked = self._clock.now()
+            self._asked = self._clock.steady()
             try:
                 averages = open_store(self._store).averages()
             except StoreError:

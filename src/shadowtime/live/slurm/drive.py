@@ -12,6 +12,7 @@ from shadowtime.engine.live_pass.on_site import refuse_on_site
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.live.clock import SystemClock
+from shadowtime.live.guarded import OwnCode, guard_for
 from shadowtime.live.log import Told
 from shadowtime.live.log_watcher import LogWatcher
 from shadowtime.live.loop import Loop, Pace, described
@@ -109,15 +110,19 @@ def make_loop(
     record: Path | None = None,
     beat: Callable[[str], None] = lambda waiting_for: None,
     attention: Undisturbed | None = None,
+    own: OwnCode | None = None,
 ) -> Loop:
-    """A loop over a port; to act takes SlurmUser or root."""
+    """A loop over a port; to act takes SlurmUser or root.
+
+    ``own``: how a policy that is its user's code is run; without it in this process, unguarded.
+    """
     if act:
         refuse_strangers(port.run)
     shape = shape or shape_for(policy)
     suit(port, policy, shape)
-    recorder = (
-        Recorder(record, policy=described(policy), shape=shape, tell=tell) if record else None
-    )
+    guarded = guard_for(policy, own, shape=shape, clock=port.clock, tell=tell)
+    name = guarded.policy if guarded is not None else described(policy)
+    recorder = Recorder(record, policy=name, shape=shape, tell=tell) if record else None
     loop = Loop(
         port=port,
         policy=policy,
@@ -131,6 +136,7 @@ def make_loop(
         bell=bell_of(port.run),
         beat=beat,
         attention=attention or Undisturbed(),
+        guarded=guarded,
     )
     attach(port, loop)
     return loop
@@ -212,7 +218,7 @@ def is_mixed(port: SlurmPort) -> bool:
 def suit(port: SlurmPort, policy: Policy, shape: Shape = "pool") -> None:
     """Let the port see what a policy counts: the first generic resource is the bandwidth."""
     port.view = replace(port.view, site=shape == "site")
-    if policy.place.caps and shape != "site":
+    if policy_parts(policy).place.caps and shape != "site":
         gres = port.view.gres or (BANDWIDTH,)
         port.view = replace(port.view, gres=gres, bandwidth=gres[0])
         port.demand = demand_for(policy, port.clock)

@@ -1,0 +1,155 @@
+"""Policies of the user's own under a time limit, with another policy for passes that they miss."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import PolicyError
+from shadowtime.live.deciding import decide_with_hosts
+from shadowtime.live.log import Told
+from shadowtime.live.worker import Overrun, Worker
+from shadowtime.policy.policy import Policy
+from shadowtime.policy.written import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from shadowtime.engine.live_pass import Memory, Snapshot
+    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.deciding import Made
+    from shadowtime.live.signals import Undisturbed
+
+LIMIT = 5.0
+"""Seconds that a pass of a user's policy may take unless they say otherwise."""
+REST = 10.0
+"""After a pass that took too long, the policy rests for so many times the limit."""
+
+
+RESTS = "it rests"
+
+
+def is_own(policy: Any) -> bool:
+    """Whether a policy is code of its user's: an object with ``decide``, or with parts of its own.
+
+    Examples
+    --------
+    >>> from shadowtime.policy import parse_policy
+    >>> is_own(parse_policy("easy"))
+    False
+    """
+    if not isinstance(policy, Policy):
+        return True
+    return any(isinstance(part, Written) for part in policy.parts.values())
+
+
+def whole_path(text: str) -> str:
+    """``file.py:name`` with the whole path of the file, for other processes and other folders.
+
+    Examples
+    --------
+    >>> whole_path("/home/ann/mine.py:mine(weight=2)")
+    '/home/ann/mine.py:mine(weight=2)'
+    """
+    file, mark, name = text.partition(".py:")
+    return f"{os.path.abspath(file)}{mark}{name}" if mark else text
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCode:
+    """How a policy of the user's own is run: as it was written, its fallback, its time limit."""
+
+    text: str
+    fallback: Policy
+    limit: float = LIMIT
+
+
+def guard_for(
+    policy: Any,
+    own: OwnCode | None,
+    *,
+    shape: Shape,
+    clock: Clock,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Guarded | None:
+    """What guards a policy; None for one that is not its user's code."""
+    if own is None or not is_own(policy):
+        return None
+    return Guarded(
+        policy=own.text,
+        fallback=own.fallback,
+        shape=shape,
+        clock=clock,
+        limit=own.limit,
+        tell=tell,
+    )
+
+
+@dataclass(kw_only=True)
+class Guarded:
+    """Decides with a user's policy in a process of its own, or else with the ``fallback``.
+
+    Rules
+    -----
+    A pass that raises, decides what cannot be, takes longer than ``limit`` seconds or ends its
+    process is reported in one line and counted, and the fallback decides that pass on the same
+    snapshot. After one that took too long the policy rests for ten times the limit, so that no more
+    than a tenth of the time is lost to it; the fallback decides meanwhile.
+    """
+
+    policy: str
+    """As its user writes it, with the whole path: ``/home/ann/mine.py:mine``."""
+    fallback: Policy
+    shape: Shape
+    clock: Clock
+    limit: float = LIMIT
+    tell: Callable[[str], None] = lambda line: None
+    worker: Any = None
+    failed: int = 0
+    """Passes that the policy missed."""
+    _rests_until: float = field(default=float("-inf"))
+
+    def __post_init__(self) -> None:
+        self.worker = self.worker or Worker(self.policy, shape=self.shape)
+
+    def decide(
+        self,
+        state: Snapshot,
+        memory: Memory,
+        refused: Mapping[str, str],
+        *,
+        attention: Undisturbed,
+    ) -> tuple[Made, bool]:
+        """What is decided on a snapshot, and whether the fallback decided it."""
+        made, why = self._ask(state, memory, refused)
+        if made is not None:
+            return made, False
+        self.failed += 1
+        if why != RESTS:
+            line = f"{self.policy} missed a pass, {self.fallback.name} decided it: {why}"
+            self.tell(Told(line, event="fallback", why=why))
+        with attention.computing():
+            made = decide_with_hosts(
+                self.fallback, state, memory, shape=self.shape, refused=refused
+            )
+        return made, True
+
+    def _ask(
+        self, state: Snapshot, memory: Memory, refused: Mapping[str, str]
+    ) -> tuple[Made | None, str]:
+        """What the policy decides, or why it does not."""
+        if self.clock.steady() < self._rests_until:
+            return None, RESTS
+        try:
+            return self.worker.decide(state, memory, refused, limit=self.limit), ""
+        except Overrun as error:
+            self._rests_until = self.clock.steady() + REST * self.limit
+            return None, f"{error}; it rests for {REST * self.limit:g} s"
+        except PolicyError as error:
+            return None, str(error)
+
+    def end(self) -> None:
+        """End the policy's process."""
+        self.worker.end()

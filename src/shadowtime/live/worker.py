@@ -1,0 +1,130 @@
+"""A policy of the user's own in a process of its own, which may take too long, fail or die."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.errors import PolicyError, ShadowtimeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+    from shadowtime.engine.live_pass import Memory, Snapshot
+    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.live.deciding import Made
+
+TO_COME_UP = 180.0
+"""Seconds that a process may take to load the policy and to compile it."""
+
+
+class Overrun(PolicyError):
+    """A pass took longer than it may."""
+
+
+class Worker:
+    """Decides in a process that is started when it is first needed, and again after it was ended.
+
+    Rules
+    -----
+    The policy is given as its user writes it, ``file.py:name``, so that the process loads it by
+    itself. What it keeps in its own attributes stays as long as the process. An answer that does
+    not come within ``limit`` seconds ends the process; loading and compiling count by themselves.
+    """
+
+    def __init__(self, policy: str, *, shape: Shape) -> None:
+        self.policy, self.shape = policy, shape
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    def decide(
+        self, state: Snapshot, memory: Memory, refused: Mapping[str, str], *, limit: float
+    ) -> Made:
+        """One pass; PolicyError where there is no answer, Overrun where it takes too long."""
+        fresh = self._process is None or not self._process.is_alive()
+        if fresh:
+            self._start()
+            # Compiled on a pass that is thrown away, so that the limit is for deciding alone.
+            self._ask(("load", state, memory, dict(refused)), TO_COME_UP)
+        made: Made = self._ask(("decide", state, memory, dict(refused)), limit)
+        return made
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        process, self._process = self._process, None
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+        if process is not None:
+            process.kill()
+            process.join(timeout=10)
+
+    def _start(self) -> None:
+        self.end()
+        context = multiprocessing.get_context("spawn")
+        self._pipe, there = context.Pipe()
+        self._process = context.Process(
+            target=serve, args=(there, self.policy, self.shape), daemon=True
+        )
+        self._process.start()
+        there.close()
+
+    def _ask(self, what: tuple[Any, ...], limit: float) -> Any:
+        assert self._pipe is not None
+        try:
+            self._pipe.send(what)
+            if not self._pipe.poll(limit):
+                self.end()
+                raise Overrun(f"no answer within {limit:g} s")
+            good, answer = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            code = self._process.exitcode if self._process is not None else None
+            self.end()
+            raise PolicyError(
+                f"its process ended ({code if code is not None else error})"
+            ) from None
+        if not good:
+            raise PolicyError(str(answer))
+        return answer
+
+
+def serve(pipe: Connection, text: str, shape: Shape) -> None:
+    """What the process does: load the policy, answer until nobody asks any more."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    from shadowtime.live.deciding import decide_with_hosts
+    from shadowtime.policy import Policy, parse_policy
+
+    policy: Any = None
+    while True:
+        try:
+            what, state, memory, refused = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            if policy is None:
+                policy = parse_policy(text)
+            made = None
+            if what == "decide" or isinstance(policy, Policy):  # an object may count its passes
+                made = decide_with_hosts(policy, state, memory, shape=shape, refused=refused)
+            pipe.send((True, made if what == "decide" else None))
+        except ShadowtimeError as error:
+            pipe.send((False, str(error)))
+        except Exception as error:
+            pipe.send((False, f"{type(error).__name__}: {error}"))
+
+
+def die_with_parent() -> None:
+    """Ask Linux to end this process with the one that started it, even while it spins."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)

@@ -1,0 +1,167 @@
+"""Policies of the user's own in the live loop: under a time limit, with a fallback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
+from shadowtime.cluster import Cluster, Host
+from shadowtime.engine.live_pass import Memory, Snapshot, WaitingJob
+from shadowtime.errors import PolicyError
+from shadowtime.live.guarded import Guarded, OwnCode, guard_for, is_own
+from shadowtime.live.metrics import Metrics
+from shadowtime.live.record import read_passes
+from shadowtime.live.signals import Undisturbed
+from shadowtime.live.slurm import drive
+from shadowtime.live.store import InMemory
+from shadowtime.live.worker import Overrun, Worker
+from shadowtime.policy import parse_policy
+from shadowtime.policy.snapshot import Start
+from shadowtime.testing.slurm import SlurmCluster
+
+FOUR = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
+
+
+class Eager:
+    """Everybody who fits."""
+
+    def decide(self, snapshot: Snapshot) -> list[Start]:
+        return [Start(job.id, optional=True) for job in snapshot.waiting]
+
+
+class Scripted:
+    """A worker whose answers are written down."""
+
+    def __init__(self, *answers: Callable[[], Any]) -> None:
+        self.answers, self.asked = list(answers), 0
+
+    def decide(self, *given: Any, limit: float) -> Any:
+        self.asked += 1
+        return self.answers.pop(0)()
+
+    def end(self) -> None:
+        """Nothing runs."""
+
+
+def failing(error: Exception) -> Callable[[], Any]:
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
+def test_a_pass_that_fails_is_decided_by_the_fallback(tmp_path: Path) -> None:
+    """Reported in one line, counted in status and metrics, recorded under the fallback's name."""
+    fake, clock, told = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    own = OwnCode(text="/home/ann/mine.py:mine", fallback=parse_policy("easy"), limit=2.0)
+    loop = drive.make_loop(
+        port, Eager(), InMemory(), tell=told.append, record=tmp_path / "passes.jsonl", own=own
+    )
+    assert loop.guarded is not None
+    loop.guarded.worker = Scripted(failing(PolicyError("mine.decide failed at 1000: KeyError: 3")))
+    metrics = Metrics({})
+    step = loop.step()
+    metrics.note(step, {})
+    assert [start.job for start in step.decisions] == ["7"] and step.fell_back
+    line = "/home/ann/mine.py:mine missed a pass, easy decided it: mine.decide failed at 1000: "
+    assert [one for one in told if "missed" in one] == [f"{line}KeyError: 3"]
+    assert loop.kept.counters["decided_by_fallback"] == 1
+    assert loop.kept.policy == "/home/ann/mine.py:mine"
+    assert "shadowtime_live_fallback_passes_total 1" in metrics.text()
+    (made,) = read_passes(tmp_path / "passes.jsonl")
+    assert made.decide_again(parse_policy(made.policy)) == made.decisions
+
+
+def test_a_policy_that_took_too_long_rests() -> None:
+    """Ten times the limit; it is not asked meanwhile, and again afterwards."""
+    clock, told = FakeClock(), []
+    guarded = Guarded(
+        policy="x.py:x", fallback=parse_policy("easy"), shape="pool", clock=clock, limit=2.0,
+        tell=told.append, worker=Scripted(failing(Overrun("no answer")), lambda: "made"),
+    )  # fmt: skip
+    waits = WaitingJob(id="2", submit=0, need=(4,), request=9)
+    state = Snapshot(now=2, cluster=FOUR, waiting=(waits,))
+
+    def turn() -> bool:
+        return guarded.decide(state, Memory(), {}, attention=Undisturbed())[1]
+
+    assert turn()
+    clock.sleep(19)
+    assert turn()
+    assert (guarded.worker.asked, guarded.failed, len(told)) == (1, 2, 1)
+    clock.sleep(2)
+    assert not turn()
+
+
+def test_which_policies_are_guarded() -> None:
+    """Objects and functions of the user's own; those of the catalogue are ours."""
+    own = OwnCode(text="x.py:x", fallback=parse_policy("easy"))
+    assert is_own(Eager())
+    assert guard_for(parse_policy("easy"), own, shape="pool", clock=FakeClock()) is None
+
+
+CODE = """
+import shadowtime as st
+from shadowtime.policy.snapshot import Start
+
+class Mine:
+    name = "mine"
+    def decide(self, snapshot):
+        wanted = snapshot.waiting[0].request if snapshot.waiting else 0
+        if wanted == 60:
+            raise KeyError("three")
+        while wanted == 120:
+            pass
+        return [Start(job.id, optional=True) for job in snapshot.waiting]
+"""
+
+
+def test_a_real_process_fails_spins_and_decides(tmp_path: Path) -> None:
+    """One that never answers is ended, and another one takes its place."""
+    file = tmp_path / "mine.py"
+    file.write_text(CODE)
+    worker = Worker(f"{file}:Mine", shape="pool")
+
+    def turn(request: int, limit: float = 30.0) -> Any:
+        waits = WaitingJob(id="2", submit=0, need=(4,), request=request)
+        state = Snapshot(now=2, cluster=FOUR, waiting=(waits,))
+        return worker.decide(state, Memory(), {}, limit=limit)
+
+    try:
+        with pytest.raises(PolicyError, match=r"KeyError: 'three'"):
+            turn(60)
+        with pytest.raises(Overrun, match=r"no answer within 0\.5 s"):
+            turn(120, 0.5)
+        assert [start.job for start in turn(180).decisions] == ["2"]
+    finally:
+        worker.end()
+
+
+def test_a_policy_file_drives_a_real_slurm(queue: SlurmCluster, tmp_path: Path) -> None:
+    """Applied: three jobs run; a pass that raises, for the job of a minute, is the fallback's."""
+    file = tmp_path / "mine.py"
+    file.write_text(CODE)
+    jobs = [queue.sbatch("--ntasks=1", f"--time={n}", script="true") for n in (1, 3, 3)]
+    log = tmp_path / "log"
+    words = ["--policy", f"{file}:Mine", "--apply", "--until-idle", "--for", "120s"]
+    words += ["--state", str(tmp_path / "state.json"), "--log", str(log), "--pass-limit", "30"]
+    done = subprocess.run(
+        [sys.executable, "-m", "shadowtime", "live", "slurm", *words],
+        env=queue.env, capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = queue.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %T", "-j", ",".join(jobs))
+    assert sorted(told.split()[1::2]) == ["COMPLETED"] * 3, log.read_text()
+    missed = [line for line in log.read_text().splitlines() if "missed a pass" in line]
+    assert missed and "KeyError: 'three'" in missed[0]
+    kept = json.loads((tmp_path / "state.json").read_text())
+    assert kept["counters"]["decided_by_fallback"] == len(missed)
+    assert kept["policy"] == f"{file}:Mine"
