@@ -168,7 +168,7 @@ def figures(rows: list[dict[str, int]]) -> dict[str, float]:
 
 def table(results: list[dict[str, Any]]) -> str:
     """Measured and simulated figures, a row per scheduler, as Markdown."""
-    from shadowtime.study.intervals import interval
+    from shadowtime.metrics.intervals import interval
 
     names = ("wait", "response", "slowdown", "widest_wait", "overtaken_by", "makespan")
     lines = ["| scheduler | | " + " | ".join(n.replace("_", " ") for n in names) + " |",

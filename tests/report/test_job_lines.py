@@ -13,7 +13,8 @@ from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.errors import UsageError
 from shadowtime.metrics import measure
-from shadowtime.report.inputs import PolicyRun, ReportInput
+from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.report.inputs import ReportInput
 from shadowtime.report.job_lines import write_job_lines
 from shadowtime.report.page.bandwidth import allocated, bandwidth
 

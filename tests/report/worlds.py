@@ -8,7 +8,8 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.metrics import measure
-from shadowtime.report.inputs import PolicyRun, ReportInput
+from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.report.inputs import ReportInput
 from shadowtime.schedule import Schedule
 from shadowtime.types import Reason
 from shadowtime.workload import Workload

@@ -40,20 +40,20 @@ def test_every_number_is_that_of_a_run_of_its_own(jobs: Workload) -> None:
     window = Window.parse("100:50")
     found = compare(jobs, POOL, TWO, shake=3, seed=5, window=window, threads=4)
     [setting] = found.settings
-    for policy, cell in zip(TWO, setting.cells, strict=True):
+    for policy, run in zip(TWO, setting.runs, strict=True):
         alone = simulate(jobs, POOL, policy)
-        assert np.array_equal(cell.schedule.start, alone.start)
-        assert cell.metrics == measure(alone, jobs, POOL, window=window)
+        assert np.array_equal(run.schedule.start, alone.start)
+        assert run.metrics == measure(alone, jobs, POOL, window=window)
         for k in range(3):
             copy = shaken(jobs, seed=np.random.default_rng([5, k + 1]))
             expected = measure(simulate(copy, POOL, policy), copy, POOL, window=window)
-            assert {name: column[k] for name, column in cell.replicas.items()} == expected
+            assert {name: column[k] for name, column in run.copies.items()} == expected
 
 
 def test_copies_do_not_depend_on_how_many_there_are(jobs: Workload) -> None:
     """The first copies of a seed are the same; another seed gives others."""
     few, many, other = (
-        compare(jobs, POOL, TWO, shake=n, seed=seed).settings[0].cells[0].replicas["wait_mean_s"]
+        compare(jobs, POOL, TWO, shake=n, seed=seed).settings[0].runs[0].copies["wait_mean_s"]
         for n, seed in ((2, 1), (4, 1), (2, 2))
     )
     assert few.tolist() == many[:2].tolist() != other.tolist()
@@ -77,7 +77,7 @@ def test_loads(jobs: Workload) -> None:
     asked = offered_load(jobs, POOL)["procs"]
     offered = [setting.offered_load for setting in found.settings]
     assert offered == pytest.approx([asked, 1.25 * asked, 0.7], rel=0.01)
-    waits = [setting.cells[0].metrics["wait_mean_s"] for setting in found.settings]
+    waits = [setting.runs[0].metrics["wait_mean_s"] for setting in found.settings]
     assert waits[1] > waits[0]
     assert found.settings[0].workload is jobs
 
@@ -85,11 +85,11 @@ def test_loads(jobs: Workload) -> None:
 def test_resampled_users(jobs: Workload) -> None:
     """Drawn users make other logs: the load moves, unless it is asked for."""
     plain, fixed = (
-        compare(jobs, POOL, TWO[:1], resample=3, loads=[Load.parse(text)]).settings[0].cells[0]
+        compare(jobs, POOL, TWO[:1], resample=3, loads=[Load.parse(text)]).settings[0].runs[0]
         for text in ("1", "offered=0.8")
     )
-    assert np.ptp(plain.replicas["jobs"]) > 0
-    assert fixed.replicas["offered_load"] == pytest.approx([0.8] * 3, rel=0.01)
+    assert np.ptp(plain.copies["jobs"]) > 0
+    assert fixed.copies["offered_load"] == pytest.approx([0.8] * 3, rel=0.01)
 
 
 def test_memory_holds_few_copies_at_a_time(jobs: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_memory_holds_few_copies_at_a_time(jobs: Workload, monkeypatch: pytest.M
     gc.collect()
     assert len(alive) == 12 and most <= 3
     assert not any(ref() is not None for ref in alive)
-    assert sum(len(setting.cells) for setting in found.settings) == 2
+    assert sum(len(setting.runs) for setting in found.settings) == 2
 
 
 class Forgetful:
@@ -139,7 +139,7 @@ def test_a_policy_with_memory_starts_afresh(jobs: Workload) -> None:
     mine = Forgetful()
     [setting] = compare(few, POOL, [mine, parse_policy("greedy")], shake=2).settings
     assert mine.asked == 0
-    assert np.array_equal(setting.cells[0].schedule.start, setting.cells[1].schedule.start)
+    assert np.array_equal(setting.runs[0].schedule.start, setting.runs[1].schedule.start)
 
 
 def test_the_result_is_json(jobs: Workload) -> None:

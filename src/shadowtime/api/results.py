@@ -169,10 +169,10 @@ def compare(
             policy=each,
             workload=first.workload,
             cluster=machine,
-            schedule=cell.schedule,
+            schedule=one.schedule,
             window=scored,
         )
-        for each, cell in zip(chosen, first.cells, strict=True)
+        for each, one in zip(chosen, first.runs, strict=True)
     )
     result = as_report(found, first, title=first.workload.name, command="")
     return Results(runs=runs, result=result, comparison=found)

@@ -138,7 +138,7 @@ class Run:
 
     def as_policy_run(self) -> PolicyRun:
         """The run record of reports and result folders."""
-        from shadowtime.report import PolicyRun
+        from shadowtime.metrics.policy_run import PolicyRun
 
         return PolicyRun(
             name=self.name,

@@ -6,13 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.metrics import ClassRow
-from shadowtime.report.inputs import (
-    Claim,
-    PaperTable,
-    PaperValue,
-    PolicyRun,
-    ReportInput,
-)
+from shadowtime.metrics.policy_run import PolicyRun
+from shadowtime.report.inputs import Claim, PaperTable, PaperValue, ReportInput
 
 if TYPE_CHECKING:
     from shadowtime.report.batsim import write_batsim

@@ -11,7 +11,8 @@ from shadowtime.study.losers import WORSE, Change, changes, class_rows, losers, 
 
 if TYPE_CHECKING:
     from shadowtime.metrics import ClassRow
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.report.inputs import ReportInput
 
 KINDS = {"size": "by size", "runtime": "by run time", "user": "by user"}
 MANY = 3

@@ -17,7 +17,7 @@ from shadowtime.report.verdict import contest, judge, metric_names, runner_up
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shadowtime.report.inputs import PolicyRun
+    from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.report.verdict import Contest
 
 BLOCKS = "▁▂▃▄▅▆▇█"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.metrics import Metric
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.report.inputs import ReportInput
 
 SAME = 1e-9
 """Relative difference below which two values count as equal."""
@@ -78,7 +79,7 @@ def contest(runs: Sequence[PolicyRun], name: str) -> Contest:
 
     Examples
     --------
-    >>> from shadowtime.report.inputs import PolicyRun
+    >>> from shadowtime.metrics.policy_run import PolicyRun
     >>> values = {"a": 4.0, "b": 3.0}
     >>> runs = [
     ...     PolicyRun(name=name, schedule=None, metrics={"bsld_mean": value})
@@ -107,7 +108,7 @@ def _clear(runs: Sequence[PolicyRun], name: str, winner: int) -> bool | None:
     """The winner differs from every other run by more than chance, copy by copy."""
     if not all(name in run.copies for run in runs):
         return None
-    from shadowtime.study.intervals import paired
+    from shadowtime.metrics.intervals import paired
 
     mine = runs[winner].copies[name]
     gaps = [paired(mine, run.copies[name]) for i, run in enumerate(runs) if i != winner]

@@ -20,7 +20,7 @@ KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with users draw
 
 def as_report(comparison: Comparison, setting: Setting, *, title: str, command: str) -> ReportInput:
     """One load of a comparison as a report shows it: the log as it is, and its copies."""
-    from shadowtime.report import PolicyRun, ReportInput
+    from shadowtime.report import ReportInput
     from shadowtime.result.write import versions
 
     copies = comparison.replicas
@@ -28,17 +28,7 @@ def as_report(comparison: Comparison, setting: Setting, *, title: str, command: 
         title=title,
         workload=setting.workload,
         cluster=comparison.cluster,
-        runs=tuple(
-            PolicyRun(
-                name=cell.policy,
-                schedule=cell.schedule,
-                parameters=cell.parameters,
-                metrics=cell.metrics,
-                classes=cell.classes,
-                copies=cell.replicas,
-            )
-            for cell in setting.cells
-        ),
+        runs=setting.runs,
         window=str(comparison.window),
         versions=versions(),
         command=command,

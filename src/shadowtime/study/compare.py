@@ -14,8 +14,9 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window, measure
+from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.schedule import Schedule
-from shadowtime.study.comparison import Cell, Comparison, Setting
+from shadowtime.study.comparison import Comparison, Setting
 from shadowtime.study.fan_out import cores, fan_out
 from shadowtime.study.loads import AS_RECORDED, Load
 from shadowtime.study.losers import class_rows
@@ -119,8 +120,8 @@ def compare(
     for at, load in enumerate(loads):
         loaded = table[0][at][0].workload
         assert loaded is not None
-        cells = [
-            _cell(policy, name, [table[k][at][place] for k in range(replicas.count + 1)])
+        made = [
+            _record(policy, name, [table[k][at][place] for k in range(replicas.count + 1)])
             for place, (policy, name) in enumerate(zip(policies, names, strict=True))
         ]
         settings.append(
@@ -128,7 +129,7 @@ def compare(
                 load=load,
                 workload=loaded,
                 offered_load=_offered(loaded, cluster),
-                cells=tuple(cells),
+                runs=tuple(made),
             )
         )
     return Comparison(
@@ -154,7 +155,7 @@ def _trust(
     scored = (workload.recorded_start != UNKNOWN) & window.mask(workload.submit)
     if not bool(scored.any()):
         return None
-    simulated = next((one.cells[0].schedule for one in settings if one.load == AS_RECORDED), None)
+    simulated = next((one.runs[0].schedule for one in settings if one.load == AS_RECORDED), None)
     if simulated is None:
         simulated = engine(workload, cluster, copy.deepcopy(policy))
     recorded = Schedule.recorded(workload)
@@ -216,7 +217,7 @@ def _load_passes(policies: Sequence[Any], workload: Workload, cluster: Cluster) 
         simulate(one, cluster, copy.deepcopy(policy) if hasattr(policy, "decide") else policy)
 
 
-def _cell(policy: Any, name: str, runs: Sequence[_Run]) -> Cell:
+def _record(policy: Any, name: str, runs: Sequence[_Run]) -> PolicyRun:
     itself, copies = runs[0], runs[1:]
     assert itself.schedule is not None
     common = [key for key in itself.metrics if all(key in run.metrics for run in copies)]
@@ -224,13 +225,13 @@ def _cell(policy: Any, name: str, runs: Sequence[_Run]) -> Cell:
         key: np.array([run.metrics[key] for run in copies], np.float64)
         for key in (common if copies else ())
     }
-    return Cell(
-        policy=name,
+    return PolicyRun(
+        name=name,
         parameters=dict(getattr(policy, "parameters", {})),
         schedule=itself.schedule,
         metrics=itself.metrics,
         classes=itself.classes,
-        replicas=columns,
+        copies=columns,
     )
 
 

@@ -7,43 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.study.intervals import Interval, interval, paired
+from shadowtime.metrics.intervals import Interval, paired
 from shadowtime.study.losers import Change, losers
 from shadowtime.study.ranking import Ranking, rank, sign_of, winners
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shadowtime.cluster import Cluster
-    from shadowtime.metrics import ClassRow, Window
-    from shadowtime.schedule import Schedule
+    from shadowtime.metrics import Window
+    from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.study.loads import Load
     from shadowtime.study.replicas import Replicas
     from shadowtime.study.trust import Trust
-    from shadowtime.types import Floats
     from shadowtime.workload import Workload
 
 RANKED = ("bsld_mean", "wait_mean_s", "bsld_p95", "wait_p95_s", "wait_max_s", "mwbs", "goodput")
 """Metrics whose ranks and differences a result holds."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Cell:
-    """One policy at one load: the schedule and numbers of the log as it is, and the copies'.
-
-    ``replicas`` has a number per copy for each metric that every copy has.
-    """
-
-    policy: str
-    parameters: Mapping[str, Any]
-    schedule: Schedule
-    metrics: Mapping[str, float]
-    classes: tuple[ClassRow, ...]
-    replicas: Mapping[str, Floats]
-
-    def interval(self, metric: str) -> Interval | None:
-        """The mean over the copies; None where there are none."""
-        return interval(self.replicas[metric]) if metric in self.replicas else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,63 +32,65 @@ class Setting:
     workload: Workload
     offered_load: float
     """Share of the machine that the jobs ask for; nan where all arrive at once."""
-    cells: tuple[Cell, ...]
+    runs: tuple[PolicyRun, ...]
 
-    def cell(self, policy: str) -> Cell:
-        """The policy's cell."""
-        return next(cell for cell in self.cells if cell.policy == policy)
+    def run(self, policy: str) -> PolicyRun:
+        """The run of a policy, by its name."""
+        return next(run for run in self.runs if run.name == policy)
 
     def winners(self, metric: str) -> tuple[str, ...]:
         """Who is best on the log as it is; several are a tie."""
-        return winners({cell.policy: cell.metrics.get(metric) for cell in self.cells}, metric)
+        return winners({run.name: run.metrics.get(metric) for run in self.runs}, metric)
 
     def ranking(self, metric: str) -> Ranking | None:
         """The order over the copies and whether it holds in each; None without copies."""
-        columns = {cell.policy: cell.replicas.get(metric, np.empty(0)) for cell in self.cells}
+        columns = {
+            run.name: np.asarray(run.copies.get(metric, ()), np.float64) for run in self.runs
+        }
         return rank(columns, metric)
 
     def difference(self, policy: str, against: str, metric: str) -> Interval | None:
         """Mean of policy - against over the copies, pair by pair; None without copies."""
-        mine, theirs = self.cell(policy).replicas, self.cell(against).replicas
+        mine, theirs = self.run(policy).copies, self.run(against).copies
         if metric not in mine or metric not in theirs:
             return None
         return paired(mine[metric], theirs[metric])
 
     def losers(self, policy: str, against: str) -> list[Change]:
         """The classes of jobs that wait longer under a policy than under another."""
-        return losers(self.cell(policy).classes, self.cell(against).classes)
+        return losers(self.run(policy).classes or (), self.run(against).classes or ())
 
     def as_dict(self) -> dict[str, Any]:
         """For results."""
-        first = self.cells[0].policy
-        names = [metric for metric in self.cells[0].metrics if sign_of(metric)]
+        first = self.runs[0].name
+        names = [metric for metric in self.runs[0].metrics if sign_of(metric)]
         ranks = {name: found.as_dict() for name in RANKED if (found := self.ranking(name))}
         return {
             "load": str(self.load),
             "offered_load": self.offered_load,
             "winners": {name: list(self.winners(name)) for name in names},
             **({"ranks": ranks} if ranks else {}),
-            "policies": [self._policy(cell, first) for cell in self.cells],
+            "policies": [self._policy(run, first) for run in self.runs],
         }
 
-    def _policy(self, cell: Cell, first: str) -> dict[str, Any]:
+    def _policy(self, run: PolicyRun, first: str) -> dict[str, Any]:
         result: dict[str, Any] = {
-            "name": cell.policy,
-            "parameters": dict(cell.parameters),
-            "metrics": dict(cell.metrics),
+            "name": run.name,
+            "parameters": dict(run.parameters),
+            "metrics": dict(run.metrics),
         }
-        if cell.replicas:
+        if run.copies:
             result["intervals"] = {
-                name: found.as_dict() for name in cell.replicas if (found := cell.interval(name))
+                name: found.as_dict() for name in run.copies if (found := run.interval(name))
             }
-        if cell.policy != first:
-            differences = {name: self.difference(cell.policy, first, name) for name in RANKED}
-            if cell.replicas:
+        if run.name != first:
+            differences = {name: self.difference(run.name, first, name) for name in RANKED}
+            if run.copies:
                 result["against"] = first
                 result["differences"] = {
                     name: found.as_dict() for name, found in differences.items() if found
                 }
-            result["losers"] = [change.as_dict() for change in self.losers(cell.policy, first)]
+            result["losers"] = [change.as_dict() for change in self.losers(run.name, first)]
         return result
 
 
@@ -133,7 +113,7 @@ class Comparison:
     @property
     def policies(self) -> tuple[str, ...]:
         """Their names, the reference first."""
-        return tuple(cell.policy for cell in self.settings[0].cells)
+        return tuple(run.name for run in self.settings[0].runs)
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` adds to the common object: the copies, and everything by load."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from shadowtime.cluster import Cluster
+    from shadowtime.metrics.intervals import Interval
     from shadowtime.policy import Policy
     from shadowtime.study.comparison import Comparison
-    from shadowtime.study.intervals import Interval
     from shadowtime.workload import Workload
 
 USUAL = ("requested", "last", "last-two", "max-of-last", "user-quantile", "nearest", "actual")
@@ -85,8 +85,8 @@ def compare_predictors(
     rows = []
     for name, part in parts.items():
         assert isinstance(part, Estimate)
-        cell = setting.cell(name)
-        guess = predictions(cell.schedule, setting.workload, part)
+        record = setting.run(name)
+        guess = predictions(record.schedule, setting.workload, part)
         differences = {
             metric: made
             for metric in EFFECTS
@@ -96,7 +96,7 @@ def compare_predictors(
             Row(
                 predictor=name,
                 errors=accuracy(guess, setting.workload.effective_run),
-                effects={metric: cell.metrics[metric] for metric in EFFECTS},
+                effects={metric: record.metrics[metric] for metric in EFFECTS},
                 differences=differences,
             )
         )

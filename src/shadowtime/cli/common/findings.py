@@ -114,32 +114,32 @@ def _lower(label: str) -> str:
 
 def differences(setting: Setting) -> Table | None:
     """Mean differences from the first policy over the copies, in per cent of its mean."""
-    first = setting.cells[0]
+    first = setting.runs[0]
     names = [name for name in DIFFERENCES if first.interval(name)]
-    if not names or len(setting.cells) < 2:
+    if not names or len(setting.runs) < 2:
         return None
     ranking = setting.ranking(names[0])
     table = numbers_table(
-        f"against {short(first.policy, 20)}",
+        f"against {short(first.name, 20)}",
         *(f"{describe(name).short}, %" for name in names),
         f"first by {describe(names[0]).short}",
     )
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True
-    for cell in setting.cells:
+    for run in setting.runs:
         shown = [
-            _difference(setting, cell.policy, first.policy, name)
-            if cell is not first
+            _difference(setting, run.name, first.name, name)
+            if run is not first
             else Text("0", "dim")
             for name in names
         ]
-        times = f"{ranking.first[cell.policy]} of {ranking.inputs}" if ranking else ""
-        table.add_row(cell.policy, *shown, times)
+        times = f"{ranking.first[run.name]} of {ranking.inputs}" if ranking else ""
+        table.add_row(run.name, *shown, times)
     return table
 
 
 def _difference(setting: Setting, policy: str, against: str, metric: str) -> Text:
     found = setting.difference(policy, against, metric)
-    base = setting.cell(against).interval(metric)
+    base = setting.run(against).interval(metric)
     if found is None or base is None or not base.mean:
         return Text("-")
     scaled = found.scaled(100 / base.mean)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from shadowtime.metrics.intervals import Interval
     from shadowtime.report import ReportInput
-    from shadowtime.study.intervals import Interval
     from shadowtime.study.site.experiment import Experiment
     from shadowtime.study.site.whatif import Arm, GroupEffect, WhatIf
 

@@ -25,7 +25,8 @@ from shadowtime.report.page.over_time import (
 )
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.report.inputs import ReportInput
     from shadowtime.types import Floats
 
 

@@ -14,7 +14,8 @@ from shadowtime.schedule.runs import started
 from shadowtime.types import MAX_SPAN, Reason
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.report.inputs import ReportInput
     from shadowtime.report.rows import Rows
     from shadowtime.types import AnyArray, Ints
 

@@ -13,7 +13,8 @@ from shadowtime.study.fairness import fairness_view
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.report.inputs import ReportInput
     from shadowtime.schedule import Schedule
     from shadowtime.study.fairness import FairnessView, Taken
 

@@ -14,7 +14,8 @@ from shadowtime.report.page.templates import fill
 from shadowtime.report.verdict import Contest, contest, metric_names, runner_up, verdict_of
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.report.inputs import ReportInput
 
 
 MANY = 3

@@ -14,7 +14,8 @@ from shadowtime.report.page.templates import fill
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.report.inputs import ReportInput
     from shadowtime.types import AnyArray
 
 STEPS = 9

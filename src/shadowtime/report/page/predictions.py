@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.metrics.accuracy import AccuracyRow
-    from shadowtime.report.inputs import PolicyRun, ReportInput
+    from shadowtime.metrics.policy_run import PolicyRun
+    from shadowtime.report.inputs import ReportInput
     from shadowtime.study.accuracy import Accuracy
 
 MEASURES = (

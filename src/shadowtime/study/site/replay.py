@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
+    from shadowtime.metrics.intervals import Interval
     from shadowtime.metrics.where import Where
     from shadowtime.study.compare import Engine
-    from shadowtime.study.intervals import Interval
     from shadowtime.study.trust import Trust
     from shadowtime.types import AnyArray
     from shadowtime.workload import Workload

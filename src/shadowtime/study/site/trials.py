@@ -11,7 +11,7 @@ import numpy as np
 
 from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
-from shadowtime.study.intervals import LEVEL, Interval, quantile
+from shadowtime.metrics.intervals import LEVEL, Interval, quantile
 from shadowtime.types import Reason
 from shadowtime.workload.resample import resample_users
 from shadowtime.workload.shake import JITTER, STRETCH, shaken

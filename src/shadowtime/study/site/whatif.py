@@ -13,8 +13,8 @@ from shadowtime.engine import simulate
 from shadowtime.errors import UsageError
 from shadowtime.metrics import Window
 from shadowtime.metrics.groups import BY, Key, groups_of
+from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.schedule import Schedule
-from shadowtime.study.intervals import Interval, interval
 from shadowtime.study.site.changes import Change, apply_all, without_effect
 from shadowtime.study.site.feedback import closed_loop, throughput
 from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
-from shadowtime.study.intervals import Interval, interval
+from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.study.sweep.shards import SETTING
 
 if TYPE_CHECKING:

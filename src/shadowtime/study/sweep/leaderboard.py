@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
 from shadowtime.metrics import REGISTRY
-from shadowtime.study.intervals import Interval, interval
+from shadowtime.metrics.intervals import Interval, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,9 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import warm
 from shadowtime.errors import MissingExtra, PolicyError, UsageError
 from shadowtime.metrics import REGISTRY, measure
+from shadowtime.metrics.intervals import Interval, paired
 from shadowtime.policy import parse_policy
 from shadowtime.study.fan_out import cores, fan_out
-from shadowtime.study.intervals import Interval, paired
 from shadowtime.study.loads import AS_RECORDED
 from shadowtime.study.replicas import Replicas
 from shadowtime.study.tune.pareto import front, order

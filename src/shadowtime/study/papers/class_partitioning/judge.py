@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.study.intervals import paired
+from shadowtime.metrics.intervals import paired
 from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning.outcome import ALL
 from shadowtime.study.papers.class_partitioning.worlds import SPACE_SHARED, WHOLE

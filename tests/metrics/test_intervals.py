@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shadowtime.study.intervals import cumulative, interval, paired, quantile
+from shadowtime.metrics.intervals import cumulative, interval, paired, quantile
 
 TABLE = {1: 12.7062, 2: 4.30265, 3: 3.18245, 4: 2.77645, 5: 2.57058, 9: 2.26216, 10: 2.22814,
          19: 2.09302, 29: 2.04523, 30: 2.04227, 60: 2.00030, 120: 1.97993}  # fmt: skip
