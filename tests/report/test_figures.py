@@ -27,7 +27,7 @@ def test_every_figure_in_both_formats_and_the_same_bytes_again(matplotlib, tmp_p
     names = {path.name for path in paths}
     assert names == {
         f"{stem}.{kind}"
-        for stem in ("over-time", "distributions", "heat", "classes", "gantt")
+        for stem in ("metrics", "over-time", "distributions", "heat", "classes", "gantt")
         for kind in ("svg", "pdf")
     }
     for path in paths:

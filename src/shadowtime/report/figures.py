@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from shadowtime.errors import MissingExtra
 from shadowtime.report.classes import bounded_slowdown, runtime_classes, size_classes
 from shadowtime.report.clock import first_submit
 from shadowtime.report.levels import busy, queue
+from shadowtime.report.metadata import describe
 from shadowtime.report.page.bandwidth import allocated
 from shadowtime.report.page.heat import mean_waits, short_span
 from shadowtime.report.payers import who_pays
@@ -20,7 +22,7 @@ from shadowtime.schedule.runs import runs, started
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from shadowtime.report.inputs import ReportInput
     from shadowtime.report.rows import Rows
@@ -168,6 +170,63 @@ def class_bars(figure: Any, report: ReportInput) -> bool:
     return True
 
 
+Bar = tuple[str, float, float, float]
+"""A name, its value, and the ends of its interval: equal where there is none."""
+
+
+def metric_bars(figure: Any, report: ReportInput) -> bool:
+    """The metrics of the verdict by policy, with the intervals over the copies."""
+    panels: list[tuple[str, list[Bar]]] = []
+    for contest in verdict_of(report).contests:
+        metric, bars = contest.info.name, []
+        for run in report.runs:
+            value, inside = run.point(metric), run.interval(metric)
+            if value is not None and np.isfinite(value):
+                ends = (inside.low, inside.high) if inside else (value, value)
+                bars.append((run.name, float(value), *ends))
+        if bars:
+            panels.append((metric, bars))
+    return bool(panels) and draw_bars(figure, panels, "")
+
+
+def draw_bars(figure: Any, panels: Sequence[tuple[str, Sequence[Bar]]], title: str) -> bool:
+    """A panel for each metric, a bar for each name, a whisker over its interval."""
+    longest = max((len(name) for _, bars in panels for name, *_ in bars), default=0)
+    across = min(3 if longest <= 18 else 2, len(panels))
+    down = -(-len(panels) // across)
+    most = max((len(bars) for _, bars in panels), default=0)
+    if not most:
+        return False
+    figure.set_size_inches(7.2, 0.3 + down * (0.75 + 0.17 * most))
+    if title:
+        figure.suptitle(title, fontsize=9)
+    order = list(dict.fromkeys(name for _, bars in panels for name, *_ in bars))
+    grid = figure.subplots(down, across, squeeze=False)
+    for k, axes in enumerate(grid.flat):
+        if k >= len(panels):
+            axes.set_axis_off()
+            continue
+        metric, bars = panels[k]
+        info = describe(metric)
+        scale, unit = {"s": (1 / 3600, ", h"), "share": (100.0, ", %")}.get(info.unit, (1.0, ""))
+        for row, (name, value, low, high) in enumerate(reversed(bars)):
+            colour = PALETTE[order.index(name) if len(order) <= len(PALETTE) else 0]
+            axes.barh(row, value * scale, color=colour, height=0.7)
+            if low < high:
+                axes.plot([low * scale, high * scale], [row, row], color="#15191e", lw=1.1)
+                axes.plot(
+                    [low * scale, high * scale], [row, row], "|", color="#15191e", ms=5, mew=1.1
+                )
+        labels = [name for name, *_ in reversed(bars)]
+        axes.set_yticks(range(len(bars)), labels if k % across == 0 else [""] * len(bars))
+        axes.tick_params(labelsize=7)
+        axes.set_xlim(left=0)
+        axes.set_ylim(-0.6, len(bars) - 0.4)
+        axes.set_title(fill(f"{info.label}{unit}", 26), fontsize=8)
+        axes.grid(visible=False, axis="y")
+    return True
+
+
 def gantt(figure: Any, report: ReportInput) -> bool:
     """The rows of the baseline and the winner, coloured by reason; the boxes are one picture."""
     from matplotlib.patches import Patch
@@ -268,6 +327,7 @@ DATELESS: dict[str, dict[str, Any]] = {
 
 
 DRAWINGS: dict[str, Callable[[Any, ReportInput], bool]] = {
+    "metrics": metric_bars,
     "over-time": over_time,
     "distributions": cdf,
     "heat": heat,
@@ -300,6 +360,7 @@ def write_figures(
 ) -> list[Path]:
     """Draw every figure that has data and return the files.
 
+    metrics: those of the verdict as bars with intervals over the copies.
     over-time: queue and utilisation. distributions: CDFs of wait and bounded slowdown.
     heat: mean wait by size and run time. classes: what the classes gain. gantt: the rows.
     bandwidth: what running jobs ask for, beside what the nodes have.
@@ -311,10 +372,24 @@ def write_figures(
     with matplotlib.rc_context(STYLE):
         for name in DRAWINGS:
             figure = draw(name, report)
-            if figure is None:
-                continue
-            for kind in formats:
-                path = folder / f"{name}.{kind}"
-                figure.savefig(path, metadata=DATELESS.get(kind), dpi=200)
-                written.append(path)
+            if figure is not None:
+                written += _saved(figure, folder, name, formats)
     return written
+
+
+def save_figure(
+    drawing: Callable[[Any], bool], folder: Path, name: str, *, formats: tuple[str, ...] = FORMATS
+) -> list[Path]:
+    """Any other drawing in the same style; returns the files, none where it has nothing to show."""
+    matplotlib = _matplotlib()
+    folder.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(STYLE):
+        figure = matplotlib.figure.Figure(figsize=(7.2, 4.4), layout="constrained")
+        return _saved(figure, folder, name, formats) if drawing(figure) else []
+
+
+def _saved(figure: Any, folder: Path, name: str, formats: tuple[str, ...]) -> list[Path]:
+    paths = [folder / f"{name}.{kind}" for kind in formats]
+    for path, kind in zip(paths, formats, strict=True):
+        figure.savefig(path, metadata=DATELESS.get(kind), dpi=200)
+    return paths

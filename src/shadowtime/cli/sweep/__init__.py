@@ -15,6 +15,7 @@ COMMANDS = {
     "run": Entry("Commands", "Run what a plan still lacks; `sweep PLAN.toml` is the same."),
     "status": Entry("Commands", "How far a sweep is, and what failed."),
     "collect": Entry("Commands", "All results as one table, or one metric over a parameter."),
+    "report": Entry("Commands", "Bars, curves and heat maps with intervals, as one page."),
     "script": Entry("Commands", "Print a job script that runs the plan as an array of tasks."),
     "merge": Entry("Commands", "Merge the shards of a folder into one."),
 }
@@ -43,4 +44,5 @@ def command() -> None:
     shadowtime sweep plan.toml -o results
     shadowtime sweep status results
     shadowtime sweep collect results -o table.csv
+    shadowtime sweep report results -o sweep.html
     """

@@ -69,6 +69,7 @@ CONTENTS = {
     "effects": "Effects",
     "paper": "Paper",
     "loads": "Loads",
+    "curves": "Curves",
     "difference": "Difference",
     "schedule": "Schedule",
     "distributions": "Distributions",

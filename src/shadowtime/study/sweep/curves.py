@@ -23,7 +23,8 @@ class Point:
     value: float | None
     """The mean over logs and loads of the runs without a copy."""
     interval: Interval | None
-    """Over all copies; None for fewer than two."""
+    """Over the copies, each with its mean over logs, loads and other parameters; None for fewer
+    than two copies."""
     runs: int
 
 
@@ -35,7 +36,13 @@ def curve(
     Runs that failed are left out.
     """
     names = [over] if isinstance(over, str) else list(over)
-    columns = [name if name in table.column_names else f"{SETTING}{name}" for name in names]
+    # a parameter may have the name of a metric (expansion): the parameter is meant
+    known_columns = set(table.column_names)
+    columns = [
+        f"{SETTING}{name}" if f"{SETTING}{name}" in known_columns or name not in known_columns
+        else name
+        for name in names
+    ]  # fmt: skip
     for name, column in zip(names, columns, strict=True):
         if column not in table.column_names:
             ranged = [n.removeprefix(SETTING) for n in table.column_names if n.startswith(SETTING)]
@@ -47,10 +54,10 @@ def curve(
     for name in picked:
         if name not in table.column_names:
             raise UsageError(f"the sweep has no column {name!r}")
-    needed = list(dict.fromkeys([*columns, *picked, "kind", metric]))
+    needed = list(dict.fromkeys([*columns, *picked, "kind", "copy", "seed", metric]))
     rows = table.select(needed).to_pylist()
     plain: dict[tuple[Any, ...], list[float]] = {}
-    copies: dict[tuple[Any, ...], list[float]] = {}
+    copies: dict[tuple[Any, ...], dict[tuple[Any, ...], list[float]]] = {}
     for row in rows:
         at = tuple(row[column] for column in columns)
         value = row[metric]
@@ -58,13 +65,17 @@ def curve(
             continue
         if any(row[name] != wanted for name, wanted in picked.items()):
             continue
-        (plain if row["kind"] == "none" else copies).setdefault(at, []).append(value)
+        if row["kind"] == "none":
+            plain.setdefault(at, []).append(value)
+        else:
+            which = (row["kind"], row["seed"], row["copy"])
+            copies.setdefault(at, {}).setdefault(which, []).append(value)
     return [
         Point(
             at=at,
             value=sum(plain[at]) / len(plain[at]) if at in plain else None,
-            interval=interval(copies.get(at, [])),
-            runs=len(plain.get(at, [])) + len(copies.get(at, [])),
+            interval=interval([sum(one) / len(one) for one in copies.get(at, {}).values()]),
+            runs=len(plain.get(at, [])) + sum(map(len, copies.get(at, {}).values())),
         )
         for at in sorted({*plain, *copies}, key=_sortable)
     ]
