@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from shadowtime.cli import run
+from shadowtime.metrics.intervals import interval
 from shadowtime.report.page.sweep import best_guess, sweep_page
-from shadowtime.study.intervals import interval
 from shadowtime.study.sweep.curves import curve
 
 pytest.importorskip("pyarrow")
