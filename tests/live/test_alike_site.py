@@ -201,3 +201,23 @@ def test_a_limit_that_never_lets_a_job_in_costs_no_further_passes() -> None:
     assert not second.decisions and second.wake is None and not second.promises
     third = look(7, second.memory, most=4)
     assert [one.job for one in third.decisions] == ["1"]
+
+
+def test_a_job_that_holds_no_memory_leaves_all_of_it() -> None:
+    """Who asks for all memory of a node may join who runs there without any."""
+    site = Site(
+        nodes=(Node(name="n0", amounts=(4, 6, 0, 0)),),
+        resources=RESOURCES,
+        partitions=(Partition(name="p", nodes=("n0",), default=True),),
+    )
+    runs = RunningJob(
+        id="1", submit=0, need=(1, 0, 0, 0), request=9, start=0, place=(("n0", 1),), user="ann",
+        held=(("n0", (1, 0, 0, 0)),), ask=Request(partitions=("p",)),
+    )  # fmt: skip
+    waits = WaitingJob(
+        id="2", submit=1, need=(1, 0, 0, 0), request=9, user="ann",
+        ask=Request(memory=0, partitions=("p",)),
+    )  # fmt: skip
+    state = Snapshot(now=1, cluster=site.as_nodes(), waiting=(waits,), running=(runs,), site=site)
+    found = decide(parse_policy("fcfs"), state, Memory(), shape="site")
+    assert [one.job for one in found.decisions] == ["2"]

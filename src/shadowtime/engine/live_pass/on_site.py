@@ -193,8 +193,9 @@ def _as_one(
             return None
         amount = each[0] if by_node else next(iter(shares))[0]
         if name == "memory":
-            # 0 would mean all of a node's.
-            memory, memory_per = max(1, amount), "node" if by_node else "cpu"
+            # 0 would mean all of a node's, and None what the partition gives by default.
+            memory = amount or (None if _without_default(base, site) else 1)
+            memory_per = "node" if by_node else "cpu"
         else:
             gres.append(Gres(name=name, count=amount, per="node" if by_node else "task"))
     return Request(
@@ -208,6 +209,15 @@ def _as_one(
         qos=base.qos,
         account=base.account,
         licences=base.licences,
+    )
+
+
+def _without_default(ask: Request, site: Site) -> bool:
+    """True if a job that asks for no memory gets none."""
+    return all(
+        one.default_memory is None
+        for one in site.partitions
+        if not ask.partitions or one.name in ask.partitions
     )
 
 
