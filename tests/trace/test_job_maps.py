@@ -35,10 +35,16 @@ TABLES = {
         "time_limit": [10, 60], "num_nodes_req": [1, 2], "num_cores_req": [36, 72],
         "num_gpus_req": [4, 8], "power_consumption": [1.5, 2.5],
     },
+    "m100": {
+        "job_id": [7, 8], "user_id": [5, 6], "group_id": [1, 1], "partition": [1, 2],
+        "qos": [0, 1], "job_state": ["COMPLETED", "FAILED"], "submit_time": moments(0, 10),
+        "start_time": moments(60, 70), "end_time": moments(160, 3670), "run_time": [100, 3600],
+        "time_limit": [10, 60], "num_nodes": [1, 2], "num_cpus": [36, 72], "nodes": ["n1", "n2"],
+    },
     "f-data": {
         "jid": ["7", "8"], "usr": ["u1", "u2"], "jnam": ["x", "y"], "cnumr": [36, 72],
         "nnumr": [1, 2], "adt": moments(0, 10), "sdt": moments(60, 70), "edt": moments(160, 3670),
-        "duration": [100.0, 3600.0], "elpl": [600.0, 3600.0], "exit state": ["completed", "failed"],
+        "duration": [99.0, 3300.0], "elpl": [600.0, 3600.0], "exit state": ["completed", "failed"],
     },
     "alcf": {
         "COBALT_JOBID": [7.0, 8.0], "USERNAME_GENID": [11, 12], "PROJECT_NAME_GENID": [1, 1],
@@ -47,6 +53,14 @@ TABLES = {
         "RUNTIME_SECONDS": [100.0, 3600.0], "WALLTIME_SECONDS": [600.0, 3600.0],
         "NODES_REQUESTED": [1, 2], "CORES_REQUESTED": [36, 72], "EXIT_STATUS": [0, 1],
         "MACHINE_NAME": ["theta", "theta"],
+    },
+    "alcf-pbs": {
+        "JOB_NAME": ["7", "8"], "USERNAME_GENID": [11, 12], "PROJECT_NAME_GENID": [1, 1],
+        "QUEUE_NAME": ["prod", "debug"], "QUEUED_TIMESTAMP": moments(0, 10),
+        "START_TIMESTAMP": moments(60, 70), "END_TIMESTAMP": moments(160, 3670),
+        "RUNTIME_SECONDS": [100.0, 3600.0], "WALLTIME_SECONDS": [600.0, 3600.0],
+        "NODES_REQUESTED": [1.0, 2.0], "CORES_REQUESTED": [36.0, 72.0], "EXIT_STATUS": [0, 1],
+        "MACHINE_NAME": ["polaris", "polaris"], "GPUS_REQUESTED": [4, 8],
     },
 }  # fmt: skip
 
@@ -75,6 +89,18 @@ def test_known_data_sets(kind: str, ending: str, tmp_path: Path) -> None:
     assert raw["procs"].tolist() == [36, 72] and raw["status"].tolist() == [1, 0]
     assert [raw.requests[k].nodes for k in (0, 1)] == [1, 2]
     assert len(read(path)) == 2
+
+
+def test_no_limit_is_no_request(tmp_path: Path) -> None:
+    """Slurm's number and words for no limit leave the request unknown."""
+    path = tmp_path / "jobs.csv"
+    table = {**TABLES["pm100"], "time_limit": [4294967295, "INFINITE"]}
+    rows = [
+        ",".join(table),
+        *(",".join(map(str, row)) for row in zip(*table.values(), strict=True)),
+    ]
+    path.write_text("\n".join(rows) + "\n")
+    assert read_raw(path)["request"].tolist() == [-1, -1]
 
 
 def test_a_map_beside_a_table(tmp_path: Path) -> None:

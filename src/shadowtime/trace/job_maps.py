@@ -29,6 +29,8 @@ WORDS = ("user", "account", "partition", "qos")
 NUMBERS = ("job_id", "procs", "nodes")
 OURS = (*NUMBERS, *TIMES, *SPANS, *WORDS, "state")
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "ms": 0.001}
+INFINITE = 2**32 - 1
+"""Slurm's number for no limit."""
 _CLOCK = re.compile(r"(?:(\d+)[-:\s](?=\d+:\d+:))?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
 
 
@@ -60,7 +62,7 @@ MAPS = (
     ),
     JobMap(
         name="pm100",
-        source="PM100 / M100 (CINECA Marconi100)",
+        source="PM100 (CINECA Marconi100)",
         columns={
             "job_id": "job_id", "user": "user_id", "account": "group_id",
             "partition": "partition", "qos": "qos", "state": "job_state",
@@ -71,12 +73,24 @@ MAPS = (
         units={"request": "min"},
     ),
     JobMap(
+        name="m100",
+        source="M100 ExaData job table (CINECA Marconi100)",
+        columns={
+            "job_id": "job_id", "user": "user_id", "account": "group_id",
+            "partition": "partition", "qos": "qos", "state": "job_state",
+            "submit": "submit_time", "start": "start_time", "end": "end_time",
+            "run": "run_time", "request": "time_limit", "nodes": "num_nodes",
+            "procs": "num_cpus",
+        },
+        units={"request": "min"},
+    ),
+    JobMap(
         name="f-data",
         source="F-DATA (Fugaku)",
         columns={
+            # duration differs from edt - sdt by up to minutes: nodes are taken from sdt to edt
             "job_id": "jid", "user": "usr", "submit": "adt", "start": "sdt", "end": "edt",
-            "run": "duration", "request": "elpl", "nodes": "nnumr", "procs": "cnumr",
-            "state": "exit state",
+            "request": "elpl", "nodes": "nnumr", "procs": "cnumr", "state": "exit state",
         },
         units={},
     ),
@@ -85,6 +99,17 @@ MAPS = (
         source="ALCF job composite (Cobalt)",
         columns={
             "job_id": "COBALT_JOBID", "user": "USERNAME_GENID", "account": "PROJECT_NAME_GENID",
+            "partition": "QUEUE_NAME", "submit": "QUEUED_TIMESTAMP", "start": "START_TIMESTAMP",
+            "end": "END_TIMESTAMP", "run": "RUNTIME_SECONDS", "request": "WALLTIME_SECONDS",
+            "nodes": "NODES_REQUESTED", "procs": "CORES_REQUESTED", "state": "EXIT_STATUS",
+        },
+        units={},
+    ),
+    JobMap(
+        name="alcf-pbs",
+        source="ALCF job composite (PBS: Polaris, Aurora)",
+        columns={
+            "job_id": "JOB_NAME", "user": "USERNAME_GENID", "account": "PROJECT_NAME_GENID",
             "partition": "QUEUE_NAME", "submit": "QUEUED_TIMESTAMP", "start": "START_TIMESTAMP",
             "end": "END_TIMESTAMP", "run": "RUNTIME_SECONDS", "request": "WALLTIME_SECONDS",
             "nodes": "NODES_REQUESTED", "procs": "CORES_REQUESTED", "state": "EXIT_STATUS",
@@ -144,6 +169,7 @@ def mapped(
     end - start. A state that says cancelled, with no start, is SWF's status 5; completed, finished
     or 0 is 1; other states are 0. Numbers that are no whole numbers in the column of ids, or an id
     that comes twice, make all jobs numbered by their row. Rows without a submission are an error.
+    A request without a limit (infinite, unlimited, or Slurm's number for it) is not known.
     """
     missing = [theirs for theirs in found.columns.values() if theirs not in columns]
     if missing:
@@ -159,7 +185,8 @@ def mapped(
         values = []
         for row, cell in enumerate(cells):
             try:
-                values.append(None if _empty(cell) else read(cell, scale))
+                unknown = _empty(cell) or (ours == "request" and _unlimited(cell))
+                values.append(None if unknown else read(cell, scale))
             except (ValueError, OverflowError, TypeError):
                 raise InputError(
                     f"{theirs} must be {_WANTED[_kind(ours)]}, not {shown(str(cell))}",
@@ -195,6 +222,12 @@ def _empty(cell: Any) -> bool:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)) or cell != cell:
         return True
     return isinstance(cell, str) and cell.strip().lower() in ("", "nan", "nat", "none", "null")
+
+
+def _unlimited(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return cell.strip().lower() in ("infinite", "unlimited", str(INFINITE))
+    return isinstance(cell, int | float) and cell == INFINITE
 
 
 def _time(cell: Any, scale: float) -> int:
