@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.ends import Ends, could_fit
@@ -88,11 +88,11 @@ class BackfillPass:
         self.may_run_out = True
         """The bound on tested jobs may be reached: tests must be counted one by one."""
         self.tested = 0
-        self.per_user: Counter[str] = Counter()
-        self.per_part: Counter[str] = Counter()
-        self.per_assoc: Counter[tuple[str, str]] = Counter()
-        self.per_user_part: Counter[tuple[str, str]] = Counter()
-        self.plans_in: Counter[str] = Counter()
+        self.per_user: defaultdict[str, int] = defaultdict(int)
+        self.per_part: defaultdict[str, int] = defaultdict(int)
+        self.per_assoc: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self.per_user_part: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self.plans_in: defaultdict[str, int] = defaultdict(int)
         self.planned: dict[int, int] = {}
         """First planned start of each job, for bf_one_resv_per_job."""
         self.gone: set[int] = set()

@@ -16,7 +16,7 @@ from shadowtime.slurm.offers import (
     tasks_here,
     usable,
 )
-from shadowtime.slurm.usage import Share, Usage
+from shadowtime.slurm.usage import Share, Usage, WholeNodes
 from shadowtime.slurm.whole import whole_nodes
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Chooser:
         self.parameters = parameters
         self.shortcuts = shortcuts
         self.empty = Usage(machine)
-        self._ever: dict[tuple[Ask, int], Choice | None] = {}
+        self._ever: dict[tuple[int, int], tuple[Ask, Choice | None]] = {}
 
     def test(
         self,
@@ -127,11 +127,14 @@ class Chooser:
         if self.machine.has_gpus or not self.shortcuts:
             return self._once(self.empty, self.empty, ask, nodes, weights, None)
         # Without GPUs weights never move, so that the answer is the same at all times.
-        if (ask, nodes) not in self._ever:
+        key = (id(ask), nodes)
+        known = self._ever.get(key)
+        if known is None:
             if len(self._ever) > MOST_KEPT:
                 self._ever.clear()
-            self._ever[ask, nodes] = self._once(self.empty, self.empty, ask, nodes, weights, None)
-        return self._ever[ask, nodes]
+            found = self._once(self.empty, self.empty, ask, nodes, weights, None)
+            known = self._ever[key] = (ask, found)  # held, so that no other request takes its id
+        return known[1]
 
     def _once(
         self,
@@ -237,7 +240,7 @@ class Chooser:
     def hold(self, usage: Usage, ask: Ask, choice: Choice) -> Holding:
         """What a job takes when it starts on these nodes: whole cores, memory, GPUs."""
         if ask.exclusive and ask.memory is None and not self.machine.has_gpus:
-            return tuple([Share(at, usage.cores[at]) for at in bits(choice.nodes)])
+            return WholeNodes(choice.nodes, self.machine.full_cores)
         shares = []
         places = list(bits(choice.nodes))
         nodes = [self.machine.nodes[at] for at in places]

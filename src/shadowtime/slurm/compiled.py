@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.outcome import Outcome
     from shadowtime.slurm.queue import Record
     from shadowtime.slurm.state import State
-    from shadowtime.types import AnyArray
+    from shadowtime.types import AnyArray, Ints
 
 LONG_LOG = 5_000
 """Jobs from which on the passes in Python take longer than compiling (measured: 6 ms a job)."""
@@ -64,6 +64,7 @@ class CompiledPasses:
         """Some records are not for the compiled walk."""
         self.most_others = most_others
         self.up = -1
+        self.usable = (-1, 0)
         self.rows = 0
         self.board = b.empty_board(
             len(machine.nodes), sections=max(1, len(self.sections)), spans=wish.map_records + 8
@@ -115,18 +116,17 @@ class CompiledPasses:
         made.out.nobody = bool(mark[b.NOBODY])
         return made.out
 
-    def _rows_of(self, state: State, records: list[Record]) -> list[int]:
+    def _rows_of(self, state: State, records: list[Record]) -> Ints:
         """The rows of the records, new ones for those that have none."""
-        if state.queue is None:
-            self.rows = 0  # nobody keeps these records
-        rows = [record.row for record in records]
-        if rows and min(rows) < 0:
-            rows = [
-                record.row if record.row >= 0 else self._row_of(state, record) for record in records
-            ]
+        if state.queue is None:  # nobody keeps these records
+            self.rows = 0
+            return np.array([self._row_of(state, record) for record in records], np.int64)
+        rows = state.queue.rows[: len(records)]
+        for at in np.flatnonzero(rows < 0).tolist():
+            rows[at] = self._row_of(state, records[at])
         return rows
 
-    def _begin(self, made: BackfillPass, records: list[Record], rows: list[int]) -> None:
+    def _begin(self, made: BackfillPass, records: list[Record], rows: Ints) -> None:
         state, mark = made.state, self.board.mark
         count = len(records)
         if count > len(self.board.queue):
@@ -204,10 +204,11 @@ class CompiledPasses:
     def _write_nodes(self, state: State) -> None:
         """What is free now."""
         here = self.board.here
-        here[b.UP] = b.packed(state.up, self.words)
         here[b.IDLE] = b.packed(state.usage.idle, self.words)
-        here[b.USABLE] = b.packed(state.up & ~state.completing, self.words)
-        here[b.COMPLETING] = b.packed(state.completing, self.words)
+        if self.usable != (state.up, state.completing):
+            self.usable = (state.up, state.completing)
+            here[b.USABLE] = b.packed(state.up & ~state.completing, self.words)
+            here[b.COMPLETING] = b.packed(state.completing, self.words)
         self.board.mark[b.FREE_CPUS] = state.usage.total
         for number, ask in self.sharing:
             self.board.able[number] = b.packed(state.usage.able(ask.floor), self.words)

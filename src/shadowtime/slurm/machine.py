@@ -92,6 +92,16 @@ class Machine:
         return max((node.cpus for node in self.nodes), default=0)
 
     @cached_property
+    def full_cores(self) -> list[int]:
+        """All cores of each node as masks."""
+        return [(1 << node.cores) - 1 for node in self.nodes]
+
+    @cached_property
+    def full_cpus(self) -> list[int]:
+        """Cpus of each node."""
+        return [node.cores * node.threads for node in self.nodes]
+
+    @cached_property
     def has_gpus(self) -> bool:
         """True where scheduling weights can move: they do with the GPUs of a test (16.3)."""
         return any(node.gpus for node in self.nodes)

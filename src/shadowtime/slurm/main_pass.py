@@ -139,7 +139,7 @@ def _blocked(state: State, job: Job, section: Section, allowed: int) -> Tally | 
     weights = state.weights[:] if state.machine.has_gpus else state.weights
     could = state.chooser.ever(ask, nodes, weights)
     if could is not None:
-        return tally_of(state, job, section, could)
+        return tally_of(state, job, section, could) if state.accounts.enforced else Tally()
     held = 0
     for other in state.running:
         if other.ask.exclusive:

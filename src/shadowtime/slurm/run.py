@@ -5,9 +5,8 @@ from __future__ import annotations
 import heapq
 import math
 import re
-from bisect import insort
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.engine.priority.factors import default_memory
 from shadowtime.slurm.ageing import hold_age, let_age
@@ -16,9 +15,9 @@ from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.compiled import MOST_OTHERS, CompiledPasses, pays_to_compile
 from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.job import Job
+from shadowtime.slurm.kept_queue import KeptQueue
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.priority import Multifactor
-from shadowtime.slurm.queue import rank, records_of
 from shadowtime.slurm.state import State, Window
 
 if TYPE_CHECKING:
@@ -105,13 +104,14 @@ def run_slurm(
     return loop.run()
 
 
-@dataclass(order=True, slots=True)
-class _Event:
+class _Event(NamedTuple):
+    """Ordered by time, rank and number; no two have the same number."""
+
     time: float
     rank: int
     number: int
-    kind: str = field(compare=False)
-    what: Any = field(compare=False, default=None)
+    kind: str
+    what: Any = None
 
 
 RANKS = {
@@ -148,7 +148,7 @@ class _Loop:
             shortcuts=shortcuts,
         )
         if shortcuts and self.state.preemption.kind != "qos":
-            self.state.queue = []
+            self.state.queue = KeptQueue()
         count = len(workload)
         self.out = SlurmRun([-1] * count, [-1] * count, [0] * count, [""] * count)
         self.heap: list[_Event] = []
@@ -339,7 +339,7 @@ class _Loop:
             tested = job.id in self.tested
             job.priority = factors.of(job, math.floor(time), tested=tested)
         if self.state.queue is not None:
-            self.state.queue.sort(key=rank)
+            self.state.queue.sort_again()
         self.fresh = True
         self.at(time + factors.weights.period, "tick")
 
@@ -358,8 +358,7 @@ class _Loop:
             hold_age(self.state.accounts, job)
             job.priority = self.multifactor.of(job, math.floor(time), tested=False)
         if self.state.queue is not None:
-            for record in records_of(self.state, job):
-                insort(self.state.queue, record, key=rank)
+            self.state.queue.put(self.state, job)
         self._work(time)
 
     _on_ready = _on_submit
@@ -377,9 +376,9 @@ class _Loop:
     def _drop(self, ids: set[int]) -> None:
         """These wait no longer."""
         for number in ids:
-            del self.waiting[number]
-        if self.state.queue is not None:
-            self.state.queue = [one for one in self.state.queue if one.job.id not in ids]
+            job = self.waiting.pop(number)
+            if self.state.queue is not None:
+                self.state.queue.take_out(self.state, job)
 
     def _work(self, time: float) -> None:
         """There is work for the main pass: at the next tick that batch_sched_delay allows."""
@@ -444,9 +443,7 @@ class _Loop:
             self.changed = not made.nobody
             state.accounts.note_waiting(state.waiting, state.running, state.machine.sections)
         if made.starts:
-            self.waiting = {job.id: job for job in state.waiting}
-            if state.queue is not None:
-                self._requeue({one.job for one in made.starts})
+            self._begun({one.job for one in made.starts})
         for victim, preemptor in made.victims:
             self._evicted(time, before[victim])
             if preemptor in self.waiting:
@@ -461,15 +458,21 @@ class _Loop:
         wish = self.state.parameters
         return not wish.partition_job_depth and len(self.waiting) <= wish.default_queue_depth
 
-    def _requeue(self, ids: set[int]) -> None:
-        """Take the records of started jobs out of the queue; what is left of an array stays."""
+    def _begun(self, ids: set[int]) -> None:
+        """These have started; what is left of an array goes on waiting."""
         state = self.state
-        assert state.queue is not None
-        state.queue = [one for one in state.queue if one.job.id not in ids]
+        arrays = any(self.waiting[number].tasks for number in ids)
+        left = {job.id: job for job in state.waiting if job.id in ids} if arrays else {}
         for number in ids:
-            if number in self.waiting:
-                for record in records_of(state, self.waiting[number]):
-                    insort(state.queue, record, key=rank)
+            before = self.waiting[number]
+            if number in left:
+                self.waiting[number] = left[number]
+            else:
+                del self.waiting[number]
+            if state.queue is not None:
+                state.queue.take_out(state, before)
+                if number in left:
+                    state.queue.put(state, left[number])
 
     def _started(self, time: float, one: Start, kind: str) -> None:
         row = self.rows[one.job, one.task]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.priority.factors import billing_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.state import State
 
 EMPTY_TALLY = Tally()
+_record = attrgetter("record")
 
 
 def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
@@ -108,7 +110,10 @@ def begin(state: State, job: Job, section: Section, choice: Choice, now: int) ->
             del state.waiting[place]
     else:
         started = replace(job)
-        state.waiting = [one for one in state.waiting if one is not job]
+        for at, one in enumerate(state.waiting):
+            if one is job:
+                del state.waiting[at]
+                break
     started.partition = section.name
     started.waited_for = state.accounts.met.get(job.id, "")
     started.start = now
@@ -117,6 +122,6 @@ def begin(state: State, job: Job, section: Section, choice: Choice, now: int) ->
     started.cpus = tally.cpu
     started.billing = tally.billing
     state.running.append(started)
-    state.running.sort(key=lambda one: one.record)
+    state.running.sort(key=_record)
     state.usage.take(holding)
     return started

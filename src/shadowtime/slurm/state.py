@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from shadowtime.slurm.compiled import CompiledPasses
     from shadowtime.slurm.job import Job
+    from shadowtime.slurm.kept_queue import KeptQueue
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.parameters import Parameters
-    from shadowtime.slurm.queue import Record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class State:
     """Licences in all, by name."""
     records: int = 0
     """The next place in the job list."""
-    queue: list[Record] | None = None
+    queue: KeptQueue | None = None
     """The records of ``waiting`` in order, where whoever holds this state keeps them."""
     compiled: CompiledPasses | None = None
     """Makes backfill passes on arrays where it can; None: all of them in Python."""

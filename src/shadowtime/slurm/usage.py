@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.slurm.machine import bits
+from shadowtime.slurm.whole import runs_of
 
 if TYPE_CHECKING:
     from shadowtime.slurm.machine import Machine
@@ -19,7 +21,38 @@ class Share(NamedTuple):
     gpus: int = 0
 
 
-Holding = tuple[Share, ...]
+class WholeNodes(Sequence[Share]):
+    """All cores of some nodes and nothing else: shares that are made when they are looked at.
+
+    Examples
+    --------
+    >>> held = WholeNodes(0b101, [0b11, 0b11, 0b1111])
+    >>> list(held) == [Share(0, 0b11), Share(2, 0b1111)], len(held)
+    (True, 2)
+    """
+
+    __slots__ = ("cores", "nodes")
+
+    def __init__(self, nodes: int, cores: Sequence[int]) -> None:
+        self.nodes, self.cores = nodes, cores
+
+    def __iter__(self) -> Iterator[Share]:
+        return (Share(at, self.cores[at]) for at in bits(self.nodes))
+
+    def __len__(self) -> int:
+        return self.nodes.bit_count()
+
+    def __getitem__(self, at: Any) -> Any:
+        return tuple(self)[at]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+Holding = Sequence[Share]
 """What a job holds, one share per node in node order."""
 Floor = tuple[int, int | None, int]
 """Cpus, MB and GPUs that a node must have free."""
@@ -35,8 +68,8 @@ class Usage:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.cores = [(1 << node.cores) - 1 for node in machine.nodes]
-        self.cpus = [node.cores * node.threads for node in machine.nodes]
+        self.cores = machine.full_cores[:]
+        self.cpus = machine.full_cpus[:]
         self.memory = [0] * len(machine.nodes)
         self.gpus = [(1 << node.gpus) - 1 for node in machine.nodes]
         self.idle = machine.everything
@@ -86,6 +119,9 @@ class Usage:
 
     def take(self, holding: Holding) -> None:
         """A job begins to hold this."""
+        if isinstance(holding, WholeNodes):
+            self._take_whole(holding.nodes)
+            return
         nodes = 0
         for share in holding:
             at = share.node
@@ -101,6 +137,9 @@ class Usage:
 
     def give(self, holding: Holding) -> None:
         """A job gives this back."""
+        if isinstance(holding, WholeNodes):
+            self._give_whole(holding.nodes)
+            return
         nodes = 0
         for share in holding:
             at = share.node
@@ -114,6 +153,23 @@ class Usage:
             self.gpus[at] |= share.gpus
             if self.cpus[at] == node.cores * node.threads:
                 self.idle |= 1 << at
+        self._changed(nodes)
+
+    def _take_whole(self, nodes: int) -> None:
+        for at, length in runs_of(nodes):
+            end = at + length
+            self.total -= sum(self.cpus[at:end])
+            self.cores[at:end] = self.cpus[at:end] = [0] * length
+        self.idle &= ~nodes
+        self._changed(nodes)
+
+    def _give_whole(self, nodes: int) -> None:
+        for at, length in runs_of(nodes):
+            end = at + length
+            self.cores[at:end] = self.machine.full_cores[at:end]
+            self.cpus[at:end] = self.machine.full_cpus[at:end]
+            self.total += sum(self.cpus[at:end])
+        self.idle |= nodes
         self._changed(nodes)
 
 

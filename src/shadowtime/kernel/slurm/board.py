@@ -79,9 +79,8 @@ MIN_NODES, MAX_NODES, WANTED_NODES, MIN_CPUS, EXCLUSIVE = range(5)
 FIRST_STAMP, FIRST, VAIN_STAMP, VAIN_VERSION, VAIN_LIMIT, VAIN_NOW_ONLY, VAIN_COUNTED = range(7)
 MEMOS = 7
 # Rows of ``here``.
-UP, IDLE, USABLE = range(3)
-"""Nodes that are up, without jobs, and (USABLE) neither down nor completing."""
-COMPLETING = 3
+IDLE, USABLE, COMPLETING = range(3)
+"""Nodes without jobs; neither down nor completing; completing."""
 # Rows of ``mask``: scratch.
 FOUND, CHOSEN, SEARCHED, TRIED, ALL_FREE = range(5)
 # Columns of ``span``.
@@ -180,7 +179,7 @@ def empty_board(nodes: int, *, sections: int = 1, spans: int = 4) -> Board:
         required=masks(1),
         memo=ints(sections, MEMOS),
         section=masks(sections),
-        here=masks(4),
+        here=masks(3),
         end=ints(1),
         held=masks(1),
         after=masks(2),

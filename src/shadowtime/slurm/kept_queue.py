@@ -1,0 +1,54 @@
+"""The queue of a run, kept in Slurm's order from pass to pass."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shadowtime.slurm.queue import Record, rank, records_of
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.state import State
+    from shadowtime.types import Ints
+
+
+class KeptQueue(list[Record]):
+    """Records by rank, and beside them their rows in the arrays of compiled passes (-1: none yet).
+
+    Changed by these methods alone.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: Ints = np.full(64, -1, np.int64)
+
+    def put(self, state: State, job: Job) -> None:
+        """A job begins to wait."""
+        for record in records_of(state, job):
+            count = len(self)
+            if count == len(self.rows):
+                self.rows = np.concatenate([self.rows, np.full(count, -1, np.int64)])
+            at = bisect_right(self, rank(record), key=rank)
+            self.insert(at, record)
+            self.rows[at + 1 : count + 1] = self.rows[at:count]
+            self.rows[at] = record.row
+
+    def take_out(self, state: State, job: Job) -> None:
+        """A job waits no longer; its rank is still that of its records."""
+        for name in job.partitions:
+            section = state.machine.sections.get(name)
+            if section is None:
+                continue
+            at = bisect_left(self, rank(Record(job, section)), key=rank)
+            while at < len(self) and self[at].job.id == job.id:
+                count = len(self)
+                del self[at]
+                self.rows[at : count - 1] = self.rows[at + 1 : count]
+
+    def sort_again(self) -> None:
+        """Priorities have changed."""
+        self.sort(key=rank)
+        self.rows[: len(self)] = [record.row for record in self]
