@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
+import operator
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from shadowtime.engine.priority.factors import default_memory
 from shadowtime.slurm.ageing import hold_age, let_age
@@ -17,6 +21,7 @@ from shadowtime.slurm.from_site import setting, state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.kept_queue import KeptQueue
 from shadowtime.slurm.main_pass import main_pass
+from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.priority import Multifactor
 from shadowtime.slurm.state import State, Window
 
@@ -24,7 +29,6 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.outcome import Outcome, Start
-    from shadowtime.slurm.parameters import Parameters
     from shadowtime.slurm.usage import Holding
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Request, Requests
@@ -34,6 +38,8 @@ FIRST_PRIORITY = 4_294_901_759
 CREDENTIAL = 120
 """Seconds that a credential lives: a requeued job waits that long and one more."""
 NEVER = math.inf
+GROUP_GRAIN = 30
+"""Seconds: the will-run test rounds the end of its first group to these (3.6)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +80,13 @@ class SlurmRun:
     waited_for: dict[int, str] = field(default_factory=dict)
     """What each started job was last passed over for (sacct's Reason), by row."""
 
+    def moved(self, seconds: int) -> SlurmRun:
+        """The same run so much later."""
+        for column in (self.start, self.end):
+            column[:] = [time + seconds if time >= 0 else time for time in column]
+        self.lost = [(row, start + seconds, end + seconds) for row, start, end in self.lost]
+        return self
+
 
 def run_slurm(
     workload: Workload,
@@ -92,16 +105,34 @@ def run_slurm(
     Starts are whole seconds as sacct has them. Passes fall as ``phase`` says; parts of seconds
     that the log cut off are spread evenly. Priorities are those of PriorityType: basic (in the
     order of submission) or multifactor, with the site's own weights and ticks.
+    Plans are rounded to bf_resolution and to half minutes of the wall clock, which the log's epoch
+    tells, not to those since the first submission.
     ``shortcuts`` False makes every pass whole, for tests of the shortcuts. ``compiled`` says
     whether compiled code makes backfill passes wherever it can; by default it does in long logs,
     where most of the queue is for it.
     What a run gives depends on neither.
     """
-    loop = _Loop(workload, site, requests, phase or Phase(), parameters, shortcuts)
+    wish = parameters or Parameters.of_config(site.config)
+    ahead = (workload.epoch or 0) % math.lcm(GROUP_GRAIN, wish.bf_resolution)
+    if ahead:
+        workload, requests = _later(workload, requests, ahead)
+    loop = _Loop(workload, site, requests, phase or Phase(), wish, shortcuts, ahead)
     if shortcuts and (pays_to_compile(len(workload)) if compiled is None else compiled):
         others = 1.0 if compiled else MOST_OTHERS
         loop.state.compiled = CompiledPasses(loop.state, most_others=others)
-    return loop.run()
+    return loop.run().moved(-ahead)
+
+
+def _later(workload: Workload, requests: Requests, seconds: int) -> tuple[Workload, Requests]:
+    """The same jobs on a clock that reads 0 so much earlier."""
+    begin, cancel = (
+        np.where(column >= 0, column + seconds, column)
+        for column in (requests.begin, requests.cancel_at)
+    )
+    moved = workload.replace(
+        submit=workload.submit + seconds, epoch=(workload.epoch or 0) - seconds
+    )
+    return moved, replace(requests, begin=begin, cancel_at=cancel)
 
 
 class _Event(NamedTuple):
@@ -134,14 +165,15 @@ class _Loop:
         site: Site,
         requests: Requests,
         phase: Phase,
-        parameters: Parameters | None,
+        parameters: Parameters,
         shortcuts: bool,
+        opening: int,
     ) -> None:
         self.workload, self.site, self.requests, self.phase = workload, site, requests, phase
         plain = state_of(site)
         self.state = State.of(
             plain.machine,
-            parameters or plain.parameters,
+            parameters,
             accounts=plain.accounts,
             preemption=plain.preemption,
             licences=plain.licences,
@@ -162,13 +194,19 @@ class _Loop:
         self.ends: dict[int, float] = {}
         self.main_due = NEVER
         self.last_main = -NEVER
-        self.next_full = phase.tick
+        self.opening = opening
+        self.next_full = opening + phase.tick
         """When the main pass runs in any case: sched_interval after the last such one."""
         self.fresh = True
         """Something happened since a main pass that looked at everything started nothing."""
-        self.next_backfill = phase.backfill
+        self.next_backfill = opening + phase.backfill
         self.changed = True
         """Something happened since a backfill pass found that no waiting job could start."""
+        self.news = True
+        """Something happened that makes the backfill thread run at all (1.5)."""
+        self.asleep_since = NEVER
+        self.leaving: list[int] = []
+        """Nodes that have not answered after an end, one mask per job."""
         self.idle_passes = 0
         self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
         self.multifactor: Multifactor | None = None
@@ -189,11 +227,11 @@ class _Loop:
         self._world()
         if self.multifactor is not None:
             period = self.multifactor.weights.period
-            first = period * self.phase.tick
+            first = self.opening + period * self.phase.tick
             self.multifactor.shares.last = first - period
             self.at(first, "tick")
             if self.state.accounts.bounds_minutes:
-                self.at(LIMIT_CHECK * self.phase.tick, "sweep")
+                self.at(self.opening + LIMIT_CHECK * self.phase.tick, "sweep")
         while self.heap or self.main_due < NEVER or (self.waiting and self.running):
             if self._over():
                 break
@@ -211,7 +249,8 @@ class _Loop:
     def _over(self) -> bool:
         """Nothing but ticks and passes is left, and nobody runs: what waits, waits for ever."""
         rest = all(event.kind in PERIODIC for event in self.heap) if len(self.heap) < 3 else False
-        return rest and not self.running and self.main_due == NEVER and self.idle_passes > 2
+        idle = self.idle_passes > 2 or self.next_backfill == NEVER
+        return rest and not self.running and self.main_due == NEVER and idle
 
     @property
     def running(self) -> bool:
@@ -312,6 +351,7 @@ class _Loop:
             )
             known = one.known_at - origin if one.known_at is not None else 0
             self.at(min(known, window.begin), "world", ("reserve", window))
+            self.at(window.end, "world", ("open", window))
 
     def _on_world(self, time: float, what: tuple[str, Any]) -> None:
         kind, value = what
@@ -319,7 +359,7 @@ class _Loop:
             self.state.up &= ~value
         elif kind == "up":
             self.state.up |= value
-        else:
+        elif kind == "reserve":
             self.state.windows = (*self.state.windows, value)
         self._work(time)
 
@@ -341,6 +381,8 @@ class _Loop:
         if self.state.queue is not None:
             self.state.queue.sort_again()
         self.fresh = True
+        if self.waiting:
+            self._wake(time)
         self.at(time + factors.weights.period, "tick")
 
     def _on_sweep(self, time: float, _: None) -> None:
@@ -382,15 +424,23 @@ class _Loop:
 
     def _work(self, time: float) -> None:
         """There is work for the main pass: at the next tick that batch_sched_delay allows."""
-        self._note()
+        self._note(time)
         delay = self.state.parameters.batch_sched_delay
         earliest = max(time, self.last_main + delay)
         tick = math.ceil(earliest - self.phase.tick) + self.phase.tick
         self.main_due = min(self.main_due, tick)
 
-    def _note(self) -> None:
+    def _note(self, time: float) -> None:
         """Something changed: passes have something to look at."""
         self.changed = self.fresh = True
+        self._wake(time)
+
+    def _wake(self, time: float) -> None:
+        """The backfill thread that found nothing new looks again every second (1.5)."""
+        self.news = True
+        if self.next_backfill == NEVER:
+            since = self.asleep_since
+            self.next_backfill = since + max(0, math.ceil(time - since))
 
     def _main(self, time: float) -> None:
         """The main pass where there is work; every sched_interval over the whole queue (1.2)."""
@@ -413,6 +463,14 @@ class _Loop:
         return state.chooser.shortcuts and not state.windows and not state.machine.has_gpus
 
     def _backfill(self, time: float) -> None:
+        """A backfill pass, where anything has changed since the last one (1.5).
+
+        While jobs wait, the passes themselves change what is noted about them.
+        """
+        if not self.news:
+            self.asleep_since, self.next_backfill = time, NEVER
+            return
+        self.news = bool(self.waiting)
         self.next_backfill = time + self.state.parameters.bf_interval
         if not self.running and self.main_due == NEVER:
             self.idle_passes += 1
@@ -430,7 +488,8 @@ class _Loop:
         now = math.floor(time)
         self.out.passes += 1
         if self.multifactor is not None:
-            self.tested.update(self.waiting)
+            if kind == "backfill" or self.builtin:
+                self.tested.update(self.waiting)
             if state.accounts.enforced:
                 let_age(state.accounts, self.waiting.values(), now)
         made: Outcome
@@ -452,6 +511,7 @@ class _Loop:
             self._started(time, one, kind)
         if made.starts:
             self.fresh = True
+            self._wake(time)
 
     def _shallow(self) -> bool:
         """True where every main pass sees the whole queue."""
@@ -509,13 +569,21 @@ class _Loop:
             state.accounts.charge(job, since)
         if job.array and job.array in self.waiting:
             self.waiting[job.array].started_tasks -= 1
-        self.at(time + self.phase.latency, "free", killed)
+        self._leave(time, job.nodes, at_once=killed)
 
-    def _on_free(self, time: float, at_once: bool) -> None:
+    def _leave(self, time: float, nodes: int, *, at_once: bool) -> None:
+        """Nodes complete an end: unusable until they have answered (1.6)."""
+        self.leaving.append(nodes)
+        self._wake(time)
+        self.at(time + self.phase.latency, "free", (nodes, at_once))
+
+    def _on_free(self, time: float, what: tuple[int, bool]) -> None:
         """Nodes answered: usable again. After a kill the main pass runs at once (1.3c)."""
-        self.state.completing = 0
+        nodes, at_once = what
+        self.leaving.remove(nodes)
+        self.state.completing = functools.reduce(operator.or_, self.leaving, 0)
         if at_once:
-            self._note()
+            self._note(time)
             self.main_due = time
         else:
             self._work(time)
@@ -534,4 +602,4 @@ class _Loop:
             self.at(math.floor(time) + self.requeue_after, "ready", fresh)
         else:
             self.out.end[row] = math.floor(time)
-        self.at(time + self.phase.latency, "free", True)
+        self._leave(time, job.nodes, at_once=True)
