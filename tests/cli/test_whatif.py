@@ -99,6 +99,38 @@ def test_a_what_if_with_more_nodes_has_a_page(
         assert 'id="effects"' in page and "1 more node like p: mean wait" in page
 
 
+def test_a_what_if_goes_on_where_it_was_interrupted(
+    site: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs that were made are kept; the result is that of one go, and a second one makes none."""
+    from shadowtime.slurm.policy import SlurmPolicy
+
+    words = ["whatif", site, "--add-nodes", "p=1", "--phases", "3", "--json"]
+    assert run(words) == 0
+    whole = capsys.readouterr().out
+    original, made = SlurmPolicy.simulate, []
+
+    def counted(self, *rest, **more):
+        if len(made) == limit:
+            raise KeyboardInterrupt
+        made.append(self.phase)
+        return original(self, *rest, **more)
+
+    monkeypatch.setattr(SlurmPolicy, "simulate", counted)
+    limit = 4
+    assert run([*words, "--resume", "runs"]) == 130
+    capsys.readouterr()
+    assert len(list(Path("runs/schedules").glob("*.npz"))) == 4
+    limit = 6
+    assert run([*words, "--resume", "runs"]) == 0
+    assert capsys.readouterr().out == whole and len(made) == 6
+    assert run([*words, "--resume", "runs"]) == 0, "none of them again"
+    assert capsys.readouterr().out == whole
+    next(Path("runs/schedules").glob("*.npz")).write_bytes(b"half")
+    assert run([*words, "--resume", "runs"]) != 0
+    assert "Delete it." in capsys.readouterr().err
+
+
 def test_who_gains_and_who_pays_is_told(site: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["whatif", site, "--set", "qos.normal.MaxJobsPU=1", "--phases", "3"]) == 0
     out = capsys.readouterr().out

@@ -5,21 +5,30 @@ from __future__ import annotations
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.whatif import RESUME
 
 
 @click.command("run")
 @click.argument("experiment", type=click.Path(dir_okay=False))
 @options.folder
+@options.report
+@RESUME
 @options.as_json
-def command(experiment: str, folder: str | None, as_json: bool) -> None:
+def command(
+    experiment: str, folder: str | None, report: str | None, resume: str | None, as_json: bool
+) -> None:
     """Carry out the what-if that EXPERIMENT.toml holds.
 
     The same file, site and version give the same bytes.
 
     \b
     shadowtime run more.toml
+    shadowtime run more.toml --report more.html --resume runs
     """
     from shadowtime.cli.whatif.show import carry_out
     from shadowtime.study.site.experiment import read_experiment
 
-    carry_out(read_experiment(experiment), folder=folder, save=None, as_json=as_json)
+    carry_out(
+        read_experiment(experiment),
+        folder=folder, save=None, as_json=as_json, report=report, resume=resume,
+    )  # fmt: skip

@@ -63,6 +63,14 @@ HOW = options.all_of(
 )
 """How an experiment is repeated."""
 
+RESUME = click.option(
+    "--resume",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Keep every simulated run in DIR and take from it what is there: the same command goes "
+    "on after Ctrl-C, and another change runs only what it changes.",
+)
+
 
 @click.command("whatif")
 @click.argument("site", type=click.Path())
@@ -73,6 +81,7 @@ HOW = options.all_of(
 @options.by
 @options.folder
 @options.report
+@RESUME
 @click.option(
     "--save",
     metavar="FILE.toml",
@@ -100,6 +109,7 @@ def command(
     by: str,
     folder: str | None,
     report: str | None,
+    resume: str | None,
     save: str | None,
     as_json: bool,
 ) -> None:
@@ -112,7 +122,7 @@ def command(
     \b
     shadowtime whatif site/ --set bf_max_job_test=2000 --set qos.normal.MaxTRESPU=cpu=512
     shadowtime whatif site/ --add-nodes gpu=8 --remove-nodes 'old[01-20]' --save more.toml
-    shadowtime whatif site/ --set bf_max_job_test=2000 --report whatif.html
+    shadowtime whatif site/ --set bf_max_job_test=2000 --report whatif.html --resume runs
     """
     from shadowtime.api.site import changes_from
     from shadowtime.cli.whatif.show import carry_out
@@ -143,4 +153,4 @@ def command(
         where=str(Where.parse(where)),
         by=",".join(parse_by(by)) if by else "",
     )
-    carry_out(experiment, folder=folder, save=save, as_json=as_json, report=report)
+    carry_out(experiment, folder=folder, save=save, as_json=as_json, report=report, resume=resume)

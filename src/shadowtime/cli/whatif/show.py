@@ -34,6 +34,7 @@ def carry_out(
     save: str | None,
     as_json: bool,
     report: str | None = None,
+    resume: str | None = None,
 ) -> None:
     """Run an experiment; print it, and write what was asked for."""
     from shadowtime.api.site import run_experiment, world_of
@@ -58,6 +59,10 @@ def carry_out(
     policies = [world.policy, changed.policy]
     machine: Any = world.site
     engine = prepare(policies, machine, jobs=len(world.jobs) * steps)
+    if resume:
+        from shadowtime.study.sweep.kept import kept
+
+        engine = kept(engine, resume)
     with (
         working("simulating", steps=steps) as advance,
         compile_notice("the engine", "up to half a minute"),
