@@ -158,7 +158,7 @@ def run_others() -> None:
     from shadowtime.cluster.site import Node, Site
     from shadowtime.engine import simulate
     from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
-    from shadowtime.engine.site.live_pass import Run, SiteSnapshot, decide_site
+    from shadowtime.engine.site.live_pass import Run, SiteJobs, decide_site
     from shadowtime.policy import parse_policy
     from shadowtime.policy.estimate import LastTwo
     from shadowtime.workload import Workload
@@ -168,7 +168,7 @@ def run_others() -> None:
     jobs = Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[4, 6, 2])
     simulate(jobs, site, kept)
     running = {0: Run(start=0, tasks={"a": 4})}
-    decide_site(kept, site, SiteSnapshot(now=2, jobs=jobs, running=running))
+    decide_site(kept, site, SiteJobs(now=2, jobs=jobs, running=running))
     state = Snapshot(
         now=2,
         cluster=Cluster(shape="nodes", hosts=(Host("n1", (4,)),)),
