@@ -9,8 +9,7 @@ import pytest
 
 from conftest import recording_path
 from shadowtime.errors import InputError
-from shadowtime.result.asked import JOBS, NAMES
-from shadowtime.result.inputs import read_jobs, write_jobs
+from shadowtime.result.inputs import JOBS, NAMES, read_jobs, write_jobs
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Gres, Request, Requests

@@ -13,7 +13,6 @@ from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
 from shadowtime.metrics.preemption import attempts_missing, preemption
 from shadowtime.metrics.resources import resource_metrics
 from shadowtime.metrics.statistics import summary
-from shadowtime.metrics.users import evenness
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import runs, started
@@ -23,8 +22,43 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.metrics.window import Window
     from shadowtime.schedule import Schedule
-    from shadowtime.types import AnyArray
+    from shadowtime.types import AnyArray, Floats, Ints
     from shadowtime.workload import Workload
+
+
+def evenness(jobs: Jobs, user: Ints) -> dict[str, float]:
+    """Jain's index and the Gini coefficient of the users' mean bounded slowdowns.
+
+    Jobs of unknown users are left out; nothing where no user is known.
+
+    Examples
+    --------
+    >>> from shadowtime.metrics.jobs import Jobs
+    >>> j = Jobs(wait=np.array([0, 20]), run=np.array([10, 10]), procs=np.array([1, 1]))
+    >>> evenness(j, np.array([1, 2]))
+    {'user_bsld_jain': 0.8, 'user_bsld_gini': 0.25}
+    """
+    means = user_means(jobs.bounded(), user)
+    if len(means) == 0:
+        return {}
+    n, total = len(means), float(means.sum())
+    ascending = np.sort(means)
+    jain = total * total / (n * float(means @ means))
+    gini = float((2 * np.arange(1, n + 1) - n - 1) @ ascending) / (n * total)
+    return {"user_bsld_jain": jain, "user_bsld_gini": gini}
+
+
+def user_means(values: Floats, user: Ints) -> Floats:
+    """Mean of a column for each known user, in order of the user's number."""
+    known = user > UNKNOWN
+    of, values = user[known], values[known]
+    if len(of) and int(of.max()) > 4 * len(of) + 1000:  # numbers too sparse to count directly
+        of = np.unique(of, return_inverse=True)[1]
+    jobs = np.bincount(of)
+    sums = np.bincount(of, weights=values)
+    means: Floats = sums[jobs > 0] / jobs[jobs > 0]
+    return means
+
 
 COUNTERS = {
     "clamped_predictions": "clamped_predictions",

@@ -1,21 +1,169 @@
-"""From an estimate part to the predictions it makes for a log."""
+"""Run time predictors: what jobs of the same user or similar jobs ran, or a column or file.
+
+Each makes a prediction for every job of a log from what had ended by then. The gradient-boosted
+trees are in boosted.py, since they need an extra.
+"""
 
 from __future__ import annotations
 
+import csv
+from collections import defaultdict, deque
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.errors import PolicyError
+from shadowtime.errors import InputError, PolicyError
 from shadowtime.policy import predictors as parts
 from shadowtime.predict.boosted import boosted
-from shadowtime.predict.files import from_column, from_file
-from shadowtime.predict.nearest import nearest
-from shadowtime.predict.users import max_of_last, user_quantile
+from shadowtime.predict.history import news_before
 
 if TYPE_CHECKING:
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
+
+
+def from_column(workload: Workload, name: str) -> Floats:
+    """A column of the log; a negative number says nothing.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 1], run=[5, 5], procs=[1, 1],
+    ...     extra={"guess": np.array([7, -1])})
+    >>> from_column(jobs, "guess").tolist()
+    [7.0, nan]
+    """
+    if name not in workload.extra:
+        known = ", ".join(sorted(workload.extra)) or "none"
+        raise PolicyError(
+            f"estimate=column: {workload.name} has no further column {name!r} (it has {known}); "
+            "name one with estimate=column(column=NAME)"
+        )
+    values = np.asarray(workload.extra[name])
+    if values.dtype.kind not in "iuf":
+        raise PolicyError(f"estimate=column: the column {name!r} does not hold numbers")
+    return _known(values.astype(np.float64))
+
+
+def from_file(workload: Workload, path: str) -> Floats:
+    """A CSV file with a line per job: job_id and estimate in seconds; negative says nothing."""
+    found: dict[int, float] = {}
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as lines:
+            rows = csv.DictReader(lines)
+            if not {"job_id", "estimate"} <= set(rows.fieldnames or ()):
+                raise InputError(f"{path} needs the columns job_id and estimate in its first line")
+            for row in rows:
+                try:
+                    job, seconds = int(row["job_id"]), float(row["estimate"])
+                except (TypeError, ValueError):
+                    raise InputError(
+                        f"{path}, line {rows.line_num}: job_id must be a whole number and "
+                        f"estimate a number, not {row['job_id']!r} and {row['estimate']!r}"
+                    ) from None
+                if job in found:
+                    raise InputError(f"{path}, line {rows.line_num}: job {job} appears twice")
+                found[job] = seconds
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file of estimates") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    ids = workload.job_id.tolist()
+    missing = [job for job in ids if job not in found]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"{path} has no estimate for job {missing[0]}{more}; write -1 where the request is "
+            "to be taken"
+        )
+    return _known(np.array([found[job] for job in ids]))
+
+
+def _known(values: Floats) -> Floats:
+    made: Floats = np.where(values < 0, np.nan, values)
+    return made
+
+
+OTHER_USER, OTHER_PROGRAM = 4.0, 2.0
+"""What another user or another executable adds: as much as 16 and 4 times the size."""
+
+
+def nearest(workload: Workload, *, k: int = 5, window: int = 2_000) -> Floats:
+    """The mean run time of the ``k`` nearest of the last ``window`` ended jobs; nan before k ended.
+
+    Rules
+    -----
+    The distance is |log2 of the requests' ratio| + |log2 of the processors' ratio|, plus
+    OTHER_USER and OTHER_PROGRAM where these differ. Of equally near ones the last that ended count.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(
+    ...     submit=[0, 0, 50], run=[10, 30, 5], request=[60, 60, 60], procs=[1, 8, 2], user=[7] * 3)
+    >>> nearest(jobs, k=1).tolist()
+    [nan, nan, 10.0]
+    """
+    size = np.log2(np.maximum(workload.request, 1)), np.log2(workload.procs)
+    run = workload.effective_run.astype(np.float64)
+    found = np.full(len(workload), np.nan)
+    past = np.empty(0, np.int64)
+    for job, news in news_before(workload):
+        if len(news):
+            past = np.concatenate([past, news])[-window:]
+        if len(past) < k:
+            continue
+        distance = (
+            np.abs(size[0][past] - size[0][job])
+            + np.abs(size[1][past] - size[1][job])
+            + OTHER_USER * (workload.user[past] != workload.user[job])
+            + OTHER_PROGRAM * (workload.executable[past] != workload.executable[job])
+        )
+        # Backwards and stable: the last that ended comes first among equals.
+        order = np.argsort(distance[::-1], kind="stable")[:k]
+        found[job] = run[past[::-1][order]].mean()
+    return found
+
+
+def max_of_last(workload: Workload, *, jobs: int = 5) -> Floats:
+    """The request times the largest share run / request of the user's last jobs; nan at first."""
+    share = workload.effective_run / np.maximum(workload.request, 1)
+    return workload.request * _of_last(workload, share, jobs=jobs, least=1, quantile=1.0)
+
+
+def user_quantile(
+    workload: Workload, *, quantile: float = 0.9, jobs: int = 50, least: int = 3
+) -> Floats:
+    """A quantile of the user's last run times, one of them; nan with fewer than ``least``.
+
+    Examples
+    --------
+    >>> from shadowtime.workload import Workload
+    >>> jobs = Workload.build(submit=[0, 50, 100], run=[10, 30, 5], procs=[1] * 3, user=[7] * 3)
+    >>> user_quantile(jobs, quantile=0.5, least=2).tolist()
+    [nan, nan, 10.0]
+    """
+    run = workload.effective_run.astype(np.float64)
+    return _of_last(workload, run, jobs=jobs, least=least, quantile=quantile)
+
+
+def _of_last(
+    workload: Workload, values: Floats, *, jobs: int, least: int, quantile: float
+) -> Floats:
+    """A quantile of a value over the user's last ended jobs; jobs without a user know nothing."""
+    past: dict[int, deque[float]] = defaultdict(lambda: deque(maxlen=jobs))
+    found = np.full(len(workload), np.nan)
+    user, value = workload.user.tolist(), values.tolist()
+    for job, news in news_before(workload):
+        for ended in news.tolist():
+            past[user[ended]].append(value[ended])
+        mine = past[user[job]]
+        if user[job] >= 0 and len(mine) >= least:
+            # The smallest value that a share of at least ``quantile`` does not exceed.
+            at = max(0, int(np.ceil(quantile * len(mine))) - 1)
+            found[job] = sorted(mine)[at]
+    return found
 
 
 def predictions(part: parts.FromLog, workload: Workload) -> Floats:

@@ -31,7 +31,7 @@ def _later(module: str, name: str) -> Callable[..., Any]:
 
 
 parse_event_log = _later("condor_event_log", "parse_event_log")
-is_event_log = _later("condor_events", "is_event_log")
+is_event_log = _later("condor_event_log", "is_event_log")
 is_history = _later("condor_history", "is_history")
 parse_condor_history = _later("condor_history", "parse_condor_history")
 is_job_table = _later("job_table_files", "is_job_table")

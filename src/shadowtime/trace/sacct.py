@@ -67,7 +67,7 @@ def parse_sacct(
     -----
     Steps (``123.batch``) are dropped: their job has a line. Jobs that have not ended and blocks
     of array tasks that wait are dropped. Each is counted. The runs of a requeued job (-D) are one
-    job, counted (see :mod:`shadowtime.trace.sacct_runs`): its submission is the first, its result
+    job, counted (see :mod:`shadowtime.trace.sacct_trace`): its submission is the first, its result
     that of the last run, and the runs whose work was lost are kept in ``lost_runs``. The number is
     JobIDRaw; without that column, array tasks get new numbers.
     Processors are those of AllocTRES, else NCPUS; the request is the time limit; ``unlimited``

@@ -1,23 +1,182 @@
-"""The jobs of an sacct export, once all rows are read, as a raw trace."""
+"""The jobs of an sacct export, once all rows are read, as a raw trace.
+
+``sacct -D`` has a row per run of a job that was preempted, requeued by hand or lost its node; the
+rows of one job are joined. The next run's row has the second of the requeue as its Submit and,
+later, an Eligible of its own.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError
 from shadowtime.trace.sacct_jobs import PLACE
-from shadowtime.trace.sacct_runs import SUBMIT, WAIT, join_runs
-from shadowtime.trace.tres_demands import TresDemands
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.raw import FIELDS, RawTrace
+from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, RawTrace
 from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
     from shadowtime.trace.sacct_jobs import SacctJobs
     from shadowtime.types import Ints
+
+
+SUBMIT, WAIT, RUN = (FIELDS.index(name) for name in ("submit", "wait", "run"))
+SAME = tuple(FIELDS.index(name) for name in ("user", "group", "executable"))
+LATEST = 86_400
+"""A run is requeued within a day of the end of the run before it: slurmctld forgets ended jobs
+long before. A later row with the same id is another job: ids start again at the largest."""
+
+Row = Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedRuns:
+    """Jobs in the order of their first rows: the rows of the first and of the last run of each.
+
+    ``lost`` has, by the place of the job, begin and end of each run whose work was lost, in seconds
+    from the first submission. ``unfinished`` jobs had not ended.
+    """
+
+    first: Ints
+    last: Ints
+    lost: Mapping[int, tuple[tuple[int, int], ...]]
+    unfinished: int
+
+
+def join_runs(
+    table: Ints,
+    labels: Sequence[str],
+    *,
+    requeued: Iterable[int] = (),
+    waiting: AbstractSet[str] = frozenset(),
+) -> JoinedRuns:
+    """The jobs behind the rows of a table (a row per field), which have these job ids.
+
+    Rules
+    -----
+    Rows of one id, of the same user, account and job name, whose Submit lies between the Submit
+    of the row before and a day after its end, are runs of one job. Rows that say the same are left
+    apart: an export that overlaps another repeats jobs, and that is another rule's business.
+    ``requeued`` are rows of runs that went back to the queue: a job whose last row is one has not
+    ended. Nor has one whose id is among ``waiting``, those with a row that has not ended; only the
+    former are counted, the latter have been.
+
+    Examples
+    --------
+    >>> rows = [(7, 0, 10, 32, *[0] * 14), (8, 5, 0, 9, *[0] * 14), (7, 42, 20, 72, *[0] * 14)]
+    >>> runs = join_runs(np.array(rows).T, ["7", "8", "7"])
+    >>> runs.first.tolist(), runs.last.tolist(), runs.lost
+    ([0, 1], [2, 1], {0: ((10, 42),)})
+    """
+    back = set(requeued)
+    groups = _several(labels, back, waiting)
+    alone = np.ones(len(labels), bool)
+    alone[[place for places in groups.values() for place in places]] = False
+    single = np.flatnonzero(alone)
+    found: list[tuple[int, int, tuple[tuple[int, int], ...]]] = []
+    unfinished = 0
+    for label, places in groups.items():
+        rows = {place: table[:, place].tolist() for place in places}
+        jobs: list[list[int]] = []
+        for place in sorted(places, key=lambda one: (rows[one][SUBMIT], _end(rows[one]))):
+            if jobs and _follows(rows[place], rows[jobs[-1][-1]]):
+                jobs[-1].append(place)
+            else:
+                jobs.append([place])
+        if label in waiting or jobs[-1][-1] in back:
+            jobs.pop()
+            unfinished += label not in waiting
+        found += [(job[0], job[-1], _lost([rows[place] for place in job])) for job in jobs]
+    first = np.concatenate([single, np.array([one[0] for one in found], np.int64)])
+    last = np.concatenate([single, np.array([one[1] for one in found], np.int64)])
+    order = np.argsort(first)
+    place_of = np.empty(len(order), np.int64)
+    place_of[order] = np.arange(len(order))
+    lost = {int(place_of[len(single) + at]): one[2] for at, one in enumerate(found) if one[2]}
+    return JoinedRuns(first[order], last[order], dict(sorted(lost.items())), unfinished)
+
+
+def _several(
+    labels: Sequence[str], back: set[int], waiting: AbstractSet[str]
+) -> dict[str, list[int]]:
+    """The rows of each id with several rows, with a row that went back, or that waits."""
+    if not (back or waiting) and len(set(labels)) == len(labels):
+        return {}
+    looked_at = {labels[place] for place in back}
+    seen: set[str] = set()
+    for label in labels:
+        if label in seen or label in waiting:
+            looked_at.add(label)
+        else:
+            seen.add(label)
+    groups: dict[str, list[int]] = {}
+    if looked_at:
+        for place, label in enumerate(labels):
+            if label in looked_at:
+                groups.setdefault(label, []).append(place)
+    return groups
+
+
+def _end(row: Row) -> int:
+    return row[SUBMIT] + max(row[WAIT], 0) + max(row[RUN], 0)
+
+
+def _follows(row: Row, before: Row) -> bool:
+    """Is this row the next run of the job whose run ``before`` is?"""
+    same = all(row[field] == before[field] for field in SAME)
+    return same and before[SUBMIT] < row[SUBMIT] <= _end(before) + LATEST
+
+
+def _lost(runs: Sequence[Row]) -> tuple[tuple[int, int], ...]:
+    begin = runs[0][SUBMIT]
+    return tuple(
+        (_end(run) - run[RUN] - begin, _end(run) - begin) for run in runs[:-1] if run[RUN] > 0
+    )
+
+
+class TresDemands(Mapping[str, "Ints"]):
+    """Amounts of whole jobs by resource: some given ones, and any that Slurm's TRES lists name.
+
+    A site may define as many resources as it likes, so a column is made only when it is looked at.
+    A job whose list does not name a resource asks for none of it; a job without a list is unknown.
+
+    Examples
+    --------
+    >>> lists = [{"cpu": 4, "license/matlab": 2}, {"cpu": 1}, {}]
+    >>> demands = TresDemands(lists, np.array([0, 1, 1, 2]), memory=np.array([10, 20, 20, 30]))
+    >>> sorted(demands), demands["license/matlab"].tolist()
+    (['license/matlab', 'memory'], [2, 0, 0, -1])
+    """
+
+    def __init__(self, lists: Sequence[Mapping[str, int]], index: Ints, **given: Ints) -> None:
+        """``lists`` are the distinct ones, ``index`` the place of each job's."""
+        self._lists, self._index, self._given = lists, index, given
+        used, first = np.unique(index, return_index=True)
+        in_order = (lists[at] for at in used[np.argsort(first)].tolist())
+        # Names with a slash: cpu, mem, node, billing ... are counted elsewhere, or not at all.
+        self._names = dict.fromkeys(name for one in in_order for name in one if "/" in name)
+
+    def __getitem__(self, name: str) -> Ints:
+        if name in self._given:
+            return self._given[name]
+        if name not in self._names:
+            raise KeyError(name)
+        amounts = (min(one.get(name, 0), MAX_AMOUNT) if one else UNKNOWN for one in self._lists)
+        return np.fromiter(amounts, np.int64, len(self._lists))[self._index]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._given
+        yield from self._names
+
+    def __len__(self) -> int:
+        return len(self._given) + len(self._names)
 
 
 def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:

@@ -127,8 +127,8 @@ def _walk_log(
     auto: bool,
 ) -> None:
     from shadowtime.cli.common.inputs import Cleaning, load
-    from shadowtime.cli.demo.own_log import lesson_jobs
     from shadowtime.cli.demo.step import walk
+    from shadowtime.study.lesson import lesson_jobs
 
     workload, machine = load(log, cluster, Cleaning())
     chosen = lesson_jobs(workload, *(jobs or (0, None)))

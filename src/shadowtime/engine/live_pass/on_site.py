@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.cluster.shape import Shapes
-from shadowtime.cluster.site import Outage, Partition
 from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.engine.live_pass.site_rows import (
+    Row,
+    checksum,
+    last_model,
+    rows_of,
+    site_now,
+    with_ends,
+)
 from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, policy_parts
 from shadowtime.engine.site.live_pass import Run, SiteJobs, Verdict, decide_site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.policy.estimate import Last, Requested
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.snapshot import Promise, Start, Stop, ask_policy, name_of, natural
-from shadowtime.types import MAX_SPAN, NO_LIMIT
+from shadowtime.policy.snapshot import Promise, Start, Stop, ask_policy, name_of
+from shadowtime.types import MAX_SPAN
 from shadowtime.workload import Workload
-from shadowtime.workload.request import Gres, Request, Requests
+from shadowtime.workload.request import Request, Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster.site import Site
     from shadowtime.engine.live_pass.decide import Decided
@@ -33,17 +38,12 @@ if TYPE_CHECKING:
     from shadowtime.kernel.state import State, World
     from shadowtime.policy.snapshot import (
         Decision,
-        Ended,
         Held,
-        RunningJob,
         Snapshot,
-        WaitingJob,
     )
 
 EFFORT = 100_000
 """How much of the sweep over kept promises one pass makes: a few tens of milliseconds."""
-ELSEWHERE = "(elsewhere)"
-"""A partition of all nodes for jobs that run where their own one has no nodes any more."""
 WITHDRAWN, RAN = "withdrawn", "ran"
 """What the memory keeps of promises that a limit withdrew: those jobs, and what ran then."""
 FOREIGN = 0
@@ -72,19 +72,6 @@ requested or last, or --shape pool
         )
 
 
-@dataclass(frozen=True)
-class Row:
-    """A job, or a part of a running one, on its way into the tables."""
-
-    job: WaitingJob | RunningJob
-    since: int
-    ask: Request
-    tasks: Mapping[str, int] | None = None
-    """Where it runs; None: it waits."""
-    whole: bool = True
-    """False for a part of a job, which is never stopped by itself."""
-
-
 def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
     """One pass of a policy on a site; see :func:`shadowtime.engine.live_pass.decide`."""
     from shadowtime.engine.live_pass.decide import Decided
@@ -107,117 +94,6 @@ def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
         wake=None if verdict.wake is None else verdict.wake + made.base,
         promises=made.promised(verdict),
         unfit=unfit,
-    )
-
-
-def site_now(state: Snapshot) -> Site:
-    """The site with the nodes that are shut now closed for good."""
-    assert state.site is not None, "a state on a site has one"
-    site = state.site
-    outages = tuple(
-        Outage(node=name, begin=0, end=NO_LIMIT, drain=True, known_at=0) for name in state.shut
-    )
-    partitions = site.partitions
-    if any(run.ask is not None and ELSEWHERE in run.ask.partitions for run in state.running):
-        every = tuple(node.name for node in site.nodes)
-        partitions = (*partitions, Partition(name=ELSEWHERE, nodes=every))
-    return site.replace(outages=(*site.outages, *outages), partitions=partitions)
-
-
-def rows_of(state: Snapshot, memory: Memory, site: Site) -> list[Row]:
-    """All jobs in the order of the tables: (since, id); newcomers behind those known."""
-    notes = memory.jobs
-    found: list[tuple[int, bool, tuple[int, ...], Row]] = []
-    latest = max((notes[job.id].since for job in state.waiting if job.id in notes), default=-1)
-    for job in state.waiting:
-        assert job.ask is not None, f"job {job.id} asks for nothing"
-        note = notes.get(job.id)
-        since = max(job.submit, latest) if note is None else note.since
-        found.append((since, note is None, natural(job.id), Row(job, since, job.ask)))
-    for run in state.running:
-        parts = list(parts_of(run, site))
-        note = notes.get(run.id)
-        since = -1 if not run.ours or len(parts) > 1 else note.since if note else run.submit
-        for ask, tasks in parts:
-            row = Row(run, since, ask, tasks, len(parts) == 1)
-            found.append((since, False, natural(run.id), row))
-    found.sort(key=itemgetter(0, 1, 2))
-    return [row for *_, row in found]
-
-
-def parts_of(run: RunningJob, site: Site) -> Iterator[tuple[Request, dict[str, int]]]:
-    """What a running job holds as a request that fits there and takes just that.
-
-    Where its amounts lie by node or by processor it is one request; otherwise one for each node.
-    """
-    base = run.ask or Request()
-    held = [(host, amounts) for host, amounts in run.held if amounts[0] > 0]
-    if not held:
-        return
-    whole = _as_one(base, held, site)
-    if whole is not None:
-        yield whole, {host: amounts[0] for host, amounts in held}
-        return
-    for host, amounts in held:
-        part = _as_one(base, [(host, amounts)], site)
-        assert part is not None, "amounts on one node lie by node"
-        yield part, {host: amounts[0]}
-
-
-def _as_one(
-    base: Request, held: Sequence[tuple[str, tuple[int, ...]]], site: Site
-) -> Request | None:
-    cpus = sum(amounts[0] for _, amounts in held)
-    memory: int | None = None
-    memory_per = "node"
-    gres: list[Gres] = []
-    typed = {name.partition(":")[0] for name in site.resources if ":" in name}
-    for k, name in enumerate(site.resources[1:], 1):
-        each = [amounts[k] for _, amounts in held]
-        if name in typed:  # counted with its types; what has none is left over
-            each = [
-                amount
-                - sum(
-                    a[j] for j, other in enumerate(site.resources) if other.startswith(f"{name}:")
-                )
-                for amount, (_, a) in zip(each, held, strict=True)
-            ]
-        if not any(each) and name != "memory":
-            continue
-        by_node = len(set(each)) == 1
-        shares = {
-            divmod(amount, amounts[0]) for amount, (_, amounts) in zip(each, held, strict=True)
-        }
-        by_cpu = len(shares) == 1 and next(iter(shares))[1] == 0 and next(iter(shares))[0] > 0
-        if not by_node and not by_cpu:
-            return None
-        amount = each[0] if by_node else next(iter(shares))[0]
-        if name == "memory":
-            # 0 would mean all of a node's, and None what the partition gives by default.
-            memory = amount or (None if _without_default(base, site) else 1)
-            memory_per = "node" if by_node else "cpu"
-        else:
-            gres.append(Gres(name=name, count=amount, per="node" if by_node else "task"))
-    return Request(
-        nodes=len(held),
-        max_nodes=len(held),
-        tasks=cpus,
-        memory=memory,
-        memory_per=memory_per,  # type: ignore[arg-type]
-        gres=tuple(gres),
-        partitions=base.partitions,
-        qos=base.qos,
-        account=base.account,
-        licences=base.licences,
-    )
-
-
-def _without_default(ask: Request, site: Site) -> bool:
-    """True if a job that asks for no memory gets none."""
-    return all(
-        one.default_memory is None
-        for one in site.partitions
-        if not ask.partitions or one.name in ask.partitions
     )
 
 
@@ -431,40 +307,6 @@ class Tables:
             own=self.memory.own,
             promises=promises,
         )
-
-
-def checksum(value: object) -> int:
-    """A number that tells two requests, or two sets of limits, apart."""
-    return zlib.crc32(repr(value).encode())
-
-
-def last_model(known: History | None, request: int) -> int:
-    """The share of the request that the user's last job used, times this request (spec 1.6).
-
-    Examples
-    --------
-    >>> last_model(History(last_run=30, last_request=60), 100), last_model(None, 100)
-    (50, 100)
-    """
-    request = max(1, request)
-    if known is None or known.last_run < 0 or known.last_request <= 0:
-        return request
-    guess = (known.last_run * request + known.last_request // 2) // known.last_request
-    return max(1, min(request, guess))
-
-
-def with_ends(memory: Memory, ended: Sequence[Ended], present: set[str]) -> dict[str, History]:
-    """What is known of each user after the jobs that ended since the last pass."""
-    users = dict(memory.users)
-    news = [
-        job for job in ended
-        if job.id not in present and (job.id in memory.jobs or job.end > memory.now)
-    ]  # fmt: skip
-    for job in sorted(news, key=lambda job: (job.end, natural(job.id))):
-        if job.user:
-            before = users.get(job.user, History())
-            users[job.user] = History(job.end - job.start, job.request, before.last_run)
-    return users
 
 
 def decisions_of(rows: Sequence[Row], verdict: Verdict, site: Site) -> list[Decision]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.shape import Shapes
-from shadowtime.engine.live_pass.on_site import ELSEWHERE
+from shadowtime.engine.live_pass.site_rows import ELSEWHERE
 from shadowtime.live.port import RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.asks import licences_of, request_of, why_beyond_site
 from shadowtime.live.slurm.beyond import NONE

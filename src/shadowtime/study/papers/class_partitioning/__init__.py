@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.study.papers.class_partitioning import policies as p
 from shadowtime.study.papers.class_partitioning.claims import paper_claims
-from shadowtime.study.papers.class_partitioning.figures import paper_figures
-from shadowtime.study.papers.class_partitioning.notes import choices, paper_notes
+from shadowtime.study.papers.class_partitioning.figures import choices, paper_figures, paper_notes
 from shadowtime.study.papers.class_partitioning.runs import QUICK_DEPTHS, Findings, Runs
 from shadowtime.study.papers.class_partitioning.tables import paper_tables
 from shadowtime.study.papers.class_partitioning.worlds import WHOLE, subjects

@@ -6,12 +6,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shadowtime.study.papers.hperf.claims import paper_claims
-from shadowtime.study.papers.hperf.figures import job_lines, paper_figures
 from shadowtime.study.papers.hperf.machine import jobs_of, thesis_cluster
-from shadowtime.study.papers.hperf.notes import CHOICES, paper_notes
 from shadowtime.study.papers.hperf.policies import TABLES
 from shadowtime.study.papers.hperf.runs import PICTURED, READINGS, Findings, Runs, label_of
-from shadowtime.study.papers.hperf.tables import paper_tables
+from shadowtime.study.papers.hperf.tables import (
+    CHOICES,
+    job_lines,
+    paper_figures,
+    paper_notes,
+    paper_tables,
+)
 from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction
 from shadowtime.study.papers.subjects import Subject
 

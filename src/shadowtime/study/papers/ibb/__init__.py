@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.study.papers.ibb.case import CERIT
 from shadowtime.study.papers.ibb.cases import LANL_PROCS, MIXED_PROCS, cases_of
 from shadowtime.study.papers.ibb.claims import paper_claims
-from shadowtime.study.papers.ibb.figures import paper_figures
 from shadowtime.study.papers.ibb.notes import choices, paper_notes
 from shadowtime.study.papers.ibb.runs import Findings, Runs
-from shadowtime.study.papers.ibb.tables import paper_tables
+from shadowtime.study.papers.ibb.tables import paper_figures, paper_tables
 from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction
 from shadowtime.study.papers.subjects import Log, Subject
 

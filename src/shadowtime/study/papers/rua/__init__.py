@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction, SubjectRun
 from shadowtime.study.papers.rua.claims import paper_claims
-from shadowtime.study.papers.rua.figures import paper_figures
-from shadowtime.study.papers.rua.notes import choices, paper_notes
+from shadowtime.study.papers.rua.figures import choices, paper_figures, paper_notes
 from shadowtime.study.papers.rua.runs import HIGHS, PLAIN, Findings, Runs, jobs_of, machine
 from shadowtime.study.papers.rua.tables import paper_tables
 from shadowtime.study.papers.subjects import Log, Subject
