@@ -1,8 +1,8 @@
 """Files of one user in folders that others share: no symbolic link followed, no name guessed.
 
-Whoever may write to a folder can put a symbolic link, a FIFO or a device where a program is about
-to write. So every file is opened without following a link in its last part and must be a plain
-file; temporary names are random and made with O_EXCL; what is written is for its owner alone.
+A user who may write to a folder can put a symbolic link, a FIFO or a device where a program is
+about to write. So every file is opened without following a link in its last part and must be a
+plain file; temporary names are random and made with O_EXCL; what is written is for its owner alone.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def result_file(path: Path) -> Iterator[Path]:
     The name beside is random and made with O_EXCL, so that nothing that lies there is written
     through; a run that breaks off leaves the old file. Results are for others too: the mode is
     that of the old file, else what the umask leaves. A link that the user (or root) made is
-    followed, somebody else's is refused. A terminal or a pipe is written as it is, and so is a
+    followed, another user's is refused. A terminal or a pipe is written as it is, and so is a
     plain file in a folder where nothing can be made.
 
     Examples
@@ -125,7 +125,7 @@ def result_file(path: Path) -> Iterator[Path]:
     mode = stat.S_IMODE(os.stat(path).st_mode) if there else None
     try:
         os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
-    except OSError as error:  # nobody knows the file by the name beside
+    except OSError as error:  # no other process uses the file under that name
         raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         yield beside

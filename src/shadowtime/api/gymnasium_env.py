@@ -55,7 +55,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 
 
 class VectorEnvironment(gymnasium.vector.VectorEnv):  # type: ignore[misc]
-    """Many windows side by side in one compiled call; a lane begins anew at the step after its end.
+    """Many windows side by side in one compiled call; a lane restarts at the step after its end.
 
     Arrays are those of the engine: valid until the next step.
     """

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 COMMANDS = {
     "demo": Entry("Try", "Compare policies on an embedded workload: no data needed."),
     "simulate": Entry("Study", "Replay a job log under one policy and measure it."),
-    "compare": Entry("Study", "Run a job log under several policies: who wins, and who pays."),
-    "replay": Entry("Study", "The recorded starts beside the simulated ones: is a what-if true?"),
+    "compare": Entry(
+        "Study", "Run a job log under several policies: which wins, and which jobs pay."
+    ),
+    "replay": Entry("Study", "Recorded starts beside simulated ones: can a what-if be trusted?"),
     "whatif": Entry("Study", "What other settings, nodes or limits would do to a site's waits."),
     "run": Entry("Study", "Repeat a what-if from its file.", "run_experiment"),
-    "report": Entry("See", "A result folder as one page, as figures, for other viewers."),
+    "report": Entry("See", "Turn a result folder into a web page, figures or exports."),
     "explain": Entry("See", "Why a job started when it did, and not earlier."),
     "tune": Entry("Study", "Tune a policy on the past, judge it on later jobs."),
     "leaderboard": Entry("See", "The results of a sweep as one page: policies by logs."),
@@ -39,14 +41,14 @@ COMMANDS = {
     "sweep": Entry("Study", "Many simulations that resume: ranges, copies, any cluster."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
     "accuracy": Entry("Study", "Run time predictors on a log: errors, and effect on the schedule."),
-    "advise": Entry("Study", "What a log says about how to set a policy, and its effect."),
-    "trace": Entry("Data", "Job logs: look into them, make them, convert them, get them."),
+    "advise": Entry("Study", "Settings of a policy that a log suggests, and their effect."),
+    "trace": Entry("Data", "Job logs: inspect, generate, convert, download."),
     "site": Entry("Data", "What a site is made of: nodes by kind, partitions, limits."),
     "pull": Entry("Data", "Fetch a site's folder from a cluster: jobs, nodes, limits, outages."),
     "doctor": Entry("Data", "Is a site's folder complete? Repairs, gaps, and how to fill them."),
-    "deploy": Entry("Live", "The slurm.conf difference that a what-if stands for, and its undo."),
-    "check": Entry("Prove", "Prove that a schedule keeps every rule, whoever made it."),
-    "live": Entry("Live", "Run a policy on a real cluster; shadow mode unless told to act."),
+    "deploy": Entry("Live", "The changes to slurm.conf behind a what-if, and how to undo them."),
+    "check": Entry("Prove", "Prove that a schedule keeps every rule, whatever made it."),
+    "live": Entry("Live", "Run a policy on a real cluster; shadow mode unless --apply is given."),
     "eta": Entry("Live", "When a waiting job of the live cluster will start, with a range."),
     "hperf": Entry("Live", "Measured demand by tag: the store of finished jobs' records."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
@@ -83,7 +85,7 @@ def main() -> NoReturn:
     warnings.showwarning = _warn
     answer_interrupts(sys.argv[1:])
     code = run(sys.argv[1:])
-    if code == 141:  # nobody reads our output any more: let the last flush go nowhere
+    if code == 141:  # our output has no reader any more: let the last flush go nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S",
-    help="Where the copies come from; the same for every predictor.",
+    help="Seed of the copies, which are the same for every predictor.",
 )  # fmt: skip
 @options.cleaning
 @options.as_json

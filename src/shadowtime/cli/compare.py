@@ -68,7 +68,7 @@ PAIRED = (
     default=1,
     show_default=True,
     metavar="S",
-    help="Where the copies come from; the same for every policy.",
+    help="Seed of the copies, which are the same for every policy.",
 )
 @click.option(
     "--resume",

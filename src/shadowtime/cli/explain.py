@@ -40,11 +40,11 @@ NEAR = 5
 def command(
     folder: str, job: str, policy: str | None, cluster: str | None, as_json: bool, **cleaning: Any
 ) -> None:
-    """Say why JOB started when it did: who was ahead, which promise blocked it, when it was
+    """Explain why JOB started when it did: what was ahead, which promise blocked it, when it was
     promised a start, and what it would have got elsewhere.
 
     DIR is a result folder (written with -o by simulate, compare, replay or demo), a site's folder
-    or a log, which is then simulated. On a site it is told what was in the way at each time: a
+    or a log, which is then simulated. On a site it prints what was in the way at each time: a
     limit, a reservation, nodes that were out, a dependency, the jobs on its nodes or those ahead
     of it; under slurm also its priority by factors. JOB is a number, or 123_4 for a task of an
     array.

@@ -17,7 +17,7 @@ from shadowtime.cli.whatif import RESUME
 def command(
     experiment: str, folder: str | None, report: str | None, resume: str | None, as_json: bool
 ) -> None:
-    """Carry out the what-if that EXPERIMENT.toml holds.
+    """Run the what-if in EXPERIMENT.toml.
 
     The same file, site and version give the same bytes.
 

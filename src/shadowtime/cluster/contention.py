@@ -1,7 +1,7 @@
 """Nodes whose jobs slow each other down: shared capacities, and the law of the slowdown.
 
 A shared resource (memory bandwidth, say) is not handed out: every process draws what it draws, and
-where a node's processes together want more than there is, all of them slow down. How much is said
+where a node's processes together want more than there is, all of them slow down. How much is given
 by a law, a value of its own. Guim et al. 2009, section 3.3; spec 4.1 to 4.5 and 6.2.
 """
 
@@ -125,7 +125,7 @@ def node_cluster(nodes: int, *, procs: int = 4, name: str = "", **shared: int) -
 
 
 def contention_of(cluster: Cluster) -> Contention | None:
-    """What the nodes of a cluster share; None if nothing, and then nobody slows anybody down.
+    """What the nodes of a cluster share; None if nothing: then no job slows another down.
 
     Rules
     -----

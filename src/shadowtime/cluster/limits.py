@@ -18,7 +18,7 @@ NODES = "nodes"
 
 @dataclass(frozen=True)
 class Bucket:
-    """Everybody who shares one set of bounds; amounts by name, seconds where time is bound."""
+    """All jobs that share one set of bounds; amounts by name, seconds where time is bound."""
 
     who: tuple[str, ...]
     jobs: int | None = None
@@ -63,7 +63,7 @@ def chain(site: Site, account: str, user: str, partition: str) -> Iterator[Assoc
 
 
 def buckets_of(site: Site, request: Request, partition: Partition, user: str) -> tuple[Bucket, ...]:
-    """The buckets a job's start is charged to, those that bound nobody left out.
+    """The buckets a job's start is charged to, without those that bound nothing.
 
     Examples
     --------

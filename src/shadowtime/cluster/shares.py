@@ -34,7 +34,7 @@ def parse_associations(
 ) -> tuple[Association, ...]:
     """The accounts and users of ``sacctmgr show assoc -P``.
 
-    Who stands above whom is said by ParentName, or by the blanks before an account (``tree``);
+    The tree is given by ParentName, or by the blanks before an account (``tree``);
     without either accounts are put below root, which sshare may correct.
 
     Examples
@@ -148,7 +148,7 @@ def _parent(account: str, user: str, above: list[tuple[int, str]]) -> str:
 
 
 def _shares(row: Row, *columns: str) -> int | None:
-    """Shares; None for ``parent``, 1 where nothing is said."""
+    """Shares; None for ``parent``, 1 where empty."""
     text = row.get(*columns).strip()
     if text.lower() in ("parent", "2147483647"):
         return None

@@ -71,7 +71,7 @@ class Partition:
 class Limits:
     """Bounds of a QOS or an association; resources by name, minutes as resource minutes.
 
-    ``group_*`` counts everybody below; ``user_*`` each user apart; ``account_*`` each account
+    ``group_*`` counts all users below; ``user_*`` each user apart; ``account_*`` each account
     apart; ``job_*`` each job by itself. None and missing names are "no bound".
     """
 

@@ -1,4 +1,4 @@
-"""Tables of a site's TOML: each key is asked for once, and what nobody asked for is rejected."""
+"""Tables of a site's TOML: each key is read once, and unknown keys are rejected."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ class Said(Group):
         for number, one in enumerate(value, 1):
             label = one.get("name") or number if isinstance(one, dict) else number
             found.append(Group(one, f"{self.where}: {key} {label}"))
-        if key == "nodes":  # their keys are told by number: a wrong one may be the name
+        if key == "nodes":  # errors name them by number: a wrong one may be the name
             found = [Group(one.said, f"{self.where}: nodes {n}") for n, one in enumerate(found, 1)]
         self.inner += found
         return found

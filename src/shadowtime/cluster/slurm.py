@@ -35,7 +35,7 @@ def parse_scontrol(
     less MemSpecLimit, GPUs are those of Gres; GPUs are a resource where a node has any. Nodes
     that are down, drained or failing now are kept, as a log is longer than a repair, and named in
     ``options["unusable"]``; ``unusable="drop"`` leaves them out. FUTURE nodes do not exist.
-    ``options["hosts"]`` and ``options["partitions"]`` hold what else is said: features, weight,
+    ``options["hosts"]`` and ``options["partitions"]`` hold the rest: features, weight,
     state; limits, priorities, nodes. Both texts may be one.
 
     Examples

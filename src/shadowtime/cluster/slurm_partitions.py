@@ -38,7 +38,7 @@ def parse_partition(
 ) -> Partition:
     """A partition; ``every`` is what ALL means, ``sets`` the node sets of slurm.conf.
 
-    ``ignore`` is told each key that is not modelled and says something unusual.
+    ``ignore`` is called with each key that is not modelled and not at its default.
     """
     name = said["partitionname"]
     for key, usual in USUAL.items():

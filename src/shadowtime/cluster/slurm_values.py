@@ -25,7 +25,7 @@ def parse_stamp(text: str, zone: tzinfo, *, not_before: int = UNKNOWN) -> int:
     """Seconds since 1970 of ``2026-03-29T02:30:00`` (local time of ``zone``) or of an epoch (%s).
 
     Local times have no offset: where clocks go back an hour occurs twice, and the first is meant
-    unless that lies before ``not_before``. -1 where nothing is said.
+    unless that lies before ``not_before``. -1 where empty.
 
     Examples
     --------

@@ -108,7 +108,7 @@ def connected(url: sa.URL, patience: float) -> sa.Engine:
     if kind == "sqlite":
         if file := _file_of(url):
             os.makedirs(os.path.dirname(file), exist_ok=True)
-            # SQLite would make it for everybody to read. Another writer may make it first.
+            # SQLite would make it readable for all users. Another writer may make it first.
             with contextlib.suppress(FileExistsError):
                 if not os.path.lexists(file):
                     os.close(private.open_plain(Path(file), os.O_RDWR | os.O_CREAT | os.O_EXCL))

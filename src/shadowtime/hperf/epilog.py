@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PENDING = "pending.jsonl"
 _TAG = re.compile(r"tag=([^\s,;]+)")
 BROKEN = "pending.broken.jsonl"
-"""Lines of the former that are no record: kept for whoever wants to fix them."""
+"""Lines of the former that are not records: kept so that they can be fixed."""
 LARGEST = 1 << 26
 """Bytes of a measurement."""
 _DECLARED = re.compile(r"bw=([^\s,;]*)")
@@ -49,7 +49,7 @@ def tag_of(comment: str) -> str | None:
 
 
 def record_of(environment: Mapping[str, str], spool: Path, *, now: int) -> Record | None:
-    """The record of the job that Slurm tells of; None where there is no tag or no measurement."""
+    """The record of the job in Slurm's environment; None without a tag or a measurement."""
     job = environment.get("SLURM_JOB_ID", "")
     if not job.isdigit():
         raise InputError("SLURM_JOB_ID is missing: this is run by Slurm's EpilogSlurmctld")
@@ -104,7 +104,7 @@ def _declared(text: str) -> float:
 
 
 def _text(path: Path) -> str:
-    """A measurement; whoever may write to the spool can make it a link or a FIFO."""
+    """A measurement; a user who may write to the spool can make it a link or a FIFO."""
     try:
         with os.fdopen(private.open_plain(path, os.O_RDONLY), "rb") as file:
             return file.read(LARGEST).decode("utf-8", "replace")

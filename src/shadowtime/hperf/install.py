@@ -23,7 +23,7 @@ MARK = "HPerf"
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """Where the plug-in lives and what it is told.
+    """Where the plug-in is installed and its settings.
 
     A store that is a file is kept by its whole path: slurmctld runs the epilog in another folder.
     """
@@ -145,7 +145,7 @@ class Installation:
     def fill_table(self) -> int:
         """Tell the plug-in what the store knows already, as the epilog does; how many tags.
 
-        A store that is not there yet is not made: it belongs to whoever records first.
+        A store that is not there yet is not made: it belongs to the first process that records.
         """
         from shadowtime.hperf import open_store
 

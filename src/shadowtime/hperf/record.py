@@ -122,7 +122,7 @@ def bandwidth_of(misses: int, seconds: float) -> float:
     3000.0
     """
     if seconds <= 0 or misses < 0:
-        raise InputError(f"{misses} misses in {seconds:g} s is no measurement")
+        raise InputError(f"invalid measurement: {misses} misses in {seconds:g} s")
     return misses * CACHE_LINE / (seconds * 1e6)
 
 

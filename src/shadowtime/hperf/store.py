@@ -43,7 +43,7 @@ class Store:
     Rules
     -----
     ``add`` is one transaction: all its records are there, or none. Writers may be many: each
-    locks the rows of its tags, in one order, so that sums are exact and nobody waits in a circle.
+    locks the rows of its tags, in one order, so that sums are exact and no deadlock arises.
     """
 
     def __init__(self, engine: sa.Engine, where: str) -> None:

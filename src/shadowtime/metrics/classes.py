@@ -45,7 +45,7 @@ def midnight_offset(header: Sequence[str]) -> int:
         return 0
     try:
         moment = datetime.fromtimestamp(int(start[1]), ZoneInfo(zone[1]) if zone else UTC)
-    except (KeyError, ValueError, OSError, OverflowError):  # a zone or a year nobody knows
+    except (KeyError, ValueError, OSError, OverflowError):  # an unknown zone or year
         return int(start[1]) % 86400
     return moment.hour * 3600 + moment.minute * 60 + moment.second
 

@@ -1,7 +1,7 @@
 """Jobs that slowed each other down: the time lost, who was killed for it, who finished.
 
-Of jobs on nodes the slowdown and the wait are told over finished jobs too: one that is killed at
-its limit ends early and would look quick (Guim et al. 2009, section 8.3; spec 4.9).
+Of jobs on nodes the slowdown and the wait are reported over finished jobs too: one that is killed
+at its limit ends early and would look quick (Guim et al. 2009, section 8.3; spec 4.9).
 """
 
 from __future__ import annotations

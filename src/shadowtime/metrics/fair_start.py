@@ -1,4 +1,4 @@
-"""Fair start times: when a blocked job would have started had nobody been let in ahead of it."""
+"""Fair start times: when a blocked job would have started had no job been let in ahead of it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ KNOWN = ("all", *COLUMN, *NUMBERED, *(kind for kind in KINDS if kind not in COLU
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Jobs that are told together."""
+    """Jobs that are reported together."""
 
     by: str
     name: str

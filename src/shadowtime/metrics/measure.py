@@ -122,7 +122,7 @@ def matched(schedule: Schedule, workload: Workload) -> Schedule:
 def scored(
     schedule: Schedule, workload: Workload, *, window: Window = ALL, only: AnyArray | None = None
 ) -> tuple[AnyArray, int]:
-    """Mask of the scored jobs, and how many were left out for want of a start."""
+    """Mask of the scored jobs, and how many were left out because they have no start."""
     inside = window.mask(workload.submit)
     if only is not None:
         inside &= only

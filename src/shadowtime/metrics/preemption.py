@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
-    """Preempted jobs among these, their kills, and how long they ran in vain.
+    """Preempted jobs among these, their kills, and the run time that was lost.
 
     MKT = kills / preempted jobs. RTW of a job = (all its run times - its last) / its last; the
     mean is over preempted jobs.
@@ -53,7 +53,7 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
 
 
 def lost_seconds(schedule: Schedule) -> Ints:
-    """Seconds that each job ran in vain."""
+    """Seconds of lost runs of each job."""
     lost = lost_runs(schedule)
     vain = np.zeros(len(schedule), np.int64)
     np.add.at(vain, lost.row, lost.until - lost.since)
@@ -82,5 +82,5 @@ def lost_work(schedule: Schedule) -> tuple[Ints, Ints]:
 
 
 def attempts_missing(schedule: Schedule) -> bool:
-    """Jobs were preempted and nobody knows when: what was lost cannot be told."""
+    """Attempt times of preempted jobs are missing; lost work is unknown."""
     return len(schedule.attempts) == 0 and bool((schedule.kills[started(schedule)] > 0).any())

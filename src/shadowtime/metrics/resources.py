@@ -1,4 +1,4 @@
-"""More than one resource: how evenly they are used, and what lies idle for want of another."""
+"""More than one resource: how evenly they are used, and what is idle because another is used up."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from shadowtime.types import AnyArray
 
 STATISTICS = ("mean", "median", "p95", "p99", "max")
-"""What is told of every distribution, in this order."""
+"""What is reported of every distribution, in this order."""
 
 _PERCENT = {"median": 50, "p95": 95, "p99": 99}
 

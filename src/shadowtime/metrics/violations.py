@@ -57,8 +57,8 @@ def reservation_violations(
     Job h was blocked first at b and promised r. It is violated iff it starts after r and, at r,
     the free processors together with those of running later jobs that started at or after b and
     were predicted to end by r would have held it. The state at r is the one before that
-    instant's pass: whoever ends at r is gone, whoever starts at r is not there yet. What keeps a
-    job otherwise (earlier jobs that outlive their prediction) is benign.
+    instant's pass: a job that ends at r is gone, one that starts at r is not there yet. What keeps
+    a job otherwise (earlier jobs that outlive their prediction) is benign.
 
     ``prediction`` holds for each job of the workload the run time that was predicted when it
     started; for a preempted attempt the same is taken.

@@ -81,7 +81,7 @@ class Never(Backfill):
 
 @dataclass(frozen=True)
 class InOrder(Backfill):
-    """In the queue's order, whoever delays no reservation (spec 1.2 step 3)."""
+    """In the queue's order, jobs that delay no reservation (spec 1.2 step 3)."""
 
     on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "in-order"
@@ -101,11 +101,11 @@ class InOrder(Backfill):
 
 @dataclass(frozen=True)
 class ShortestFirst(Backfill):
-    """Shortest estimate first, whoever delays no reservation: SJBF (spec 1.4)."""
+    """Shortest estimate first, jobs that delay no reservation: SJBF (spec 1.4)."""
 
     on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "shortest-first"
-    summary: ClassVar[str] = "shortest estimate first, whoever delays no reservation"
+    summary: ClassVar[str] = "shortest estimate first, jobs that delay no reservation"
     extra_update: bool = parameter(
         True, "a job let in by the extra processors uses them up (no: a looser EASY)"
     )
@@ -121,13 +121,13 @@ class ShortestFirst(Backfill):
 
 @dataclass(frozen=True)
 class Anybody(Backfill):
-    """In the queue's order, whoever fits now, reservation or not."""
+    """In the queue's order, every job that fits now, reservation or not."""
 
     respects: ClassVar[bool] = False
     needs_reservation: ClassVar[bool] = False
     on_nodes: ClassVar[bool] = True
     name: ClassVar[str] = "anybody"
-    summary: ClassVar[str] = "in queue order, whoever fits now"
+    summary: ClassVar[str] = "in queue order, every job that fits now"
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -141,7 +141,9 @@ class Venture(Backfill):
     respects: ClassVar[bool] = False
     name: ClassVar[str] = "venture"
     summary: ClassVar[str] = "expected to end by the reservation, shortest first; then anybody"
-    venture: bool = parameter(True, "the second phase: whoever fits, whatever its prediction")
+    venture: bool = parameter(
+        True, "the second phase: every job that fits, whatever its prediction"
+    )
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -208,9 +210,9 @@ class NotWorse(Backfill):
 
 @dataclass(frozen=True)
 class LeastPenalty(ShortestFirst):
-    """RUA: the least penalised first, then the shortest, chosen anew after each start (spec 4.7).
+    """RUA: the least penalised first, then the shortest, chosen again after each start (spec 4.7).
 
-    Where nobody slows anybody down, on a pool, that is shortest first.
+    Where no job slows another down, on a pool, that is shortest first.
     """
 
     name: ClassVar[str] = "least-penalty"
@@ -241,7 +243,7 @@ class ByTest(Written, Backfill):
 
 @dataclass(frozen=True)
 class ByKey(Written, Backfill):
-    """By a key of the user's own, higher first, whoever delays no reservation.
+    """By a key of the user's own, higher first, jobs that delay no reservation.
 
     Keys are taken once a pass, before the first of them starts; ties go by (submit, id).
     """

@@ -50,7 +50,7 @@ SELECT = Slot("select", ("now", "jobs", "free"), optional=0)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it was written, where somebody has compiled it already."""
+    """The function as it was written, where it is compiled already."""
     written: Callable[..., Any] = getattr(function, "py_func", function)
     return written
 

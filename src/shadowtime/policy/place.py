@@ -2,7 +2,7 @@
 
 The parts for nodes are those of Guim et al. 2009 (spec 4.6, 4.7) and of Slurm as in Fenoy 2014
 (spec 6.3). On a pool there is nothing to
-choose and nobody slows anybody down: there every part means the same.
+choose and no job slows another down: there every part means the same.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Boosted(FromLog):
     """A quantile by gradient-boosted trees (LightGBM), fitted again and again to what had ended."""
 
     name: ClassVar[str] = "lightgbm"
-    summary: ClassVar[str] = "quantile regression by boosted trees, fitted anew every few days"
+    summary: ClassVar[str] = "quantile regression by boosted trees, refitted every few days"
     quantile: float = parameter(0.8, "which quantile", low=0.01, high=0.99)
     days: float = parameter(7.0, "days between two fits", low=0.01)
     window: int = parameter(20_000, "how many ended jobs a fit sees", low=100)

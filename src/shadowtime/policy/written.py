@@ -139,7 +139,7 @@ class Written(Part):
     def learn(self, function: Any = None, *, on: Moment = "end") -> Any:
         """Decorate a function (now, job, user) that writes into the memory when a job ends.
 
-        ``on="submit"`` and ``on="start"`` are told those moments instead.
+        ``on="submit"`` and ``on="start"`` are called at those moments instead.
         """
         if function is None:
             return lambda written: self.learn(written, on=on)

@@ -1,4 +1,4 @@
-"""Quantile regression by gradient-boosted trees, fitted anew every few days to what had ended."""
+"""Quantile regression by gradient-boosted trees, refitted every few days to what had ended."""
 
 from __future__ import annotations
 

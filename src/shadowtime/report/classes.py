@@ -66,7 +66,7 @@ def runtime_classes(run: Ints) -> tuple[Ints, tuple[str, ...]]:
 def user_classes(
     user: Ints, work: AnyArray, *, top: int = TOP_USERS, known: Sequence[str] = ()
 ) -> tuple[Ints, tuple[str, ...]]:
-    """The users with the most work one by one, everybody else as one class.
+    """The users with the most work one by one, all others as one class.
 
     ``known`` are the users' names by number, where the log has them.
 

@@ -106,7 +106,7 @@ class Words:
         used = self._width(facts.running_on_arrival)
         running = f"{_jobs(len(facts.running_on_arrival))} ran on {_procs(used)}"
         if not facts.ahead_on_arrival:
-            return f"On arrival nobody was ahead of it; {running}."
+            return f"On arrival no job was ahead of it; {running}."
         asked = self._width(facts.ahead_on_arrival)
         return (
             f"On arrival {_jobs(len(facts.ahead_on_arrival))} waited ahead of it "

@@ -38,7 +38,7 @@ class PaperTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A sentence of a paper and whether it holds here; ``holds`` is None where nobody judged."""
+    """A sentence of a paper and whether it holds here; ``holds`` is None if it was not judged."""
 
     text: str
     holds: bool | None

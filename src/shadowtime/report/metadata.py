@@ -37,7 +37,7 @@ def describe(name: str) -> Metric:
 
 
 def _by_name(name: str) -> Metric:
-    """``_s`` are seconds, ``_mean`` is a mean; which way is better nobody knows."""
+    """``_s`` are seconds, ``_mean`` is a mean; which way is better is unknown."""
     stem = name.removesuffix("_s")
     quantity, _, statistic = stem.rpartition("_")
     words = quantity.replace("_", " ")

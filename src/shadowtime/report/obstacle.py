@@ -37,7 +37,7 @@ class Obstacle:
 def told_in_passes(way: Sequence[Obstacle], pause: int) -> tuple[Obstacle, ...]:
     """Stretches of a scheduler that looks every ``pause`` seconds.
 
-    That a job fitted for less than that says nothing of those ahead: such a stretch is told
+    That a job fitted for less than that says nothing of those ahead: such a stretch is reported
     with the one before it, or at the end as waiting for a pass.
 
     Examples

@@ -111,7 +111,7 @@ class _Way:
         return tuple(found)
 
     def _last(self) -> int:
-        """When an unstarted job left the queue: cancelled, or nobody ran any more."""
+        """When an unstarted job left the queue: cancelled, or nothing ran any more."""
         cancelled = int(self.requests.cancel_at[self.row])
         return cancelled if cancelled >= 0 else int(self.schedule.end.max(initial=0))
 
@@ -220,7 +220,7 @@ class _Way:
         down = self._down(now)
         if room.fits(shape, reserved | down):
             return None
-        # Closed nodes count where they alone keep it out, now or even if nobody ran.
+        # Closed nodes count where they alone keep it out, now or even if nothing ran.
         empty = replace(room, used=np.zeros_like(room.used), jobs=np.zeros_like(room.jobs))
         if down.any() and (room.fits(shape, reserved) or not empty.fits(shape, down)):
             nodes = [node.name for node, out in zip(self.site.nodes, down, strict=True) if out]

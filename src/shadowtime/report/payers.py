@@ -40,7 +40,7 @@ class Payers:
             return f"{head}: no class can be compared."
         if not lost:
             return (
-                f"{head}: nobody pays, no class by size, run time or user waits more than "
+                f"{head}: no class pays: none by size, run time or user waits more than "
                 f"{100 * WORSE:g}{THIN}% longer."
             )
         parts = []
@@ -53,7 +53,7 @@ class Payers:
 
 
 def classes_of(report: ReportInput, run: PolicyRun) -> tuple[ClassRow, ...]:
-    """The classes of a run, worked out where nobody has."""
+    """The classes of a run, computed where the run has none."""
     if run.classes is not None:
         return run.classes
     rows = class_rows(report.workload, run.schedule)

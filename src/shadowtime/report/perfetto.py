@@ -44,7 +44,7 @@ def write_perfetto(
     -----
     Where that would be more than ``cap`` slices, a run shows on the first row of each of its
     pieces only; where even that is too much, the runs that start last are left out. What was
-    done is said in the file (otherData) and in the result. A path that ends in .gz is packed.
+    done is noted in the file (otherData) and in the result. A path that ends in .gz is packed.
     """
     if cap < 1:
         raise UsageError(f"a trace of at most {cap} slices would be empty: give a cap of 1 or more")

@@ -29,7 +29,7 @@ SHOWN = 10
 """Metrics on the first screen."""
 
 MAIN = ("bsld_mean", "wait_mean_s")
-"""Whoever wins over copies wins one of these clearly: slowdown looks at short jobs, wait at all."""
+"""A winner over copies wins one of these clearly: slowdown looks at short jobs, wait at all."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Verdict:
 def verdict_of(report: ReportInput) -> Verdict:
     """The verdict that leads a report: who wins, or for a replay how far to trust a what-if.
 
-    Nobody wins against a record: there the contests have no winners either.
+    No policy wins against a record: there the contests have no winners either.
     """
     if not report.replay or report.trust is None:
         return judge(report.runs)
@@ -191,7 +191,7 @@ def _over_copies(
 
 
 def _open(runs: Sequence[PolicyRun], decided: Sequence[Contest], wins: Counter[int]) -> str:
-    """What can be said where nobody wins: who leads, and which wins are clear after all."""
+    """The sentences where no policy wins: which one leads, and which wins are clear after all."""
     first = decided[0]
     assert first.winner is not None
     leader = first.winner
@@ -210,7 +210,7 @@ def _open(runs: Sequence[PolicyRun], decided: Sequence[Contest], wins: Counter[i
 
 
 def challenger(runs: Sequence[PolicyRun], verdict: Verdict) -> int | None:
-    """The run whose price is told against the first: the winner, else the best of the others."""
+    """The run whose price is shown against the first: the winner, else the best of the others."""
     if len(runs) < 2:
         return None
     if verdict.winner:

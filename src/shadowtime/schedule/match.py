@@ -67,7 +67,7 @@ def match(schedule: Schedule, workload: Workload) -> Match:
 
 
 def take(schedule: Schedule, rows: AnyArray) -> Schedule:
-    """The rows at these places; attempts of other jobs stay, for nobody to look up."""
+    """The rows at these places; attempts of other jobs stay, unused."""
     names = ("job_id", "submit", "start", "end", "procs", "reason", "kills", "killed")
     optional = ("promised", "blocked_at", "limit", "penalised")
     present = (*names, *(name for name in optional if getattr(schedule, name) is not None))

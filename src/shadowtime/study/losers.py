@@ -53,7 +53,7 @@ class Change:
 
     @property
     def change(self) -> float:
-        """Relative change of the mean wait; infinite where nobody waited before."""
+        """Relative change of the mean wait; infinite where no job waited before."""
         if self.wait_s == self.before_s:
             return 0.0
         return (self.wait_s - self.before_s) / self.before_s if self.before_s else float("inf")

@@ -46,7 +46,7 @@ class Ranking:
 
     @property
     def first_is_stable(self) -> bool:
-        """Nobody beats the first one in any input."""
+        """No policy beats the first one in any input."""
         return not any(swap.ahead == self.order[0] for swap in self.swaps)
 
     def as_dict(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Ranking:
 
 
 def sign_of(metric: str) -> int:
-    """1 if less is better, -1 if more is, 0 if neither or nobody knows.
+    """1 if less is better, -1 if more is, 0 if neither or unknown.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def sign_of(metric: str) -> int:
 
 
 def winners(values: Mapping[str, float | None], metric: str) -> tuple[str, ...]:
-    """The policies with the best value; several of them are a tie, nobody where none is better.
+    """The policies with the best value; several of them are a tie, none where no policy is better.
 
     Examples
     --------

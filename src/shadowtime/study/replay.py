@@ -75,7 +75,7 @@ def replay(
     by: Sequence[str] = (),
     engine: Engine = simulate,
 ) -> Replay:
-    """Simulate a log under the policy its machine is said to have run, and compare the waits.
+    """Simulate a log under the policy its machine ran, and compare the waits.
 
     Rules
     -----

@@ -104,7 +104,7 @@ RULES: tuple[Rule, ...] = (
         measures="the same in the group with the largest difference",
         good=0.5,
         fair=1.0,
-        reason="somebody is treated by rules that the simulation does not know: priorities, "
+        reason="some jobs follow rules that the simulation does not know: priorities, "
         "limits, partitions",
     ),
     Rule(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PARTS = 12
 """Parts of a log in which its machine is looked at."""
 BUSY_FOR = 10
-"""Mean run times with a queue that a part needs before anything is said of its machine."""
+"""Mean run times with a queue that a part needs before its machine is judged."""
 HELD_FOR = 0.01
 """Mean run times from submission to eligibility above which a job counts as held."""
 
@@ -110,7 +110,7 @@ def causes(
 
 
 def _scale(workload: Workload) -> float:
-    """The mean run time: what is short and what is long is said in it."""
+    """The mean run time: short and long are measured in it."""
     return float(workload.effective_run.mean())
 
 

@@ -122,7 +122,7 @@ class SlurmCluster:
         return self.run(*argv, text=f"#!/bin/sh\n{script}\n").strip().split(";")[0]
 
     def clear(self) -> None:
-        """Cancel everybody, mend every node, and wait until nothing is left."""
+        """Cancel all jobs, resume all nodes, and wait until nothing is left."""
         users = {line for line in self.run("squeue", "-h", "-a", "-o", "%u").split() if line}
         for user in users:
             self.run("scancel", f"--user={user}", check=False)
@@ -368,7 +368,7 @@ def wait_for(condition: Callable[[], bool], what: str, seconds: float = SECONDS)
     began = time.monotonic()
     while not condition():
         if time.monotonic() - began > seconds:
-            raise UsageError(f"waited {seconds:g} seconds for {what} in vain")
+            raise UsageError(f"waited {seconds:g} seconds for {what}, which did not happen")
         time.sleep(0.05)
     return time.monotonic() - began
 

@@ -39,7 +39,7 @@ def processes_with(setting: str) -> list[int]:
     wanted = setting.encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
-            # A process may end while it is looked at, or belong to somebody else.
+            # A process may end while it is looked at, or belong to another user.
             with contextlib.suppress(OSError):
                 if wanted in (entry / "environ").read_bytes().split(b"\0"):
                     found.append(int(entry.name))

@@ -7,7 +7,7 @@ shares, reservations, events, and in the lists of a partition. A QOS keeps its n
 also that of a user or an account. ``root`` stays, as Slurm's tree begins with it. Free texts
 (comments, reasons, descriptions, submit lines) are left out, and so are the settings that name
 hosts, users, paths or programs. Names of nodes, partitions and features stay.
-A hash is HMAC-SHA256 with a key that only its owner has: without it nobody can try names out.
+A hash is HMAC-SHA256 with a key that only its owner has: without it names cannot be tried out.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Names:
         return hmac.new(self.key, name.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:12]
 
     def word(self, name: str) -> str:
-        """The word for a name; blanks before it stay, as sshare's tree is told by them."""
+        """The word for a name; blanks before it stay, since they are sshare's tree."""
         bare = name.strip()
         if bare.lower() in _KEPT:
             return name
@@ -85,7 +85,7 @@ class Names:
     def qos(self, name: str) -> str:
         """A QOS by its name, or by the word of the user or account that has the same.
 
-        As long as nobody is known, any may be somebody's; ``normal`` is Slurm's own.
+        As long as no user is known, any name may be a user's; ``normal`` is Slurm's own.
         """
         word = self.word(name)
         return word if name != "normal" and (word in self.people or not self.people) else name

@@ -201,7 +201,7 @@ def _needed(ad: Mapping[str, Any], attribute: str) -> int:
 
 
 def whole(ad: Mapping[str, Any], attribute: str) -> int:
-    """A whole number, rounded; -1 where there is none, or an expression, or less than nothing."""
+    """A whole number, rounded; -1 where there is none, or an expression, or negative."""
     value = ad.get(attribute.lower())
     if value is None or isinstance(value, Expression | bool):
         return UNKNOWN

@@ -45,8 +45,8 @@ def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
     -----
     ``unusable``: it cannot be read, or no job of it can run. ``gaps``: a file or a day is missing,
     some jobs cannot be expressed, or something that the site says is not modelled. Repairs by
-    cleaning rules, flurries and changes of the machine are told and are no gap. ``reading`` are the
-    options of :func:`shadowtime.trace.site_folder.read_site`.
+    cleaning rules, flurries and changes of the machine are reported, not gaps. ``reading`` are
+    the options of :func:`shadowtime.trace.site_folder.read_site`.
     """
     found: dict[str, Any] = {"folder": str(folder), "verdict": UNUSABLE, "problem": ""}
     if not folder.is_dir():

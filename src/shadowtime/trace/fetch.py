@@ -80,7 +80,7 @@ def fetch(
     differs from the catalogue's or from the first download's is refused unless ``accept``; a file
     that has not the checksum ``sha256``, where one is given, is refused in any case.
     ``opener`` takes the address and returns a response (``read``, ``headers``, close);
-    ``progress`` is told the bytes so far and in all (None if unknown).
+    ``progress`` is called with the bytes so far and in all (None if unknown).
     """
     place = find(name)
     if not base_url.startswith(("http://", "https://")):

@@ -177,7 +177,7 @@ class _Row:
         return "" if value is None else str(value).strip()
 
     def signed(self, column: str) -> int | None:
-        """A whole number, None where nothing is said."""
+        """A whole number, None where it is empty."""
         word = self.text(column).removesuffix(".0")  # a column with gaps may come as fractions
         if not word:
             return None
@@ -186,7 +186,7 @@ class _Row:
         return int(word)
 
     def number(self, column: str, *, needed: bool = False) -> int:
-        """A whole number; -1 where nothing is said."""
+        """A whole number; -1 where it is empty."""
         value = self.signed(column)
         if value is None and needed:
             raise self.wrong(f"{column} is missing")

@@ -1,6 +1,6 @@
 """Whole columns of an sacct export as numbers: the rules of single fields, applied to many.
 
-What one field means is said in :mod:`shadowtime.trace.slurm_fields`; here are the quick ways for
+What one field means is in :mod:`shadowtime.trace.slurm_fields`; here are the quick ways for
 what most fields look like, and everything else goes there, field by field. All functions raise
 ValueError if a field makes no sense; which one it was is found by reading the rows singly.
 """
@@ -70,7 +70,7 @@ def are_digits(texts: Column, most: int) -> bool:
 
 
 def counts(texts: Column, what: str) -> Ints:
-    """Whole numbers, -1 where nothing is said (see :func:`slurm_fields.parse_count`)."""
+    """Whole numbers, -1 where empty (see :func:`slurm_fields.parse_count`)."""
     if are_digits(texts, 15):
         return np.array(list(map(int, texts)), np.int64)
     return np.array([fields.parse_count(text, what) for text in texts], np.int64)
@@ -94,7 +94,7 @@ class Clock:
         self._seconds: dict[str, int] = {}
 
     def stamps(self, texts: Column, *, not_before: Ints | None = None) -> Ints:
-        """Seconds since 1970, -1 where nothing is said; an hour that occurs twice is the first
+        """Seconds since 1970, -1 where empty; an hour that occurs twice is the first
         unless that lies before ``not_before``."""
         if are_digits(texts, 12):
             return np.array(list(map(int, texts)), np.int64)

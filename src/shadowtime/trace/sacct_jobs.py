@@ -150,7 +150,7 @@ class SacctJobs:
     def add(self, piece: Piece) -> None:
         """Take rows in, or count why not; ValueError, and nothing is taken, if one makes no sense.
 
-        The checks are made in one order, so that of a single row the first problem is told.
+        The checks are made in one order, so that the first problem of a row is reported.
         """
         n = len(piece)
         every = _Taken(self.place, piece, None)

@@ -111,8 +111,9 @@ class Rows:
 def split_rows(text: str | bytes, *, path: str | None = None) -> Rows:
     """Columns (lower case) and rows of an sacct export; bytes are UTF-8.
 
-    The delimiter is found in the header; without a header the layout is told by the number and
-    kind of the fields. A table in fixed columns (sacct without -P) is read by its line of dashes.
+    The delimiter is found in the header; without a header the layout is recognised by the number
+    and kind of the fields. A table in fixed columns (sacct without -P) is read by its
+    line of dashes.
 
     Examples
     --------

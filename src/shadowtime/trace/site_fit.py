@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def fit_to_site(
     site: Site, workload: Workload, *, release: str, told: AnyArray | None = None
 ) -> tuple[Site, Workload]:
-    """The site and the workload with what each tells of the other.
+    """The site and the workload with what each reveals of the other.
 
     ``told`` marks jobs whose options are all known: nothing is inferred about those.
     """
@@ -88,7 +88,7 @@ def _whole_nodes(
     if places is None or wanted is None or not len(whole):
         return asked
     procs = workload.procs
-    # With two threads a core an odd number of cpus is rounded up: that is nobody's wish.
+    # With two threads a core an odd number of cpus is rounded up: no user asked for that.
     threads = max(node.threads_per_core for node in site.nodes)
     rounded = -(-wanted // threads) * threads
     exclusive = (procs == whole[places]) & (wanted > 0) & (rounded < procs)

@@ -28,7 +28,7 @@ _SPAN = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.(\d+)
 
 @lru_cache(maxsize=1 << 16)
 def parse_span(text: str) -> int:
-    """Seconds of ``[DD-[HH:]]MM:SS[.micro]``; -1 where nothing is said, UNLIMITED without a bound.
+    """Seconds of ``[DD-[HH:]]MM:SS[.micro]``; -1 where empty, UNLIMITED without a bound.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def parse_span(text: str) -> int:
 
 @lru_cache(maxsize=1 << 16)
 def parse_count(text: str, what: str) -> int:
-    """A whole number, or -1 where nothing is said."""
+    """A whole number, or -1 where empty."""
     word = text.strip()
     if word.lower() in _NOTHING:
         return UNKNOWN

@@ -44,7 +44,7 @@ class Sessions:
         """When users submit if their jobs end at these times.
 
         A batch follows its think time after the end of the one it waits for; the first batch of a
-        session comes when it came. Jobs that never ended (-1) hold nobody up.
+        session comes when it came. Jobs that never ended (-1) delay no session.
         """
         last = np.full(len(self.after), UNKNOWN, np.int64)
         np.maximum.at(last, self.batch, end)
@@ -80,9 +80,7 @@ def sessions_of(workload: Workload, *, think: int = THINK) -> Sessions:
     """
     known = workload.recorded_start != UNKNOWN
     if not bool(known.any()):
-        raise UsageError(
-            f"{workload.name} records no starts, so nobody knows what its users waited for"
-        )
+        raise UsageError(f"{workload.name} records no starts: what its users waited for is unknown")
     end = np.where(known, workload.recorded_start + workload.effective_run, UNKNOWN)
     batch = np.empty(len(workload), np.int64)
     offset = np.zeros(len(workload), np.int64)

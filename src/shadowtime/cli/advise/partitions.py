@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BASE = "single-class"
 SAME = 1.1
-"""Nobody is said to pay who waits at most a tenth longer on average."""
+"""Users who wait at most a tenth longer on average do not count as paying."""
 
 
 @click.command("partitions")
@@ -205,7 +205,7 @@ def _effects(runs: Sequence[PolicyRun], waits: Sequence[dict[str, dict[str, floa
 
 
 def _verdict(runs: Sequence[PolicyRun], waits: Sequence[dict[str, dict[str, float]]]) -> str:
-    """Of those under which nobody pays, the one with the least wait of large jobs."""
+    """Of those under which no class pays, the one with the least wait of large jobs."""
 
     def wait(at: int, label: str) -> float:
         return waits[at].get(label, {}).get("wait_mean_s", 0.0)

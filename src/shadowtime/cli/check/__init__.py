@@ -51,8 +51,7 @@ class _Check(click.Command):
     "claims",
     multiple=True,
     metavar="NAME",
-    help="What the policy says of itself and must hold too, as promises-kept (an unknown name "
-    "lists them); repeatable.",
+    help="A property to prove besides, as promises-kept (an unknown name lists them); repeatable.",
 )
 @click.option(
     "--policy",
@@ -92,7 +91,7 @@ def command(
     as_json: bool,
     **cleaning: Any,
 ) -> int:
-    """Prove that SCHEDULE keeps every rule: capacity at every instant, nobody before submission,
+    """Prove that SCHEDULE keeps every rule: capacity at every instant, no start before submission,
     each job once, limits and promises kept.
 
     It is judged by the log, the machine and the policy, so it may come from any simulator or from

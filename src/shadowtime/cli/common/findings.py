@@ -26,7 +26,7 @@ MANY = 3
 
 
 def winner_line(result: ReportInput) -> tuple[str | None, Text]:
-    """The winner's name, None where nobody wins, and the sentences about it."""
+    """The winner's name, None where no policy wins, and the sentences about it."""
     verdict = verdict_of(result)
     said = Text.assemble((verdict.headline, "bold green" if verdict.winner is not None else "bold"))
     name = None if verdict.winner is None else result.runs[verdict.winner].name
@@ -67,7 +67,7 @@ def unbroken(text: str) -> str:
 
 
 def stability(setting: Setting, copies: str) -> list[Text]:
-    """Whether the order of the policies holds in every copy, for the metrics that are told."""
+    """Whether the order of the policies holds in every copy, for the metrics that are shown."""
     found = []
     for name in MAIN:
         ranking = setting.ranking(name)

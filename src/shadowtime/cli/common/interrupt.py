@@ -19,7 +19,7 @@ SHOW_CURSOR = "\x1b[?25h"
 
 
 def answer_interrupts(arguments: Sequence[str]) -> None:
-    """Watch for Ctrl-C: whoever has not ended after GRACE seconds is ended.
+    """Watch for Ctrl-C: a process that has not ended after GRACE seconds is ended.
 
     Python runs its handler between two of its own instructions, so a long call of compiled code
     would have to end first. That code leaves the interpreter's lock to others: a thread can read

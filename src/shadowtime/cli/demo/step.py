@@ -136,7 +136,7 @@ def walk(
 
 
 def leaf(pages: Sequence[RenderableType], *, asks: bool) -> None:
-    """Show page after page; where somebody ``asks``, forward, back or to a page by its number."""
+    """Show page after page; where a person ``asks``, forward, back or to a page by its number."""
     place = 0
     while place < len(pages):
         show(pages[place])

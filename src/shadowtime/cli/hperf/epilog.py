@@ -17,7 +17,7 @@ from shadowtime.cli.hperf import options as hperf_options
 @click.option("--table", metavar="FILE", help="The submit plug-in's table, written afterwards.")
 @hperf_options.store
 def command(spool: str, table: str | None, store: str | None) -> None:
-    """Record the job that Slurm's environment tells of (EpilogSlurmctld runs this).
+    """Record the job in Slurm's environment (EpilogSlurmctld runs this).
 
     The measurement is what a collector left as DIR/JOB.perf or DIR/JOB.json, else bw=MB/s in the
     job's comment; without any nothing is recorded. While the store is down records wait in DIR.

@@ -17,7 +17,7 @@ from shadowtime.errors import UsageError
 @hperf_options.store
 def command(tag: str | None, everything: bool, before: str | None, store: str | None) -> None:
     """Delete the records of TAG, as when an application has changed: its next job runs on nodes of
-    its own and is measured anew. Without TAG, what is old (--before) or --everything.
+    its own and is measured again. Without TAG, what is old (--before) or --everything.
 
     \b
     shadowtime hperf forget cg.D.16

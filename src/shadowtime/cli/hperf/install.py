@@ -37,7 +37,7 @@ def command(
     only_print: bool,
     store: str | None,
 ) -> None:
-    """Write HPerf's files for Slurm into DIR and say which lines slurm.conf and gres.conf need.
+    """Write HPerf's files for Slurm into DIR and print which lines slurm.conf and gres.conf need.
 
     hperf.lua turns a job's tag into bandwidth at submission, job_submit.lua calls it, and
     hperf-epilog.sh records finished jobs. The table that the plug-in asks is filled from the store.

@@ -41,7 +41,7 @@ GENERATED = (
     "--seeds",
     type=click.IntRange(min=1, max=1000),
     metavar="N",
-    help="Runs behind each point that chance has a hand in. [default: 10; hperf 30]",
+    help="Runs for each point that depends on chance. [default: 10; hperf 30]",
 )
 @click.option("--quick", is_flag=True, help="Fewer points and runs, where a paper takes minutes.")
 @options.folder

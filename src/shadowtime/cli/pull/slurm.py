@@ -127,7 +127,7 @@ def _pull(
     if done.left_out:
         note(f"{done.left_out} lines were left out: it is not known where their names stand")
     if anonymise:
-        note(f"the key is in {key_path(key)}: whoever has it can try names out")
+        note(f"the key is in {key_path(key)}: anyone who has it can try names out")
     if done.failed:
         kept = f"{len(done.files)} files were fetched and are kept in {folder}"
         raise PullError(f"{'; '.join(done.failed)}; {kept}: run it again to go on")

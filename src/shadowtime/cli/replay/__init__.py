@@ -67,7 +67,7 @@ def command(
 ) -> None:
     """Simulate LOG under the policy its machine ran, beside the starts it records.
 
-    Says how far a what-if on this log can be trusted, and where not, why not. A site's folder is
+    Reports how far a what-if on this log can be trusted, and why not further. A site's folder is
     replayed under Slurm's own scheduler with the site's settings, several times, as no log tells
     when passes fell: mean waits by partition, account, QOS and size, with the range of one run.
 

@@ -162,7 +162,7 @@ def _show(outcome: Outcome, folder: str) -> None:
 
 
 EVERY = 30.0
-"""Seconds between two lines where nobody looks on."""
+"""Seconds between two lines where output is not a terminal."""
 
 
 @contextlib.contextmanager

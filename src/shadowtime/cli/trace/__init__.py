@@ -23,4 +23,4 @@ COMMANDS = {
     context_settings={"max_content_width": 100},
 )
 def command() -> None:
-    """Job logs: look into them, make them, convert them, get them."""
+    """Job logs: inspect, generate, convert, download."""

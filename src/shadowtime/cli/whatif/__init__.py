@@ -29,7 +29,7 @@ CHANGES = options.all_of(
     click.option(
         "--max-limit",
         metavar="SPAN",
-        help="Nobody may ask for more time, as 2d: higher requests are lowered, jobs end there.",
+        help="Cap time limits, as 2d: higher requests are lowered, and jobs end there.",
     ),
     click.option("--load", metavar="L", help="Jobs arrive L times as fast (1.2), or offered=0.9."),
     click.option(
@@ -52,7 +52,7 @@ HOW = options.all_of(
     ),
     options.phases,
     click.option("--shake", is_flag=True, help="Repeat on shaken copies of the log."),
-    click.option("--resample", is_flag=True, help="Repeat on copies with users drawn anew."),
+    click.option("--resample", is_flag=True, help="Repeat on copies with resampled users."),
     click.option(
         "--feedback",
         is_flag=True,

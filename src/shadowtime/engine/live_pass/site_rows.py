@@ -143,6 +143,15 @@ def _as_one(
     )
 
 
+def _without_default(ask: Request, site: Site) -> bool:
+    """True if a job that asks for no memory gets none."""
+    return all(
+        one.default_memory is None
+        for one in site.partitions
+        if not ask.partitions or one.name in ask.partitions
+    )
+
+
 def checksum(value: object) -> int:
     """A number that tells two requests, or two sets of limits, apart."""
     return zlib.crc32(repr(value).encode())

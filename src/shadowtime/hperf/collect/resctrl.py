@@ -59,7 +59,7 @@ def record_between(
     """
     seconds, moved = end.when - begin.when, end.total - begin.total
     if seconds <= 0 or not 0 <= moved < WRAP:
-        raise InputError(f"{moved} bytes in {seconds:g} s is no measurement of {tag}")
+        raise InputError(f"invalid measurement of {tag}: {moved} bytes in {seconds:g} s")
     each = moved / seconds / 1e6 / processes
     return Record(
         tag=tag, bandwidth=each, elapsed=seconds, width=processes, source="resctrl", **others

@@ -27,7 +27,7 @@ def los(now: int, jobs: Any, free: Any, depth: int = 50, area: bool = False) -> 
     jobs.promised[head] = shadow
     occupy(free, jobs.need[head], shadow, shadow + jobs.estimate[head])
     room = free.level[0, 0]
-    extra = room  # of processors now, those that nobody needs at the shadow time
+    extra = room  # of processors now, those that are left at the shadow time
     for step in range(free.count[0]):
         if free.time[step] == shadow:
             extra = min(room, free.level[step, 0])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = ("wait_mean_s", "bsld_mean")
-"""Mean wait first: it is what is said of who pays."""
+"""Mean wait first: who pays is judged by it."""
 
 
 def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:

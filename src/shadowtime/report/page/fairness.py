@@ -38,7 +38,7 @@ DELAYS = (
 LEAD = (
     "A promise is the first start a policy announced to a job that it held up. A job is delayed "
     "by later ones if it starts after its strictly fair start: when it could have started had "
-    "nobody who came later been running."
+    "no later job been running."
 )
 SHARED = (
     "The later jobs that held processors at a job's fair start share its delay in proportion to "
@@ -47,7 +47,7 @@ SHARED = (
 
 
 def fairness(report: ReportInput) -> str:
-    """Promises, delays by later jobs and the numbers of the group; nothing where nobody knows."""
+    """Promises, delays by later jobs and the numbers of the group; empty where unknown."""
     body = group_scores(report, "fairness") + _promises(report) + _delays(report)
     return section("fairness", "Fairness", body, lead=LEAD) if body else ""
 

@@ -97,7 +97,7 @@ def group_scores(report: ReportInput, group: str) -> str:
 
 
 def _contests(report: ReportInput, names: list[str]) -> tuple[Contest, ...]:
-    """Who wins these metrics; nobody wins against a record."""
+    """The winners of these metrics; no policy wins against a record."""
     found = tuple(contest(report.runs, name) for name in names)
     if report.replay:
         return tuple(replace(result, winners=(), clear=None) for result in found)
@@ -148,7 +148,7 @@ def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> dict[str, 
 
 
 def _versus(report: ReportInput, result: Contest, rival: int, *, first: bool) -> dict[str, Any]:
-    """The winner against a rival; whether the win is clear is said in the first such column."""
+    """The winner against a rival; the first such column states whether the win is clear."""
     against = "best vs runner-up" if first and len(report.runs) > 2 else "best vs baseline"
     found = {"strong": False, "doubt": False, "against": against}
     if len(result.winners) > 1:

@@ -24,8 +24,8 @@ FLOOR = 10.0
 STRONG = 4
 """Steps of colour on each side of no difference."""
 EVEN = 60.0
-"""Differences below this many seconds have no colour: nobody notices them. On a map whose largest
-is small the bound is lower, so that its legend means something."""
+"""Differences below this many seconds have no colour: they are too small to notice. On a map whose
+largest is small the bound is lower, so that its legend means something."""
 
 
 @dataclass(frozen=True, eq=False)

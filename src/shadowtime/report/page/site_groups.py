@@ -45,7 +45,7 @@ def replayed(report: ReportInput) -> str:
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One group; whether what was recorded lies in the range is said in words."""
+    """One group; words state whether the recorded value is within the range."""
     recorded, low, high = row["recorded_wait_mean_s"], row["low_s"], row["high_s"]
     where = "below" if recorded < low else "above" if recorded > high else "within"
     name = "all jobs" if row["by"] == "all" else row["name"] or "none"

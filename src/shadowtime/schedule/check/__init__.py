@@ -2,7 +2,7 @@
 
 Nothing here knows how a schedule came about: it is judged by the trace, the machine and, where it
 is known, the policy, so schedules from other simulators and recorded logs can be judged too. What
-these determine is worked out anew and compared; no column is taken at its word.
+these determine is recomputed and compared; no column is taken at its word.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ ALONE = "dedicated-alone"
 
 
 def dedicated_alone(case: Case) -> Proof | None:
-    """Nobody else is on a host while a dedicated job runs there.
+    """No other job is on a host while a dedicated job runs there.
 
     Nothing to say where the machine takes no job for dedicated: it is not one of hosts, has no
     limits, or lets such jobs share.

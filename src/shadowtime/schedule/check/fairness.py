@@ -59,7 +59,7 @@ def going_back(case: Case) -> str:
     """The first instant at which the head gives way to an earlier job, as a sentence; or nothing.
 
     Jobs come in order, so an earlier job can only come back from running: it was preempted
-    though nobody ahead of it was waiting.
+    though no job ahead of it was waiting.
     """
     head = filled_head(case)
     drop = np.flatnonzero(head[1:] < head[:-1])

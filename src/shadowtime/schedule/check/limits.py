@@ -178,7 +178,7 @@ def limits_recomputed(case: Case) -> Proof:
     """The column ``limit`` equals what trace and policy give.
 
     Off nodes no policy changes a limit: it is the trace's. On nodes Slurm's policies add their
-    grace, and limits may be stretched by the planned penalty, which is worked out anew from who
+    grace, and limits may be stretched by the planned penalty, which is recomputed from who
     ran on the job's nodes when it started. What the reservation then added is not in a schedule:
     for jobs that overtook, the limit must lie between the penalty without and with it.
     """

@@ -23,14 +23,14 @@ NAME = "reservation-respected"
 
 
 def reservation_respected(case: Case) -> Proof | None:
-    """The head's reservation is worked out anew after every pass at which it stays blocked.
+    """The head's reservation is recomputed after every pass at which it stays blocked.
 
     Rules
     -----
-    The reservation is the first moment at which enough is free if everybody who runs ends by
-    their estimate. Whoever overtook at this pass must not have moved it. What the head was
+    The reservation is the first moment at which enough is free if all running jobs end by
+    their estimates. A job that overtook at this pass must not have moved it. What the head was
     promised is the reservation of the pass at which it was first blocked. Where the policy lets
-    in whoever does no harm, nobody may be left waiting who fits now and either ends by the
+    in every job that delays nothing, none may be left waiting that fits now and either ends by the
     reservation or takes no more than is spare then.
 
     References
@@ -71,7 +71,7 @@ def reservation_respected(case: Case) -> Proof | None:
                 f"and its reservation is at {planned} s",
             )
         seen[head] = True
-        if rule.greedy and len(waiting) > 1 and free[0] > 0:  # nobody takes no processor
+        if rule.greedy and len(waiting) > 1 and free[0] > 0:  # every job takes a processor
             others = np.array([row for row in waiting if row != head], np.int64)
             fits = (case.demand[others] <= free).all(axis=1)
             harmless = (now + estimate[others] <= due) | (case.demand[others] <= spare).all(axis=1)
@@ -100,7 +100,7 @@ def _reservation(ends: Ints, demand: Ints, free: Ints, need: Ints) -> tuple[int,
 
 
 def _passes(case: Case) -> Iterator[tuple[int, int, Ints, list[int]]]:
-    """(now, head, rows running, rows waiting) after every pass at which somebody waits."""
+    """(now, head, rows running, rows waiting) after every pass at which a job waits."""
     changes: list[tuple[int, int, int, int]] = []
     for kind, spans in ((0, case.runs), (1, case.waits)):
         for row, since, until in zip(

@@ -39,9 +39,10 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Easy:
-    """One reservation for the head, which nobody who overtakes may delay.
+    """One reservation for the head, which no job that overtakes may delay.
 
-    ``estimate`` is how long each job is taken to run. ``greedy``: whoever does no harm starts.
+    ``estimate`` is how long each job is taken to run. ``greedy``: every
+    job that delays nothing starts.
     """
 
     estimate: Ints

@@ -141,7 +141,7 @@ def levels(case: SiteCase, amounts: Ints) -> tuple[Ints, Ints, Ints]:
     # A run of no length takes nothing at any instant: its end comes with its begin, ends first.
     order = np.lexsort((sign, time, both))
     change = (sign[:, None] * np.concatenate([amounts, amounts]))[order]
-    level = np.cumsum(change, axis=0)  # everybody leaves, so each node's turn begins at nothing
+    level = np.cumsum(change, axis=0)  # every job leaves, so each node's turn begins at nothing
     return order, time[order], level
 
 

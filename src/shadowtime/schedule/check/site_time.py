@@ -71,7 +71,7 @@ def in_reservations(case: SiteCase) -> Proof:
 
 
 def eligible(case: SiteCase) -> Proof:
-    """Nobody starts before its begin time, or from when it was cancelled in the queue."""
+    """No job starts before its begin time, or from when it was cancelled in the queue."""
     name, s, asked = "site-eligible", case.case.schedule, case.requests
     runs = case.case.runs
     early = np.flatnonzero(runs.since < asked.begin[runs.row])

@@ -119,7 +119,7 @@ class Paper:
     subjects: Callable[[], list[Subject]] | None = None
     """Makes the subjects of a paper that used no log."""
     seeds: int = 10
-    """Runs behind each point that chance has a hand in, unless told."""
+    """Runs for each point that depends on chance, unless given."""
 
 
 def carry_out(

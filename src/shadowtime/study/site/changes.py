@@ -216,7 +216,7 @@ def seconds_of(text: str) -> int:
 
 
 def _limited(world: SiteWorld, most: int) -> SiteWorld:
-    """Nobody may ask for more: higher requests are lowered, and jobs end there."""
+    """A cap on requests: higher ones are lowered, and jobs end there."""
     jobs = world.jobs
     limit = np.where(jobs.limit == NO_LIMIT, jobs.limit, np.minimum(jobs.limit, most))
     return world.replace(jobs=jobs.replace(request=np.minimum(jobs.request, most), limit=limit))

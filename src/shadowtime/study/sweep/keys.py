@@ -150,7 +150,7 @@ def _source(thing: Any) -> str:
         text = inspect.getsource(thing)
     except (OSError, TypeError):
         raise UsageError(
-            f"the source of {name} is not at hand, so its runs cannot be told from those of "
+            f"the source of {name} is not available, so its runs cannot be told from those of "
             "another version: write it in a file and name it as my.py:name"
         ) from None
     if not inspect.isfunction(thing):

@@ -58,7 +58,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a sweep is, for whoever shows it."""
+    """How far a sweep is, for display."""
 
     done: int
     failed: int

@@ -71,7 +71,7 @@ class Tuned:
     trials: int
     failed: int
     front: tuple[Entry, ...]
-    """Nobody beats these on the second part; best first by the first objective."""
+    """Unbeaten on the second part; best first by the first objective."""
     chosen: str
     baseline: str
     report: tuple[Report, ...]
@@ -120,7 +120,7 @@ def tune(
 ) -> Tuned:
     """Search, select and report, each on jobs of its own.
 
-    The candidates that nobody beats on the first part are run on the second; the best of these by
+    The candidates unbeaten on the first part are run on the second; the best of these by
     the first objective is chosen. It and the baseline are then run on the last part and on shaken
     copies of it. A candidate that the engine rejects is counted and dropped.
     """
