@@ -171,19 +171,25 @@ class Running:
     backfilled: bool = False
     corrections: int = 0
     preempted_at: int | None = None
+    saved: int = 0  # seconds of its work that earlier attempts left behind
+    restart: int = 0  # seconds that go into starting again
 
     @property
     def end(self) -> int:
         if self.preempted_at is not None:
             return self.preempted_at
-        return self.start + self.job.effective_run
+        return self.start + self.restart + self.job.effective_run - self.saved
+
+    def left_of(self, whole: int) -> int:
+        """What this attempt takes if the whole job takes so long: a second of work at least."""
+        return self.restart + max(1, whole - self.saved)
 
     def expected_end(self, now: int) -> int:
         """1.2: start + estimate; past it, start + request; past that, the next second."""
         if self.start + self.estimate > now:
             return self.start + self.estimate
-        if self.start + self.job.request > now:
-            return self.start + self.job.request
+        if self.start + self.restart + self.job.request - self.saved > now:
+            return self.start + self.restart + self.job.request - self.saved
         return now + 1
 
 
@@ -214,9 +220,17 @@ class World:
     promised: dict[int, int] = field(default_factory=dict)
     blocks: dict[int, Block] = field(default_factory=dict)
     passes: int = 0
+    every: int = 0  # seconds of work between checkpoints; 1: suspended; 0: killed
+    restart: int = 0  # seconds of starting again after a stop
+    saved: dict[int, int] = field(default_factory=dict)  # work that stopped jobs have behind them
+    worked: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # (overhead, kept)
 
     def estimate(self, job: Job) -> int:
-        return self.estimates.of(job)
+        """What the job's next attempt is expected to take."""
+        whole = self.estimates.of(job)
+        if job.id not in self.saved:
+            return whole
+        return self.restart + max(1, whole - self.saved[job.id])
 
     def free(self) -> Vector:
         free = self.capacity
@@ -235,8 +249,10 @@ class World:
 
     def start(self, job: Job, reason: int) -> None:
         assert fits(job.need, self.free())
-        estimate = self.estimate(job)
-        run = Running(job, self.now, estimate, estimate, backfilled=reason == BACKFILLED)
+        whole, estimate = self.estimates.of(job), self.estimate(job)
+        run = Running(job, self.now, whole, estimate, backfilled=reason == BACKFILLED)
+        if job.id in self.saved:
+            run.saved, run.restart = self.saved[job.id], self.restart
         self.waiting.remove(job)
         self.running.append(run)
         self.starts.append(run)
@@ -256,8 +272,13 @@ class World:
                 self.promised[job.id] = promised
 
     def preempt(self, run: Running) -> None:
-        """Kill a running job; it waits again with its old priority, its work is lost."""
+        """Stop a running job; it waits again with its old priority, its work is lost or saved."""
         self.running.remove(run)
+        starting = min(run.restart, self.now - run.start)
+        work = run.saved + self.now - run.start - starting
+        safe = work - work % self.every if self.every else 0
+        self.worked.setdefault(run.job.id, []).append((starting, safe - run.saved))
+        self.saved[run.job.id] = safe
         run.preempted_at = self.now
         self.lost.setdefault(run.job.id, []).append((run.start, self.now))
         self.waiting.append(run.job)
@@ -341,11 +362,13 @@ def replay(
 
 def correct(run: Running, now: int) -> None:
     """1.6: the k-th correction sets the prediction to min(request, first + c_k)."""
-    while run.start + run.estimate <= now and run.estimate < run.job.request:
+    whole = run.left_of(run.job.request)
+    while run.start + run.estimate <= now and run.estimate < whole:
         if run.corrections < len(CORRECTIONS):
-            run.estimate = min(run.job.request, run.frozen + CORRECTIONS[run.corrections])
+            longer = min(run.job.request, run.frozen + CORRECTIONS[run.corrections])
+            run.estimate = run.left_of(longer)
         else:
-            run.estimate = run.job.request
+            run.estimate = whole
         run.corrections += 1
 
 
@@ -663,6 +686,9 @@ def pv_easy_world(
     venture: bool = True,
     preempt: bool = True,
     prune: bool = False,
+    every: int = 0,
+    restart: int = 0,
+    first: Callable[[Running, int], float] | None = None,
 ) -> World:
     def one_pass(world: World) -> None:
         while world.waiting:
@@ -672,7 +698,7 @@ def pv_easy_world(
                 world.start_first(head)
                 continue
             # 2. shadow load preemption, if it lets the head start right away
-            victims = choose_victims(world, head, prune=prune) if preempt else []
+            victims = choose_victims(world, head, prune=prune, first=first) if preempt else []
             if not victims:
                 break
             for run in victims:
@@ -696,7 +722,9 @@ def pv_easy_world(
                 if job in world.waiting and fits(job.need, world.free()):
                     world.start(job, BACKFILLED)
 
-    return replay(make_world(jobs, capacity, predictor), one_pass)
+    world = make_world(jobs, capacity, predictor)
+    world.every, world.restart = every, restart
+    return replay(world, one_pass)
 
 
 def is_shadow(run: Running, head: Job) -> bool:
@@ -704,13 +732,22 @@ def is_shadow(run: Running, head: Job) -> bool:
     return run.job.priority > head.priority
 
 
-def choose_victims(world: World, head: Job, *, prune: bool) -> list[Running]:
+def choose_victims(
+    world: World,
+    head: Job,
+    *,
+    prune: bool,
+    first: Callable[[Running, int], float] | None = None,
+) -> list[Running]:
     """Shadow jobs from the lowest priority up until the head fits; nobody if all are too few.
 
-    Pruning spares a victim, highest priority first, if the head fits without its death.
+    ``first`` puts those with the highest values before the others. Pruning spares a victim, the
+    last chosen first, if the head fits without its death.
     """
     shadow = [run for run in world.running if is_shadow(run, head)]
     shadow.sort(key=lambda run: run.job.priority, reverse=True)
+    if first is not None:
+        shadow.sort(key=lambda run: -first(run, world.now))  # stable
     victims: list[Running] = []
     for run in shadow:
         victims.append(run)
@@ -742,10 +779,23 @@ def pv_easy(
     venture: bool = True,
     preempt: bool = True,
     prune: bool = False,
+    every: int = 0,
+    restart: int = 0,
 ) -> Result:
-    """PV-EASY; ``venture=False`` leaves out step 3c, ``preempt=False`` leaves out step 2."""
+    """PV-EASY; ``venture=False`` leaves out step 3c, ``preempt=False`` leaves out step 2.
+
+    A stopped job saves its work ``every`` so many seconds of it (0: never), and spends ``restart``
+    seconds on starting again.
+    """
     return pv_easy_world(
-        jobs, capacity, predictor=predictor, venture=venture, preempt=preempt, prune=prune
+        jobs,
+        capacity,
+        predictor=predictor,
+        venture=venture,
+        preempt=preempt,
+        prune=prune,
+        every=every,
+        restart=restart,
     ).result()
 
 

@@ -72,7 +72,7 @@ def frame(
     test: Function | None = None,
     depth: int = 1,
     predict: Function | None = None,
-    learn: dict[str, Function] | None = None,
+    learn: dict[str, Any] | None = None,
 ) -> Result:
     """A pass in order; the first ``depth`` blocked jobs (or the chosen ones) hold a reservation."""
     told = learn or {}
@@ -97,6 +97,18 @@ def frame(
         row = memory.setdefault(job.user, [0.0] * 4)
         return function(world.now, seen(world, job, ran), row, *more)
 
+    upto = -1  # timers went off until then
+
+    def tick(until: int) -> None:
+        nonlocal upto
+        every, function = told.get("timer", (1 << 40, None))
+        if upto < 0:  # the first instant
+            upto = world.now
+        for when in range((upto // every + 1) * every, until + 1, every):
+            for user in {job.user for job in world.jobs}:
+                function(when, memory.setdefault(user, [0.0] * 4))
+        upto = max(upto, until)
+
     def arrived(world: World, job: Job) -> None:
         if predict is not None:
             number = math.floor(call(predict, world, job) + 0.5)
@@ -105,11 +117,13 @@ def frame(
             call(told["submit"], world, job)
 
     def after_ends(world: World, ended: list[Running]) -> None:
+        tick(world.now - 1)
         for run in ended:
             if "end" in told:
                 call(told["end"], world, run.job, ran=world.now - run.start)
 
     def one_pass(world: World) -> None:
+        tick(world.now)
         before = len(world.starts)
         keys = {job.id: call(order, world, job) for job in world.waiting}
         queue = sorted(world.waiting, key=lambda job: (-keys[job.id], job.priority))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         plan,
         reserve,
         select,
+        victim,
     )
     from shadowtime.api.sweep import Sweep, sweep
     from shadowtime.api.tune import tune
@@ -91,6 +92,7 @@ _HOME = {
     "simulate": "shadowtime.api.run",
     "sweep": "shadowtime.api.sweep",
     "tune": "shadowtime.api.tune",
+    "victim": "shadowtime.api.slots",
     "whatif": "shadowtime.api.site",
 }
 """Where each public name lives."""
@@ -135,6 +137,7 @@ __all__ = [
     "simulate",
     "sweep",
     "tune",
+    "victim",
     "whatif",
 ]
 

@@ -82,6 +82,21 @@ def count(now, job, user):
     user[0] += 1
 
 
+@st.order(memory=2)
+def decayed(now, job, user):
+    return job.wait - user[0]
+
+
+@decayed.learn
+def add_work(now, job, user):
+    user[0] += job.ran * job.procs
+
+
+@decayed.learn(on="timer", every=7)
+def decay(now, user):
+    user[0] = user[0] / 2 + now % 3
+
+
 @st.backfill_key
 def widest(now, job, user):
     return job.procs + 0.001 * job.wait
@@ -127,6 +142,13 @@ OWN = {
             "predict": mean_run.function,
             "learn": {"end": add_run},
             "order": lambda now, job, user: -job.estimate,
+        },
+    ),
+    "timer": (
+        {"order": decayed},
+        {
+            "order": decayed.function,
+            "learn": {"end": add_work, "timer": (7, decay)},
         },
     ),
     "key": ({"backfill": widest}, {"key": widest.function}),

@@ -17,6 +17,7 @@ from shadowtime.policy.backfill import ByKey, ByTest, Selected
 from shadowtime.policy.estimate import Predicted
 from shadowtime.policy.order import Custom
 from shadowtime.policy.parse import make_policy
+from shadowtime.policy.preempt import Victims
 from shadowtime.policy.reserve import Chosen, Planned
 
 if TYPE_CHECKING:
@@ -142,6 +143,42 @@ def plan(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
     'late'
     """
     return _decorated(Planned, function, memory, by)
+
+
+def victim(
+    function: Any = None,
+    /,
+    *,
+    memory: int = 0,
+    by: str = "user",
+    prune: bool = False,
+    mode: str = "kill",
+    every: int = 3600,
+    overhead: int = 0,
+) -> Any:
+    """Whom to stop for a blocked head: of the running jobs that it outranks the highest first.
+
+    Rules
+    -----
+    Jobs are stopped until the head fits, and none if all of them would not be enough. ``prune``
+    spares who turns out not to be needed; ``mode``, ``every`` and ``overhead`` say what becomes of
+    a victim's work. ``job.start`` and ``job.ran`` are those of its run.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> @st.victim(mode="suspend", overhead=60)
+    ... def youngest(now, job):
+    ...     return job.start
+    >>> st.policy("pv-easy", preempt=youngest).parameters["preempt"]
+    'youngest(mode=suspend, overhead=60)'
+    """
+
+    def make(written: Callable[..., Any]) -> Victims:
+        made = Victims(function=written, memory=memory, by=by)
+        return made.with_values(prune=prune, mode=mode, every=every, overhead=overhead)
+
+    return make if function is None else make(function)
 
 
 def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str, ...] = ()) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shadowtime.kernel.estimates import LAST_TWO
+from shadowtime.kernel.estimates import LAST_TWO, left_of
 from shadowtime.kernel.fields import ESTIMATE, INITIAL, RANK, REQUEST, START, STEPS
 from shadowtime.kernel.heap import push
 from shadowtime.kernel.jit import kernel
@@ -31,7 +31,7 @@ def first_correction(state: Any, world: Any, job: int) -> None:
 def note(state: Any, world: Any, job: int) -> None:
     """Queue the next correction, unless the request itself has been reached."""
     reg = state.reg
-    if state.job[job, ESTIMATE] < state.job[job, REQUEST]:
+    if state.job[job, ESTIMATE] < left_of(state, job, state.job[job, REQUEST]):
         when = state.job[job, START] + state.job[job, ESTIMATE]
         reg[CORRECTIONS] = push(
             world.corrections, reg[CORRECTIONS], when << reg[BITS] | world.truth[job, RANK]
@@ -45,6 +45,7 @@ def correct(state: Any, world: Any, job: int) -> None:
     longer = state.job[job, REQUEST]
     if step < LADDER.shape[0]:
         longer = min(longer, state.job[job, INITIAL] + LADDER[step])
+    longer = left_of(state, job, longer)
     state.job[job, STEPS] = step + 1
     state.job[job, ESTIMATE] = longer
     remove(state, find(state, job))

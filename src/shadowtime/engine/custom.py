@@ -22,6 +22,7 @@ import numpy as np
 from shadowtime.engine.digest import Undigestible, digest_of, is_lasting, names_in
 from shadowtime.engine.facts import facts_of, no_facts
 from shadowtime.engine.failures import compile_failure
+from shadowtime.errors import PolicyError
 from shadowtime.kernel import record as home
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
 from shadowtime.kernel.record import Job, no_function, own_signature, record
@@ -32,12 +33,15 @@ from shadowtime.kernel.slots import (
     LEARN_END,
     LEARN_START,
     LEARN_SUBMIT,
+    LEARN_TIMER,
     ORDER,
     PLAN,
     RESERVE,
+    TIMERS,
+    VICTIM,
 )
-from shadowtime.policy import backfill, estimate, order, reserve
-from shadowtime.policy.functions import LEARN, PRIORITY, handed_to, plain
+from shadowtime.policy import backfill, estimate, order, preempt, reserve
+from shadowtime.policy.functions import LEARN, PRIORITY, TIMER, handed_to, plain
 from shadowtime.policy.written import ALL, KEYS, Written
 
 if TYPE_CHECKING:
@@ -65,6 +69,8 @@ class Use:
     """First column of its memory, how many, and whose row."""
     width: int = 0
     whose: int = 0
+    every: int = 0
+    """Seconds between two calls of a timer."""
 
     @property
     def arguments(self) -> str:
@@ -72,6 +78,8 @@ class Use:
         if not self.takes.by_record:
             return "int(now - row.submit), int(row.estimate), int(row.procs)"
         row = "-1" if self.whose == ALL else f"fact[at, {self.whose}]"
+        if self.takes is TIMER:  # it is asked for rows of the memory
+            return f"now, memory[at, {self.column}:{self.column + self.width}]"
         own = f"memory[{row}, {self.column}:{self.column + self.width}]"
         given = ["now", "row", own, "out[i]"][: self.handed]
         return ", ".join([*given, *map(repr, self.values)])
@@ -87,6 +95,8 @@ class Own(NamedTuple):
     """True if the order's keys stay as they are while a job waits."""
     fact: Ints
     memory: Floats
+    timers: tuple[tuple[int, int, int], ...] = ()
+    """Of each timer its period, 0, and 1 if it writes into the row of all jobs (slots.py)."""
     chooser: Any = None
     """The function that chooses sets of jobs (selecting.py), if there is one."""
 
@@ -96,7 +106,7 @@ def uses_of(policy: Policy) -> tuple[Use, ...]:
     by_key = policy.backfill if isinstance(policy.backfill, backfill.ByKey) else None
     test = by_key.test if by_key else policy.backfill
     parts = [
-        (slot, part, part.learners)
+        (slot, part, part.learners, part.timers)
         for slot, part, kind in (
             (ORDER, policy.order, order.Custom),
             (BACKFILL_KEY, by_key, backfill.ByKey),
@@ -104,6 +114,7 @@ def uses_of(policy: Policy) -> tuple[Use, ...]:
             (RESERVE, policy.reserve, reserve.Chosen),
             (PLAN, policy.reserve, reserve.Planned),
             (ESTIMATE, policy.estimate, estimate.Predicted),
+            (VICTIM, policy.preempt, preempt.Victims),
         )
         if isinstance(part, kind)
     ]
@@ -111,11 +122,12 @@ def uses_of(policy: Policy) -> tuple[Use, ...]:
 
 
 @lru_cache(maxsize=256)
-def uses_of_parts(parts: tuple[tuple[int, Written, Any], ...]) -> tuple[Use, ...]:
+def uses_of_parts(parts: tuple[tuple[int, Written, Any, Any], ...]) -> tuple[Use, ...]:
     """The functions of some parts, which are given with their slot and what they learn."""
     found: list[Use] = []
     column = 0
-    for slot, part, learners in parts:
+    timer = LEARN_TIMER
+    for slot, part, learners, timers in parts:
         short = isinstance(part, order.Custom) and not part.by_record
         place = (column, part.memory, KEYS.index(part.by))
         if short:
@@ -126,7 +138,12 @@ def uses_of_parts(parts: tuple[tuple[int, Written, Any], ...]) -> tuple[Use, ...
             found.append(Use(slot, part.takes, part.function, taken, values, *place))
         for moment, function in learners:
             found.append(Use(LEARNING[moment], LEARN, function, 3, (), *place))
+        for every, function in timers:
+            found.append(Use(timer, TIMER, function, 2, (), *place, every))
+            timer += 1
         column += part.memory
+    if timer > LEARN_TIMER + TIMERS:
+        raise PolicyError(f"a policy may have {TIMERS} timers, not {timer - LEARN_TIMER}")
     return tuple(sorted(found, key=lambda use: use.slot))
 
 
@@ -150,7 +167,7 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
         chooser = Chooser(policy.backfill)  # type: ignore[arg-type]
     if not uses:
         fact = facts_of(workload) if chooser and workload is not None else no_facts()
-        return Own(no_function, 0, False, fact, np.zeros((1, 1)), chooser)
+        return Own(no_function, 0, False, fact, np.zeros((1, 1)), chooser=chooser)
     whose = tuple(sorted({use.whose for use in uses if use.width and use.whose != ALL}))
     fact = no_facts() if workload is None else facts_of(workload, whose)
     width = max(use.column + use.width for use in uses)
@@ -163,6 +180,7 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
         lasting=lasting,
         fact=fact,
         memory=np.zeros((rows, max(1, width))),
+        timers=tuple((use.every, 0, int(use.whose == ALL)) for use in uses if use.every),
         chooser=chooser,
     )
 
@@ -238,13 +256,14 @@ def source_of(uses: tuple[Use, ...], name: str) -> str:
             f"    if slot == {slot}:",
             "        for i in range(len(jobs)):",
             "            at = jobs[i]",
-            "            row = record(now, job, fact, at)",
-            "            try:",
         ]
+        if slot < LEARN_TIMER:
+            lines.append("            row = record(now, job, fact, at)")
+        lines.append("            try:")
         for number, use in enumerate(uses):
             if use.slot == slot:
                 made = f"f{number}({use.arguments})"
-                answers = use.takes is not LEARN
+                answers = use.takes not in (LEARN, TIMER)
                 lines.append(f"                {'out[i] = ' if answers else ''}{made}")
         lines += [
             "            except Exception:",
@@ -294,6 +313,8 @@ def refuse_uncompilable(use: Use) -> None:
     kinds: list[Any] = [types.int64, whole, types.float64[::1], types.float64][: use.handed]
     if not use.takes.by_record:
         kinds = [types.int64] * use.handed
+    if use.takes is TIMER:
+        kinds = [types.int64, types.float64[::1]]
     kinds += [numba.typeof(value) for value in use.values]
     try:
         own = numba.njit(twin(plain(use.function), "alone"))
@@ -301,7 +322,7 @@ def refuse_uncompilable(use: Use) -> None:
         (made,) = own.nopython_signatures
         returned = types.unliteral(made.return_type)
         number = isinstance(returned, types.Float | types.Integer | types.Boolean)
-        if use.takes is not LEARN and not number:
+        if use.takes not in (LEARN, TIMER) and not number:
             raise numba.core.errors.TypingError(f"It returns {returned}, not a number")
     except numba.core.errors.NumbaError as error:
         raise compile_failure(use.takes.name, use.function, error) from None

@@ -11,6 +11,7 @@ from typing import Any
 from shadowtime.engine.corrections import correct, first_correction
 from shadowtime.kernel.estimates import FIXED, learn_end, learn_submit
 from shadowtime.kernel.fields import (
+    AHEAD,
     ENDS_AT,
     ESTIMATE,
     KIND,
@@ -22,12 +23,13 @@ from shadowtime.kernel.fields import (
     WHICH,
 )
 from shadowtime.kernel.heap import pop, push
-from shadowtime.kernel.jit import kernel
+from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import enqueue
 from shadowtime.kernel.registers import (
     ARRIVED,
     ATTEMPTS,
     BITS,
+    BY_EVENT,
     CHANGED,
     CORRECTIONS,
     DECISIONS,
@@ -42,9 +44,10 @@ from shadowtime.kernel.registers import (
     NOW,
     PASSES,
     RUNNING,
+    STARTS,
     WAKE,
 )
-from shadowtime.kernel.running import find, give_back, remove
+from shadowtime.kernel.running import end_at, find, give_back, job_at, remove
 
 DONE = 0
 PASS_DUE = 1
@@ -57,6 +60,8 @@ BROKEN = 3
 def advance(state: Any, world: Any) -> int:
     """Go to the next instant and carry out its events: PASS_DUE, or DONE when nothing is left."""
     reg = state.reg
+    if reg[BY_EVENT] != 0:
+        return advance_by_event(state, world)
     while True:
         drop_stale_ends(state, world)
         now = next_instant(state, world)
@@ -74,6 +79,53 @@ def advance(state: Any, world: Any) -> int:
         if due:
             reg[PASSES] += 1
             return PASS_DUE
+
+
+@routine
+def advance_by_event(state: Any, world: Any) -> int:
+    """Go to the next event instead: submissions come before ends, and each has its own pass.
+
+    This is the order of the simulator pyss. Who ends just when expected is gone for all passes of
+    that instant: pyss plans with expected ends. Other ends come in the order of the starts.
+    """
+    reg = state.reg
+    drop_stale_ends(state, world)
+    now = next_instant(state, world)
+    if now >= NEVER:
+        return DONE
+    reg[NOW], reg[ENDED], reg[DECISIONS], reg[FRESH] = now, 0, 0, reg[ARRIVED]
+    at = 0
+    while at < reg[RUNNING] and end_at(state, at) <= now:
+        job = job_at(state, at)
+        if world.truth[job, ENDS_AT] == now:
+            end_job(state, world, job)
+        else:
+            at += 1
+    drop_stale_ends(state, world)
+    if reg[ARRIVED] < state.job.shape[0] and state.job[reg[ARRIVED], SUBMIT] <= now:
+        reg[ARRIVED] += 1
+        enqueue(state, reg[FRESH])
+        reg[EVENTS] += 1
+    elif reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+        end_job(state, world, world.of_rank[world.ends[0] & ((1 << reg[BITS]) - 1)])
+        reg[ENDS] = pop(world.ends, reg[ENDS])
+    if reg[WAKE] <= now:
+        reg[WAKE] = NEVER
+    reg[PASSES] += 1
+    return PASS_DUE
+
+
+@kernel
+def end_job(state: Any, world: Any, job: int) -> None:
+    """A running job is over."""
+    reg = state.reg
+    remove(state, find(state, job))
+    state.ended[reg[ENDED]] = job
+    reg[ENDED] += 1
+    give_back(state, job)
+    world.truth[job, ENDS_AT] = -1
+    reg[EVENTS] += 1
+    reg[CHANGED] = 1
 
 
 @kernel
@@ -172,8 +224,12 @@ def carry_out_decisions(state: Any, world: Any) -> None:
             world.truth[job, ENDS_AT] = -1
             reg[KILLS] += 1
         else:
-            end = now + min(world.truth[job, RUN], state.job[job, LIMIT])
+            end = now + min(world.truth[job, RUN], state.job[job, LIMIT]) - state.job[job, AHEAD]
             world.truth[job, ENDS_AT] = end
+            if reg[BY_EVENT] != 0:  # ends of an instant come in the order of the starts
+                world.truth[job, RANK] = reg[STARTS]
+                world.of_rank[reg[STARTS]] = job
+                reg[STARTS] += 1
             if reg[ENDS] == world.ends.shape[0]:
                 compact(state, world)
             reg[ENDS] = push(world.ends, reg[ENDS], end << reg[BITS] | world.truth[job, RANK])

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.choice import SELECT, SELECT_BROKE
+from shadowtime.kernel.record import ACCOUNT, EXECUTABLE, ROW, USER
 from shadowtime.kernel.registers import FAILED, NOW
-from shadowtime.kernel.slots import SLOT_SHIFT
-from shadowtime.policy.functions import LEARN, plain, where
-from shadowtime.policy.written import ALL
+from shadowtime.kernel.slots import LEARN_TIMER, SLOT_SHIFT
+from shadowtime.policy.functions import LEARN, TIMER, plain, where
+from shadowtime.policy.written import ALL, KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shadowtime.engine.custom import Own
+    from shadowtime.engine.custom import Own, Use
     from shadowtime.kernel.state import State
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
@@ -40,7 +41,8 @@ def raise_failure(
     now = int(state.reg[NOW])
     if slot in (SELECT, SELECT_BROKE):
         raise own.chooser.failure(policy, slot, job, now, name_of)
-    raise failure_of(policy, slot, state.job, own, job, now, name_of(job))
+    name = name_of(job) if slot < LEARN_TIMER else ""  # a timer fails for a row of the memory
+    raise failure_of(policy, slot, state.job, own, job, now, name)
 
 
 def refuse_failed(policy: Policy, state: State, own: Own | None, workload: Workload) -> None:
@@ -62,6 +64,8 @@ def failure_of(
     for use in uses_of(policy):
         if use.slot != slot:
             continue
+        if use.takes is TIMER:
+            return timer_failure(policy, use, own, job, now)
         row = plain(record)(now, table, own.fact, job)
         row = type(row)(*map(int, row))
         at = -1 if use.whose == ALL else own.fact[job, use.whose]
@@ -83,6 +87,24 @@ def failure_of(
         f"{policy.name}: the {found.takes.name} function {where(found.function, line)} failed "
         f"for job {name} at {now} ({given}): {why}"
     )
+
+
+def timer_failure(policy: Policy, use: Use, own: Own, row: int, now: int) -> PolicyError:
+    """What went wrong in a timer for a row of the memory."""
+    user = own.memory[row, use.column : use.column + use.width].copy()
+    line, why = what_is_wrong(use.function, (now, user), answers=False)
+    whose = "all jobs" if use.whose == ALL else f"{KEYS[use.whose]} {whose_row(own, use, row)}"
+    return PolicyError(
+        f"{policy.name}: the timer function {where(use.function, line)} failed at {now} for the "
+        f"memory of {whose}: {why}"
+    )
+
+
+def whose_row(own: Own, use: Use, row: int) -> int:
+    """The user, account or executable that a row of the memory belongs to, by number."""
+    column = (USER, ACCOUNT, EXECUTABLE)[use.whose]
+    found = own.fact[own.fact[:, ROW + use.whose] == row, column]
+    return int(found[0]) if len(found) else -1
 
 
 def what_is_wrong(

@@ -127,6 +127,7 @@ def is_venture(policy: Policy, cluster: Cluster) -> bool:
         and len(cluster.resources) == 1
         and policy.order.by_arrival
         and not policy.estimate.written
+        and not policy.preempt.written
     )
 
 

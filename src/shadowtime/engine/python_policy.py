@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
+from shadowtime.engine.moldable import Sizes
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
@@ -37,6 +38,7 @@ from shadowtime.policy.snapshot import (
     name_of,
 )
 from shadowtime.types import Reason
+from shadowtime.workload.moldable import serial_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -61,6 +63,7 @@ def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedu
     index = {int(job_id): row for row, job_id in enumerate(workload.job_id)}
     observer = Observer(cluster, jobs_of(workload, state))
     name = name_of(policy)
+    sizes = Sizes(workload, world)
     while True:
         code = steps.go_to_pass(state, world)
         if code == ROOM_NEEDED:
@@ -71,13 +74,13 @@ def simulate_object(workload: Workload, cluster: Cluster, policy: Any) -> Schedu
         if not known.safe:
             steps.update_expected(state)
         decisions = ask_policy(policy, observer.snapshot(state))
-        carry_out(state, decisions, index, name, OnHosts(state))
+        carry_out(state, decisions, index, name, OnHosts(state, sizes))
         steps.finish_pass(state, world)
     if (state.job[:, f.START] < 0).any():
         stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
         raise PolicyError(f"{name} never starts job {stuck}: nothing is left to wait for")
     claims = tuple(getattr(policy, "claims", ()))
-    return as_schedule(workload, state, world, name=name, claims=claims)
+    return as_schedule(sizes.as_started(state), state, world, name=name, claims=claims)
 
 
 def estimate_of(policy: Any) -> Estimate:
@@ -115,6 +118,7 @@ def policy_parts(policy: Policy | Any) -> Policy:
 
 def jobs_of(workload: Workload, state: State) -> Callable[[int], WaitingJob]:
     """The jobs of a log by their row, as a policy sees them."""
+    serial = serial_of(workload)
 
     def job(row: int) -> WaitingJob:
         known = state.job[row].tolist()
@@ -125,6 +129,7 @@ def jobs_of(workload: Workload, state: State) -> Callable[[int], WaitingJob]:
             known[f.REQUEST],
             known[f.ESTIMATE],
             int(workload.user[row]),
+            serial=float(serial[row]),
         )
 
     return job
@@ -198,11 +203,15 @@ class Observer:
             made = replace(before, estimate=estimate, expected_end=end)
         else:
             job = self._waiting.get(row) or self.job(row)
+            need, request = job.need, job.request
+            if job.serial >= 0:  # it has the size at which it was started
+                need = tuple(state.job[row, f.NEED :].tolist())
+                request = int(state.job[row, f.REQUEST])
             made = RunningJob(
                 job.id,
                 job.submit,
-                job.need,
-                job.request,
+                need,
+                request,
                 estimate,
                 job.user,
                 start=start,
@@ -231,6 +240,13 @@ class OnHosts:
     """Pools and hosts: a job goes where it fits first."""
 
     state: State
+    sizes: Sizes | None = None
+
+    def resize(self, row: int, procs: int) -> str:
+        """Give a waiting job another size; why it cannot have it, nothing if it can."""
+        if self.sizes is None:
+            return "a job of a real cluster starts with what it asks for"
+        return self.sizes.resize(self.state, row, procs)
 
     def begin(self, row: int, reason: int) -> bool:
         """Start a waiting job now; False if it does not fit."""
@@ -279,8 +295,19 @@ def carry_out(
                 state.job[row, f.PROMISED] = decision.start - base
         elif isinstance(decision, Start):
             reason = Reason.PREEMPTING if preempted else Reason.HEAD
+            asked = int(state.job[row, f.NEED])
+            if decision.procs and waiting:
+                resize = getattr(machine, "resize", None)
+                why = resize(row, decision.procs) if resize else "on a site jobs have fixed sizes"
+                if why:
+                    raise PolicyError(
+                        f"{name} at {now + base} starts job {decision.job} on {decision.procs} "
+                        f"processors, but {why}"
+                    )
             if not waiting or not machine.begin(row, int(reason)):
                 if waiting and decision.optional:
+                    if decision.procs:
+                        machine.resize(row, asked)  # type: ignore[attr-defined]
                     continue
                 why = "it does not fit now" if waiting else "it does not wait"
                 raise PolicyError(f"{name} at {now + base} starts job {decision.job}, but {why}")

@@ -56,6 +56,8 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster) -> Rule
         policy=policy.name,
         limit=_limit(policy, workload) if on_nodes else workload.limit,
         preempts=policy.preempt.stops,
+        save_every=policy.preempt.save_every,
+        restart_s=policy.preempt.restart_s,
         stretched=stretched,
         stretch=_stretch(policy, workload, cluster) if stretched else None,
         classes=_classes(policy, workload, cluster),
@@ -114,7 +116,12 @@ def _easy(policy: Policy, workload: Workload, cluster: Cluster) -> Easy | None:
     known = known_at_submission(policy.estimate, workload)
     steady = known.safe and not leaves_the_queue(workload)
     exact = policy.backfill.exact and policy.backfill.respects
-    if not (in_order and anywhere and one and exact and steady) or plans_freely(policy):
+    per_event = policy.order.by_event  # who overtakes does not know what ends at that instant
+    if (
+        not (in_order and anywhere and one and exact and steady)
+        or plans_freely(policy)
+        or per_event
+    ):
         return None
     greedy = in_one_sweep(policy)
     return Easy(estimate=known.estimate, greedy=greedy)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shadowtime.engine.moldable import Sizes
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel.choice import HOW, PENDING, STEPPING, Free, Queue, earliest, occupy
+from shadowtime.kernel.fields import ESTIMATE, NEED, REQUEST
 from shadowtime.kernel.registers import NOW, VOLATILE
 from shadowtime.policy.backfill import Selected
 from shadowtime.policy.order import Fcfs
@@ -82,6 +84,7 @@ class Session:
         refuse_unfit(workload, cluster)
         self._state, self._world = build(workload, cluster, estimate=workload.request)
         self._state.reg[VOLATILE] = bool((workload.effective_run > workload.request).any())
+        self._sizes = Sizes(workload, self._world)
         self._own = own_of(self.policy, workload)
         self._made = prepare(self.policy, cluster, len(workload), self._own)
         self._choice = self._made.arguments[1]
@@ -113,8 +116,26 @@ class Session:
             return False
         return bool(earliest(self._free, jobs.need[place], int(jobs.estimate[place])) == self.now)
 
-    def start(self, place: int) -> None:
-        """Start a waiting job now; refused if it does not fit into what is free at this instant."""
+    def resize(self, place: int, procs: int) -> None:
+        """Give a moldable waiting job another size, by its speed-up (workload/moldable.py).
+
+        Its columns procs, need, request and estimate are then those of that size.
+        """
+        jobs, row = self._job(place), int(self._choice.jobs[place])
+        why = self._sizes.resize(self._state, row, procs)
+        if why:
+            raise UsageError(f"job {int(self.ids[place])} cannot have {procs} processors: {why}")
+        known = self._state.job[row]
+        jobs.procs[place] = jobs.need[place, 0] = known[NEED]
+        jobs.request[place], jobs.estimate[place] = known[REQUEST], known[ESTIMATE]
+
+    def start(self, place: int, procs: int | None = None) -> None:
+        """Start a waiting job now; refused if it does not fit into what is free at this instant.
+
+        ``procs`` gives a moldable job another size first.
+        """
+        if procs is not None:
+            self.resize(place, procs)
         jobs, free = self._job(place), self._free
         job = int(self.ids[place])
         if jobs.start[place]:
@@ -175,6 +196,5 @@ class Session:
             raise PolicyError(
                 f"{self.policy.name} never started job {int(left[0])}: nothing is left to wait for"
             )
-        return as_schedule(
-            self.workload, self._state, self._world, name=self.policy.name, claims=()
-        )
+        made = self._sizes.as_started(self._state)
+        return as_schedule(made, self._state, self._world, name=self.policy.name, claims=())

@@ -15,11 +15,24 @@ from shadowtime.engine.partitions import classes_of, reject_unplaceable
 from shadowtime.engine.plan import plan, refuse_functions_on_nodes
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as f
-from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, EVENTS, KILLS, PASSES, SLIPPED, VOLATILE
+from shadowtime.kernel.registers import (
+    ATTEMPTS,
+    BY_EVENT,
+    CLAMPED,
+    EVENTS,
+    KILLS,
+    OVERHEAD,
+    PASSES,
+    SAVE_EVERY,
+    SLIPPED,
+    VOLATILE,
+)
 from shadowtime.kernel.state import State, World, build
 from shadowtime.policy.partition import ByClass
 from shadowtime.policy.written import Written
 from shadowtime.schedule import Attempts, Schedule
+from shadowtime.schedule.timeline import instants, least
+from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
@@ -73,6 +86,11 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     mark_classes(state, workload, cluster, policy)
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
+    state.reg[SAVE_EVERY] = policy.preempt.save_every
+    state.reg[OVERHEAD] = policy.preempt.restart_s
+    state.reg[BY_EVENT] = policy.order.by_event
+    if policy.preempt.changes_runs:
+        state.job[:, f.INITIAL] = state.job[:, f.ESTIMATE]
     own = None
     if any(isinstance(part, Written) for part in policy.parts.values()):
         from shadowtime.engine.custom import own_of
@@ -89,7 +107,32 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
         raise PolicyError(f"{policy.name} never starts job {stuck}: nothing is left to wait for")
     claims = claims_of(policy, workload)
     made = as_schedule(workload, state, world, name=policy.name, claims=claims)
+    if policy.order.by_event:
+        made = told_by_instants(made)
     return made.replace(place=places_of(state, cluster)) if cluster.shape == "hosts" else made
+
+
+def told_by_instants(schedule: Schedule) -> Schedule:
+    """The schedule with reasons as they look once all passes of an instant are over.
+
+    With a pass for each event a job may be blocked and start at one instant; who reads a schedule
+    knows its instants alone.
+    """
+    rows = np.arange(len(schedule))
+    waits = schedule.start > schedule.submit
+    at = instants(schedule.submit, schedule.start, schedule.end)
+    head = least(
+        at, schedule.submit[waits], schedule.start[waits], rows[waits], nothing=len(schedule)
+    )
+    blocked_at = np.full(len(schedule) + 1, UNKNOWN, np.int64)
+    blocked_at[head[::-1]] = at[::-1]  # written backwards, the first instant stays
+    blocked_at = blocked_at[:-1]
+    first = np.where(blocked_at >= 0, int(Reason.RESERVED), int(Reason.HEAD))
+    behind = head[np.searchsorted(at, schedule.start)] < rows
+    reason = np.where(behind, int(Reason.BACKFILLED), first).astype(np.int8)
+    assert schedule.promised is not None
+    promised = np.where(blocked_at >= 0, schedule.promised, UNKNOWN)
+    return schedule.replace(reason=reason, blocked_at=blocked_at, promised=promised)
 
 
 def places_of(state: State, cluster: Cluster) -> tuple[str, ...]:
@@ -145,7 +188,7 @@ def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
 
 def with_more_room(state: State) -> State:
     """Double the log of preempted attempts."""
-    larger = np.zeros((3, 2 * state.tried.shape[1] + 16), np.int64)
+    larger = np.zeros((f.TRIED, 2 * state.tried.shape[1] + 16), np.int64)
     larger[:, : state.tried.shape[1]] = state.tried
     return state._replace(tried=larger)
 
@@ -161,7 +204,7 @@ def as_schedule(
 
     start, kills = column(f.START), column(f.KILLS)
     run, limit = workload.run, column(f.LIMIT)
-    end = start + np.minimum(run, limit)
+    end = start + np.minimum(run, limit) - column(f.AHEAD)
     counters = {
         "passes": int(state.reg[PASSES]),
         "events": int(state.reg[EVENTS]),
@@ -199,9 +242,13 @@ def attempts_of(workload: Workload, state: State, start: Any, end: Any) -> Attem
     until = np.concatenate([lost[f.UNTIL], end[last]])
     killed = np.concatenate([np.ones(lost.shape[1], np.int8), np.zeros(len(last), np.int8)])
     order = np.lexsort((jobs, begin))
-    return Attempts(
+    made = Attempts(
         job_id=workload.job_id[jobs[order]],
         start=begin[order],
         end=until[order],
         killed=killed[order],
     )
+    if state.reg[SAVE_EVERY] == 0 and state.reg[OVERHEAD] == 0:
+        return made
+    saved = np.concatenate([lost[f.SAVED], np.minimum(workload.run, state.job[:, f.LIMIT])[last]])
+    return made.with_work(saved[order], restart=int(state.reg[OVERHEAD]))

@@ -11,10 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.fields import (
+    AHEAD,
     BEFORE_RUN,
     ESTIMATE,
     FIRST_JOB,
     INITIAL,
+    KILLS,
     LAST_REQUEST,
     LAST_RUN,
     NEXT,
@@ -25,7 +27,15 @@ from shadowtime.kernel.fields import (
 )
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.queue import reestimate
-from shadowtime.kernel.registers import ARRIVED, BIG, CLAMPED, LEARNER, NOW, UNKNOWN_USER
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BIG,
+    CLAMPED,
+    LEARNER,
+    NOW,
+    OVERHEAD,
+    UNKNOWN_USER,
+)
 
 FIXED = 0
 LAST = 1
@@ -57,6 +67,17 @@ def predict(state: Any, job: int) -> int:
 
 
 @kernel
+def left_of(state: Any, job: int, whole: int) -> int:
+    """What the next attempt of a job takes if the whole job takes ``whole``.
+
+    A job that has outlived that is taken to need one more second of work.
+    """
+    if state.job[job, KILLS] == 0:
+        return whole
+    return max(1 + state.reg[OVERHEAD], whole - state.job[job, AHEAD])
+
+
+@kernel
 def learn_submit(state: Any, job: int) -> None:
     """Predict a job at its submission."""
     state.job[job, ESTIMATE] = predict(state, job)
@@ -73,7 +94,7 @@ def learn_end(state: Any, job: int) -> None:
     if user == state.reg[UNKNOWN_USER]:
         return
     state.user[user, BEFORE_RUN] = state.user[user, LAST_RUN]
-    state.user[user, LAST_RUN] = state.reg[NOW] - state.job[job, START]
+    state.user[user, LAST_RUN] = state.reg[NOW] - state.job[job, START] + state.job[job, AHEAD]
     state.user[user, LAST_REQUEST] = state.job[job, REQUEST]
     if state.reg[LEARNER] == LAST:
         refresh_user(state, user)
@@ -90,7 +111,7 @@ def refresh_user(state: Any, user: int) -> None:
             if first:
                 state.user[user, FIRST_JOB] = job
                 first = False
-            reestimate(state, job, predict(state, job))
+            reestimate(state, job, left_of(state, job, predict(state, job)))
         job = state.job[job, NEXT]
     if first:
         state.user[user, FIRST_JOB] = job
@@ -102,6 +123,5 @@ def repredict(state: Any, job: int) -> None:
     user = state.job[job, USER]
     if job < state.user[user, FIRST_JOB]:
         state.user[user, FIRST_JOB] = job
-    state.job[job, ESTIMATE] = (
-        predict(state, job) if state.reg[LEARNER] == LAST else state.job[job, INITIAL]
-    )
+    whole = predict(state, job) if state.reg[LEARNER] == LAST else state.job[job, INITIAL]
+    state.job[job, ESTIMATE] = left_of(state, job, whole)

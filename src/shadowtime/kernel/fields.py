@@ -36,7 +36,9 @@ EXCLUSIVE = 15
 """1 if the job takes a whole host whatever it needs."""
 CLASS = 16
 """Class of the job in the partition part's tables."""
-NEED = 17
+AHEAD = 17
+"""Work that earlier attempts left behind, less what it costs to start again: 0 where none was."""
+NEED = 18
 """First of the K columns of needs; processors come first."""
 
 # The queue's mirrors, int32, one row each.
@@ -67,6 +69,10 @@ WHICH = 1
 VICTIM = 0
 FROM = 1
 UNTIL = 2
+SAVED = 3
+"""Seconds of the job's work that are behind it for good when the attempt ends."""
+TRIED = 4
+"""How many rows there are."""
 
 # The truth, one row per job, which no pass is given.
 RUN = 0

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from shadowtime.kernel.fields import (
+    AHEAD,
     BLOCKED_AT,
     ESTIMATE,
     NEED,
@@ -72,7 +73,8 @@ class Job(NamedTuple):
     start: int
     """-1 while it waits."""
     ran: int
-    """Seconds since its start, 0 while it waits: at its end the run time."""
+    """Seconds since its start, 0 while it waits: at its end the run time. A job that was stopped
+    and kept its work has that to its credit, less what starting again costs."""
     promised: int
     """The start that it was promised first, -1 if none."""
     blocked_at: int
@@ -103,7 +105,7 @@ def record(now: int, job: Any, fact: Any, at: int) -> Any:
         fact[at, QOS],
         fact[at, EXECUTABLE],
         start,
-        now - start if start >= 0 else 0,
+        max(0, now - start + job[at, AHEAD]) if start >= 0 else 0,
         job[at, PROMISED],
         job[at, BLOCKED_AT],
     )

@@ -54,11 +54,20 @@ CLAMPED = 22
 """Predictions that had to be clamped."""
 KILLS = 23
 """Preemptions so far."""
+SAVE_EVERY = 28
+"""Seconds of work between two checkpoints of a job that may be stopped: 1 if it is suspended and
+loses nothing, 0 if it is killed and loses all."""
+OVERHEAD = 29
+"""Seconds that a job spends on starting again before it goes on with its work."""
+BY_EVENT = 30
+"""1 if every submission and end has a pass of its own, in the order of the simulator pyss."""
+STARTS = 31
+"""Starts so far, counted where that order is kept."""
 ENDED = 26
 """Entries in the list of jobs that ended at this instant."""
 FAILED = 27
 """The job for which a function of the user's own failed, -1 while none did."""
-COUNT = 32
+COUNT = 34
 
 NEVER = (1 << 40) - 1
 """Later than any event."""

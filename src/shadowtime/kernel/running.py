@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.estimates import FIXED, repredict
+from shadowtime.kernel.estimates import FIXED, left_of, repredict
 from shadowtime.kernel.fields import (
+    AHEAD,
     BLOCKED_AT,
     CAPACITY,
     ESTIMATE,
@@ -14,11 +15,13 @@ from shadowtime.kernel.fields import (
     FREE,
     FROM,
     HOST,
+    INITIAL,
     KILLS,
     KIND,
     NEED,
     REASON,
     REQUEST,
+    SAVED,
     START,
     UNTIL,
     VICTIM,
@@ -33,7 +36,9 @@ from shadowtime.kernel.registers import (
     KILLED,
     LEARNER,
     NOW,
+    OVERHEAD,
     RUNNING,
+    SAVE_EVERY,
     STARTED,
 )
 from shadowtime.types import Reason
@@ -157,19 +162,37 @@ def begin_first(state: Any, job: int, host: int) -> None:
 
 @kernel
 def stop(state: Any, job: int) -> None:
-    """Preempt a running job: it goes back into the queue with its old place, its work is lost."""
+    """Preempt a running job: it goes back into the queue with its old place.
+
+    What becomes of its work is for the registers SAVE_EVERY and OVERHEAD to say.
+    """
     remove(state, find(state, job))
     give_back(state, job)
     at = state.reg[ATTEMPTS]
     state.tried[VICTIM, at] = job
     state.tried[FROM, at] = state.job[job, START]
     state.tried[UNTIL, at] = state.reg[NOW]
+    state.tried[SAVED, at] = save(state, job)
     state.reg[ATTEMPTS] = at + 1
     state.job[job, KILLS] += 1
+    state.job[job, AHEAD] = state.tried[SAVED, at] - state.reg[OVERHEAD]
     if state.reg[LEARNER] != FIXED:
         repredict(state, job)
+    elif state.reg[SAVE_EVERY] + state.reg[OVERHEAD] != 0:
+        state.job[job, ESTIMATE] = left_of(state, job, state.job[job, INITIAL])
     enqueue(state, job)
     log(state, KILLED, job)
+
+
+@kernel
+def save(state: Any, job: int) -> int:
+    """Seconds of a job's work that outlive its stop: all up to its last checkpoint."""
+    every = state.reg[SAVE_EVERY]
+    if every == 0:
+        return 0
+    before = state.job[job, AHEAD] + state.reg[OVERHEAD] if state.job[job, KILLS] > 0 else 0
+    done = state.reg[NOW] - state.job[job, START] + state.job[job, AHEAD]
+    return max(before, done // every * every)  # not a second while it is still starting again
 
 
 @kernel
@@ -182,7 +205,7 @@ def forget_overdue(state: Any) -> None:
     at = 0
     while at < state.reg[RUNNING] and end_at(state, at) <= now:
         job = job_at(state, at)
-        later = state.job[job, START] + state.job[job, REQUEST]
+        later = state.job[job, START] + state.job[job, REQUEST] - state.job[job, AHEAD]
         if later > now:
             remove(state, at)
             insert(state, job, later)

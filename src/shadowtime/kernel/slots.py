@@ -23,11 +23,21 @@ LEARN_SUBMIT = 6
 LEARN_START = 7
 LEARN_END = 8
 """What happened: the function writes into the memory."""
+VICTIM = 9
+"""A key for each running job that may be stopped, higher first."""
+LEARN_TIMER = 12
+"""The first of the slots of timers: the function writes into rows of the memory."""
+TIMERS = 4
+"""How many timers a policy may have."""
 
 SLOT_SHIFT = 48
 """FAILED holds slot << SLOT_SHIFT | job."""
 IN_USE = 6
 """Place in a frame's parameters of the bits 1 << slot."""
+TIMES_FROM = 9
+"""Place in a frame's parameters of the timers: of each its period, when it is due next (0: not
+known yet) and whether it writes into the row of all jobs alone."""
+PERIOD, DUE, WHOLE, TIME_WORDS = 0, 1, 2, 3
 
 
 @kernel
@@ -48,6 +58,43 @@ def ask_one(state: Any, f: Any, custom: Any, slot: int, job: int, given: float) 
     return call_for_one(
         custom, slot, state.reg, state.job, f.fact, f.memory, f.asked, f.answer, job, given
     )
+
+
+@routine
+def tick(state: Any, f: Any, custom: Any, until: int) -> None:
+    """Let the timers go off that are due by an instant, in order of time, then of slots.
+
+    A timer is due at every multiple of its period behind the first pass. No pass happens because
+    of it, so it is soon enough to do it at the next one.
+    """
+    while state.reg[FAILED] < 0:
+        first = -1
+        for timer in range(TIMERS):
+            at = TIMES_FROM + TIME_WORDS * timer
+            if f.par[at + PERIOD] == 0:
+                continue
+            if f.par[at + DUE] == 0:
+                f.par[at + DUE] = (state.reg[NOW] // f.par[at + PERIOD] + 1) * f.par[at + PERIOD]
+            if f.par[at + DUE] <= until and (first < 0 or f.par[at + DUE] < f.par[first + DUE]):
+                first = at
+        if first < 0:
+            return
+        rows = f.memory.shape[0] - 1
+        f.asked[0] = rows  # the row of all jobs
+        if f.par[first + WHOLE] == 0:
+            for row in range(rows):
+                f.asked[row] = row
+        else:
+            rows = 1
+        slot = LEARN_TIMER + (first - TIMES_FROM) // TIME_WORDS
+        now = state.reg[NOW]
+        state.reg[NOW] = f.par[first + DUE]
+        call(
+            custom, slot, state.reg, state.job, f.fact, f.asked[:rows], f.memory, f.answer[0, :rows]
+        )
+        if state.reg[FAILED] < 0:  # who failed is told with its instant
+            state.reg[NOW] = now
+        f.par[first + DUE] += f.par[first + PERIOD]
 
 
 # Not inlined: most policies bring no function, and their passes should hold no trace of one.

@@ -41,7 +41,7 @@ class State(NamedTuple):
     running: Any  # int64[room]: keys (expected end, job), ascending
     host: Any  # int64[2, H, K]: free and capacity
     did: Any  # int64[2, 2n]: what the pass decided, in order
-    tried: Any  # int64[3, room]: preempted attempts
+    tried: Any  # int64[TRIED, room]: preempted attempts
     user: Any  # int64[users, 4]: what estimates learned
     ended: Any  # int64[room]: jobs that ended at this instant
 
@@ -92,7 +92,7 @@ def build(
         running=np.zeros(room, np.int64),
         host=np.stack([capacity, capacity]),
         did=np.zeros((2, 2 * n + 2), np.int64),
-        tried=np.zeros((3, room), np.int64),
+        tried=np.zeros((f.TRIED, room), np.int64),
         user=history,
         ended=np.zeros(room, np.int64),
     )
@@ -108,7 +108,7 @@ def build(
 def _jobs(workload: Workload, cluster: Cluster, estimate: Any, user: Any, *, learner: int) -> Any:
     """The table of jobs; needs in the order of the cluster's resources, 0 where there are none."""
     row = np.full(f.NEED + len(cluster.resources), -1, np.int64)
-    row[[f.HOST, f.REASON, f.KILLS, f.STEPS, f.EXCLUSIVE, f.CLASS]] = 0
+    row[[f.HOST, f.REASON, f.KILLS, f.STEPS, f.EXCLUSIVE, f.CLASS, f.AHEAD]] = 0
     row[f.NEED :] = 0
     table = np.empty((len(workload), len(row)), np.int64)
     table[:] = row

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
 
 SHAPES = ("pool", "hosts", "nodes", "site")
-FILLED_IN = ("estimate", "fits", "expected_end")
+FILLED_IN = ("estimate", "fits", "expected_end", "serial")
 """Fields of a job that the pass fills in: a recording holds what the port reported."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.metrics.measure import matched
 from shadowtime.schedule.active import running_at
-from shadowtime.schedule.runs import lost_runs, runs, started
+from shadowtime.schedule.runs import lost_runs, row_of, runs, started
 from shadowtime.types import UNKNOWN, Reason
 
 if TYPE_CHECKING:
@@ -122,11 +122,23 @@ def fairness(schedule: Schedule, workload: Workload, cluster: Cluster) -> dict[s
     return result
 
 
+def _first_of(job_id: Ints) -> Ints:
+    """The places of each job's first attempt: they lie in time order."""
+    return np.unique(job_id, return_index=True)[1]
+
+
 def _undisturbed(schedule: Schedule, workload: Workload) -> tuple[Ints, AnyArray]:
     """The end that each run has if nothing else starts, and which runs began by backfilling."""
     final = np.flatnonzero(started(schedule))
     lost = lost_runs(schedule)
     whole = lost.since + workload.effective_run[lost.row]
+    attempts = schedule.attempts
+    if attempts.kept is not None and attempts.overhead is not None:
+        row = row_of(schedule, attempts.job_id)
+        stopped = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
+        restart = int(attempts.overhead.max(initial=0))  # a stop may cut it short
+        again = np.isin(np.arange(len(attempts)), _first_of(attempts.job_id), invert=True)
+        whole += np.where(again, restart, 0)[stopped] - attempts.before[stopped]
     ends = np.concatenate([schedule.end[final], whole])
     by_backfilling = schedule.reason[final] == Reason.BACKFILLED
     return ends, np.concatenate([by_backfilling, np.ones(len(lost), bool)])

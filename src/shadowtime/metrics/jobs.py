@@ -23,6 +23,7 @@ class Jobs:
     Rules
     -----
     wait = last start - submit; run = end - start of the last attempt (so lost runs are wait);
+    where stopped jobs keep their work, run is all that counted and wait the rest of the response;
     response = wait + run; slowdown = response / run (a run of 0 s counts as 1 s).
 
     Examples
@@ -41,7 +42,7 @@ class Jobs:
     @staticmethod
     def of(schedule: Schedule, which: AnyArray, *, run: Ints | None = None) -> Jobs:
         """The jobs at these rows; ``run`` in place of end - start (the trace's, say)."""
-        lasted = schedule.end - schedule.start if run is None else run
+        lasted = schedule.worked if run is None else run
         return Jobs(wait=schedule.wait[which], run=lasted[which], procs=schedule.procs[which])
 
     def __len__(self) -> int:

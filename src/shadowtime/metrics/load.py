@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.metrics.window import ALL
-from shadowtime.schedule.runs import runs, started, waits
+from shadowtime.schedule.runs import lost_parts, runs, started, waits
 from shadowtime.schedule.timeline import instants, least, stretches, totals, within
 from shadowtime.workload.scale import offered_load
 
@@ -104,7 +104,7 @@ def whole_run(
     """Makespan, offered, total and wasted load of all jobs, whatever the window.
 
     makespan = last end - first submission. Total load = processor-seconds of all runs over
-    processors x makespan, wasted load the part of the preempted runs; offered load = last runs
+    processors x makespan, wasted load the part of it that was lost; offered load = the work done
     over processors x (last - first submission); where jobs slow each other down,
     that of the log.
 
@@ -117,15 +117,17 @@ def whole_run(
         return {}
     found = runs(schedule) if known is None else known
     area = schedule.procs[found.row] * (found.until - found.since)
-    final = int(ran.sum())  # the last attempts stand first
     first, last = int(workload.submit[0]), int(workload.submit[-1])
     makespan = int(found.until.max()) - first
     result: dict[str, float] = {"makespan_s": makespan}
+    lost = lost_parts(schedule)
+    vain = float((schedule.procs[lost.row] * (lost.until - lost.since)).sum())
     if last > first:
-        result["offered_load"] = float(area[:final].sum()) / (cluster.procs * (last - first))
+        work = float((schedule.procs * schedule.worked)[ran].sum())
+        result["offered_load"] = work / (cluster.procs * (last - first))
         if schedule.penalised is not None:  # what neighbours cost is not offered by the log
             result["offered_load"] = offered_load(workload, cluster)["procs"]
     if makespan:
         result["total_load"] = float(area.sum()) / (cluster.procs * makespan)
-        result["wasted_load"] = float(area[final:].sum()) / (cluster.procs * makespan)
+        result["wasted_load"] = vain / (cluster.procs * makespan)
     return result

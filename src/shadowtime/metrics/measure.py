@@ -15,8 +15,9 @@ from shadowtime.metrics.resources import resource_metrics
 from shadowtime.metrics.statistics import summary
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.match import match
-from shadowtime.schedule.runs import runs, started
+from shadowtime.schedule.runs import lost_parts, restarts, runs, started
 from shadowtime.types import UNKNOWN, Reason
+from shadowtime.workload.moldable import as_started
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -97,6 +98,7 @@ def measure(
     (30.0, 3.0, 90, 2.0)
     """
     schedule = matched(schedule, workload)
+    workload = as_started(workload, schedule)
     which, unknown = scored(schedule, workload, window=window, only=only)
     jobs = Jobs.of(schedule, which)
     result: dict[str, float] = {"jobs": len(jobs), "unknown_start": unknown}
@@ -192,16 +194,25 @@ def _machine(
     shares = utilisation(schedule, workload, cluster, window=window, known=known)
     for name, share in shares.items():
         result["utilisation" if name == "procs" else f"utilisation_{name}"] = share
-    useful, final = shares, int(started(schedule).sum())  # the last attempts stand first
-    if final < len(known):
-        useful = utilisation(
-            schedule, workload, cluster, window=window, known=known.at(np.arange(final))
-        )
-    if "procs" in useful:
+    final = int(started(schedule).sum())  # the last attempts stand first
+    if "procs" in shares and schedule.attempts.kept is None:
+        useful = shares
+        if final < len(known):
+            useful = utilisation(
+                schedule, workload, cluster, window=window, known=known.at(np.arange(final))
+            )
         result["goodput"] = useful["procs"]
         result["lost_work"] = shares["procs"] - useful["procs"] if final < len(known) else 0.0
+    elif "procs" in shares:
+        parts = lost_parts(schedule), restarts(schedule)
+        lost, again = (
+            utilisation(schedule, workload, cluster, window=window, known=part)["procs"]
+            for part in parts
+        )
+        result["goodput"] = shares["procs"] - lost - again
+        result["lost_work"], result["restart_work"] = lost, again
     if cluster.shape == "pool":
-        lost = loss_of_capacity(schedule, workload, cluster, window=window, known=known)
-        result["loss_of_capacity"] = lost
+        idle = loss_of_capacity(schedule, workload, cluster, window=window, known=known)
+        result["loss_of_capacity"] = idle
     result |= whole_run(schedule, workload, cluster, known=known)
     return result | resource_metrics(schedule, workload, cluster, which, window=window, known=known)

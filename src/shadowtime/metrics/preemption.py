@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.runs import lost_runs, started
+from shadowtime.schedule.runs import lost_parts, restarts, started
 
 if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
@@ -17,7 +17,8 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     """Preempted jobs among these, their kills, and the run time that was lost.
 
     MKT = kills / preempted jobs. RTW of a job = (all its run times - its last) / its last; the
-    mean is over preempted jobs.
+    mean is over preempted jobs. Where stopped jobs keep their work, RTW is what was lost over what
+    was worked, and ``restarting_s`` is there: the seconds that went into starting again.
 
     References
     ----------
@@ -46,15 +47,18 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
         return result
     result["mkt"] = kills / jobs
     if len(schedule.attempts):
-        run = (schedule.end - schedule.start)[hit]
+        run = schedule.worked[hit]
         vain = lost_seconds(schedule)[hit]
         result["rtw_mean"] = float((vain / np.maximum(run, 1)).mean())
+    again = restarts(schedule)
+    if schedule.attempts.overhead is not None:
+        result["restarting_s"] = int((again.until - again.since)[which[again.row]].sum())
     return result
 
 
 def lost_seconds(schedule: Schedule) -> Ints:
     """Seconds of lost runs of each job."""
-    lost = lost_runs(schedule)
+    lost = lost_parts(schedule)
     vain = np.zeros(len(schedule), np.int64)
     np.add.at(vain, lost.row, lost.until - lost.since)
     return vain
@@ -71,7 +75,7 @@ def lost_work(schedule: Schedule) -> tuple[Ints, Ints]:
     >>> [column.tolist() for column in lost_work(Schedule.recorded(w))]
     [[], []]
     """
-    lost = lost_runs(schedule)
+    lost = lost_parts(schedule)
     order = np.argsort(lost.until, kind="stable")
     area = (schedule.procs[lost.row] * (lost.until - lost.since))[order]
     moments = lost.until[order]

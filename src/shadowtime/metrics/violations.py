@@ -101,7 +101,7 @@ def reservation_violations(
             guilty.append(int(job))
     rows = np.array(sorted(guilty), np.int64)
     delay = schedule.start[rows] - promised[rows]
-    run = (schedule.end - schedule.start)[rows]
+    run = schedule.worked[rows]
     return Violations(
         row=rows,
         promised=promised[rows],

@@ -46,6 +46,8 @@ RESERVE = Slot("reserve")
 PLAN = Slot("plan", ("now", "job", "user", "start"), optional=0)
 ESTIMATE = Slot("estimate")
 LEARN = Slot("learn", optional=0)
+TIMER = Slot("timer", ("now", "user"), optional=0)
+VICTIM = Slot("victim")
 SELECT = Slot("select", ("now", "jobs", "free"), optional=0)
 
 

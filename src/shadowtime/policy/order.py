@@ -24,6 +24,12 @@ class Order(Part):
     """True for the order of submission, which every claim and promise for good refers to."""
     by_usage: ClassVar[bool] = False
     """True if priorities follow from what users have used so far in the run."""
+
+    @property
+    def by_event(self) -> bool:
+        """True if every submission and end has a pass of its own."""
+        return False
+
     kind: ClassVar[str]
     """What the kernels call it (kernel/order.py)."""
 
@@ -45,6 +51,26 @@ class Fcfs(Order):
     kind: ClassVar[str] = "FCFS"
     by_arrival: ClassVar[bool] = True
     summary: ClassVar[str] = "submission order"
+    ties: str = parameter(
+        "instant",
+        "one pass for all events of an instant, or one for each as in the simulator pyss",
+        choices=("instant", "pyss"),
+    )
+
+    @property
+    def by_event(self) -> bool:
+        return self.ties == "pyss"
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        yield from super().objections(policy, shape)
+        if not self.by_event:
+            return
+        if shape != "pool":
+            yield "ties=pyss is the order of events on a pool; leave it out here"
+        if policy.preempt.stops:
+            yield "ties=pyss knows no preemption; use preempt=never"
+        if policy.estimate.name not in ("requested", "actual"):
+            yield "ties=pyss goes with estimates that do not learn; use estimate=requested"
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,26 @@
 """Slot ``preempt``: whom to stop?
 
 Whom is for the part to say; what becomes of a victim is one routine of the engine
-(``kernel.running.stop``): its run goes on record as an attempt with its start and its end, it keeps
-its place in the order, and all of its run lies before it again. Suspending it, or restarting it
-from a checkpoint, is another part with its costs as parameters and another end of that routine:
-what is left of the run, and how long the stop itself takes. Schedules, proofs and metrics read
-attempts, and need no change for it.
+(``kernel.running.stop``): its run goes on record as an attempt with its start and its end, and it
+keeps its place in the order. ``mode`` says what becomes of its work: a job that is killed begins
+anew, one that is suspended goes on where it was, one with checkpoints goes on at its last one.
+Starting again costs ``overhead`` seconds in every mode. Schedules, proofs and metrics read
+attempts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from shadowtime.policy.part import WHOLE, Part, parameter
+from shadowtime.errors import PolicyError
+from shadowtime.policy.functions import VICTIM, Slot
+from shadowtime.policy.part import WHOLE, Part, parameter, show
+from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from dataclasses import Field
 
     from shadowtime.policy.policy import Policy
 
@@ -33,6 +37,21 @@ class Preempt(Part):
         """True if victims that turn out not to be needed go on running."""
         return False
 
+    @property
+    def save_every(self) -> int:
+        """Seconds of work after which that of a stopped job is safe; 0: never, 1: at once."""
+        return 0
+
+    @property
+    def restart_s(self) -> int:
+        """Seconds that a stopped job spends on starting again."""
+        return 0
+
+    @property
+    def changes_runs(self) -> bool:
+        """True if the attempts of a stopped job are not all as long as its run."""
+        return self.save_every > 0 or self.restart_s > 0
+
 
 @dataclass(frozen=True)
 class NoPreemption(Preempt):
@@ -42,30 +61,87 @@ class NoPreemption(Preempt):
     summary: ClassVar[str] = "no job is ever stopped"
 
 
+MODES = ("kill", "suspend", "checkpoint")
+
+
 @dataclass(frozen=True)
 class ShadowLoad(Preempt):
-    """PV-EASY's shadow-load preemption: kill and restart whom the head outranks (spec 2.3)."""
+    """PV-EASY's shadow-load preemption: stop and restart whom the head outranks (spec 2.3)."""
 
     stops: ClassVar[bool] = True
     name: ClassVar[str] = "shadow-load"
-    summary: ClassVar[str] = "kill running jobs that the head outranks, if it can then start"
+    summary: ClassVar[str] = "stop running jobs that the head outranks, if it can then start"
     prune: bool = parameter(False, "spare victims that turn out not to be needed")
+    mode: str = parameter("kill", "what becomes of a victim's work", choices=MODES)
+    every: int = parameter(3600, "seconds of work between two checkpoints", low=1, high=10_000_000)
+    overhead: int = parameter(
+        0, "seconds that a stopped job spends on starting again", low=0, high=10_000_000
+    )
 
     @property
     def spares(self) -> bool:
         return self.prune
 
+    @property
+    def save_every(self) -> int:
+        return {"kill": 0, "suspend": 1, "checkpoint": self.every}[self.mode]
+
+    @property
+    def restart_s(self) -> int:
+        return self.overhead
+
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "nodes":
             yield "jobs are not preempted on nodes: use preempt=never"
         if not policy.order.by_arrival:
-            yield "preempt=shadow-load ranks jobs by submission; use order=fcfs"
+            yield f"preempt={self.name} ranks jobs by submission; use order=fcfs"
         if shape not in WHOLE:
-            yield "preempt=shadow-load is defined on a pool only"
+            yield f"preempt={self.name} is defined on a pool only"
+        if shape == "site" and self.changes_runs:
+            yield "on a site a stopped job begins anew: use mode=kill with overhead=0"
         if shape == "site" and not policy.reserve.sunny:
-            yield "on a site preempt=shadow-load needs reserve=sunny"
+            yield f"on a site preempt={self.name} needs reserve=sunny"
         if policy.reserve.kept:
             yield "promises for good and preemption contradict"
+
+
+@dataclass(frozen=True)
+class Victims(Written, ShadowLoad):
+    """Whom the head outranks, in the order of a function of the user's own, the highest first.
+
+    The function is asked for all running jobs that the head outranks, once it is blocked. Jobs are
+    stopped until the head fits; none is if all of them would not be enough.
+    """
+
+    name: ClassVar[str] = "victims"
+    summary: ClassVar[str] = "stop running jobs that the head outranks, in your function's order"
+    takes: ClassVar[Slot] = VICTIM
+
+    def own_parameters(self) -> dict[str, Field[Any]]:
+        """What is declared beside the function: prune, mode, every, overhead."""
+        return {f.name: f for f in fields(ShadowLoad)}
+
+    def declared(self) -> dict[str, Field[Any]]:
+        return self.own_parameters() | super().declared()
+
+    def with_values(self, **changes: Any) -> Self:
+        """The part with some parameters set, the function's or those of the stop."""
+        known = self.own_parameters()
+        own = {name: changes.pop(name) for name in list(changes) if name in known}
+        if own.get("mode", "kill") not in MODES:
+            raise PolicyError(f"{self.label}.mode must be one of {', '.join(MODES)}")
+        return replace(super().with_values(**changes), **own)
+
+    def __str__(self) -> str:
+        told = super().__str__()
+        given = ", ".join(
+            f"{name}={show(getattr(self, name))}"
+            for name, declared in self.own_parameters().items()
+            if getattr(self, name) != declared.default
+        )
+        if not given:
+            return told
+        return f"{told[:-1]}, {given})" if told.endswith(")") else f"{told}({given})"
 
 
 NAMED: dict[str, Preempt] = {part.name: part() for part in (NoPreemption, ShadowLoad)}

@@ -66,11 +66,25 @@ class WaitingJob:
     bandwidth: float = -1
     each: tuple[int, ...] = ()
     ask: Request | None = None
+    serial: float = -1
+    """Of a moldable job the share of its work that cannot run in parallel, -1 of others."""
 
     @property
     def procs(self) -> int:
         """Processors it needs."""
         return self.need[0]
+
+    def estimate_at(self, procs: int) -> int:
+        """Expected run time in seconds of a moldable job on so many processors.
+
+        Examples
+        --------
+        >>> WaitingJob(id=1, submit=0, need=(8,), request=9, estimate=9, serial=0).estimate_at(2)
+        36
+        """
+        from shadowtime.workload.moldable import seconds_at
+
+        return int(seconds_at(self.estimate, self.serial, of=self.procs, to=procs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +184,8 @@ class Start:
     job: JobId
     optional: bool = False
     _: KW_ONLY
+    procs: int = 0
+    """Of a moldable job the processors that it starts with, 0: those it asks for."""
     place: Place = ()
     reason: Reason = Reason.HEAD
     limit: int = 0

@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from shadowtime.errors import PolicyError
-from shadowtime.policy.functions import LEARN, Slot, check_arguments, parameters_of, plain, where
+from shadowtime.policy.functions import (
+    LEARN,
+    TIMER,
+    Slot,
+    check_arguments,
+    parameters_of,
+    plain,
+    where,
+)
 from shadowtime.policy.part import Part, parameter, show
 
 if TYPE_CHECKING:
@@ -21,11 +29,13 @@ if TYPE_CHECKING:
 
     from shadowtime.policy.policy import Policy
 
-Moment = Literal["submit", "start", "end"]
-MOMENTS: tuple[Moment, ...] = ("submit", "start", "end")
+Moment = Literal["submit", "start", "end", "timer"]
+MOMENTS: tuple[Moment, ...] = ("submit", "start", "end", "timer")
 KEYS = ("user", "account", "executable", "all")
 """Whose rows a memory may hold; the last is one row for all jobs together."""
 ALL = KEYS.index("all")
+LONGEST = 1_000_000_000
+"""Seconds between two calls of a timer, at most."""
 MOST_MEMORY = 64
 """Numbers that a function may keep of each user."""
 
@@ -58,6 +68,8 @@ class Written(Part):
     by: str = "user"
     """Whose they are: each user's, account's or executable's, or one row for all jobs."""
     learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
+    timers: tuple[tuple[int, Callable[..., Any]], ...] = field(default=(), compare=False)
+    """Functions that are called every so many seconds."""
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "site" and self.slot != "order":
@@ -65,7 +77,7 @@ class Written(Part):
                 "on a site the order alone can be a function of your own, not the "
                 f"{self.slot}; use a pool or hosts"
             )
-        if shape == "site" and self.learners:
+        if shape == "site" and (self.learners or self.timers):
             yield "on a site the order cannot learn yet; use a pool or hosts"
         yield from super().objections(policy, shape)
 
@@ -136,14 +148,16 @@ class Written(Part):
         object.__setattr__(made, "values", changed)
         return made
 
-    def learn(self, function: Any = None, *, on: Moment = "end") -> Any:
+    def learn(self, function: Any = None, *, on: Moment = "end", every: int | None = None) -> Any:
         """Decorate a function (now, job, user) that writes into the memory when a job ends.
 
-        ``on="submit"`` and ``on="start"`` are called at those moments instead.
+        ``on="submit"`` and ``on="start"`` are called at those moments instead. ``on="timer"`` takes
+        ``every`` seconds and a function (now, user), which is called for each row of the memory
+        whenever the clock shows a multiple of that.
         """
         if function is None:
-            return lambda written: self.learn(written, on=on)
-        check_arguments(LEARN, function)
+            return lambda written: self.learn(written, on=on, every=every)
+        check_arguments(TIMER if on == "timer" else LEARN, function)
         if on not in MOMENTS:
             raise PolicyError(f"{self.label}: learn on={on!r} must be one of {', '.join(MOMENTS)}")
         if self.memory == 0:
@@ -151,6 +165,15 @@ class Written(Part):
                 f"{where(function)} has nothing to write into: declare the memory, as in "
                 f"@st.{self.slot}(memory=2)"
             )
+        timed = isinstance(every, int) and 1 <= every <= LONGEST
+        if (on == "timer") != (every is not None) or (on == "timer" and not timed):
+            raise PolicyError(
+                f'{self.label}: a timer is learn(on="timer", every=SECONDS) with whole seconds '
+                f"between 1 and {LONGEST}, not on={on!r}, every={every!r}"
+            )
+        if on == "timer":
+            object.__setattr__(self, "timers", (*self.timers, (every, function)))
+            return function
         # The name of the part is bound already: a decorator below it can only add to that value.
         object.__setattr__(self, "learners", (*self.learners, (on, function)))
         return function

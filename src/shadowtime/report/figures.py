@@ -101,9 +101,7 @@ def cdf(figure: Any, report: ReportInput) -> bool:
     for i, run in enumerate(report.runs):
         done = started(run.schedule)
         wait = np.sort(run.schedule.wait[done])
-        slow = np.sort(
-            bounded_slowdown(run.schedule.wait[done], (run.schedule.end - run.schedule.start)[done])
-        )
+        slow = np.sort(bounded_slowdown(run.schedule.wait[done], run.schedule.worked[done]))
         for axes, values, unit in ((left, wait, 3600.0), (right, slow, 1.0)):
             if len(values):
                 low = 1.0 / unit if unit > 1 else 1.0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.columns import ALWAYS, ATTEMPTS, NEUTRAL, largest, smallest
+from shadowtime.schedule.columns import ALWAYS, ATTEMPTS, NEUTRAL, OF_WORK, largest, smallest
 from shadowtime.schedule.schedule import Attempts, Schedule
 from shadowtime.types import NO_LIMIT, UNKNOWN
 
@@ -71,4 +72,18 @@ def attempts_from(columns: Mapping[str, Ints]) -> Attempts:
     """Attempts from whole-number columns, sorted by start, then job."""
     order = np.lexsort((columns["job_id"], columns["start"]))
     job_id, start, end, preempted = (columns[name][order] for name in ATTEMPTS)
-    return Attempts(job_id=job_id, start=start, end=end, killed=preempted.astype(np.int8))
+    made = Attempts(job_id=job_id, start=start, end=end, killed=preempted.astype(np.int8))
+    if not all(name in columns for name in OF_WORK):
+        return made
+    kept, overhead = (columns[name][order] for name in OF_WORK)
+    return replace(made, kept=kept, overhead=overhead)
+
+
+def attempt_columns(attempts: Attempts) -> dict[str, Ints]:
+    """The columns of a file of attempts by name, in the contract's order."""
+    stopped: Ints = attempts.killed.astype(np.int64)
+    columns = (attempts.job_id, attempts.start, attempts.end, stopped)
+    found = dict(zip(ATTEMPTS, columns, strict=True))
+    if attempts.kept is not None and attempts.overhead is not None:
+        found |= {"kept": attempts.kept, "overhead": attempts.overhead}
+    return found

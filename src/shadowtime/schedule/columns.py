@@ -24,7 +24,11 @@ NEUTRAL: Mapping[str, int] = {"reason": int(Reason.RECORDED), "kills": 0, "kille
 """What stands in for a column of ALWAYS that a file from elsewhere does not have."""
 
 ATTEMPTS = ("job_id", "start", "end", "preempted")
-"""Columns of the file of attempts; preempted is 1 for the attempts whose work was lost."""
+"""Columns of the file of attempts; preempted is 1 for those that were stopped."""
+
+OF_WORK = ("kept", "overhead")
+"""Further columns of it where stopped jobs keep work or starting again costs time: seconds of the
+attempt whose work counts, and seconds at its beginning that went into starting again."""
 
 UNKNOWN_ALLOWED = ("start", "end", "promised", "blocked_at", "limit")
 """Columns in which -1 or nothing means unknown, never, or no limit."""

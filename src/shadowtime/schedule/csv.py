@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
-from shadowtime.schedule.assemble import attempts_from, first_out_of_range, schedule_from
+from shadowtime.schedule.assemble import (
+    attempt_columns,
+    attempts_from,
+    first_out_of_range,
+    schedule_from,
+)
 from shadowtime.schedule.columns import (
     ALWAYS,
     ATTEMPTS,
     LABELS,
+    OF_WORK,
     REQUIRED,
     UNKNOWN_ALLOWED,
     WHERE_KNOWN,
@@ -234,7 +240,8 @@ def parse_attempts(text: str, *, path: str = "attempts") -> Attempts:
     """
     table = Table.parse(text, path=path)
     table.need(ATTEMPTS, what="A file of attempts")
-    return attempts_from({name: table.integers(name) for name in ATTEMPTS})
+    names = ATTEMPTS + tuple(name for name in OF_WORK if name in table.cells)
+    return attempts_from({name: table.integers(name) for name in names})
 
 
 def _renamed(table: Table, names: Mapping[str, str]) -> Table:
@@ -312,8 +319,9 @@ def schedule_lines(schedule: Schedule) -> Iterator[str]:
 
 def attempts_lines(attempts: Attempts) -> Iterator[str]:
     """The text of the attempts file: a row per attempt of every preempted job."""
-    yield ",".join(ATTEMPTS) + "\n"
-    columns = (attempts.job_id, attempts.start, attempts.end, attempts.killed)
+    columns = attempt_columns(attempts)
+    yield ",".join(columns) + "\n"
+    row = ",".join(["%d"] * len(columns)) + "\n"
     for first in range(0, len(attempts), ROWS):
-        piece = [column[first : first + ROWS].tolist() for column in columns]
-        yield "".join(map("%d,%d,%d,%d\n".__mod__, zip(*piece, strict=True)))
+        piece = [column[first : first + ROWS].tolist() for column in columns.values()]
+        yield "".join(map(row.__mod__, zip(*piece, strict=True)))

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.errors import InputError, MissingExtra
-from shadowtime.schedule.assemble import attempts_from, first_out_of_range, schedule_from
+from shadowtime.schedule.assemble import (
+    attempt_columns,
+    attempts_from,
+    first_out_of_range,
+    schedule_from,
+)
 from shadowtime.schedule.columns import (
     ALWAYS,
     ATTEMPTS,
     LABELS,
+    OF_WORK,
     REQUIRED,
     UNKNOWN_ALLOWED,
     WHERE_KNOWN,
@@ -66,8 +72,7 @@ def write_schedule(
 def write_attempts(attempts: Attempts, path: Path) -> None:
     """Write the attempts of preempted jobs as Parquet."""
     arrow = _pyarrow("write Parquet files")
-    columns = (attempts.job_id, attempts.start, attempts.end, attempts.killed)
-    arrow.parquet.write_table(arrow.table(dict(zip(ATTEMPTS, columns, strict=True))), path)
+    arrow.parquet.write_table(arrow.table(attempt_columns(attempts)), path)
 
 
 def read_schedule(path: Path, attempts: Attempts) -> Schedule:
@@ -91,7 +96,8 @@ def read_schedule(path: Path, attempts: Attempts) -> Schedule:
 def read_attempts(path: Path) -> Attempts:
     """Read the attempts of preempted jobs."""
     table = _table(path, ATTEMPTS)
-    return attempts_from({name: _integers(table, name, path) for name in ATTEMPTS})
+    names = [name for name in ATTEMPTS + OF_WORK if name in table.column_names]
+    return attempts_from({name: _integers(table, name, path) for name in names})
 
 
 def _table(path: Path, needed: Sequence[str]) -> Any:

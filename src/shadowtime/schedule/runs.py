@@ -56,6 +56,51 @@ def lost_runs(schedule: Schedule) -> Spans:
     return Spans(row=row[lost], since=attempts.start[lost], until=attempts.end[lost])
 
 
+def lost_parts(schedule: Schedule) -> Spans:
+    """What of the preempted attempts was in vain: all of it, or what came after the last save.
+
+    An attempt begins with starting again, goes on with the work that counts, and ends with what
+    is lost.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule import Attempts, Schedule
+    >>> ints = lambda *values: np.array(values, np.int64)
+    >>> s = Schedule(
+    ...     job_id=ints(1), submit=ints(0), start=ints(9), end=ints(15), procs=ints(1),
+    ...     reason=ints(1), kills=ints(1), killed=ints(0),
+    ...     attempts=Attempts(
+    ...         job_id=ints(1, 1), start=ints(2, 9), end=ints(7, 15), killed=ints(1, 0),
+    ...         kept=ints(4, 4), overhead=ints(0, 2),
+    ...     ),
+    ... )
+    >>> [(span.since.tolist(), span.until.tolist()) for span in (lost_parts(s), restarts(s))]
+    [([6], [7]), ([9], [11])]
+    >>> s.worked.tolist(), s.wait.tolist()
+    ([8], [7])
+    """
+    lost, attempts = lost_runs(schedule), schedule.attempts
+    if attempts.kept is None or attempts.overhead is None:
+        return lost
+    row = row_of(schedule, attempts.job_id)
+    which = (attempts.killed == 1) & (row != UNKNOWN) & (attempts.end >= attempts.start)
+    spent = (attempts.kept + attempts.overhead)[which]
+    parts = Spans(row=lost.row, since=lost.since + spent, until=lost.until)
+    return parts.at(parts.until > parts.since)
+
+
+def restarts(schedule: Schedule) -> Spans:
+    """The stretches in which stopped jobs were starting again."""
+    attempts = schedule.attempts
+    if attempts.overhead is None:
+        none = np.empty(0, np.int64)
+        return Spans(row=none, since=none, until=none)
+    row = row_of(schedule, attempts.job_id)
+    which = (attempts.overhead > 0) & (row != UNKNOWN)
+    since = attempts.start[which]
+    return Spans(row=row[which], since=since, until=since + attempts.overhead[which])
+
+
 def runs(schedule: Schedule) -> Spans:
     """Every run: the last one of each job that has started, then the preempted attempts."""
     final = np.flatnonzero(started(schedule))

@@ -12,7 +12,7 @@ from shadowtime.types import UNKNOWN, Reason
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shadowtime.types import Ints, SmallInts
+    from shadowtime.types import AnyArray, Ints, SmallInts
     from shadowtime.workload import Workload
 
 
@@ -24,10 +24,56 @@ class Attempts:
     start: Ints
     end: Ints
     killed: SmallInts
-    """1 where the attempt was preempted and its work lost, 0 for the one that ended by itself."""
+    """1 where the attempt was preempted, 0 for the one that ended by itself."""
+    kept: Ints | None = None
+    """Seconds of each attempt whose work counts; None where preempted attempts lose all of it."""
+    overhead: Ints | None = None
+    """Seconds at its beginning that went into starting again; None where that costs nothing."""
 
     def __len__(self) -> int:
         return len(self.job_id)
+
+    def with_work(self, saved: Ints, *, restart: int) -> Attempts:
+        """With the columns ``kept`` and ``overhead``.
+
+        ``saved`` is the work of the job that is safe when the attempt ends, in seconds, and
+        ``restart`` what every attempt but the first begins with.
+
+        Examples
+        --------
+        >>> ints = lambda *values: np.array(values, np.int64)
+        >>> runs = Attempts(
+        ...     job_id=ints(1, 1, 1),
+        ...     start=ints(0, 9, 20),
+        ...     end=ints(5, 11, 29),
+        ...     killed=ints(1, 1, 0),
+        ... ).with_work(ints(4, 4, 10), restart=3)
+        >>> runs.kept.tolist(), runs.overhead.tolist()
+        ([4, 0, 6], [0, 2, 3])
+        """
+        order, again = self._by_job()
+        kept, overhead = np.empty_like(saved), np.empty_like(saved)
+        kept[order] = saved[order] - np.where(again, np.roll(saved[order], 1), 0)
+        overhead[order] = np.where(again, np.minimum((self.end - self.start)[order], restart), 0)
+        return replace(self, kept=kept, overhead=overhead)
+
+    @property
+    def before(self) -> Ints:
+        """Seconds of the job's work that were safe when each attempt began."""
+        before = np.zeros(len(self), np.int64)
+        if self.kept is not None and len(self):
+            order, again = self._by_job()
+            upto = np.cumsum(self.kept[order]) - self.kept[order]
+            first = np.maximum.accumulate(np.where(again, 0, np.arange(len(self))))
+            before[order] = upto - upto[first]
+        return before
+
+    def _by_job(self) -> tuple[Ints, AnyArray]:
+        """The attempts job by job in time order, and which of those are not a job's first."""
+        order = np.lexsort((self.end, self.start, self.job_id))
+        again = np.zeros(len(self), bool)
+        again[1:] = self.job_id[order][1:] == self.job_id[order][:-1]
+        return order, again
 
     @staticmethod
     def none() -> Attempts:
@@ -85,8 +131,26 @@ class Schedule:
 
     @property
     def wait(self) -> Ints:
-        """Seconds from submission to the (last) start."""
-        return self.start - self.submit
+        """Seconds from submission to the (last) start; where stopped jobs keep their work, all
+        seconds until the end that did not count: end - submit - worked."""
+        if self.attempts.kept is None:
+            return self.start - self.submit
+        return self.end - self.submit - self.worked
+
+    @property
+    def worked(self) -> Ints:
+        """Seconds that each job worked: its last run, or the sum of what its attempts kept."""
+        length: Ints = self.end - self.start
+        if self.attempts.kept is None:
+            return length
+        from shadowtime.schedule.runs import row_of
+
+        row = row_of(self, self.attempts.job_id)
+        known = row != UNKNOWN
+        again = np.unique(row[known])
+        length[again] = 0
+        np.add.at(length, row[known], self.attempts.kept[known])
+        return length
 
     def replace(self, **changes: Any) -> Schedule:
         return replace(self, **changes)

@@ -112,7 +112,7 @@ def _last(schedule: Schedule, workload: Workload) -> Ints:
     request = workload.request
     asked = np.maximum(request[before], 1)
     # The engine's whole numbers: run / request of the last job times this request, rounded.
-    guess = ((schedule.end - schedule.start)[before] * request + asked // 2) // asked
+    guess = (schedule.worked[before] * request + asked // 2) // asked
     found: Ints = np.where(before == UNKNOWN, request, np.minimum(guess, request))
     return np.maximum(found, 1)
 
@@ -121,7 +121,7 @@ def _last_two(schedule: Schedule, workload: Workload) -> Ints:
     history = _History.build(schedule, workload)
     last = history.ended_by(workload.submit, back=0)
     second = history.ended_by(workload.submit, back=1)
-    run, request = schedule.end - schedule.start, workload.request
+    run, request = schedule.worked, workload.request
     guess = np.minimum((run[last] + run[second]) // 2, request)
     found: Ints = np.where((last == UNKNOWN) | (second == UNKNOWN), request, guess)
     return np.maximum(found, 1)

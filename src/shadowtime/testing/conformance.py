@@ -48,7 +48,7 @@ def every_job_runs_once(make: Maker) -> None:
         assert not len(early), (
             f"{name}: job {schedule.job_id[early[0]]} starts before its submission"
         )
-        ran = schedule.end - schedule.start
+        ran = schedule.worked
         due = workload.effective_run
         if schedule.penalised is not None and schedule.limit is not None:
             slowed = workload.effective_run + schedule.penalised  # work is cut at the request

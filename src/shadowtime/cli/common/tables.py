@@ -31,6 +31,7 @@ FACTS = (
     "utilisation",
     "goodput",
     "lost_work",
+    "restart_work",
     "utilisation_memory",
     "utilisation_gpus",
     "imbalance_mean",
@@ -55,6 +56,7 @@ FACTS = (
 )
 ONLY_IF_ANY = (
     "lost_work",
+    "restart_work",
     "promises_slipped",
     "preempted_jobs",
     "wasted_load",

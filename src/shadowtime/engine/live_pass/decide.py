@@ -195,6 +195,14 @@ def refuse(policy: Policy | Any) -> None:
                 "requested, last or last-two"
             )
         return
+    if policy.preempt.changes_runs:
+        raise PolicyError(
+            f"{policy.name}: preempt={policy.preempt} keeps the work of stopped jobs or lets them "
+            "start again at a cost, in simulations only; live, a requeued job begins anew: use "
+            "mode=kill with overhead=0"
+        )
+    if policy.order.by_event:
+        raise PolicyError(f"{policy.name}: ties=pyss is an order of simulated events: leave it out")
     if policy.order.by_usage:
         raise PolicyError(
             f"{policy.name}: order={policy.order.name} follows usage through a whole run, which a "

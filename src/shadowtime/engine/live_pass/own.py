@@ -61,7 +61,7 @@ def own_functions(policy: Policy, table: Table, state: Snapshot, memory: Memory)
     for job in table.ended:  # a list of ended jobs does not say when they were submitted
         if job in memory.jobs:
             table.state.job[table.row_of[job], f.SUBMIT] = memory.jobs[job].since
-    tell_the_news(policy, table, state, own)
+    tell_the_news(policy, table, state, memory, own)
     return own
 
 
@@ -84,18 +84,32 @@ def numbers_of(
     kept = dict(memory.own)
     if not any(isinstance(part, Written) and part.memory for part in policy.parts.values()):
         return kept
-    for name, row in rows_of(table, state, own):
+    here = dict(rows_of(table, state, own))
+    absent = [name for name in kept if name not in here]
+    if own.timers and absent:  # timers go off for users without a job too
+        rows = np.zeros((len(absent) + 1, own.memory.shape[1]))
+        for at, name in enumerate(absent):
+            rows[at, : len(kept[name])] = kept[name][: rows.shape[1]]
+        for when, timer in ticks(own, memory.now, state.now):
+            if not own.timers[timer][2]:
+                go_off(policy, table, own, timer, when, rows)
+        kept |= {name: tuple(rows[at].tolist()) for at, name in enumerate(absent)}
+    for name, row in here.items():
         numbers = tuple(own.memory[row].tolist())
         if any(numbers) or name in kept:
             kept[name] = numbers
     return kept
 
 
-def tell_the_news(policy: Policy, table: Table, state: Snapshot, own: Own) -> None:
-    """Report ends and submissions since the last pass by time, and ask for estimates."""
+ENDED, SUBMITTED, TIMER = 0, 1, 2
+"""In which order news of one instant are told."""
+
+
+def tell_the_news(policy: Policy, table: Table, state: Snapshot, memory: Memory, own: Own) -> None:
+    """Report ends, submissions and timers since the last pass by time, and ask for estimates."""
     gone = set(table.ended)
-    news: list[tuple[int, bool, Any, int]] = [
-        (end.end, False, natural(end.id), table.row_of[end.id])
+    news: list[tuple[int, int, Any, int]] = [
+        (end.end, ENDED, natural(end.id), table.row_of[end.id])
         for end in state.ended
         if end.id in gone
     ]
@@ -103,17 +117,47 @@ def tell_the_news(policy: Policy, table: Table, state: Snapshot, own: Own) -> No
     fresh = range(table.fresh, len(table.ids))
     waiting = {table.row_of[job.id] for job in state.waiting}
     news += [
-        (int(kernel.job[at, f.SUBMIT]), True, natural(table.ids[at]), at)
+        (int(kernel.job[at, f.SUBMIT]), SUBMITTED, natural(table.ids[at]), at)
         for at in fresh
         if at in waiting
     ]
-    for when, submitted, _, at in sorted(news):
-        if not submitted:
+    news += [(when, TIMER, timer, -1) for when, timer in ticks(own, memory.now, state.now)]
+    for when, kind, which, at in sorted(news):
+        if kind == ENDED:
             answer(policy, table, own, slots.LEARN_END, at, when)
+            continue
+        if kind == TIMER:
+            go_off(policy, table, own, which, when, own.memory)
             continue
         if own.bits & 1 << slots.ESTIMATE:
             predict(policy, table, own, at, when)
         answer(policy, table, own, slots.LEARN_SUBMIT, at, when)
+
+
+def ticks(own: Own, since: int, until: int) -> list[tuple[int, int]]:
+    """When timers go off behind one instant and up to another, with their numbers."""
+    if since < 0:  # the first pass: nobody knows of anything before it
+        return []
+    return sorted(
+        (when, timer)
+        for timer, (every, _, _) in enumerate(own.timers)
+        for when in range((since // every + 1) * every, until + 1, every)
+    )
+
+
+def go_off(policy: Policy, table: Table, own: Own, timer: int, when: int, memory: Any) -> None:
+    """Call a timer for the rows of a memory; the last row is that of all jobs."""
+    from shadowtime.engine.failures import failure_of
+    from shadowtime.engine.steps import call_own
+
+    last = len(memory) - 1
+    whole = own.timers[timer][2]
+    rows = np.array([last] if whole else range(last), np.int64)
+    slot, kernel = slots.LEARN_TIMER + timer, table.state
+    args = (slot, when, kernel.job, own.fact, rows, memory, np.zeros(len(rows)))
+    failed = call_own(own.pointer, *args) if len(rows) else -1
+    if failed >= 0:
+        raise failure_of(policy, slot, kernel.job, own, int(rows[failed]), when, "")
 
 
 def predict(policy: Policy, table: Table, own: Own, at: int, when: int) -> None:

@@ -78,7 +78,7 @@ def table_of(
     kernel = kernel._replace(
         running=np.zeros(n + 2, np.int64),
         ended=np.zeros(n + 2, np.int64),
-        tried=np.zeros((3, n + 2), np.int64),
+        tried=np.zeros((f.TRIED, n + 2), np.int64),
     )
     mark_classes(kernel, workload, machine, policy)
     kernel.reg[ARRIVED] = n

@@ -26,7 +26,7 @@ from shadowtime.engine.events import (
 )
 from shadowtime.engine.partitions import hosts_with_a_tier, most_reservations
 from shadowtime.engine.passes.phases import ORDER, run_phases
-from shadowtime.engine.passes.preempt import make_room
+from shadowtime.engine.passes.preempt import make_chosen_room, make_room
 from shadowtime.engine.passes.sunny import sunny_shadow
 from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
 from shadowtime.kernel.fields import (
@@ -81,9 +81,14 @@ from shadowtime.kernel.slots import (
     LEARN_END,
     LEARN_START,
     LEARN_SUBMIT,
+    LEARN_TIMER,
+    TIME_WORDS,
+    TIMERS,
+    VICTIM,
     ask,
     ask_one,
     asks,
+    tick,
 )
 from shadowtime.kernel.slots import ORDER as ORDER_SLOT
 from shadowtime.kernel.slots import PLAN as PLAN_SLOT
@@ -105,7 +110,7 @@ LASTING, KEYED = 7, 8
 class General(NamedTuple):
     """The pass's parameters and scratch."""
 
-    par: Any  # int64[9]
+    par: Any  # int64[TIMES_FROM + 3 TIMERS]
     weight: Any  # float64[3]
     phase: Any  # int64[phases, 3]: test, key, at most (0: no bound)
     profile: Any  # Profile
@@ -146,6 +151,8 @@ def make_general(
     """Parameters and room for a run of ``n`` jobs; ``own`` as engine/custom.py makes it."""
     asked = n + 1 if own is not None and own.bits else 1
     in_use = (0, 0) if own is None else (own.bits, int(own.lasting))
+    timers = [word for timer in (own.timers if own is not None else ()) for word in timer]
+    timers += [0] * (TIMERS * TIME_WORDS - len(timers))
     hosts, resources = capacity.shape
     tier = np.zeros((2, 1, hosts), np.int64) if tables is None else tables.tier
     depth = min(depth, n)
@@ -154,7 +161,7 @@ def make_general(
     steps = 2 * min(n, widest) + 2 * most + 8
     return General(
         par=np.array(
-            [order, depth, sunny_only, preempt, prune, len(phases), *in_use, 0],
+            [order, depth, sunny_only, preempt, prune, len(phases), *in_use, 0, *timers],
             dtype=np.int64,
         ),
         weight=np.array(weight, np.float64),
@@ -218,7 +225,13 @@ def decide(state: Any, f: Any, custom: Any) -> None:
 
 @routine
 def learn(state: Any, f: Any, custom: Any) -> None:
-    """Report what ended and what was submitted at this instant, and ask for estimates."""
+    """Report what ended and what was submitted at this instant, and ask for estimates.
+
+    Timers that were due before come first, those that are due now come last.
+    """
+    ticks = f.par[IN_USE] >> LEARN_TIMER != 0
+    if ticks:
+        tick(state, f, custom, state.reg[NOW] - 1)
     if asks(f, LEARN_END):
         for i in range(state.reg[ENDED]):
             ask_one(state, f, custom, LEARN_END, state.ended[i], 0.0)
@@ -227,6 +240,8 @@ def learn(state: Any, f: Any, custom: Any) -> None:
             predict(state, f, custom, job)
         if asks(f, LEARN_SUBMIT):
             ask_one(state, f, custom, LEARN_SUBMIT, job, 0.0)
+    if ticks:
+        tick(state, f, custom, state.reg[NOW])
 
 
 @kernel
@@ -249,6 +264,14 @@ def learn_starts(state: Any, f: Any, custom: Any) -> None:
 
 
 @kernel
+def free_up(state: Any, f: Any, head: int, custom: Any) -> bool:
+    """Stop jobs that the head outranks so that it fits; none, and False, if in vain."""
+    if asks(f, VICTIM):
+        return make_chosen_room(state, f, head, f.par[PRUNE] != 0, custom)
+    return make_room(state, head, f.par[PRUNE] != 0)
+
+
+@kernel
 def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
     """Steps 1 and the first reservation of 2; returns how many candidates are left in the heap."""
     head = first_waiting(state)
@@ -256,7 +279,7 @@ def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
         host = host_now(state, f, head)
         if host >= 0:
             begin_first(state, head, host)
-        elif f.par[PREEMPT] != 0 and make_room(state, head, f.par[PRUNE] != 0):
+        elif f.par[PREEMPT] != 0 and free_up(state, f, head, custom):
             begin(state, head, 0, PREEMPTING)
         else:
             break

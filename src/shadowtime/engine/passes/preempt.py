@@ -10,8 +10,9 @@ from typing import Any
 
 from shadowtime.kernel.fields import FREE, NEED
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import RUNNING
+from shadowtime.kernel.registers import FAILED, RUNNING
 from shadowtime.kernel.running import fits, job_at, stop
+from shadowtime.kernel.slots import VICTIM, ask
 
 
 @routine
@@ -25,6 +26,61 @@ def make_room(state: Any, head: int, prune: bool) -> bool:
         while state.reg[RUNNING] > 0 and not fits(state, head, 0):
             stop(state, lowest_rank(state))
     return fits(state, head, 0)
+
+
+@routine
+def make_chosen_room(state: Any, f: Any, head: int, prune: bool, custom: Any) -> bool:
+    """The same with victims in the order of a function of the user's own, the highest key first.
+
+    Ties fall from the lowest rank upwards. Pruning spares the last ones chosen first.
+    """
+    if not enough_above(state, head, head):
+        return False
+    count = 0
+    for at in range(state.reg[RUNNING]):
+        if job_at(state, at) > head:
+            f.asked[count] = job_at(state, at)
+            count += 1
+    ask(state, f, custom, VICTIM, f.asked[:count], f.answer[0, :count])
+    if state.reg[FAILED] >= 0:
+        return False
+    chosen = 0
+    while not fits_without(state, f.asked, chosen, -1, head):
+        move_first(f.asked, f.answer, chosen, count)
+        chosen += 1
+    for i in range(chosen - 1, -1, -1):
+        if prune and fits_without(state, f.asked, chosen, i, head):
+            f.asked[i] = -1
+    for i in range(chosen):
+        if f.asked[i] >= 0:
+            stop(state, f.asked[i])
+    return fits(state, head, 0)
+
+
+@kernel
+def fits_without(state: Any, victims: Any, count: int, spared: int, head: int) -> bool:
+    """True if the head fits once these jobs are gone, but for those that are spared."""
+    for k in range(state.host.shape[2]):
+        have = state.host[FREE, 0, k]
+        for i in range(count):
+            if i != spared and victims[i] >= 0:
+                have += state.job[victims[i], NEED + k]
+        if have < state.job[head, NEED + k]:
+            return False
+    return True
+
+
+@kernel
+def move_first(jobs: Any, answer: Any, at: int, count: int) -> None:
+    """Bring the highest key of those from ``at`` on to that place, of equal ones the last job."""
+    best = at
+    for i in range(at + 1, count):
+        if answer[0, i] > answer[0, best] or (
+            answer[0, i] == answer[0, best] and jobs[i] > jobs[best]
+        ):
+            best = i
+    jobs[at], jobs[best] = jobs[best], jobs[at]
+    answer[0, at], answer[0, best] = answer[0, best], answer[0, at]
 
 
 @kernel

@@ -143,7 +143,7 @@ def with_more_room(state: State, ground: Ground) -> tuple[State, Ground]:
     held = int(mark[f.HELD])
     more = 8 * int(mark[f.WIDE]) + 2 * held + 256
     if state.reg[ATTEMPTS] + state.reg[RUNNING] > state.tried.shape[1]:
-        tried = np.zeros((3, 2 * state.tried.shape[1] + 16), np.int64)
+        tried = np.zeros((columns.TRIED, 2 * state.tried.shape[1] + 16), np.int64)
         tried[:, : state.tried.shape[1]] = state.tried
         state = state._replace(tried=tried)
     if mark[f.STEPS_SPARE] < more:

@@ -143,7 +143,7 @@ def policy_columns(report: ReportInput, run: PolicyRun, rows: Rows) -> dict[str,
     columns: dict[str, AnyArray] = {
         "done": done,
         "wait": np.where(done, schedule.wait, 0),
-        "stretch": np.where(done, schedule.end - schedule.start - jobs.effective_run, 0),
+        "stretch": np.where(done, schedule.worked - jobs.effective_run, 0),
         "reason": schedule.reason,
         "killed": schedule.killed,
         "kills": schedule.kills,

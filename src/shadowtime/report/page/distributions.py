@@ -27,9 +27,7 @@ def distributions(report: ReportInput) -> str:
         done = started(run.schedule)
         wait = run.schedule.wait[done]
         waits.append(np.sort(wait))
-        slowdowns.append(
-            np.sort(bounded_slowdown(wait, (run.schedule.end - run.schedule.start)[done]))
-        )
+        slowdowns.append(np.sort(bounded_slowdown(wait, run.schedule.worked[done])))
     if not any(len(values) for values in waits):
         return section(
             "distributions", "Distributions", '<p class="empty">No job has finished.</p>'

@@ -12,7 +12,7 @@ from shadowtime.report.numbers import number, percent
 from shadowtime.report.page.first import group_scores
 from shadowtime.report.page.markup import mark, named, section, table, text
 from shadowtime.report.page.over_time import Line, TimeAxis, over_time, quarters, stretches
-from shadowtime.schedule.runs import lost_runs, started
+from shadowtime.schedule.runs import lost_parts, started
 
 if TYPE_CHECKING:
     from shadowtime.report.inputs import ReportInput
@@ -41,16 +41,18 @@ def preemption(report: ReportInput) -> str:
     if not rows:
         return ""
     lead = "Work of an attempt that was stopped is lost; the job starts again from the beginning."
+    if any(run.schedule.attempts.kept is not None for run in report.runs):
+        lead = "Lost is what a stopped job has to do again, from its beginning or last checkpoint."
     body = table([text(h) for h in HEAD], rows, kind="numbers") + _lost(report)
     return section("preemption", "Preemption", body + group_scores(report, "preemption"), lead=lead)
 
 
 def _cells(schedule: Schedule) -> list[str]:
-    lost = lost_runs(schedule)
+    lost = lost_parts(schedule)
     wasted = float(((lost.until - lost.since) * schedule.procs[lost.row]).sum())
     hit = schedule.kills[schedule.kills > 0]
     done = started(schedule)
-    useful = float(((schedule.end - schedule.start) * schedule.procs)[done].sum())
+    useful = float((schedule.worked * schedule.procs)[done].sum())
     return [
         number(len(hit)),
         percent(len(hit) / max(1, len(schedule))),
@@ -69,7 +71,7 @@ def _lost(report: ReportInput) -> str:
     upto = [
         Line(run.name, mark(i), _by(run.schedule, edges))
         for i, run in enumerate(report.runs)
-        if len(lost_runs(run.schedule))
+        if len(lost_parts(run.schedule))
     ]
     if not upto:
         return ""

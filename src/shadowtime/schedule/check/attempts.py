@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
+from shadowtime.schedule.check.work import worked
 from shadowtime.schedule.runs import row_of
 from shadowtime.types import UNKNOWN
 
@@ -19,7 +20,7 @@ NAME = "attempts-consistent"
 def attempts_consistent(case: Case) -> Proof:
     """kills = number of preempted attempts; they do not overlap; the last one is the schedule's.
 
-    A preempted attempt is shorter than the job's whole run: else it would have ended by itself.
+    A preempted attempt had not done all of the job's run: else it would have ended by itself.
     """
     s, attempts = case.schedule, case.schedule.attempts
     if "kills" in s.missing:
@@ -60,12 +61,9 @@ def _first_misfit(case: Case) -> str:
     s, attempts = case.schedule, case.schedule.attempts
     if len(attempts) == 0:
         return ""
-    row = row_of(s, attempts.job_id)
-    order = np.lexsort((attempts.end, attempts.start, row))
-    row, start, end = row[order], attempts.start[order], attempts.end[order]
-    lost = attempts.killed[order] == 1
-    last = np.ones(len(row), bool)
-    last[:-1] = row[1:] != row[:-1]
+    w = worked(case)
+    row, start, end, lost = w.row, w.start, w.end, w.stopped
+    last = ~np.append(w.again[1:], False)
     following = np.append(start[1:], 0)
     needs = np.minimum(case.workload.run, case.limit)
     for wrong, what in (
@@ -74,7 +72,7 @@ def _first_misfit(case: Case) -> str:
         (last & lost, "was preempted, yet no later one follows"),
         (~last & ~lost, "ended by itself, yet another follows"),
         (last & ((start != s.start[row]) | (end != s.end[row])), "is not the schedule's own"),
-        (lost & (end - start >= needs[row]), "was preempted when its run was already over"),
+        (lost & (w.done >= needs[row]), "was preempted when its run was already over"),
     ):
         found = np.flatnonzero(wrong)
         if len(found):

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 def limits_kept(case: Case) -> Proof:
     """end - start = min(run, limit), and ``killed`` says which; never more than the limit.
 
+    Where stopped jobs keep their work, the sum of what their attempts kept takes the place of
+    end - start.
+
     The limit is the one of trace and policy; where the policy is not known or stretches limits,
     the schedule's own, which is proved apart (limits-recomputed), else the trace's. A job that
     others slowed down (``penalised`` > 0) may take longer than its run, but not longer than its
@@ -31,7 +34,7 @@ def limits_kept(case: Case) -> Proof:
     """
     name, s, w = "limits-kept", case.schedule, case.workload
     ran = started(s)
-    length = s.end - s.start
+    length = s.worked
     limit = case.limit
     slowed = np.zeros(len(s), bool) if s.penalised is None else s.penalised > 0
     killed_known = "killed" not in s.missing

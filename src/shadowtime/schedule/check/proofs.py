@@ -32,6 +32,8 @@ from shadowtime.schedule.check.reasons import reasons_consistent
 from shadowtime.schedule.check.recomputed import same_again
 from shadowtime.schedule.check.report import NOT_CLAIMED, Proof, Report, Verdict, not_made
 from shadowtime.schedule.check.reservation import no_reservation_violation, reservation_respected
+from shadowtime.schedule.check.sizes import at_started_sizes, sizes_allowed
+from shadowtime.schedule.check.work import work_conserved
 from shadowtime.schedule.match import match
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ ALWAYS: tuple[Callable[[Case], Proof | None], ...] = (
     limits_kept,
     contention_recomputed,
     attempts_consistent,
+    work_conserved,
     reasons_consistent,
 )
 """Tried on every schedule; None means that there is nothing to prove on this machine."""
@@ -113,8 +116,13 @@ def check(
     found = match(schedule, workload)
     if rules is not None and len(found.workload) != len(workload):
         rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
+    sizes = sizes_allowed(found, cluster)
+    if sizes is not None:
+        found, rules = at_started_sizes(found, rules)
     case = Case(found, cluster, held, rules)
     proofs = [proof for prove in ALWAYS if (proof := prove(case)) is not None]
+    if sizes is not None:
+        proofs.append(sizes)
     for claim, prove in CLAIMED:
         proofs.append(prove(case) if claim in held else not_made(claim, NOT_CLAIMED))
     if again is not None:

@@ -63,9 +63,18 @@ class Rules:
     stretched: bool = False
     stretch: Stretch | None = None
     classes: Classes | None = None
+    save_every: int = 0
+    """Seconds of work after which that of a stopped job is safe; 0: never, 1: at once."""
+    restart_s: int = 0
+    """Seconds that a stopped job spends on starting again."""
     starts_at_events: bool = False
     """Jobs start at submissions and ends alone."""
     easy: Easy | None = None
+
+    @property
+    def changes_runs(self) -> bool:
+        """True if the attempts of a stopped job are not all as long as its run."""
+        return self.save_every > 0 or self.restart_s > 0
 
     def take(self, rows: AnyArray) -> Rules:
         """The rules of some of the jobs."""
