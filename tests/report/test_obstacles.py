@@ -189,3 +189,20 @@ def test_priorities_are_near_those_that_slurm_recorded() -> None:
         assert found is not None and set(found.parts) >= {"age", "fair-share", "QOS"}
         off.append(abs(found.priority - told) / told)
     assert len(off) > 20 and float(np.median(off)) < 0.05
+
+
+@recorded
+def test_priorities_are_near_those_that_sprio_showed() -> None:
+    """D1: with the ticks that slurmctld's start tells, and nothing charged after a job's last."""
+    site, jobs = read_site(FOLDER / "D1")
+    made = Schedule.recorded(jobs)
+    place = {int(job): row for row, job in enumerate(jobs.job_id)}
+    assert jobs.epoch is not None
+    off = []
+    lines = (FOLDER / "D1" / "sprio_samples.psv").read_text().splitlines()
+    for line in lines[1::60]:
+        when, job, _, _, told, *_ = line.split("|")
+        found = standing(jobs, site, made, place[int(job)], int(when) - jobs.epoch)
+        assert found is not None
+        off.append(abs(found.priority - int(told)) / int(told))
+    assert len(off) > 20 and float(np.median(off)) < 0.05

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.priority.factors import Claim, Factors, parts_of, priority_of
 from shadowtime.engine.priority.shares import Shares
 from shadowtime.engine.priority.weights import Weights
+from shadowtime.slurm.from_site import setting
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.job import Job
+
+
+AFTER_BOOT = 1
+"""Seconds from slurmctld's start to the first tick of its priorities."""
+ZONES = 14 * 3600
+"""BOOT_TIME is a local time, so that it may look that much later than it was."""
+
+
+def first_tick(site: Site, epoch: int | None) -> int | None:
+    """Seconds from the log's zero to its first tick, where ``scontrol show config`` tells.
+
+    Ticks count from slurmctld's start (BOOT_TIME, 5.2); None where it is not known, or started
+    anew since the log began. Zones are whole quarters of an hour apart, so that which one it is
+    makes no difference to usual periods.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> config = {"BOOT_TIME": "1970-01-02T00:00:25", "PriorityCalcPeriod": "00:01:00"}
+    >>> site = Site(nodes=(Node(name="a", amounts=(1,)),), config=config)
+    >>> first_tick(site, 90_000), first_tick(site, None)
+    (26, None)
+    """
+    told = setting(site.config, "BOOT_TIME")
+    if epoch is None or not told:
+        return None
+    try:
+        boot = int(datetime.fromisoformat(told).replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
+    if boot > epoch + ZONES:
+        return None
+    return (boot + AFTER_BOOT - epoch) % Weights.of(site).period
 
 
 class Multifactor:

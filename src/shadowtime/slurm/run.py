@@ -22,7 +22,7 @@ from shadowtime.slurm.job import Job
 from shadowtime.slurm.kept_queue import KeptQueue
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.parameters import Parameters
-from shadowtime.slurm.priority import Multifactor
+from shadowtime.slurm.priority import Multifactor, first_tick
 from shadowtime.slurm.state import State, Window
 
 if TYPE_CHECKING:
@@ -227,7 +227,8 @@ class _Loop:
         self._world()
         if self.multifactor is not None:
             period = self.multifactor.weights.period
-            first = self.opening + period * self.phase.tick
+            known = first_tick(self.site, self.workload.epoch)
+            first = self.opening + period * self.phase.tick if known is None else float(known)
             self.multifactor.shares.last = first - period
             self.at(first, "tick")
             if self.state.accounts.bounds_minutes:

@@ -13,7 +13,7 @@ from shadowtime.schedule.site_places import parse_site_place
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.from_site import machine_of, setting
 from shadowtime.slurm.job import Job
-from shadowtime.slurm.priority import Multifactor
+from shadowtime.slurm.priority import Multifactor, first_tick
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def standing(
 
     Rules
     -----
-    Usage is counted and faded every PriorityCalcPeriod from the first submission on, as in a run;
+    Usage is counted and faded every PriorityCalcPeriod, as in a run: from slurmctld's start on
+    where the site tells it (BOOT_TIME), else from the first submission on;
     None on a site without multifactor priority. How MaxJobsAccrue delays age is left out.
 
     Examples
@@ -149,12 +150,17 @@ class _Queue:
     def _count(self, when: int) -> None:
         """Tick from the beginning, or from where usage still matters, to a moment."""
         weights = self.factors.weights
+        known = first_tick(self.site, self.workload.epoch)
         first = int(self.workload.submit[0]) if len(self.workload) else 0
+        first = first if known is None else known
         if weights.half_life:
-            first = max(first, when - HALF_LIVES * weights.half_life)
+            late = when - HALF_LIVES * weights.half_life
+            first += max(0, late - first) // weights.period * weights.period
         every = runs(self.schedule)
+        paid = bool(self.site.enforce & {"limits", "safe"})
         for now in range(first, when + 1, weights.period):
-            alive = (every.since < now) & (every.until > now - weights.period)
+            # What a job used after its last tick is charged only where limits are enforced (5.5).
+            alive = (every.since < now) & (every.until > (now - weights.period if paid else now))
             running = [
                 self._running(int(row), int(since), min(int(until), now), now)
                 for row, since, until in zip(
