@@ -5,6 +5,9 @@
 prints one column per commit and one for the working tree. A file with a single importer in its
 own folder is a fragment of that file; ``isinstance`` on a part of a policy is dispatch that the
 part could answer itself; an import inside a function is either laziness on purpose or a knot.
+
+What it takes to add something is counted on an example that is there: the files that name it, and
+the lines of its definitions, of files called after it and of other mentions.
 """
 
 from __future__ import annotations
@@ -22,6 +25,15 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOTS = "order|reserve|backfill|place|estimate|preempt|partition"
+ADDED = {
+    "a policy: WFP3": (r"\b(wfp3|tang)\b", ("policy",)),
+    "an order: shortest job first": (r"\b(Sjf|SJF|sjf)\b", ("policy/order.py", "kernel", "engine")),
+    "a backfill rule: Anybody": (r"\bAnybody\b|\"anybody\"", ("policy", "engine", "kernel")),
+    "a metric: awbsld": (r"\bawbsld\b", ("metrics",)),
+    "a trace format: PBS": (r"(?<![-\w])(parse_|is_)?pbs\b", ("trace",)),
+    "a live backend: HTCondor": (r"\bcondor\b", ("live", "cli/live")),
+}
+"""What is counted as added: a pattern, and the rooms in which it is looked for."""
 
 
 def figures(package: Path) -> dict[str, float]:
@@ -41,6 +53,29 @@ def figures(package: Path) -> dict[str, float]:
         "isinstance on parts of policies": sum(map(_dispatch, trees.values())),
         "imports inside functions": sum(map(_inner_imports, trees.values())),
     }
+
+
+def to_add(package: Path, pattern: str, rooms: tuple[str, ...]) -> str:
+    """Files and lines that belong to an example; a dash where it is not there."""
+    wanted = re.compile(pattern)
+    files = lines = 0
+    for file in sorted(package.rglob("*.py")):
+        place = file.relative_to(package).as_posix()
+        if not place.startswith(rooms):
+            continue
+        text = file.read_text()
+        rows = text.splitlines()
+        if any(wanted.fullmatch(part) for part in Path(place).with_suffix("").parts):
+            found = set(range(len(rows)))
+        else:
+            found = {at for at, row in enumerate(rows) if wanted.search(row)}
+            for node in ast.walk(ast.parse(text)):
+                named = isinstance(node, ast.ClassDef | ast.FunctionDef)
+                if named and wanted.fullmatch(node.name):
+                    found |= set(range(node.lineno - 1, node.end_lineno or node.lineno))
+        files += bool(found)
+        lines += len(found)
+    return f"{files} files, {lines:,} lines" if files else "-"
 
 
 def _single(package: Path, trees: dict[Path, ast.Module]) -> int:
@@ -83,6 +118,12 @@ def _inner_imports(tree: ast.Module) -> int:
     )
 
 
+def shape(package: Path) -> dict[str, str]:
+    """All rows of a column."""
+    counts = {row: f"{value:,.0f}" for row, value in figures(package).items()}
+    return counts | {f"to add {what}": to_add(package, *how) for what, how in ADDED.items()}
+
+
 def at(commit: str, folder: Path) -> Path:
     """The package as it stood at a commit."""
     packed = subprocess.run(
@@ -94,17 +135,15 @@ def at(commit: str, folder: Path) -> Path:
 
 
 def main() -> None:
-    columns = {}
+    columns: dict[str, dict[str, str]] = {}
     for commit in sys.argv[1:]:
         with TemporaryDirectory() as folder:
-            columns[commit] = figures(at(commit, Path(folder)))
-    columns["here"] = figures(ROOT / "src" / "shadowtime")
+            columns[commit] = shape(at(commit, Path(folder)))
+    columns["here"] = shape(ROOT / "src" / "shadowtime")
     print("| | " + " | ".join(columns) + " |")
     print("|---|" + "---|" * len(columns))
     for row in columns["here"]:
-        print(
-            f"| {row} | " + " | ".join(f"{column[row]:,.0f}" for column in columns.values()) + " |"
-        )
+        print(f"| {row} | " + " | ".join(column[row] for column in columns.values()) + " |")
 
 
 if __name__ == "__main__":
