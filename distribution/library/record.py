@@ -159,6 +159,8 @@ def run_others() -> None:
     from shadowtime.engine import simulate
     from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
     from shadowtime.engine.site.live_pass import Run, SiteJobs, decide_site
+    from shadowtime.kernel.slurm.board import empty_board
+    from shadowtime.kernel.slurm.walk import walk
     from shadowtime.policy import parse_policy
     from shadowtime.policy.estimate import LastTwo
     from shadowtime.workload import Workload
@@ -182,6 +184,7 @@ def run_others() -> None:
         learning.estimate = LastTwo()  # type: ignore[attr-defined]
         simulate(jobs, machine, learning)
     run_crowd_on_site(site)
+    walk(empty_board(8))  # a simulation walks in Python until a log is long
 
 
 def run_crowd_on_site(site: Any) -> None:
