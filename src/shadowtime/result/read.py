@@ -154,7 +154,14 @@ def _content(root: Path) -> dict[str, Any]:
 
 
 def _no_result(root: Path, why: str = "no result.json in it") -> str:
+    from shadowtime.trace.site_folder import is_site_folder  # of use in this sentence alone
+
     inner = sorted(found.parent.name for found in root.glob("*/result.json"))
+    if is_site_folder(root):
+        return (
+            f"{root} is a site's folder, not a result: shadowtime replay {root} "
+            "--report page.html writes its page"
+        )
     if not inner:
         return f"{root} is not a folder that can be reported: {why}. {AGAIN}"
     return (

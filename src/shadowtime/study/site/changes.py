@@ -49,7 +49,11 @@ def add_nodes(site: Site, text: str) -> Site:
     """
     kind, equals, count = text.strip().rpartition("=")
     if not equals or not kind or not re.fullmatch(r"\d{1,6}", count) or not 0 < int(count) <= MOST:
-        raise UsageError(f"--add-nodes {text}: write KIND=N, as in gpu=8")
+        known = next((one.name for one in site.partitions), "gpu")
+        raise UsageError(
+            f"--add-nodes {text}: write KIND=N, as in {known}=8: a partition, a feature, a GRES or "
+            "a node, and how many more of them"
+        )
     pattern = _pattern(site, kind.strip())
     names = _numbered_on(site, pattern.name, int(count))
     new = tuple(replace(pattern, name=name) for name in names)
