@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -160,7 +162,9 @@ def test_runs_are_the_same(case: tuple[Site, Workload, Requests], tick: float) -
     phase = Phase(tick=tick)
     fast = run_slurm(workload, site, requests, phase=phase, compiled=True)
     slow = run_slurm(workload, site, requests, phase=phase, compiled=False)
-    assert fast == slow
+    # Passes that would find what the last one found are left out.
+    assert replace(fast, passes=0) == replace(slow, passes=0)
+    assert fast.passes <= slow.passes
 
 
 @pytest.mark.parametrize("name", ["B1", "O"])

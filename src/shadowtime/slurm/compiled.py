@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 LONG_LOG = 5_000
 """Jobs from which on the passes in Python take longer than compiling (measured: 6 ms a job)."""
 
+FAR = 10 * 365 * 86_400
+"""Seconds after which any pass is made again."""
 MOST_OTHERS = 0.25
 """Where more of the queue than this is not for the compiled walk, the pass is made in Python."""
 
@@ -78,6 +80,8 @@ class CompiledPasses:
         mark[b.EACH_CPUS] = state.chooser.empty.cpus[0] if machine.nodes else 0
         self.judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
         """Some jobs may start now or not at all."""
+        self.steady = not self.judges and not wish.bf_running_job_reserve
+        """What a pass depends on moves with the clock in no other way than ``VALID`` knows."""
         self.able = (
             state.chooser.shortcuts
             and machine.alike
@@ -113,7 +117,10 @@ class CompiledPasses:
             else:
                 break
         self._tell_plans(made, records)
+        mark = self.board.mark
         made.out.nobody = bool(mark[b.NOBODY])
+        if self.steady and not made.out.starts:
+            made.out.valid_until = int(mark[b.VALID])
         return made.out
 
     def _rows_of(self, state: State, records: list[Record]) -> Ints:
@@ -157,6 +164,7 @@ class CompiledPasses:
         mark[b.VERSION] = mark[b.NOBODY] = mark[b.KEEP_UNTIL] = mark[b.FRESH_ENDS] = 0
         mark[b.SEEN] = mark[b.MEASURED] = mark[b.SHRUNK] = mark[b.ENDS] = -1
         mark[b.MAY_RUN_OUT] = 1
+        mark[b.VALID] = made.now + FAR
         mark[b.STAMP] += 1
         if made.parameters.bf_running_job_reserve:
             for job in state.running:
@@ -284,6 +292,7 @@ class CompiledPasses:
         made.tested, made.may_run_out = int(mark[b.TESTED]), bool(mark[b.MAY_RUN_OUT])
         begun = len(made.out.starts)
         made.consider(records[at])
+        mark[b.VALID] = 0
         self._write_map(made.map)
         mark[b.TESTED], mark[b.OVER] = made.tested, made.over
         if len(made.out.starts) != begun:

@@ -39,3 +39,6 @@ class Outcome:
     """Why jobs were passed over."""
     nobody: bool = False
     """True where no waiting job could have started, so that nothing was looked at."""
+    valid_until: int = field(default=0, compare=False)
+    """Before then another pass starts nothing either, where this one did not and nothing happens
+    in between; 0 where that is not known."""

@@ -207,6 +207,8 @@ class _Loop:
         self.asleep_since = NEVER
         self.leaving: list[int] = []
         """Nodes that have not answered after an end, one mask per job."""
+        self.quiet_until = 0
+        """No backfill pass before then starts anything, unless something happens."""
         self.idle_passes = 0
         self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
         self.multifactor: Multifactor | None = None
@@ -240,6 +242,7 @@ class _Loop:
             main = min(self.main_due, self.next_full)
             if nearest <= min(main, self.next_backfill):
                 event = heapq.heappop(self.heap)
+                self.quiet_until = 0
                 getattr(self, f"_on_{event.kind}")(event.time, event.what)
             elif main <= self.next_backfill:
                 self._main(main)
@@ -396,6 +399,7 @@ class _Loop:
 
     def _on_submit(self, time: float, job: Job) -> None:
         self.waiting[job.id] = job
+        self.state.waiting.append(job)
         if self.multifactor is not None:
             job.eligible = math.floor(time)
             hold_age(self.state.accounts, job)
@@ -420,6 +424,7 @@ class _Loop:
         """These wait no longer."""
         for number in ids:
             job = self.waiting.pop(number)
+            self.state.waiting = [one for one in self.state.waiting if one is not job]
             if self.state.queue is not None:
                 self.state.queue.take_out(self.state, job)
 
@@ -479,12 +484,13 @@ class _Loop:
             self.idle_passes = 0
         if self.builtin or not self.waiting:
             return
+        if math.floor(time) < self.quiet_until:
+            return
         if self.changed or not self.state.chooser.shortcuts:
             self._pass(time, "backfill")
 
     def _pass(self, time: float, kind: str, *, full: bool = False) -> None:
         state = self.state
-        state.waiting = list(self.waiting.values())
         before = {job.id: job for job in state.running} if state.preemption.on else {}
         now = math.floor(time)
         self.out.passes += 1
@@ -501,6 +507,7 @@ class _Loop:
         else:
             made = backfill_pass(state, now, plans=False)
             self.changed = not made.nobody
+            self.quiet_until = made.valid_until
             state.accounts.note_waiting(state.waiting, state.running, state.machine.sections)
         if made.starts:
             self._begun({one.job for one in made.starts})
@@ -511,7 +518,7 @@ class _Loop:
         for one in made.starts:
             self._started(time, one, kind)
         if made.starts:
-            self.fresh = True
+            self.fresh, self.quiet_until = True, 0
             self._wake(time)
 
     def _shallow(self) -> bool:

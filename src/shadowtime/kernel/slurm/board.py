@@ -67,7 +67,9 @@ FRESH_ENDS = 32
 KEEP_UNTIL = 33
 """Plan the nodes in CHOSEN away until then, before anything else; 0: nothing to keep."""
 FREE_CPUS = 34
-MARKS = 35
+VALID = 35
+"""Until then a pass over the same queue and the same running jobs compares all times alike."""
+MARKS = 36
 
 # Columns of ``queue``.
 ROW, NOW_ONLY, GONE, TASKS = range(4)

@@ -16,6 +16,7 @@ from shadowtime.kernel.slurm.board import (
     STAMP,
     TRIED,
 )
+from shadowtime.kernel.slurm.spans import valid_to
 from shadowtime.kernel.slurm.whole import choose_whole, could_do
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
@@ -32,6 +33,10 @@ def note_ends(board: Any) -> None:
     """Which nodes are idle after each end: all but those of the jobs that end later."""
     after, held, idle = board.after, board.held, board.here
     count = board.mark[ENDS]
+    for place in range(count):
+        if board.end[place] > board.mark[NOW]:
+            valid_to(board, board.end[place])
+            break
     for word in range(after.shape[1]):
         busy = NONE
         for place in range(count, 0, -1):
@@ -137,5 +142,8 @@ def will_run(board: Any, ask: int, first: int, now_only: bool) -> int:
             continue
         if fits_after(board, ask, last + 1):
             start = end[last]
-            return max(start + KILL_WAIT, now + 1) if start <= now else start
+            if start > now:
+                return start
+            valid_to(board, now)  # such a start moves with the clock
+            return max(start + KILL_WAIT, now + 1)
     return NEVER

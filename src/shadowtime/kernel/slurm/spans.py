@@ -21,7 +21,9 @@ from shadowtime.kernel.slurm.board import (
     STAMP,
     STEP,
     USABLE,
+    VALID,
     VERSION,
+    WINDOW,
 )
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
@@ -30,11 +32,23 @@ from shadowtime.kernel.slurm.words import NONE, bits_in
 def first_after(board: Any, time: int) -> int:
     """The first span that ends after a time."""
     span = board.span
-    count = board.mark[SPANS]
-    at = 0
-    while at < count and span[at, END] <= time:
-        at += 1
-    return at
+    low, high = 0, board.mark[SPANS]
+    if span[0, END] > time:  # where every first try lies
+        return 0
+    while low < high:
+        middle = (low + high) // 2
+        if span[middle, END] > time:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def valid_to(board: Any, time: int) -> None:
+    """A pass at or after a time to come may compare differently."""
+    if time < board.mark[VALID]:
+        board.mark[VALID] = time
 
 
 @kernel
@@ -61,6 +75,8 @@ def search(board: Any, section: int, start: int, end: int) -> int:
         if later == 0 and at < last and more_later(board, section, at, FOUND):
             later = span[at, END]
         if span[at, BEGIN] > end:
+            if start <= board.mark[NOW]:
+                valid_to(board, start + span[at, BEGIN] - end)
             break
         for word in range(words):
             mask[FOUND, word] &= free[at, word]
@@ -79,6 +95,8 @@ def next_try(board: Any, section: int, start: int, end: int) -> int:
         if more_later(board, section, at, SEARCHED):
             return span[at, END]
         if span[at, BEGIN] > end:
+            if start <= board.mark[NOW]:
+                valid_to(board, start + span[at, BEGIN] - end)
             break
         for word in range(words):
             mask[SEARCHED, word] &= free[at, word]
@@ -91,6 +109,7 @@ def free_until(board: Any, end: int, row: int) -> None:
     free, mask, span = board.free, board.mask, board.span
     for at in range(first_after(board, board.mark[NOW]), board.mark[SPANS]):
         if span[at, BEGIN] > end:
+            valid_to(board, board.mark[NOW] + span[at, BEGIN] - end)
             break
         for word in range(free.shape[1]):
             mask[row, word] &= free[at, word]
@@ -124,6 +143,8 @@ def idle_until(board: Any, end: int) -> int:
             high = middle
         else:
             low = middle + 1
+    if low < count:
+        valid_to(board, mark[NOW] + span[low, BEGIN] - end)
     return shrink[low - 1] if low > at else 1 << 40
 
 
@@ -180,6 +201,14 @@ def plan_away(board: Any, begin: int, end: int, row: int) -> None:
     mark[VERSION] += 1
     begin = max(begin, span[0, BEGIN])
     end = max(end, begin + mark[STEP])
+    if begin > mark[NOW]:
+        valid_to(board, begin)
+    if end > mark[NOW]:
+        valid_to(board, end)
+    if begin >= span[mark[SPANS] - 1, END]:
+        valid_to(board, begin - mark[WINDOW])
+    elif end >= span[mark[SPANS] - 1, END]:
+        valid_to(board, end - mark[WINDOW])
     before = 0
     at = -1
     for place in range(mark[SPANS]):

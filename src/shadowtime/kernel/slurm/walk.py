@@ -68,6 +68,7 @@ from shadowtime.kernel.slurm.spans import (
     next_try,
     plan_away,
     search,
+    valid_to,
     widest,
 )
 from shadowtime.kernel.slurm.whole import could_do
@@ -130,6 +131,7 @@ def place(board: Any, at: int) -> int:
         try_at = later
         later = 0
         if try_at > mark[WINDOW_END]:
+            valid_to(board, try_at - mark[WINDOW])
             return GIVEN_UP
         end = max(try_at, now) + limit
         if not now_only and try_at < earliest and (counted or mark[MAY_RUN_OUT] == 0):
@@ -162,6 +164,7 @@ def place(board: Any, at: int) -> int:
                 if mask[CHOSEN, word] & board.here[COMPLETING, word] != NONE:
                     start = now + 1
                     later = 0
+                    valid_to(board, now)
         if start <= now:
             if mark[BUSY] == 0:
                 return STARTS
@@ -171,6 +174,7 @@ def place(board: Any, at: int) -> int:
         if later > 0 and start > later:
             continue
         beyond = start > now + mark[WINDOW]
+        valid_to(board, start - mark[WINDOW] if beyond else max(start, now))
         begin_at = start // mark[STEP] * mark[STEP]
         end_at = (start + limit) // mark[STEP] * mark[STEP]
         if not beyond and conflicts(board, begin_at, end_at, CHOSEN):
