@@ -1,4 +1,8 @@
-"""Slurm's own scheduler: a month of a year's log on 512 nodes, and one pass with a long queue."""
+"""Slurm's own scheduler: a month of a year's log on 512 nodes, and one pass with a long queue.
+
+The year of the table is twelve times the month: 33,333 of the 400,000 jobs, drawn and scaled in the
+same way, on an empty machine at first.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from benchmarks.timing import best_cpu
 from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.run import run_slurm
@@ -95,7 +100,7 @@ def long_queue(waiting: int, nodes: int) -> tuple[State, int]:
 def slurm(folder: Path) -> Iterator[Row]:
     """CPU seconds of whole runs and of single passes."""
     site = plain_site(NODES)
-    run_slurm(*_three(part_of_a_year(200), site))  # warm
+    run_slurm(*_three(part_of_a_year(200), site), compiled=True)  # warm
     count = JOBS // MONTHS
     jobs, requests = part_of_a_year(count)
     before = time.process_time()
@@ -103,11 +108,13 @@ def slurm(folder: Path) -> Iterator[Row]:
     seconds = time.process_time() - before
     wait = float((np.array(made.start) - jobs.submit).mean())
     yield Row(
-        what=f"slurm: a month of {JOBS:,} jobs a year on {NODES} nodes, load {LOAD}",
-        value=seconds, unit="s", bar=BAR_YEAR / MONTHS,
-        note=f"{count:,} jobs, {made.passes:,} passes made, mean wait {wait:,.0f} s",
+        what=f"slurm: a year of {JOBS:,} jobs on {NODES} nodes, load {LOAD}, bf_interval 30",
+        value=MONTHS * seconds, unit="s", bar=BAR_YEAR,
+        note=f"{MONTHS} times a month, measured: {count:,} jobs in {seconds:.1f} s, "
+        f"{made.passes:,} passes made, mean wait {wait:,.0f} s",
     )  # fmt: skip
     state, now = long_queue(WAITING, DEEP_NODES)
+    state.compiled = CompiledPasses(state)
     for plans, words in ((False, "starts"), (True, "starts and plans")):
         held: list[int] = []
 
@@ -118,7 +125,7 @@ def slurm(folder: Path) -> Iterator[Row]:
         (seconds,) = best_cpu(partial(lambda one: one, timed), runs=3)
         yield Row(
             what=f"slurm: one pass, {words}, {WAITING:,} waiting on {DEEP_NODES:,} nodes",
-            value=seconds, unit="s", bar=BAR_PASS, note=f"{held[0]} starts, {held[1]} plans made",
+            value=seconds, unit="s", bar=BAR_PASS, note=f"{held[0]} starts, {held[1]} plans",
         )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.rows import Row, show
@@ -101,3 +102,17 @@ def write(
     (folder / "index.md").write_text(page(rows, machine, when, busy))
     text = json.dumps(as_object(rows, machine, when, busy), indent=2)
     (folder / "latest.json").write_text(text + "\n")
+
+
+def update(folder: Path, rows: Sequence[Row], remark: str) -> None:
+    """Put rows in the place of those of the same kind (the words before the first colon)."""
+    known = json.loads((folder / "latest.json").read_text())
+    names = [one.name for one in fields(Row)]
+    old = [Row(**{name: one[name] for name in names}) for one in known["rows"]]
+    kinds = {row.what.partition(":")[0] for row in rows}
+    places = [at for at, row in enumerate(old) if row.what.partition(":")[0] in kinds]
+    at = places[0] if places else len(old)
+    noted = [replace(row, note="; ".join(filter(None, (row.note, remark)))) for row in rows]
+    kept = [row for place, row in enumerate(old) if place not in places]
+    made = [*kept[:at], *noted, *kept[at:]]
+    write(folder, made, known["machine"], known["measured"], known["busy"])

@@ -60,6 +60,8 @@ class CompiledPasses:
         self.section_nodes = [section.nodes for section in machine.sections.values()]
         self.asks: dict[int, tuple[int, Ask]] = {}
         """Numbers of requests by identity; they are held so that none takes another's."""
+        self.whole: list[bool] = []
+        """Whether the compiled walk knows them, by number."""
         self.sharing: list[tuple[int, Ask]] = []
         """Requests that share nodes, with their numbers."""
         self.exotic = False
@@ -126,11 +128,21 @@ class CompiledPasses:
     def _rows_of(self, state: State, records: list[Record]) -> Ints:
         """The rows of the records, new ones for those that have none."""
         if state.queue is None:  # nobody keeps these records
-            self.rows = 0
-            return np.array([self._row_of(state, record) for record in records], np.int64)
+            count = len(records)
+            lines = [self._line(state, record) for record in records]
+            if count > len(self.board.record):
+                self.board = self.board._replace(record=np.zeros((2 * count, 4), np.int64))
+            if count:
+                self.board.record[:count] = lines
+            return np.arange(count, dtype=np.int64)
         rows = state.queue.rows[: len(records)]
         for at in np.flatnonzero(rows < 0).tolist():
-            rows[at] = self._row_of(state, records[at])
+            record = records[at]
+            if self.rows == len(self.board.record):
+                self.board = self.board._replace(record=_longer(self.board.record))
+            self.board.record[self.rows] = self._line(state, record)
+            record.row = rows[at] = self.rows
+            self.rows += 1
         return rows
 
     def _begin(self, made: BackfillPass, records: list[Record], rows: Ints) -> None:
@@ -171,26 +183,21 @@ class CompiledPasses:
                 made.keep(job)
         self._write_map(made.map)
 
-    def _row_of(self, state: State, record: Record) -> int:
-        """A row for a record that is new here."""
-        job, section, board = record.job, record.section, self.board
-        if self.rows == len(board.record):
-            board = self.board = board._replace(record=_longer(board.record))
-        row, self.rows = self.rows, self.rows + 1
-        plain = not job.tasks and not job.licences and state.chooser.takes_whole(job.ask)
+    def _line(self, state: State, record: Record) -> tuple[int, int, int, bool]:
+        """What a record is on the board: request, partition, limit, and whether it is plain."""
+        job, section = record.job, record.section
+        number = self._number(state, job.ask)
+        plain = self.whole[number] and not job.tasks and not job.licences
         self.exotic = self.exotic or not plain
-        number = self._number(job.ask)
-        limit = planned_limit(job, section)
-        self.board.record[row] = number, self.sections[section.name], limit, plain
-        record.row = row
-        return row
+        return number, self.sections[section.name], planned_limit(job, section), plain
 
-    def _number(self, ask: Ask) -> int:
+    def _number(self, state: State, ask: Ask) -> int:
         known = self.asks.get(id(ask))
         if known is not None:
             return known[0]
         number = len(self.asks)
         self.asks[id(ask)] = number, ask
+        self.whole.append(state.chooser.takes_whole(ask))
         board = self.board
         if number == len(board.ask):
             board = self.board = board._replace(
