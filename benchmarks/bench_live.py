@@ -46,6 +46,7 @@ def live(folder: Path) -> Iterator[Row]:
             note=f"{len(state.running)} running; {len(made.decisions)} decisions",
         )  # fmt: skip
     yield from on_nodes(state)
+    yield from on_site()
     queue, nodes = slurm_texts(state)
     view = View(partition="batch")
     (seconds,) = best_cpu(
@@ -56,6 +57,75 @@ def live(folder: Path) -> Iterator[Row]:
         value=seconds, unit="s", bar=1.4,
         note="without the commands themselves: benchmarks/live_slurm.py runs them",
     )  # fmt: skip
+
+
+def on_site() -> Iterator[Row]:
+    """decide() on the model of a site: mixed nodes, four partitions that overlap."""
+    from shadowtime.engine.live_pass import decide
+    from shadowtime.policy import parse_policy
+
+    state = site_queue()
+    for name in ("easy", "lxfw", "conservative"):
+        policy = parse_policy(name)
+        memory = decide(policy, state, shape="site").memory
+        memory = decide(policy, state, memory, shape="site").memory
+
+        def again(policy: Any = policy, memory: Any = memory) -> Callable[[], object]:
+            return lambda: decide(policy, state, memory, shape="site")
+
+        (seconds,) = best_cpu(again, runs=7)
+        yield Row(
+            what=f"one live decision of {name} on a site: {WAITING:,} waiting, {NODES:,} nodes",
+            value=seconds, unit="s", bar=0.1,
+            note=f"{len(state.running)} running; four partitions that overlap, memory, GPUs",
+        )  # fmt: skip
+
+
+def site_queue(seed: int = 1) -> Snapshot:
+    """A full site of mixed nodes, five jobs of which have just ended, and a queue of ten thousand.
+
+    Examples
+    --------
+    >>> state = site_queue()
+    >>> len(state.waiting), len(state.site.nodes)
+    (10000, 1000)
+    """
+    from benchmarks.bench_site import mixed_site, stream
+
+    from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
+    from shadowtime.policy import parse_policy
+    from shadowtime.workload.request import Request
+
+    site = mixed_site(NODES)
+    work = stream(WAITING + 6_000, site, 0.9, seed)
+    draw = np.random.default_rng(seed)
+    assert work.requests is not None
+
+    def one(row: int, submit: int) -> WaitingJob:
+        return WaitingJob(
+            id=str(row + 1), submit=submit, need=(1, 0, 0), request=int(work.request[row]),
+            user=f"u{draw.integers(0, 200)}", ask=work.requests[row],
+        )  # fmt: skip
+
+    first = {str(row + 1): one(row, row) for row in range(6_000)}
+    cluster = site.as_nodes()
+    empty = Snapshot(now=90_000, cluster=cluster, waiting=tuple(first.values()), site=site)
+    running = []
+    for start in decide(parse_policy("easy"), empty, shape="site").decisions:
+        job = first.pop(start.job)
+        began = 100_000 - int(draw.integers(0, min(job.request, 9_000)))
+        running.append(
+            RunningJob(
+                id=job.id, submit=job.submit, need=job.need, request=job.request, user=job.user,
+                start=began, place=start.place, held=start.held,
+                ask=Request(partitions=(start.partition,)),
+            )
+        )  # fmt: skip
+    ended = set(draw.choice(len(running), 5, replace=False).tolist())
+    kept = tuple(run for at, run in enumerate(running) if at not in ended)
+    rest = WAITING - len(first)
+    waiting = [*first.values(), *(one(6_000 + k, 90_000 + k) for k in range(rest))][:WAITING]
+    return Snapshot(now=100_000, cluster=cluster, waiting=tuple(waiting), running=kept, site=site)
 
 
 def on_nodes(state: Snapshot) -> Iterator[Row]:

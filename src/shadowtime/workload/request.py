@@ -151,7 +151,11 @@ class Requests:
     ) -> Requests:
         """From one Request per job; columns that are left out say "not given"."""
         number: dict[Request, int] = {}
-        index = np.array([number.setdefault(one, len(number)) for one in each], np.int64)
+        known: dict[int, int] = {}  # by identity: a request is slow to hash, and most are shared
+        for one in each:
+            if id(one) not in known:
+                known[id(one)] = number.setdefault(one, len(number))
+        index = np.array([known[id(one)] for one in each], np.int64)
         given = {name: np.asarray(values, np.int64) for name, values in columns.items()}
         usual = {"throttle": 0, "nice": 0, "requeue": 1}
         for name in Requests.COLUMNS:

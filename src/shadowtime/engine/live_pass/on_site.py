@@ -12,6 +12,7 @@ from shadowtime.cluster.shape import Shapes
 from shadowtime.engine.live_pass.memory import History, Memory, Note
 from shadowtime.engine.live_pass.site_rows import (
     Row,
+    ask_checksum,
     checksum,
     last_model,
     rows_of,
@@ -151,37 +152,55 @@ class Tables:
         """The state as the site's pass takes it."""
         base, notes = self.base, self.memory.jobs
         running: dict[int, Run] = {}
-        promises: dict[int, Run] = {}
         blocked: dict[int, int] = {}
-        nodes = {node.name for node in self.site.nodes}
-        keeps = self.policy.reserve.kept
         for at, row in enumerate(self.rows):
-            note = notes.get(row.job.id)
             if row.tasks is not None:
                 partition = row.ask.partitions[0] if row.ask.partitions else ""
                 start = max(0, getattr(row.job, "start", 0) - base)
                 running[at] = Run(start=start, tasks=dict(row.tasks), partition=partition)
                 continue
+            note = notes.get(row.job.id)
             if note is not None and note.blocked_at >= 0:
                 blocked[at] = max(0, note.blocked_at - base)
-            one = self.memory.promises.get(row.job.id) if keeps else None
-            if (
-                one is not None
-                and one.ask == checksum(row.ask)
-                and nodes >= {n for n, _ in one.place}
-            ):
-                due = max(self.state.now, one.start) - base
-                promises[at] = Run(start=due, tasks=dict(one.place), partition=one.partition)
         return SiteJobs(
             now=self.state.now - base,
             jobs=self.workload(base),
             running=running,
-            promises=promises,
+            promises=self.promises,
             freed=None,
             estimates=self.estimates(),
             blocked=blocked,
             withdrawn=self.withdrawn(),
         )
+
+    @cached_property
+    def promises(self) -> dict[int, Run]:
+        """What was promised for good and still can be kept, by row."""
+        known, now, base = self.memory.promises, self.state.now, self.base
+        if not self.policy.reserve.kept or not known:
+            return {}
+        nodes = {node.name for node in self.site.nodes}
+        found: dict[int, Run] = {}
+        for at, row in enumerate(self.rows):
+            one = known.get(row.job.id) if row.tasks is None else None
+            if one is not None and one.ask == self.checksum(row.ask):
+                tasks = dict(one.place)
+                if tasks.keys() <= nodes:
+                    due = max(now, one.start) - base
+                    found[at] = Run(start=due, tasks=tasks, partition=one.partition)
+        return found
+
+    @cached_property
+    def sums(self) -> dict[int, int]:
+        """Checksums by identity of the request: it is slow to hash, and most are shared."""
+        return {}
+
+    def checksum(self, ask: Request) -> int:
+        """The checksum of a request of this pass."""
+        found = self.sums.get(id(ask))
+        if found is None:
+            found = self.sums[id(ask)] = ask_checksum(ask)
+        return found
 
     def withdrawn(self) -> frozenset[int]:
         """Jobs whose promise a limit withdrew, unless a run has left or the limits changed since.
@@ -264,35 +283,49 @@ class Tables:
         guesses = self.estimates()
         notes: dict[str, Note] = {}
         promises: dict[str, Promise] = {}
+        was, earliest, blocked_at = self.memory.promises, verdict.earliest, verdict.blocked
+        news = {*earliest, *blocked_at, *verdict.promises, *verdict.stops, *verdict.starts}
         for at, row in enumerate(self.rows):
             job, before = row.job.id, old.get(row.job.id)
             if row.since < 0:
                 if before is not None:
                     notes[job] = before
                 continue
+            guess = guesses[at] if guesses else max(1, row.job.request)
             note = before or Note(since=row.since)
+            if (
+                before is not None
+                and at not in news
+                and before.estimate == guess
+                and before.due < 0 <= before.initial
+                and job not in stops
+            ):  # as nearly all of them
+                notes[job] = before
+                continue
             first = note.promised
-            if first < 0 and at in verdict.earliest and row.tasks is None:
-                first = verdict.earliest[at] + base
-            blocked = verdict.blocked.get(at, -1)
-            guess = guesses.get(at, max(1, row.job.request))
+            if first < 0 and at in earliest and row.tasks is None:
+                first = earliest[at] + base
+            blocked = blocked_at.get(at, -1)
             due = -1
             if at in verdict.promises and job not in starts:
                 run = verdict.promises[at]
                 due = run.start + base
-                place = tuple(run.tasks.items())
-                ask = checksum(row.ask)
-                promises[job] = Promise(job, due, partition=run.partition, place=place, ask=ask)
+                known = was.get(job)
+                if known is None or known.start != due or run is not self.promises.get(at):
+                    place, ask = tuple(run.tasks.items()), self.checksum(row.ask)
+                    known = Promise(job, due, partition=run.partition, place=place, ask=ask)
+                promises[job] = known
                 first = due if first < 0 else first
-            note = note._replace(
-                estimate=guess,
-                initial=guess if note.initial < 0 else note.initial,
-                promised=first,
-                blocked_at=note.blocked_at if blocked < 0 else blocked + base,
-                due=due,
-                kills=note.kills + (job in stops),
+            values = (
+                note.since,
+                guess,
+                guess if note.initial < 0 else note.initial,
+                first,
+                note.blocked_at if blocked < 0 else blocked + base,
+                due,
+                note.kills + (job in stops),
             )
-            notes[job] = before if note == before and before is not None else note
+            notes[job] = before if before == values else Note._make(values)
         extra = {k: v for k, v in self.memory.extra.items() if k not in (WITHDRAWN, RAN)}
         if verdict.withdrawn:
             limits = checksum((self.site.qos, self.site.associations))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
-from operator import itemgetter
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.cluster.site import Outage, Partition
 from shadowtime.engine.live_pass.memory import History, Memory
@@ -28,8 +27,7 @@ ELSEWHERE = "(elsewhere)"
 """A partition of all nodes for jobs that run where their own one has no nodes any more."""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A job, or a part of a running one, on its way into the tables."""
 
     job: WaitingJob | RunningJob
@@ -49,6 +47,10 @@ def site_now(state: Snapshot) -> Site:
         Outage(node=name, begin=0, end=NO_LIMIT, drain=True, known_at=0) for name in state.shut
     )
     partitions = site.partitions
+    if not state.shut and not any(
+        run.ask is not None and ELSEWHERE in run.ask.partitions for run in state.running
+    ):
+        return site
     if any(run.ask is not None and ELSEWHERE in run.ask.partitions for run in state.running):
         every = tuple(node.name for node in site.nodes)
         partitions = (*partitions, Partition(name=ELSEWHERE, nodes=every))
@@ -58,21 +60,22 @@ def site_now(state: Snapshot) -> Site:
 def rows_of(state: Snapshot, memory: Memory, site: Site) -> list[Row]:
     """All jobs in the order of the tables: (since, id); newcomers behind those known."""
     notes = memory.jobs
-    found: list[tuple[int, bool, tuple[int, ...], Row]] = []
+    found: list[tuple[int, bool, tuple[int, ...], int, Row]] = []
     latest = max((notes[job.id].since for job in state.waiting if job.id in notes), default=-1)
     for job in state.waiting:
         assert job.ask is not None, f"job {job.id} asks for nothing"
         note = notes.get(job.id)
         since = max(job.submit, latest) if note is None else note.since
-        found.append((since, note is None, natural(job.id), Row(job, since, job.ask)))
+        row = Row(job, since, job.ask)
+        found.append((since, note is None, natural(job.id), len(found), row))
     for run in state.running:
         parts = list(parts_of(run, site))
         note = notes.get(run.id)
         since = -1 if not run.ours or len(parts) > 1 else note.since if note else run.submit
         for ask, tasks in parts:
             row = Row(run, since, ask, tasks, len(parts) == 1)
-            found.append((since, False, natural(run.id), row))
-    found.sort(key=itemgetter(0, 1, 2))
+            found.append((since, False, natural(run.id), len(found), row))
+    found.sort()  # by its place where all else is equal: rows themselves are not compared
     return [row for *_, row in found]
 
 
@@ -85,47 +88,51 @@ def parts_of(run: RunningJob, site: Site) -> Iterator[tuple[Request, dict[str, i
     held = [(host, amounts) for host, amounts in run.held if amounts[0] > 0]
     if not held:
         return
-    whole = _as_one(base, held, site)
+    bare = _without_default(base, site)
+    key = (base.partitions, base.qos, base.account, base.licences, bare)
+    whole = _as_one(key, tuple(amounts for _, amounts in held), site.resources)
     if whole is not None:
         yield whole, {host: amounts[0] for host, amounts in held}
         return
     for host, amounts in held:
-        part = _as_one(base, [(host, amounts)], site)
+        part = _as_one(key, (amounts,), site.resources)
         assert part is not None, "amounts on one node lie by node"
         yield part, {host: amounts[0]}
 
 
+@lru_cache(maxsize=1 << 14)
 def _as_one(
-    base: Request, held: Sequence[tuple[str, tuple[int, ...]]], site: Site
+    base: tuple[Any, ...], held: tuple[tuple[int, ...], ...], resources: tuple[str, ...]
 ) -> Request | None:
-    cpus = sum(amounts[0] for _, amounts in held)
+    """The request of a job that holds these amounts; most jobs hold the same from look to look.
+
+    ``base``: its partitions, QOS, account, licences, and whether it gets no memory without asking.
+    """
+    partitions, qos, account, licences, bare = base
+    cpus = sum(amounts[0] for amounts in held)
     memory: int | None = None
     memory_per = "node"
     gres: list[Gres] = []
-    typed = {name.partition(":")[0] for name in site.resources if ":" in name}
-    for k, name in enumerate(site.resources[1:], 1):
-        each = [amounts[k] for _, amounts in held]
+    typed = {name.partition(":")[0] for name in resources if ":" in name}
+    for k, name in enumerate(resources[1:], 1):
+        each = [amounts[k] for amounts in held]
         if name in typed:  # counted with its types; what has none is left over
             each = [
                 amount
-                - sum(
-                    a[j] for j, other in enumerate(site.resources) if other.startswith(f"{name}:")
-                )
-                for amount, (_, a) in zip(each, held, strict=True)
+                - sum(a[j] for j, other in enumerate(resources) if other.startswith(f"{name}:"))
+                for amount, a in zip(each, held, strict=True)
             ]
         if not any(each) and name != "memory":
             continue
         by_node = len(set(each)) == 1
-        shares = {
-            divmod(amount, amounts[0]) for amount, (_, amounts) in zip(each, held, strict=True)
-        }
+        shares = {divmod(amount, amounts[0]) for amount, amounts in zip(each, held, strict=True)}
         by_cpu = len(shares) == 1 and next(iter(shares))[1] == 0 and next(iter(shares))[0] > 0
         if not by_node and not by_cpu:
             return None
         amount = each[0] if by_node else next(iter(shares))[0]
         if name == "memory":
             # 0 would mean all of a node's, and None what the partition gives by default.
-            memory = amount or (None if _without_default(base, site) else 1)
+            memory = amount or (None if bare else 1)
             memory_per = "node" if by_node else "cpu"
         else:
             gres.append(Gres(name=name, count=amount, per="node" if by_node else "task"))
@@ -136,10 +143,10 @@ def _as_one(
         memory=memory,
         memory_per=memory_per,  # type: ignore[arg-type]
         gres=tuple(gres),
-        partitions=base.partitions,
-        qos=base.qos,
-        account=base.account,
-        licences=base.licences,
+        partitions=partitions,
+        qos=qos,
+        account=account,
+        licences=licences,
     )
 
 
@@ -155,6 +162,12 @@ def _without_default(ask: Request, site: Site) -> bool:
 def checksum(value: object) -> int:
     """A number that tells two requests, or two sets of limits, apart."""
     return zlib.crc32(repr(value).encode())
+
+
+@lru_cache(maxsize=1 << 15)
+def ask_checksum(ask: Request) -> int:
+    """The same of a request: thousands ask for the very same in every pass."""
+    return checksum(ask)
 
 
 def last_model(known: History | None, request: int) -> int:
