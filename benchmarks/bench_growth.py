@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from benchmarks import growth_page
+from benchmarks.bench_hosts import side_by_side, stream
 from benchmarks.event_loop import event_loop
 from benchmarks.inputs import PROCS, generated
 from benchmarks.rows import Row
 from benchmarks.timing import best_cpu
 
 from shadowtime.cluster import Cluster
+from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
 from shadowtime.kernel.fields import START
 from shadowtime.policy import parse_policy
+from shadowtime.workload.demand import HIGH, draw_bandwidth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from shadowtime.workload import Workload
 
 SIZES = (10_000, 100_000, 1_000_000)
 LOADS = (0.9, 1.05, 1.2)
@@ -25,38 +32,81 @@ BAR = {0.9: 2.0}
 FROM, TO = 10_000, 300_000
 """Jobs between which the growth of the other policies is measured."""
 GROWTH_BAR = 4.0
-OTHERS = {
-    "easy-sjbf": (10_000, 30_000, 100_000, 300_000, 1_000_000),
-    "pv-easy": (10_000, 30_000, 100_000, 300_000, 1_000_000),
-    "lxfw": (10_000, 30_000, 100_000, 300_000),
-    "conservative": (10_000, 30_000),
-}
-"""Policies on a pool, and the sizes of their workloads."""
+HOSTS, NODES, CORES, BANDWIDTH = 12, 256, 4, 6000
+WIDEST = NODES * (BANDWIDTH // HIGH)
+"""Wider jobs with a high demand would not fit on the nodes within their bandwidth."""
+SHORT, LONG = (10_000, 30_000), (10_000, 30_000, 100_000, 300_000)
+ON_NODES = (3_000, 10_000)
+
+
+class Case(NamedTuple):
+    """A policy, the kind of machine, the load and the sizes of its workloads."""
+
+    policy: str
+    machine: str  # pool, hosts or nodes
+    load: float
+    sizes: tuple[int, ...]
+
+
+CASES = (
+    Case("easy-sjbf", "pool", 0.9, (*LONG, 1_000_000)),
+    Case("pv-easy", "pool", 0.9, (*LONG, 1_000_000)),
+    Case("lxfw", "pool", 0.9, LONG),
+    Case("ibb", "pool", 0.9, LONG),
+    Case("conservative", "pool", 0.9, SHORT),
+    Case("conservative", "pool", 1.05, SHORT),
+    Case("part-l-sm(hosts=3, hours=50)", "hosts", 0.9, LONG),
+    Case("rua", "nodes", 0.9, ON_NODES),
+    Case("lessc", "nodes", 0.9, ON_NODES),
+    Case("lessc", "nodes", 1.05, ON_NODES),
+)
+"""Where the sizes end early the longer runs would take minutes: for the record, without a bar."""
 
 
 def growth(folder: Path) -> Iterator[Row]:
-    """EASY at several loads, then the other policies of a pool at load 0.9."""
+    """EASY at several loads, then the other policies; also writes the page of the growth."""
     yield from growth_of_easy()
-    for name, sizes in OTHERS.items():
-        yield growth_of(name, sizes, LOADS[0])
+    costs = {}
+    for case in CASES:
+        costs[case] = cost_of(case)
+        yield row_of(case, costs[case])
+    growth_page.write(costs)
 
 
-def growth_of(name: str, sizes: tuple[int, ...], load: float) -> Row:
-    """CPU seconds of simulate() at each size, and the time per job of TO jobs over that of FROM.
+def world_of(case: Case, jobs: int) -> tuple[Workload, Cluster]:
+    """So many generated jobs, and their machine."""
+    if case.machine == "hosts":
+        return stream(HOSTS, case.load, jobs), side_by_side(HOSTS)
+    if case.machine == "nodes":
+        drawn = generated(jobs, case.load)
+        drawn = drawn.replace(demand=np.minimum(drawn.demand, WIDEST))
+        return draw_bandwidth(drawn, "MED", seed=1), node_cluster(
+            NODES, procs=CORES, bandwidth=BANDWIDTH
+        )
+    return generated(jobs, case.load), Cluster.pool(PROCS)
 
-    A policy whose sizes end earlier is for the record: to the last of them, without a bar.
-    """
-    cluster, policy = Cluster.pool(PROCS), parse_policy(name)
-    simulate(generated(FROM, load).take(range(100)), cluster, policy)  # compiles
+
+def cost_of(case: Case) -> dict[int, float]:
+    """CPU seconds of simulate() at each size."""
+    policy = parse_policy(case.policy)
+    first, machine = world_of(case, case.sizes[0])
+    simulate(first.take(range(100)), machine, policy)  # compiles
     cost = {}
-    for size in sizes:
-        run = partial(simulate, generated(size, load), cluster, policy)
-        (cost[size],) = best_cpu(lambda run=run: run, runs=5, seconds=2)
-    last = min(TO, sizes[-1])
+    for size in case.sizes:
+        jobs, machine = world_of(case, size)
+        (cost[size],) = best_cpu(
+            partial(partial, simulate, jobs, machine, policy), runs=5, seconds=2
+        )
+    return cost
+
+
+def row_of(case: Case, cost: dict[int, float]) -> Row:
+    """The time per job of TO jobs, or of the longest workload, over that of the shortest."""
+    first, last = case.sizes[0], min(TO, case.sizes[-1])
     return Row(
-        what=f"{name}, load {load:g}, time per job: {FROM:,} to {last:,} jobs",
-        value=cost[last] / last / (cost[FROM] / FROM), unit="x",
-        bar=GROWTH_BAR if last == TO else None,
+        what=f"{case.policy}, load {case.load:g}, time per job: {first:,} to {last:,} jobs",
+        value=cost[last] / last / (cost[first] / first), unit="x",
+        bar=GROWTH_BAR if (first, last) == (FROM, TO) and case.load == LOADS[0] else None,
         note="; ".join(f"{size:,} jobs {seconds:.3f} s" for size, seconds in cost.items()),
     )  # fmt: skip
 

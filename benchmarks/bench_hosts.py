@@ -77,22 +77,25 @@ def side_by_side(count: int) -> Cluster:
     return one.replace(hosts=tuple(Host(f"h{i}", kind) for i, kind in enumerate(kinds)))
 
 
-def stream(count: int, load: float) -> Workload:
-    """Jobs of as many drawn months as it takes, submitted so that they offer the load."""
-    wanted = count * JOBS_PER_HOST
+def stream(count: int, load: float, jobs: int | None = None) -> Workload:
+    """Jobs of as many drawn months as it takes, submitted so that they offer the load.
+
+    So many for each host, or as many as are asked for.
+    """
+    wanted = count * JOBS_PER_HOST if jobs is None else jobs
     drawn: list[Workload] = []
     while sum(map(len, drawn)) < wanted:
         drawn.append(o2k_month(MONTH, seed=len(drawn) + 1))
     columns = {
-        name: np.concatenate([getattr(jobs, name) for jobs in drawn])
+        name: np.concatenate([getattr(month, name) for month in drawn])
         for name in ("submit", "run", "procs", "request")
     }
-    memory = np.concatenate([jobs.demand[:, 1] for jobs in drawn])
+    memory = np.concatenate([month.demand[:, 1] for month in drawn])
     rows = np.sort(np.random.default_rng(1).permutation(len(memory))[:wanted])
     work = float((columns["procs"] * np.minimum(columns["run"], columns["request"]))[rows].sum())
     span = work / (load * side_by_side(count).procs)
-    month = float(columns["submit"].max())
-    submit = (columns["submit"][rows] / month * span).astype(np.int64)
+    latest = float(columns["submit"].max())
+    submit = (columns["submit"][rows] / latest * span).astype(np.int64)
     order = np.argsort(submit, kind="stable")
     return Workload.build(
         submit=submit[order],
