@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError, ShadowtimeError
+from shadowtime.policy.snapshot import Start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,13 +112,35 @@ def serve(pipe: Connection, text: str, shape: Shape) -> None:
             if policy is None:
                 policy = parse_policy(text)
             made = None
-            if what == "decide" or isinstance(policy, Policy):  # an object may count its passes
+            if what == "decide" or isinstance(policy, Policy):
                 made = decide_with_hosts(policy, state, memory, shape=shape, refused=refused)
+            else:  # an object may count its passes: another one has its way compiled
+                warm_up(state, shape)
             pipe.send((True, made if what == "decide" else None))
         except ShadowtimeError as error:
             pipe.send((False, str(error)))
         except Exception as error:
             pipe.send((False, f"{type(error).__name__}: {error}"))
+
+
+class Eager:
+    """Starts whatever fits."""
+
+    def decide(self, snapshot: Snapshot) -> list[Start]:
+        return [Start(job=job.id, optional=True) for job in snapshot.waiting]
+
+
+def warm_up(state: Snapshot, shape: Shape) -> None:
+    """Compile what a policy written in Python needs: one small job starts on the empty machine."""
+    from shadowtime.engine.live_pass import Memory, WaitingJob
+    from shadowtime.live.deciding import decide_with_hosts
+    from shadowtime.workload.request import Request
+
+    need = (1, *(0 for _ in state.cluster.resources[1:]))
+    job = WaitingJob(id="1", submit=state.now, need=need, request=60, ask=Request())
+    empty = state.replace(waiting=(job,), running=(), ended=())
+    eager: Any = Eager()
+    decide_with_hosts(eager, empty, Memory(), shape=shape)
 
 
 def die_with_parent() -> None:
