@@ -130,7 +130,7 @@ def test_a_real_process_fails_spins_and_decides(tmp_path: Path) -> None:
     file.write_text(CODE)
     worker = Worker(f"{file}:Mine", shape="pool")
 
-    def turn(request: int, limit: float = 30.0) -> Any:
+    def turn(request: int, limit: float = 60.0) -> Any:
         waits = WaitingJob(id="2", submit=0, need=(4,), request=request)
         state = Snapshot(now=2, cluster=FOUR, waiting=(waits,))
         return worker.decide(state, Memory(), {}, limit=limit)
@@ -151,11 +151,11 @@ def test_a_policy_file_drives_a_real_slurm(queue: SlurmCluster, tmp_path: Path) 
     file.write_text(CODE)
     jobs = [queue.sbatch("--ntasks=1", f"--time={n}", script="true") for n in (1, 3, 3)]
     log = tmp_path / "log"
-    words = ["--policy", f"{file}:Mine", "--apply", "--until-idle", "--for", "120s"]
-    words += ["--state", str(tmp_path / "state.json"), "--log", str(log), "--pass-limit", "30"]
+    words = ["--policy", f"{file}:Mine", "--apply", "--until-idle", "--for", "400s"]
+    words += ["--state", str(tmp_path / "state.json"), "--log", str(log), "--pass-limit", "60"]
     done = subprocess.run(
         [sys.executable, "-m", "shadowtime", "live", "slurm", *words],
-        env=queue.env, capture_output=True, text=True, timeout=200,
+        env=queue.env, capture_output=True, text=True, timeout=450,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = queue.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %T", "-j", ",".join(jobs))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.deciding import Made
 
-TO_COME_UP = 180.0
+TO_COME_UP = 600.0
 """Seconds that a process may take to load the policy and to compile it."""
 
 
