@@ -67,7 +67,7 @@ def test_resctrl_counters(tmp_path: Path) -> None:
     end = resctrl.read_group(group(tmp_path, "4001000000", "2000000000"), lambda: 12.0)
     record = resctrl.record_between("cg", begin, end, processes=2)
     assert (record.bandwidth, record.elapsed, record.source) == (1500.0, 2.0, "resctrl")
-    with pytest.raises(InputError, match="no measurement"):
+    with pytest.raises(InputError, match="invalid measurement"):
         resctrl.record_between("cg", end, begin, processes=2)
     with pytest.raises(InputError, match="Unavailable"):
         resctrl.read_group(group(tmp_path, "Unavailable"), lambda: 0.0)
