@@ -143,7 +143,11 @@ def read_kept(path: Path) -> Schedule:
         with np.load(path, allow_pickle=False) as found:
             columns = {name: found[name] for name in found.files}
         rest = json.loads(columns.pop(REST).tobytes())
-        attempts = {one.name: columns.pop(f"attempts_{one.name}") for one in fields(Attempts)}
+        attempts = {
+            one.name: columns.pop(f"attempts_{one.name}")
+            for one in fields(Attempts)
+            if f"attempts_{one.name}" in columns  # what a schedule has not, its file has not
+        }
         waited = rest["waited_for"]
         return Schedule(
             **columns,
