@@ -23,8 +23,9 @@ class Gate:
         self.open = False
     def decide(self, view):
         if not self.open:
-            (HERE / "pid.part").write_text(str(os.getpid()))
-            os.replace(HERE / "pid.part", HERE / "pid")
+            part = HERE / f"pid.{os.getpid()}"  # workers may come to the gate at once
+            part.write_text(str(os.getpid()))
+            os.replace(part, HERE / "pid")
             while not (HERE / "go").exists():
                 threading.Event().wait(0.02)
             if (HERE / "broken").exists():
