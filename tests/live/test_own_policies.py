@@ -128,7 +128,8 @@ def test_a_real_process_fails_spins_and_decides(tmp_path: Path) -> None:
     """One that never answers is ended, and another one takes its place."""
     file = tmp_path / "mine.py"
     file.write_text(CODE)
-    worker = Worker(f"{file}:Mine", shape="pool")
+    begun: list[str] = []
+    worker = Worker(f"{file}:Mine", shape="pool", starting=lambda: begun.append("loading"))
 
     def turn(request: int, limit: float = 60.0) -> Any:
         waits = WaitingJob(id="2", submit=0, need=(4,), request=request)
@@ -141,6 +142,7 @@ def test_a_real_process_fails_spins_and_decides(tmp_path: Path) -> None:
         with pytest.raises(Overrun, match=r"no answer within 0\.5 s"):
             turn(120, 0.5)
         assert [start.job for start in turn(180).decisions] == ["2"]
+        assert begun == ["loading", "loading"]  # at first, and after it was ended
     finally:
         worker.end()
 
@@ -160,7 +162,9 @@ def test_a_policy_file_drives_a_real_slurm(queue: SlurmCluster, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     told = queue.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %T", "-j", ",".join(jobs))
     assert sorted(told.split()[1::2]) == ["COMPLETED"] * 3, log.read_text()
-    missed = [line for line in log.read_text().splitlines() if "missed a pass" in line]
+    lines = log.read_text().splitlines()
+    assert any("loading and compiling" in line for line in lines)  # why nothing is decided yet
+    missed = [line for line in lines if "missed a pass" in line]
     assert missed and "KeyError: 'three'" in missed[0]
     kept = json.loads((tmp_path / "state.json").read_text())
     assert kept["counters"]["decided_by_fallback"] == len(missed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.errors import PolicyError
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.log import Told
-from shadowtime.live.worker import Overrun, Worker
+from shadowtime.live.worker import TO_COME_UP, Overrun, Worker
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.written import Written
 
@@ -26,8 +26,6 @@ LIMIT = 5.0
 """Seconds that a pass of a user's policy may take unless they say otherwise."""
 REST = 10.0
 """After a pass that took too long, the policy rests for so many times the limit."""
-
-
 RESTS = "it rests"
 
 
@@ -112,7 +110,14 @@ class Guarded:
     _rests_until: float = field(default=float("-inf"))
 
     def __post_init__(self) -> None:
-        self.worker = self.worker or Worker(self.policy, shape=self.shape)
+        self.worker = self.worker or Worker(
+            self.policy, shape=self.shape, starting=self._report_loading
+        )
+
+    def _report_loading(self) -> None:
+        """Log why the next decision may take minutes."""
+        line = f"loading and compiling {self.policy}: the loop waits, at most {TO_COME_UP:g} s"
+        self.tell(Told(line, event="loading"))
 
     def decide(
         self,

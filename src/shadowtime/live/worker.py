@@ -12,7 +12,7 @@ from shadowtime.errors import PolicyError, ShadowtimeError
 from shadowtime.policy.snapshot import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
@@ -35,11 +35,15 @@ class Worker:
     -----
     The policy is given as its user writes it, ``file.py:name``, so that the process loads it by
     itself. What it keeps in its own attributes stays as long as the process. An answer that does
-    not come within ``limit`` seconds ends the process; loading and compiling count by themselves.
+    not come within ``limit`` seconds ends the process; loading and compiling count by themselves,
+    and ``starting`` is called before them, since they may take minutes.
     """
 
-    def __init__(self, policy: str, *, shape: Shape) -> None:
+    def __init__(
+        self, policy: str, *, shape: Shape, starting: Callable[[], None] = lambda: None
+    ) -> None:
         self.policy, self.shape = policy, shape
+        self._starting = starting
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
 
@@ -49,6 +53,7 @@ class Worker:
         """One pass; PolicyError where there is no answer, Overrun where it takes too long."""
         fresh = self._process is None or not self._process.is_alive()
         if fresh:
+            self._starting()
             self._start()
             # Compiled on a pass that is thrown away, so that the limit is for deciding alone.
             self._ask(("load", state, memory, dict(refused)), TO_COME_UP)
@@ -95,9 +100,9 @@ class Worker:
 
 
 def serve(pipe: Connection, text: str, shape: Shape) -> None:
-    """What the process does: load the policy, answer until nobody asks any more."""
+    """What the process does: load the policy, and answer until the pipe is closed."""
     die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loop ends this process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     from shadowtime.live.deciding import decide_with_hosts
     from shadowtime.policy import Policy, parse_policy
