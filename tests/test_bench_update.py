@@ -1,4 +1,4 @@
-"""Some rows measured anew take the place of the old ones in the page of benchmarks."""
+"""New measurements of some rows replace the old ones in the page of benchmarks."""
 
 from __future__ import annotations
 

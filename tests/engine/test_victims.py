@@ -118,7 +118,7 @@ def test_live():
     made = decide(policy, state, Memory())
     assert stops(made) == ["8"]
     assert stops(decide(parse_policy("pv-easy"), state, Memory())) == ["7", "8"], "by rank"
-    with pytest.raises(PolicyError, match="live, a requeued job begins anew"):
+    with pytest.raises(PolicyError, match="live, a requeued job starts from the beginning"):
         decide(st.policy("pv-easy", preempt=youngest(mode="suspend")), state, Memory())
 
 

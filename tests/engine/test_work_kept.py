@@ -178,6 +178,7 @@ def test_kept_work_must_be_told():
 
 
 def test_not_on_a_site():
-    """A site's jobs begin anew, so the mode is refused there with what to do."""
-    with pytest.raises(PolicyError, match="on a site a stopped job begins anew: use mode=kill"):
+    """A site's jobs start from the beginning, so the mode is refused there with what to do."""
+    message = "on a site a stopped job starts from the beginning: use mode=kill"
+    with pytest.raises(PolicyError, match=message):
         parse_policy("pv-easy(mode=suspend)").refuse_nonsense("site")

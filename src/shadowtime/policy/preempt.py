@@ -98,7 +98,7 @@ class ShadowLoad(Preempt):
         if shape not in WHOLE:
             yield f"preempt={self.name} is defined on a pool only"
         if shape == "site" and self.changes_runs:
-            yield "on a site a stopped job begins anew: use mode=kill with overhead=0"
+            yield "on a site a stopped job starts from the beginning: use mode=kill with overhead=0"
         if shape == "site" and not policy.reserve.sunny:
             yield f"on a site preempt={self.name} needs reserve=sunny"
         if policy.reserve.kept:

@@ -198,8 +198,8 @@ def refuse(policy: Policy | Any) -> None:
     if policy.preempt.changes_runs:
         raise PolicyError(
             f"{policy.name}: preempt={policy.preempt} keeps the work of stopped jobs or lets them "
-            "start again at a cost, in simulations only; live, a requeued job begins anew: use "
-            "mode=kill with overhead=0"
+            "start again at a cost, in simulations only; live, a requeued job starts from the "
+            "beginning: use mode=kill with overhead=0"
         )
     if policy.order.by_event:
         raise PolicyError(f"{policy.name}: ties=pyss is an order of simulated events: leave it out")
