@@ -18,7 +18,8 @@ from shadowtime.live.port import RunningJob, Snapshot, Start, WaitingJob
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.demand import ASK_EVERY, ByStore
-from shadowtime.live.slurm.port import COMMENTS_EVERY, MANY, SlurmPort
+from shadowtime.live.slurm.details import COMMENTS_EVERY, MANY
+from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.store import InMemory
 from shadowtime.live.view import status_of
 from shadowtime.policy import parse_policy
@@ -96,12 +97,12 @@ def test_a_comment_that_changes_is_read_now_and_then() -> None:
     fake.comments = {"7": "bw=1000", "8": "bw=3000"}
     port, _ = looking(fake, "lessc")
     port.snapshot()
-    before = port._details["8"]
+    before = port._details.by_job["8"]
     fake.comments["7"] = "bw=2000"
     assert [job.bandwidth for job in port.snapshot().waiting] == [1000, 3000]
     port.clock.sleep(COMMENTS_EVERY)
     assert [job.bandwidth for job in port.snapshot().waiting] == [2000, 3000]
-    assert port._details["8"] is before
+    assert port._details.by_job["8"] is before
 
 
 def test_a_comment_cannot_speak_for_another_job() -> None:
@@ -148,7 +149,8 @@ def test_an_array_that_is_not_split_yet_tells_of_its_tasks() -> None:
     port.placed["5_1"] = (("n1", 4),)
     fake.queue = ""
     port.snapshot()
-    assert (port._details, port._asked, port._nodes, port.placed) == ({}, {}, {}, {})
+    known = port._details
+    assert (known.by_job, known._asked, known._nodes, port.placed) == ({}, {}, {}, {})
 
 
 def test_consres_asks_nobody_and_tells_nothing() -> None:

@@ -25,7 +25,7 @@ from shadowtime.live.record import read_passes
 from shadowtime.live.replay import LogPort, follow
 from shadowtime.live.runner import Commands, Done
 from shadowtime.live.slurm import drive
-from shadowtime.live.slurm.port import refuse_strangers
+from shadowtime.live.slurm.configuration import refuse_strangers
 from shadowtime.live.slurm.text import ENVIRONMENT
 from shadowtime.live.store import StateFile
 from shadowtime.policy import parse_policy

@@ -66,3 +66,20 @@ class Commands:
         except (OSError, ValueError) as error:  # no memory, no program, a NUL in a job's name
             raise PortError(f"{argv[0]} could not be run: {error}") from None
         return Done(done.returncode, done.stdout, done.stderr)
+
+
+def checked(run: Runner, argv: Sequence[str]) -> str:
+    """What a command prints; PortError with its first complaint where it fails.
+
+    Examples
+    --------
+    >>> checked(Commands(timeout=5), ["false"])
+    Traceback (most recent call last):
+    ...
+    shadowtime.live.port.PortError: false: no reason given
+    """
+    done = run(argv)
+    if done.code != 0:
+        lines = (done.err.strip() or done.out.strip() or "no reason given").splitlines()
+        raise PortError(f"{argv[0]}: {lines[0][:200]}")
+    return done.out

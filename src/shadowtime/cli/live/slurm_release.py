@@ -30,7 +30,7 @@ def command(show_only: bool, partition: str, state_file: str | None, timeout: fl
     from shadowtime.cli.common.console import note
     from shadowtime.live.lock import one_loop
     from shadowtime.live.slurm import drive
-    from shadowtime.live.slurm.port import refuse_strangers
+    from shadowtime.live.slurm.configuration import refuse_strangers
     from shadowtime.live.slurm.release import give_back, plan_release
     from shadowtime.live.store import StateFile
     from shadowtime.printable import printable

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from shadowtime.cluster.site import Site
-    from shadowtime.live.slurm.text import Detail, QueueRow
+    from shadowtime.live.slurm.details import Detail
+    from shadowtime.live.slurm.text import QueueRow
 
 _NODES = re.compile(r"\bnode=(\d+)")
 _TYPED = re.compile(r"(?:gres[:/])?([a-zA-Z][\w.-]*)((?::[a-zA-Z][\w.-]*)?)(?::(\d+)([KMG]?))?")

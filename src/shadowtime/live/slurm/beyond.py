@@ -11,7 +11,8 @@ from shadowtime.live.slurm.text import parse_gres
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.live.slurm.text import Detail, NodeRow, QueueRow
+    from shadowtime.live.slurm.details import Detail
+    from shadowtime.live.slurm.text import NodeRow, QueueRow
 
 NONE = ("", "(null)", "N/A")
 _FEATURE = r"[\w.:+=-]+"

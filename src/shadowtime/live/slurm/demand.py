@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import StoreError
 from shadowtime.hperf.epilog import tag_of
-from shadowtime.live.slurm.state import detail_of
+from shadowtime.live.slurm.details import detail_of
 from shadowtime.policy.estimate import ByTag
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shadowtime.live.clock import Clock
     from shadowtime.live.port import Snapshot, WaitingJob
-    from shadowtime.live.slurm.text import Detail
+    from shadowtime.live.slurm.details import Detail
     from shadowtime.policy import Policy
 
 ASK_EVERY = 5.0

@@ -20,8 +20,9 @@ from shadowtime.live.port import PortError
 from shadowtime.live.record import Recorder
 from shadowtime.live.runner import Commands
 from shadowtime.live.signals import Undisturbed
+from shadowtime.live.slurm.configuration import NotReady, look_at, refuse_strangers
 from shadowtime.live.slurm.demand import demand_for
-from shadowtime.live.slurm.port import NotReady, SlurmPort, look_at, refuse_strangers
+from shadowtime.live.slurm.port import SlurmPort
 from shadowtime.live.slurm.site_look import enforces
 from shadowtime.live.slurm.text import ENVIRONMENT
 from shadowtime.policy.snapshot import name_of

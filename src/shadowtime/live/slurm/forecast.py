@@ -18,10 +18,10 @@ from shadowtime.live.eta import FEW, LONG, SHORT, Eta
 from shadowtime.live.port import PortError
 from shadowtime.live.slurm.asks import request_of
 from shadowtime.live.slurm.beyond import LIMITS, NONE
+from shadowtime.live.slurm.details import DETAILS, detail_of, parse_details
 from shadowtime.live.slurm.holding import spread
-from shadowtime.live.slurm.port import DETAILS
-from shadowtime.live.slurm.state import HOLDS, detail_of
-from shadowtime.live.slurm.text import SQUEUE, parse_details, parse_gres, parse_queue
+from shadowtime.live.slurm.state import HOLDS
+from shadowtime.live.slurm.text import SQUEUE, parse_gres, parse_queue
 from shadowtime.slurm.policy import SlurmPolicy
 from shadowtime.workload import Workload
 from shadowtime.workload.request import NEVER, Gres, Request, Requests
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.live.clock import Clock
     from shadowtime.live.runner import Runner
-    from shadowtime.live.slurm.text import Detail, QueueRow
+    from shadowtime.live.slurm.details import Detail
+    from shadowtime.live.slurm.text import QueueRow
 
 LEAD, EACH_PASS, SEATED = 12, 4, 50
 """Seconds before now at which the model begins, in which it seats the jobs that run: a main pass

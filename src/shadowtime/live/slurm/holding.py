@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shadowtime.live.port import Place
-    from shadowtime.live.slurm.text import Detail, NodeRow, QueueRow
+    from shadowtime.live.slurm.details import Detail
+    from shadowtime.live.slurm.text import NodeRow, QueueRow
 
 STANDS_STILL = {"SUSPENDED", "STOPPED"}
 """States of jobs that an operator halts: whoever stopped one would get nothing for it."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import re
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster.hostlist import expand
-from shadowtime.errors import UsageError
-from shadowtime.live.port import Outcome, PortError, Start
+from shadowtime.live.port import Outcome, Start
+from shadowtime.live.runner import checked
 from shadowtime.live.slurm.act import (
     hand_over_lines,
     outcome,
@@ -24,15 +22,14 @@ from shadowtime.live.slurm.act import (
 from shadowtime.live.slurm.arrays import ArrayRests
 from shadowtime.live.slurm.beyond import NONE
 from shadowtime.live.slurm.demand import Demand, with_demands
+from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
-from shadowtime.live.slurm.state import CLEANS_UP, Sorted, View, detail_of, nodes_of, sort_jobs
+from shadowtime.live.slurm.state import CLEANS_UP, Sorted, View, nodes_of, sort_jobs
 from shadowtime.live.slurm.text import (
     SINFO,
     SQUEUE,
-    Detail,
-    parse_details,
     parse_nodes,
     parse_queue,
     parse_reservations,
@@ -40,7 +37,7 @@ from shadowtime.live.slurm.text import (
 from shadowtime.live.slurm.touched import Touched, touch, touched_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from shadowtime.engine.live_pass import Held
     from shadowtime.live.clock import Clock
@@ -61,11 +58,6 @@ TWICE = 2
 AT_ONCE = 200
 """Jobs that are put right in one session at most."""
 RESERVATIONS_EVERY = 15.0
-COMMENTS_EVERY = 30.0
-"""Seconds after which a policy that reads comments asks again about everybody who waits."""
-DETAILS = ("scontrol", "--oneliner", "--details")
-MANY = 40
-"""More unknown jobs than this are asked about all at once."""
 
 
 @dataclass(kw_only=True)
@@ -91,11 +83,9 @@ class SlurmPort:
 
     def __post_init__(self) -> None:
         self._rows: dict[str, QueueRow] = {}
-        self._details: dict[str, Detail] = {}
-        self._asked: dict[str, tuple[object, ...]] = {}
-        self._nodes: dict[str, tuple[int, int]] = {}
+        self._details = Details()
         self._windows: list[Window] = []
-        self._windows_at = self._comments_at = float("-inf")
+        self._windows_at = float("-inf")
         self._since: dict[str, float] = {}
         self._touched: dict[str, Touched] = {}
         self._handed: dict[str, str] = {}
@@ -122,7 +112,9 @@ class SlurmPort:
         self._sort(rows, nodes, now)
         assert self.sorted is not None
         if self.demand is not None and not self.sorted.state.closed:
-            state = with_demands(self.sorted.state, self._details, self.demand, self.view.bandwidth)
+            state = with_demands(
+                self.sorted.state, self._details.by_job, self.demand, self.view.bandwidth
+            )
             self.sorted = replace(self.sorted, state=state)
         return self.sorted.state
 
@@ -142,7 +134,9 @@ class SlurmPort:
         *,
         model: Model | None = None,
     ) -> Sorted:
-        self._learn_details(rows, now)
+        comments = self.demand is not None
+        self._details.learn(self.run, rows, now, site=self.view.site, comments=comments)
+        self._forget(rows)
         self._rows = dict(rows_by_id(rows))
         self.arrays.look(rows)
         self.sorted = sort_jobs(
@@ -152,7 +146,7 @@ class SlurmPort:
             now=int(now),
             windows=self._windows,
             model=model,
-            details=self._details,
+            details=self._details.by_job,
             placed=self.placed,
             stopped=self.stopped,
             known=lambda job: job in self._let_go or self.known(job),
@@ -175,7 +169,7 @@ class SlurmPort:
                     restarted=row is not None and row.restarts > 0,
                     row=row,
                     gres=self.view.bandwidth,
-                    nodes=self._range(decision.job),
+                    nodes=self._details.nodes(decision.job),
                 )
                 self.placed[decision.job] = decision.place
                 self._sent[decision.job] = decision.held
@@ -188,16 +182,22 @@ class SlurmPort:
         for decision in decisions:
             if isinstance(decision, Start):
                 job, known = decision.job, self._touched.get(decision.job)
-                row, nodes = self._rows.get(job), self._range(job)
+                row, nodes = self._rows.get(job), self._details.nodes(job)
                 mark = touch(decision, row, known, self.view.bandwidth, nodes)
                 if mark is not None:
                     self._touched[job] = mark
                 self.arrays.let_through(job)
 
-    def _range(self, job: str) -> tuple[int, int]:
-        """The least and most nodes that a job asks for."""
-        detail = detail_of(self._details, job)
-        return (detail.nodes, detail.most) if detail is not None else (0, 0)
+    def _forget(self, rows: Sequence[QueueRow]) -> None:
+        """Drop what is noted of jobs that Slurm no longer lists."""
+        listed = {row.id for row in rows}
+        listed |= arrays_of(listed)
+        noted: tuple[dict[str, Any], ...] = (
+            self.placed, self._sent, self._touched, self._handed, self._in_vain, self._let_go,
+        )  # fmt: skip
+        for job in {job for known in noted for job in known} - listed:
+            for known in noted:
+                known.pop(job, None)
 
     def nodes(self) -> list[NodeRow]:
         """The nodes of the partitions that the loop drives."""
@@ -320,158 +320,9 @@ class SlurmPort:
         return dict(rows_by_id(parse_queue(self._ask(SQUEUE))))
 
     def _ask(self, argv: Sequence[str]) -> str:
-        done = self.run(argv)
-        if done.code != 0:
-            lines = (done.err.strip() or done.out.strip() or "no reason given").splitlines()
-            raise PortError(f"{argv[0]}: {lines[0][:200]}")
-        return done.out
+        return checked(self.run, argv)
 
     def session(self, lines: Sequence[str]) -> list[str]:
         """One session of scontrol; returns its complaints."""
         done = self.run(("scontrol",), text="".join(f"{line}\n" for line in lines))
         return [line for line in done.err.splitlines() if line.strip()]
-
-    def _learn_details(self, rows: Sequence[QueueRow], now: float) -> None:
-        """Ask scontrol once about every job it has something to add to; comments may change."""
-        wanted: dict[str, tuple[object, ...]] = {}
-        for row in rows:
-            pending = row.state == "PENDING" and row.priority == 0
-            tells = row.node_count > 1 or self.view.site
-            if pending or (row.state == "RUNNING" and tells):
-                wanted[row.id] = (pending, row.node_count, row.cpus, row.restarts, row.reason[:8])
-        again = self.demand is not None and not 0 <= now - self._comments_at < COMMENTS_EVERY
-        if again:
-            self._comments_at = now
-        unknown = [
-            job for job, key in wanted.items() if self._asked.get(job) != key or (again and key[0])
-        ]
-        for job in self._asked.keys() - wanted.keys():
-            del self._asked[job]
-        # Of who was let through and has not started it is still asked how its memory is counted.
-        kept = {row.id for row in rows if row.state == "PENDING"} | wanted.keys()
-        for job in self._details.keys() - (kept | arrays_of(kept)):
-            del self._details[job]
-        listed = {row.id for row in rows}
-        listed |= arrays_of(listed)
-        mine: tuple[dict[str, Any], ...] = (
-            self._nodes, self.placed, self._sent, self._touched, self._handed, self._in_vain,
-            self._let_go,
-        )  # fmt: skip
-        for job in {job for known in mine for job in known} - listed:
-            for known in mine:
-                known.pop(job, None)
-        if not unknown:
-            return
-        asked = {job for job in unknown if self._asked.get(job) == wanted[job]}
-        if len(unknown) > MANY:
-            told = self._ask((*DETAILS, "show", "job"))
-        else:
-            told = self.run(DETAILS, text="".join(f"show job {job}\n" for job in unknown)).out
-        for job, detail in self._believed(told, set(unknown), asked).items():
-            # Once a job has run, Slurm does not tell any more how many nodes it may have.
-            low, high = self._nodes.get(job, (0, 0))
-            low, high = (detail.nodes, detail.most) if detail.nodes else (low, high)
-            detail = detail._replace(nodes=low, most=high)
-            if self._details.get(job) != detail:  # else the same value, by which jobs are known
-                self._details[job] = detail
-            self._nodes[job] = low, high
-        self._asked.update({job: wanted[job] for job in unknown})
-
-    def _believed(self, told: str, unknown: set[str], known: set[str]) -> dict[str, Detail]:
-        """What is told of the jobs in question, whoever wrote it; those told of twice once more."""
-        found: dict[str, Detail] = {}
-        doubtful: set[str] = set()
-        unknown |= arrays_of(unknown)
-        for job, detail in parse_details(told):
-            if job in unknown and found.setdefault(job, detail) != detail:
-                doubtful.add(job)
-        for job in sorted(doubtful):
-            if job in known and job in self._details:  # not asked about again and again
-                found[job] = self._details[job]
-                continue
-            alone = parse_details(self.run((*DETAILS, "show", "job", job)).out)
-            found[job] = next((detail for name, detail in alone if name == job), Detail())
-        return found
-
-
-def arrays_of(jobs: Iterable[str]) -> set[str]:
-    """Under which names Slurm tells of the tasks of arrays that it has not split off yet.
-
-    Examples
-    --------
-    >>> arrays_of(["7", "8_1", "8_2"])
-    {'8_*'}
-    """
-    return {f"{job.partition('_')[0]}_*" for job in jobs if "_" in job}
-
-
-_USER = re.compile(r"^SlurmUser\s*=\s*\S+\((\d+)\)", re.MULTILINE)
-_SELECT = re.compile(r"^SelectTypeParameters\s*=\s*(\S+)", re.MULTILINE)
-_NAME = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
-_DEFAULT = re.compile(r"^PartitionName=(\S+).*? Default=YES", re.MULTILINE)
-
-
-class NotReady(PortError):
-    """Slurm answers and is not complete yet: a loop waits for it."""
-
-
-def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> View:
-    """What the loop is responsible for, from Slurm's own configuration."""
-    config = run(("scontrol", "show", "config"))
-    if config.code != 0:
-        said = (config.err or config.out).strip().splitlines() or ["no reason given"]
-        reason = said[0].removeprefix("scontrol: ").removeprefix("error: ")
-        raise PortError(
-            f"Slurm does not answer ({reason}): is slurmctld running, and does SLURM_CONF name "
-            "its configuration?"
-        )
-    if not partition:
-        told = run(("scontrol", "--oneliner", "show", "partition")).out
-        if "PartitionName=" not in told:
-            raise NotReady("Slurm shows no partition yet: is slurmctld coming up?")
-        default = _DEFAULT.search(told)
-        if default is None:
-            raise UsageError("Slurm has no default partition: name one with --partition")
-        partition = default[1]
-    elif "," in partition:
-        partition = several(partition, run(("scontrol", "--oneliner", "show", "partition")).out)
-    select, name = _SELECT.search(config.out), _NAME.search(config.out)
-    return View(
-        partition=partition,
-        gres=tuple(gres),
-        memory=select is not None and "MEMORY" in select[1].upper(),
-        name=name[1] if name else "slurm",
-    )
-
-
-def several(wanted: str, told: str) -> str:
-    """Several partitions, each once, as Slurm knows them.
-
-    Examples
-    --------
-    >>> several("a, b,a", "PartitionName=a X=1\\nPartitionName=b X=1\\n")
-    'a,b'
-    """
-    names = list(dict.fromkeys(name.strip() for name in wanted.split(",") if name.strip()))
-    known = set(re.findall(r"^PartitionName=(\S+)", told, re.MULTILINE))
-    if not known:
-        raise NotReady("Slurm shows no partition yet: is slurmctld coming up?")
-    strange = [name for name in names if name not in known]
-    if strange:
-        raise UsageError(f"Slurm has no partition {strange[0]}: it has {', '.join(sorted(known))}")
-    return ",".join(names)
-
-
-def refuse_strangers(run: Runner, *, uid: int | None = None) -> None:
-    """Only SlurmUser and root can place and stop the jobs of others."""
-    uid = os.geteuid() if uid is None else uid
-    found = _USER.search(run(("scontrol", "show", "config")).out)
-    allowed = {0} | ({int(found[1])} if found else set())
-    if uid not in allowed:
-        raise UsageError(
-            "only SlurmUser or root may act on the jobs of others: run the loop as one of them, "
-            "or without --apply to see what it would do"
-        )
-
-
-__all__ = ["NotReady", "SlurmPort", "look_at", "refuse_strangers"]

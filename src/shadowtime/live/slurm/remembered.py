@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shadowtime.live.port import WaitingJob
-    from shadowtime.live.slurm.text import Detail, QueueRow
+    from shadowtime.live.slurm.details import Detail
+    from shadowtime.live.slurm.text import QueueRow
 
     Known = tuple[QueueRow, Detail | None, bool, WaitingJob]
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.engine.live_pass import Held
     from shadowtime.live.port import Ended, Place
+    from shadowtime.live.slurm.details import Detail
     from shadowtime.live.slurm.holding import View
-    from shadowtime.live.slurm.text import Detail, NodeRow, QueueRow
+    from shadowtime.live.slurm.text import NodeRow, QueueRow
 
 
 class OnSite:

@@ -11,6 +11,7 @@ from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, Waiting
 from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
 from shadowtime.live.slurm.dependency import Ends
+from shadowtime.live.slurm.details import Detail, detail_of
 from shadowtime.live.slurm.gate import FAR, HELD
 from shadowtime.live.slurm.holding import (
     LAST,
@@ -23,7 +24,7 @@ from shadowtime.live.slurm.holding import (
     spread,
 )
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.text import Detail, parse_gres
+from shadowtime.live.slurm.text import parse_gres
 from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
     from shadowtime.live.slurm.touched import Touched
 
-__all__ = ["HOLDS", "Sorted", "View", "detail_of", "sort_jobs"]
+__all__ = ["HOLDS", "Sorted", "View", "sort_jobs"]
 
 HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 """States of jobs that hold resources."""
@@ -256,12 +257,6 @@ def sort_jobs(
 
 RELEASED = "let through"
 SLURMS = "Slurm schedules it"
-
-
-def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
-    """What is known of a job, or of the array it has not been split off yet."""
-    array, _, task = job.partition("_")
-    return details.get(job) or (details.get(f"{array}_*") if task else None)
 
 
 def _not_ours(
