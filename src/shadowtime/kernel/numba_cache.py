@@ -67,6 +67,7 @@ class DigestLocator:
 
     def __init__(self, function: Any, path: Path) -> None:
         self.folder, self.line = cache_folder(path), function.__code__.co_firstlineno
+        self._py_file = str(path)  # Numba's warning about code that cannot be cached names it
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> DigestLocator | None:
