@@ -1,6 +1,6 @@
 """From a schedule, simulated or recorded, to numbers."""
 
-from shadowtime.metrics.accuracy import AccuracyRow, accuracy, accuracy_by
+from shadowtime.metrics.accuracy import accuracy, accuracy_by
 from shadowtime.metrics.by_class import ClassRow, by_class, by_classes
 from shadowtime.metrics.classes import KINDS, Classes, classify, times_up_to
 from shadowtime.metrics.delayed_by import Delays, delayed_by
@@ -18,7 +18,6 @@ from shadowtime.metrics.window import Window
 __all__ = [
     "KINDS",
     "REGISTRY",
-    "AccuracyRow",
     "ClassRow",
     "Classes",
     "Delays",

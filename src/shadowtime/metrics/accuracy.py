@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.metrics.by_class import ClassRow
 from shadowtime.metrics.classes import TOP, classify
 from shadowtime.metrics.statistics import percentile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
@@ -61,20 +61,6 @@ def accuracy(prediction: Ints, run: Ints) -> dict[str, float]:
     return result
 
 
-@dataclass(frozen=True, kw_only=True)
-class AccuracyRow:
-    """One class of jobs and how well its run times were predicted."""
-
-    kind: str
-    label: str
-    jobs: int
-    metrics: Mapping[str, float]
-
-    def as_dict(self) -> dict[str, Any]:
-        """A flat row for tables."""
-        return {"kind": self.kind, "class": self.label, "jobs": self.jobs, **self.metrics}
-
-
 def accuracy_by(
     prediction: Ints,
     workload: Workload,
@@ -83,7 +69,7 @@ def accuracy_by(
     only: AnyArray | None = None,
     edges: Sequence[int] | None = None,
     top: int = TOP,
-) -> list[AccuracyRow]:
+) -> list[ClassRow]:
     """A row for every class of jobs; ``kind``, ``edges`` and ``top`` as in classify().
 
     Examples
@@ -103,5 +89,5 @@ def accuracy_by(
         members = np.flatnonzero((classes.of == number) & scored)
         if len(members):
             metrics = accuracy(prediction[members], run[members])
-            rows.append(AccuracyRow(kind=kind, label=label, jobs=len(members), metrics=metrics))
+            rows.append(ClassRow(kind=kind, label=label, jobs=len(members), metrics=metrics))
     return rows

@@ -12,8 +12,27 @@ if TYPE_CHECKING:
 BITS = 32
 
 
+class Places(Sequence[str]):
+    """A place column whose texts are made when they are looked at, a job at a time."""
+
+    def text_of(self, row: int) -> str:
+        """The text of a row."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+        if isinstance(row, slice):
+            return tuple(self[i] for i in range(*row.indices(len(self))))
+        if not -len(self) <= row < len(self):
+            raise IndexError(row)
+        return self.text_of(row)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NodePlaces(Sequence[str]):
+class NodePlaces(Places):
     """Nodes and processors of every job, as texts like ``n1:4 n2:2``.
 
     ``entries`` holds node << 32 | processors, a job's entries side by side from ``first`` on
@@ -48,13 +67,6 @@ class NodePlaces(Sequence[str]):
             at += 1
         return found
 
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-    @overload
-    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
-        if isinstance(row, slice):
-            return tuple(self[i] for i in range(*row.indices(len(self))))
-        if not -len(self) <= row < len(self):
-            raise IndexError(row)
+    def text_of(self, row: int) -> str:
+        """A job's nodes and processors as text."""
         return " ".join(f"{self.names[node]}:{procs}" for node, procs in self.nodes_of(row))

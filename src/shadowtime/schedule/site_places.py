@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
+from shadowtime.schedule.node_places import Places
 
 if TYPE_CHECKING:
     from shadowtime.types import AnyArray, Ints
@@ -16,7 +16,7 @@ _NUMBERED = re.compile(r"^(.*?)(\d+)$")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SitePlaces(Sequence[str]):
+class SitePlaces(Places):
     """Nodes and cpus of every job, as texts like ``n[1-3]:4 gpu7:2``.
 
     ``entries`` holds row << 32 | tasks; ``node`` gives the site's node at each row.
@@ -55,15 +55,8 @@ class SitePlaces(Sequence[str]):
             for node, tasks in self.tasks_of(row)
         ]
 
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-    @overload
-    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
-        if isinstance(row, slice):
-            return tuple(self[i] for i in range(*row.indices(len(self))))
-        if not -len(self) <= row < len(self):
-            raise IndexError(row)
+    def text_of(self, row: int) -> str:
+        """A job's nodes and cpus as text."""
         return spelt([(self.names[node], cpus) for node, cpus in self.cpus_of(row)])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.errors import PolicyError
-from shadowtime.metrics.accuracy import AccuracyRow, accuracy, accuracy_by
+from shadowtime.metrics.accuracy import accuracy, accuracy_by
 from shadowtime.metrics.measure import matched
 from shadowtime.policy import estimate as parts
 from shadowtime.policy.grammar import parse_call
@@ -24,6 +24,7 @@ from shadowtime.types import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shadowtime.metrics.by_class import ClassRow
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
@@ -135,8 +136,8 @@ class Accuracy:
     policy: str
     jobs: int
     overall: Mapping[str, float]
-    by_size: tuple[AccuracyRow, ...]
-    by_user: tuple[AccuracyRow, ...]
+    by_size: tuple[ClassRow, ...]
+    by_user: tuple[ClassRow, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -12,7 +12,7 @@ from shadowtime.study.accuracy import accuracy_report, estimate_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from shadowtime.metrics.accuracy import AccuracyRow
+    from shadowtime.metrics.by_class import ClassRow
     from shadowtime.metrics.policy_run import PolicyRun
     from shadowtime.report.inputs import ReportInput
     from shadowtime.study.accuracy import Accuracy
@@ -66,7 +66,7 @@ def _classes(known: Accuracy) -> str:
     return f"{sizes}{users}"
 
 
-def _class_table(kind: str, rows: Sequence[AccuracyRow]) -> str:
+def _class_table(kind: str, rows: Sequence[ClassRow]) -> str:
     cells = [[text(row.label), number(row.jobs), *_measures(row.metrics)] for row in rows]
     return table([TITLES[kind], "Jobs", *map(text, MEASURES)], cells, kind="numbers")
 
