@@ -17,6 +17,9 @@ FORMATS = "shadowtime.formats"
 POLICIES = "shadowtime.policies"
 """Policies by name: whatever ``--policy file.py:name`` takes, a Policy, a part or an object."""
 
+LIVE = "shadowtime.live"
+"""Schedulers to drive: values of :class:`shadowtime.live.backend.Backend`."""
+
 
 def plugins(group: str) -> dict[str, Any]:
     """Every part that an installed package offers for a group, by name, sorted.

@@ -75,7 +75,7 @@ def test_without_a_log_the_loop_asks_by_the_clock(tmp_path: Path) -> None:
     when = looks(clock, tmp_path / "none.log", until=1002)
     assert when[1] - when[0] == pytest.approx(0.25, abs=0.01)
     fake = FakeSlurm("", NODES)
-    assert drive.bell_of(fake) is None
+    assert drive.watcher_of(fake) is None
 
 
 def test_a_clock_that_is_set_back_does_not_prolong_the_rest(tmp_path: Path) -> None:

@@ -80,13 +80,11 @@ class LazyGroup(click.Group):
 def refuse_repeats(command: click.Command) -> click.Command:
     """The same command; it refuses a second value for an option that takes one.
 
-    Without this the parser keeps the last value and says nothing. Works for the commands inside a
-    group, too.
+    Without this the parser silently keeps the last value. Works for groups and their commands, too.
     """
     if isinstance(command, click.Group):
         for inner in command.commands.values():
             refuse_repeats(inner)
-        return command
     if getattr(command, "refuses_repeats", False):
         return command
     make = command.make_parser

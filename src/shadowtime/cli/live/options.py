@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.amounts import Span
+from shadowtime.live.slurm.backend import GRES, PARTITION, SHAPE_HELP, TIMEOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.live.backend import Option
+
+
+def of_backend(option: Option) -> Callable[[Any], Any]:
+    """An option that a live backend declares."""
+    if option.kind == "flag":
+        return click.option(option.name, option.key, is_flag=True, help=option.help)
+    kinds: dict[str, Any] = {"text": str, "span": Span(), "seconds": click.FloatRange(min=0.1)}
+    return click.option(
+        option.name,
+        option.key,
+        type=kinds[option.kind],
+        default=option.default,
+        show_default=bool(option.default),
+        multiple=option.multiple,
+        metavar=option.metavar,
+        help=option.help,
+    )
+
+
+def shape_of(shapes: tuple[str, ...], help: str) -> Callable[[Any], Any]:
+    """How the policy sees the machine."""
+    return click.option("--shape", type=click.Choice(shapes), help=help)
+
 
 policy = click.option(
     "--policy",
@@ -14,24 +46,11 @@ policy = click.option(
     help="A name with or without parameters, as in a simulation. [default: the loop's own, from "
     "its state file]",
 )
-partition = click.option(
-    "--partition",
-    metavar="NAME",
-    default="",
-    help="The partition, or several as in a,b. [default: Slurm's default one]",
+act = click.option(
+    "--apply", "act", is_flag=True, help="Act. Without it: decide and print, change nothing."
 )
-gres = click.option(
-    "--gres",
-    metavar="NAME",
-    multiple=True,
-    help="A generic resource that the policy counts beside processors.",
-)
-shape = click.option(
-    "--shape",
-    type=click.Choice(["pool", "hosts", "nodes", "site"]),
-    help="How the policy sees the machine. [default: nodes for policies that share bandwidth; site "
-    "for several partitions, mixed or shared nodes, enforced limits; else pool]",
-)
+partition, gres, timeout = of_backend(PARTITION), of_backend(GRES), of_backend(TIMEOUT)
+shape = shape_of(("pool", "hosts", "nodes", "site"), SHAPE_HELP)
 state = click.option(
     "--state",
     "state_file",
@@ -39,11 +58,55 @@ state = click.option(
     type=click.Path(dir_okay=False),
     help="What the loop remembers. [default: in $STATE_DIRECTORY or ~/.local/state/shadowtime]",
 )
-timeout = click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    default=20.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long one of the cluster's commands may take.",
+operation = options.all_of(
+    click.option(
+        "--for",
+        "length",
+        type=Span(),
+        metavar="SPAN",
+        help="Leave after so long, as in 90s, 5m, 1h; in shadow mode with a summary.",
+    ),
+    click.option(
+        "--log",
+        "log_file",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Append to FILE, which may be rotated at any time. [default: standard output]",
+    ),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="Lines for people, or a JSON object a line.",
+    ),
+    click.option(
+        "--metrics-port",
+        type=click.IntRange(1, 65535),
+        metavar="PORT",
+        help="Prometheus metrics on http://127.0.0.1:PORT/metrics.",
+    ),
+    click.option(
+        "--metrics-file",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="The same in FILE, replaced at every look, for node_exporter.",
+    ),
+    click.option(
+        "--pass-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        default=5.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long a pass of a policy from a Python file may take.",
+    ),
+    click.option(
+        "--fallback",
+        default="easy",
+        show_default=True,
+        metavar="P",
+        shell_complete=options.policy_names,
+        help="The catalogue policy for passes that a policy from a Python file misses.",
+    ),
 )
+"""Options of every loop."""

@@ -8,6 +8,7 @@ import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.live import options as live
+from shadowtime.cli.live.status import show_status
 
 if TYPE_CHECKING:
     from shadowtime.live.view import Status
@@ -34,7 +35,7 @@ def command(as_json: bool, **given: Any) -> None:
     if as_json:
         options.print_json(found.to_json())
     else:
-        _show(found)
+        show_status(found)
 
 
 def look(
@@ -84,47 +85,3 @@ def look(
             left_alone=port.sorted.left_alone,
             beat=read_beat(heartbeat_of(path)),
         )
-
-
-def _life(found: Status) -> str:
-    """When the loop last looked and what it is waiting for."""
-    from shadowtime.report.numbers import span
-
-    if found.policy == "slurm":
-        return "no loop is in charge: these are the starts that Slurm's own scheduler would make"
-    if found.beat is None:
-        return "no loop has left a sign of life beside this state file"
-    ago = span(max(0, found.now - round(found.beat.looked)))
-    return f"the loop last looked {ago} ago, waiting for {found.beat.waiting_for}"
-
-
-def _show(found: Status) -> None:
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.tables import numbers_table
-    from shadowtime.report.numbers import span
-
-    used, procs = found.used
-    head = Text(f"{found.policy}: {used} of {procs} processors on {found.hosts} nodes in use, ")
-    head.append(f"{found.running} running, {len(found.waiting)} waiting")
-    table = numbers_table("job", "user", "procs", "waits for", "starts in", "between", "and")
-    for row in found.waiting[:50]:
-        table.add_row(
-            row.job,
-            row.user,
-            str(row.procs),
-            span(found.now - row.since),
-            span(max(0, row.eta.expected - found.now)),
-            span(max(0, row.eta.earliest - found.now)),
-            span(max(0, row.eta.latest - found.now)),
-        )
-    parts: list[Any] = [head, Text(_life(found)), table]
-    missed = found.counters.get("decided_by_fallback", 0)
-    if missed:
-        parts.insert(2, Text(f"the fallback decided {missed} passes that the policy missed"))
-    if len(found.waiting) > 50:
-        parts.append(Text(f"... and {len(found.waiting) - 50} more"))
-    verb = "has no predicted start" if found.policy == "slurm" else "is left alone"
-    parts += [Text(f"{job} {verb}: {why}") for job, why in found.left_alone.items()]
-    show(*parts)

@@ -6,20 +6,20 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass.on_site import refuse_on_site
 from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import PolicyError, UsageError
+from shadowtime.live import service
+from shadowtime.live.backend import Target
 from shadowtime.live.clock import SystemClock
-from shadowtime.live.guarded import OwnCode, guard_for
 from shadowtime.live.log import Told
 from shadowtime.live.log_watcher import LogWatcher
-from shadowtime.live.loop import Loop, Pace, described
+from shadowtime.live.loop import Pace
+from shadowtime.live.operation import state_path
 from shadowtime.live.port import PortError
-from shadowtime.live.record import Recorder
 from shadowtime.live.runner import Commands
-from shadowtime.live.signals import Undisturbed
 from shadowtime.live.slurm.configuration import NotReady, look_at, refuse_strangers
 from shadowtime.live.slurm.demand import demand_for
 from shadowtime.live.slurm.port import SlurmPort
@@ -28,10 +28,11 @@ from shadowtime.live.slurm.text import ENVIRONMENT
 from shadowtime.policy.snapshot import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.clock import Clock
+    from shadowtime.live.loop import Loop
     from shadowtime.live.runner import Runner
     from shadowtime.live.store import Store
     from shadowtime.policy import Policy
@@ -106,41 +107,33 @@ def make_loop(
     *,
     shape: Shape | None = None,
     act: bool = False,
-    pace: Pace | None = None,
-    tell: Callable[[str], None] = lambda line: None,
-    record: Path | None = None,
-    beat: Callable[[str], None] = lambda waiting_for: None,
-    attention: Undisturbed | None = None,
-    own: OwnCode | None = None,
+    **more: Any,
 ) -> Loop:
-    """A loop over a port; to act takes SlurmUser or root.
+    """A loop over a port, with further options of :func:`shadowtime.live.service.make_loop`."""
+    target = target_of(port, policy, shape or shape_for(policy), act=act)
+    return service.make_loop(port, policy, store, target=target, act=act, **more)
 
-    ``own``: how a policy that is its user's code is run; without it in this process, unguarded.
-    """
+
+def target_of(port: SlurmPort, policy: Policy, shape: Shape, *, act: bool) -> Target:
+    """The partitions as a target; the port counts what the policy does. Acting takes rights."""
     if act:
         refuse_strangers(port.run)
-    shape = shape or shape_for(policy)
     suit(port, policy, shape)
-    guarded = guard_for(policy, own, shape=shape, clock=port.clock, tell=tell)
-    name = guarded.policy if guarded is not None else described(policy)
-    recorder = Recorder(record, policy=name, shape=shape, tell=tell) if record else None
-    loop = Loop(
-        port=port,
-        policy=policy,
-        store=store,
-        clock=port.clock,
+    name = port.view.partition
+    identity = identity_of(port.run) if act else ""
+    title = f"partitions {name}" if "," in name else f"partition {name}"
+    return Target(
         shape=shape,
-        act=act,
-        pace=pace or Pace(),
-        tell=tell,
-        record=recorder,
-        bell=bell_of(port.run),
-        beat=beat,
-        attention=attention or Undisturbed(),
-        guarded=guarded,
+        title=f"{title} as a site" if shape == "site" else title,
+        labels={"cluster": port.view.name, "partition": name},
+        locks=tuple(
+            (f"partition {one} of {port.view.name}", identity) for one in sorted(port.view.driven)
+        ),
+        state_name=f"slurm-{name}",
+        watcher=watcher_of(port.run),
+        attach=lambda loop: attach(port, loop),
+        clock=port.clock,
     )
-    attach(port, loop)
-    return loop
 
 
 def identity_of(run: Runner) -> str:
@@ -153,8 +146,8 @@ def identity_of(run: Runner) -> str:
 _LOG = re.compile(r"^SlurmctldLogFile\s*=\s*(/\S+)", re.MULTILINE)
 
 
-def bell_of(run: Runner) -> LogWatcher | None:
-    """The controller's log as a bell, where the loop runs beside the controller and may see it."""
+def watcher_of(run: Runner) -> LogWatcher | None:
+    """A watcher of the controller's log, where the loop runs beside the controller."""
     found = _LOG.search(run(("scontrol", "show", "config")).out)
     return LogWatcher(Path(found[1])) if found and os.access(found[1], os.F_OK) else None
 
@@ -225,19 +218,6 @@ def suit(port: SlurmPort, policy: Policy, shape: Shape = "pool") -> None:
         port.demand = demand_for(policy, port.clock)
 
 
-def default_state_file(partition: str, environment: Sequence[tuple[str, str]] = ()) -> Path:
-    """Where the memory lies: systemd's StateDirectory, else the user's state folder.
-
-    Examples
-    --------
-    >>> str(default_state_file("batch", [("STATE_DIRECTORY", "/var/lib/shadowtime")]))
-    '/var/lib/shadowtime/slurm-batch.json'
-    """
-    known = dict(environment or os.environ.items())
-    folder = known.get("STATE_DIRECTORY", "").split(":")[0]
-    if not folder:
-        home = known.get("XDG_STATE_HOME") or os.path.join(
-            known.get("HOME", "/"), ".local", "state"
-        )
-        folder = os.path.join(home, "shadowtime")
-    return Path(folder) / f"slurm-{partition}.json"
+def default_state_file(partition: str) -> Path:
+    """Where the loop of a partition keeps its state unless a file is named."""
+    return state_path(f"slurm-{partition}")

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.log import Told
 from shadowtime.live.port import PortError
+from shadowtime.live.predictions import Predictions
+from shadowtime.live.signals import Interrupted, Signals
+from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.forecast import forecast, look
 from shadowtime.live.slurm.state import HOLDS
+from shadowtime.live.store import StateFile
 from shadowtime.live.view import Row, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
+    from shadowtime.live.backend import Wanted
     from shadowtime.live.clock import Clock
-    from shadowtime.live.predictions import Predictions
     from shadowtime.live.runner import Runner
+    from shadowtime.live.slurm.drive import Where
     from shadowtime.live.slurm.forecast import Forecast, Seen
     from shadowtime.slurm.policy import SlurmPolicy
 
@@ -150,3 +159,45 @@ class Watch:
 
 def _began(state: str) -> bool:
     return state in HOLDS or state in ("COMPLETING", "COMPLETED", "FAILED", "TIMEOUT")
+
+
+def watch_slurm(wanted: Wanted, where: Where) -> None:
+    """Predict the starts of a Slurm that schedules by itself, and keep the predictions."""
+    how = wanted.operation
+    tell, notify = how.log(), notifier()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(Interrupted))
+        stack.enter_context(Signals())
+        port = drive.wait_for_port(where, nodes=False, tell=tell, stopped=how.over())
+        path = Path(wanted.state_file or drive.default_state_file(port.view.partition))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = predictions_of(path)
+        stack.enter_context(StateFile(kept, tell=tell).locked())
+        labels = {"cluster": port.view.name, "policy": wanted.policy.name, "mode": "predict"}
+        counting = stack.enter_context(how.counting(labels, tell=tell))
+        watch = Watch(
+            run=port.run,
+            clock=port.clock,
+            predictions=Predictions(kept, tell=tell),
+            policy=wanted.policy,
+            tell=tell,
+            beat=Heartbeat(path=heartbeat_of(kept), clock=port.clock, notify=notify),
+            every=max(wanted.every, SLOWEST) if wanted.every < 1 else wanted.every,
+        )
+
+        def after(seen: Seen, found: Forecast) -> None:
+            queue = Counter({"predicted": len(found.etas), "not_predicted": len(found.unknown)})
+            counting.watched(queue, sum(row.state in HOLDS for row in seen.rows))
+
+        notify("READY=1")
+        line = f"{wanted.policy.name} on {port.view.name}, read-only: predictions in {kept}"
+        tell(Told(line, event="begin", **labels))
+        with contextlib.suppress(Interrupted):
+            watch.run_on(
+                until_idle=wanted.until_idle,
+                stopped=how.over(),
+                after=after,
+                failed=counting.failed,
+            )
+        notify("STOPPING=1")
+    print("see how good they were: shadowtime live slurm accuracy", file=sys.stderr)

@@ -1,0 +1,162 @@
+"""Live backends: the schedulers that a loop can drive, ours and those of other packages.
+
+A backend is a value of :class:`Backend`: how to connect, which options it adds to the command line
+and which commands. ``shadowtime live NAME`` is made from it. A package adds one by an entry point
+of the group ``shadowtime.live`` (see :mod:`shadowtime.plugins`)::
+
+    [project.entry-points."shadowtime.live"]
+    flux = "flux_live:BACKEND"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from shadowtime.errors import ShadowtimeError
+from shadowtime.plugins import LIVE, plugins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.log_watcher import LogWatcher
+    from shadowtime.live.loop import Loop
+    from shadowtime.live.operation import Operation
+    from shadowtime.live.port import Port
+
+    Kind = Literal["text", "span", "seconds", "flag"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """An option that a backend adds to its commands.
+
+    A ``span`` is a length of time such as 90s, 5m or 1h, in whole seconds; ``seconds`` a number of
+    them from 0.1. With ``multiple`` the value is a tuple. An option with ``prints`` prints that
+    text, and no loop runs.
+
+    Examples
+    --------
+    >>> Option(name="--default-request", help="Time limit of jobs that give none.").key
+    'default_request'
+    """
+
+    name: str
+    help: str
+    kind: Kind = "text"
+    metavar: str = "NAME"
+    default: Any = None
+    multiple: bool = False
+    prints: str = ""
+
+    @property
+    def key(self) -> str:
+        """Under which name its value is in :attr:`Wanted.options`."""
+        return self.name.lstrip("-").replace("-", "_")
+
+
+class Command(NamedTuple):
+    """A further command of a backend: its line of help, and its click command as module:name."""
+
+    help: str
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What the user asks of a backend."""
+
+    policy: Any
+    operation: Operation
+    act: bool = False
+    shape: Shape | None = None
+    """How the policy is to see the machine; None: the backend chooses."""
+    state_file: str | None = None
+    record: str | None = None
+    until_idle: bool = False
+    once: bool = False
+    every: float = 0.5
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The values of the backend's own options, by :attr:`Option.key`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What is driven through a port: how it is seen, named, locked and remembered."""
+
+    shape: Shape = "pool"
+    title: str = "the cluster"
+    """For people: ``partition batch``."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """For metrics and structured logs: ``{"partition": "batch"}``."""
+    locks: tuple[tuple[str, str], ...] = ()
+    """What only one loop may drive, and what tells two of the same name apart."""
+    state_name: str = "live"
+    """The name of the state file unless one is given, without its ending."""
+    watcher: LogWatcher | None = None
+    """The scheduler's log, where the loop may read it."""
+    attach: Callable[[Loop], None] = lambda loop: None
+    """Called with the loop once it is made, for ports that ask for its memory."""
+    clock: Clock | None = None
+
+
+def no_prediction(wanted: Wanted) -> bool:
+    """Every policy is run by the loop."""
+    return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backend:
+    """A scheduler that can be driven.
+
+    Rules
+    -----
+    ``connect`` is called with what is wanted, a function that logs a line and one that tells
+    whether the run is over; it returns a port (see :class:`shadowtime.live.port.Port`) and its
+    target. It refuses with UsageError what cannot be done, and checks that the user may act where
+    ``act`` is wanted. ``predict`` takes policies that need no loop, such as Slurm's own scheduler,
+    and returns whether it has run one.
+    """
+
+    name: str
+    title: str
+    """The scheduler's own name: ``HTCondor``."""
+    help: str
+    """What ``shadowtime live NAME --help`` says, with examples."""
+    connect: Callable[..., tuple[Port, Target]]
+    options: tuple[Option, ...] = ()
+    shapes: tuple[Shape, ...] = ("pool", "hosts")
+    shape_help: str = "How the policy sees the machine: one sum, or each host. [default: pool]"
+    every: float = 0.5
+    """Seconds between two looks while things happen, unless given."""
+    example: str = "easy"
+    """A policy to name in messages."""
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    """Further commands; ``status`` is there for every backend."""
+    predict: Callable[[Wanted], bool] = no_prediction
+
+
+def backends() -> dict[str, Backend]:
+    """Every live backend by name: ours first, then those of other packages.
+
+    Examples
+    --------
+    >>> list(backends())[:2]
+    ['slurm', 'condor']
+    """
+    from shadowtime.live.condor.backend import CONDOR  # they import this module
+    from shadowtime.live.slurm.backend import SLURM
+
+    found = {backend.name: backend for backend in (SLURM, CONDOR)}
+    for name, added in plugins(LIVE).items():
+        if not isinstance(added, Backend):
+            raise ShadowtimeError(f"{name} in {LIVE} is not a shadowtime.live.backend.Backend")
+        if name in found or name == "check":
+            raise ShadowtimeError(
+                f"an installed package adds the live backend {name}, and that name is taken: "
+                "rename or uninstall it"
+            )
+        found[name] = added
+    return found

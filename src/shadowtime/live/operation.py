@@ -1,0 +1,129 @@
+"""How a live loop is left running: where it logs, what it counts, how long it lasts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.engine.live_pass.decide import refuse
+from shadowtime.errors import PolicyError
+from shadowtime.live.exporter import MetricsFile, served
+from shadowtime.live.guarded import OwnCode, is_own, whole_path
+from shadowtime.live.log import Log
+from shadowtime.live.metrics import Metrics
+from shadowtime.policy import Policy, parse_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from shadowtime.live.log import LogFormat
+    from shadowtime.live.loop import Loop, Step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """How a loop is left running: its log, metrics and length, and what a user's policy may do."""
+
+    length: int | None = None
+    log_file: str | None = None
+    log_format: LogFormat = "text"
+    metrics_port: int | None = None
+    metrics_file: str | None = None
+    pass_limit: float = 5.0
+    fallback: str = "easy"
+
+    def own_code(self, policy: Any, text: str) -> OwnCode | None:
+        """How a policy from a Python file is run; None for one of the catalogue."""
+        if not is_own(policy):
+            return None
+        fallback = parse_policy(self.fallback)
+        if not isinstance(fallback, Policy) or is_own(fallback):
+            raise PolicyError(f"--fallback {self.fallback}: use a policy of the catalogue")
+        refuse(fallback)
+        return OwnCode(text=whole_path(text), fallback=fallback, limit=self.pass_limit)
+
+    def log(self) -> Log:
+        """Where the loop reports what it does."""
+        return Log(format=self.log_format, path=Path(self.log_file) if self.log_file else None)
+
+    @contextlib.contextmanager
+    def counting(
+        self, labels: Mapping[str, str], *, tell: Callable[[str], None]
+    ) -> Iterator[Counting]:
+        """Count while the block lasts, and publish the counts as metrics."""
+        metrics = Metrics(labels)
+        file = MetricsFile(Path(self.metrics_file), tell=tell) if self.metrics_file else None
+        with contextlib.ExitStack() as stack:
+            if self.metrics_port is not None:
+                stack.enter_context(served(metrics.text, self.metrics_port))
+            yield Counting(metrics, file)
+
+    def over(self) -> Callable[[], bool]:
+        """Whether the run, which begins now, has lasted as long as it is meant to."""
+        end = None if self.length is None else time.monotonic() + self.length
+        return lambda: end is not None and time.monotonic() >= end
+
+    def summary(self, loop: Loop, counting: Counting) -> str:
+        """One line for the end of a run."""
+        counts = counting.metrics.counts
+        if not loop.act and self.length is not None:
+            return (
+                f"in shadow mode for {self.length} s: {counts.looks} looks, {counts.passes} "
+                f"passes, would start {counts.starts} jobs and stop {counts.stops}"
+            )
+        counters = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
+        return f"done: {counters or 'nothing to do'}"
+
+
+class Counting:
+    """Hands every step to the metrics, and these to their file."""
+
+    def __init__(self, metrics: Metrics, file: Any) -> None:
+        self.metrics, self.file = metrics, file
+
+    def after(self, step: Step, alone: Mapping[str, str]) -> None:
+        """A look."""
+        self.metrics.note(step, alone)
+        self._write()
+
+    def watched(self, queue: Mapping[str, int], running: int) -> None:
+        """A look by which nothing was decided."""
+        self.metrics.watched(queue, running)
+        self._write()
+
+    def failed(self) -> None:
+        """A look that failed."""
+        self.metrics.failed()
+        self._write()
+
+    def _write(self) -> None:
+        if self.file is not None:
+            self.file.write(self.metrics.text(age=False))
+
+
+def left_alone(port: Any) -> Mapping[str, str]:
+    """Waiting jobs that are not the loop's, where a port reports them."""
+    found = getattr(getattr(port, "sorted", None), "left_alone", {})
+    return dict(found)
+
+
+def state_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """Where a state file lies unless given: systemd's StateDirectory, else the user's own folder.
+
+    Examples
+    --------
+    >>> str(state_path("slurm-batch", {"STATE_DIRECTORY": "/var/lib/shadowtime"}))
+    '/var/lib/shadowtime/slurm-batch.json'
+    >>> str(state_path("slurm-batch", {"HOME": "/home/ann"}))
+    '/home/ann/.local/state/shadowtime/slurm-batch.json'
+    """
+    folder = environment.get("STATE_DIRECTORY", "").split(":")[0]
+    if not folder:
+        home = environment.get("HOME", "/")
+        state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+        folder = os.path.join(state, "shadowtime")
+    return Path(folder) / f"{name.replace('/', '-')}.json"

@@ -1,0 +1,207 @@
+"""A loop as a service: the one way in which every backend's loop is run, and left running."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.engine.live_pass.decide import refuse
+from shadowtime.engine.live_pass.on_site import refuse_on_site
+from shadowtime.live.backend import Target
+from shadowtime.live.clock import SystemClock
+from shadowtime.live.guarded import guard_for
+from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
+from shadowtime.live.lock import one_loop
+from shadowtime.live.log import Told
+from shadowtime.live.loop import Loop, Pace, described
+from shadowtime.live.operation import Counting, Operation, left_alone, state_path
+from shadowtime.live.record import Recorder
+from shadowtime.live.signals import Interrupted, Signals, Undisturbed
+from shadowtime.live.store import InMemory, StateFile
+from shadowtime.policy import parse_policy
+from shadowtime.policy.snapshot import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.live.backend import Backend, Wanted
+    from shadowtime.live.guarded import OwnCode
+    from shadowtime.live.port import Port
+    from shadowtime.live.store import Store
+    from shadowtime.policy import Policy
+
+
+def make_loop(
+    port: Port,
+    policy: Policy | Any,
+    store: Store,
+    *,
+    target: Target | None = None,
+    act: bool = False,
+    pace: Pace | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    record: Path | None = None,
+    beat: Callable[[str], None] = lambda waiting_for: None,
+    attention: Undisturbed | None = None,
+    own: OwnCode | None = None,
+) -> Loop:
+    """A loop over a port.
+
+    ``own``: how a policy that is its user's code is run; without it in this process, unguarded.
+    """
+    target = target or Target()
+    clock = target.clock or SystemClock()
+    guarded = guard_for(policy, own, shape=target.shape, clock=clock, tell=tell)
+    name = guarded.policy if guarded is not None else described(policy)
+    recorder = Recorder(record, policy=name, shape=target.shape, tell=tell) if record else None
+    loop = Loop(
+        port=port,
+        policy=policy,
+        store=store,
+        clock=clock,
+        shape=target.shape,
+        act=act,
+        pace=pace or Pace(),
+        tell=tell,
+        record=recorder,
+        bell=target.watcher,
+        beat=beat,
+        attention=attention or Undisturbed(),
+        guarded=guarded,
+    )
+    target.attach(loop)
+    return loop
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a run ended."""
+
+    interrupted: bool
+    """By a signal."""
+    summary: str
+    """One line."""
+
+
+def run(
+    port: Port,
+    policy: Policy | Any,
+    *,
+    target: Target | None = None,
+    act: bool = False,
+    operation: Operation | None = None,
+    state_file: Path | None = None,
+    record: Path | None = None,
+    until_idle: bool = False,
+    once: bool = False,
+    pace: Pace | None = None,
+    tell: Callable[[str], None] | None = None,
+    signals: Undisturbed | None = None,
+    own: OwnCode | None = None,
+) -> Ended:
+    """Drive a scheduler through its port until the run is over, idle or interrupted.
+
+    Rules
+    -----
+    The policy is a value or a text such as ``easy``. A loop that acts locks what it drives and
+    keeps a state file; in shadow mode it keeps one only where it is named. The heartbeat lies
+    beside the state file. Log, metrics and length of the run are those of ``operation``. With
+    ``once`` there is one look, and an error of the scheduler is raised; else it is waited out.
+    """
+    target, how = target or Target(), operation or Operation()
+    clock = target.clock or SystemClock()
+    if isinstance(policy, str):
+        text, policy = policy, parse_policy(policy)
+        own = own or how.own_code(policy, text)
+    refuse(policy)
+    if own is not None and target.shape == "site":
+        refuse_on_site(own.fallback)
+    tell, notify = tell or how.log(), notifier()
+    with contextlib.ExitStack() as stack:
+        attention = signals or stack.enter_context(Signals())
+        beat = Heartbeat(path=None, clock=clock, notify=notify)
+        if act:
+            for what, identity in target.locks:
+                stack.enter_context(one_loop(what, identity=identity))
+        store: Any = InMemory()
+        if act or state_file:
+            path = state_file or state_path(target.state_name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            store = StateFile(path, tell=tell)
+            beat.path = heartbeat_of(path)
+            stack.enter_context(store.locked())
+        labels = {**target.labels, "policy": name_of(policy), "mode": "apply" if act else "shadow"}
+        counting = stack.enter_context(how.counting(labels, tell=tell))
+        loop = make_loop(
+            port,
+            policy,
+            store,
+            target=target,
+            act=act,
+            pace=pace,
+            tell=tell,
+            record=record,
+            beat=beat,
+            attention=attention,
+            own=own,
+        )
+        stack.callback(loop.end)
+        notify("READY=1")
+        does = "acting" if act else "shadow mode: touching nothing"
+        tell(Told(f"{name_of(policy)} on {target.title}, {does}", event="begin", **labels))
+        interrupted = False
+        try:
+            _turn(loop, counting, how, until_idle=until_idle, once=once)
+        except Interrupted:
+            interrupted = True
+        notify("STOPPING=1")
+    return Ended(interrupted=interrupted, summary=how.summary(loop, counting))
+
+
+def _turn(loop: Loop, counting: Counting, how: Operation, *, until_idle: bool, once: bool) -> None:
+    """Look once, or for as long as the run is meant to last."""
+
+    def after(step: Any) -> None:
+        counting.after(step, left_alone(loop.port))
+
+    if once:
+        after(loop.step())
+    else:
+        loop.run(until_idle=until_idle, stopped=how.over(), after=after, failed=counting.failed)
+
+
+def serve(backend: Backend, policy: str, wanted: Wanted) -> str:
+    """Connect to a backend's scheduler and run a loop over it, as a command does.
+
+    Returns the summary of a run that was meant to end or was interrupted, else an empty text.
+    """
+    how = wanted.operation
+    if backend.predict(wanted):
+        return ""
+    refuse(wanted.policy)
+    own = how.own_code(wanted.policy, policy)
+    tell = how.log()
+    with Signals() as signals:
+        try:
+            port, target = backend.connect(wanted, tell=tell, stopped=how.over())
+            ended = run(
+                port,
+                wanted.policy,
+                target=target,
+                act=wanted.act,
+                operation=how,
+                state_file=Path(wanted.state_file) if wanted.state_file else None,
+                record=Path(wanted.record) if wanted.record else None,
+                until_idle=wanted.until_idle,
+                once=wanted.once,
+                pace=Pace(every=wanted.every, slowest=max(2.0, wanted.every)),
+                tell=tell,
+                signals=signals,
+                own=own,
+            )
+        except Interrupted:
+            return ""
+    meant = wanted.until_idle or wanted.once or how.length is not None
+    return ended.summary if meant or ended.interrupted else ""

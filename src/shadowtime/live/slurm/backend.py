@@ -1,0 +1,121 @@
+"""Slurm in the registry of live backends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+from shadowtime.live.backend import Backend, Command, Option, Target, Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shadowtime.live.slurm.drive import Where
+    from shadowtime.live.slurm.port import SlurmPort
+
+PARTITION = Option(
+    name="--partition",
+    default="",
+    help="The partition, or several as in a,b. [default: Slurm's default one]",
+)
+GRES = Option(
+    name="--gres",
+    multiple=True,
+    help="A generic resource that the policy counts beside processors.",
+)
+TIMEOUT = Option(
+    name="--timeout",
+    kind="seconds",
+    default=20.0,
+    metavar="SECONDS",
+    help="How long one of the cluster's commands may take.",
+)
+SHAPE_HELP = (
+    "How the policy sees the machine. [default: nodes for policies that share bandwidth; site for "
+    "several partitions, mixed or shared nodes, enforced limits; else pool]"
+)
+
+
+def where(wanted: Wanted) -> Where:
+    """The part of Slurm that the options name."""
+    from shadowtime.live.slurm.drive import Where
+
+    return Where(**{"partition": "", "gres": (), "timeout": 20.0, **wanted.options})
+
+
+def connect(
+    wanted: Wanted,
+    *,
+    tell: Callable[[str], None] = lambda line: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> tuple[SlurmPort, Target]:
+    """The partitions that the options name; a slurmctld that is coming up is waited for."""
+    from shadowtime.live.slurm import drive
+
+    port = drive.wait_for_port(where(wanted), tell=tell, stopped=stopped)
+    shape = drive.choose_shape(port, wanted.policy, wanted.shape)
+    return port, drive.target_of(port, wanted.policy, shape, act=wanted.act)
+
+
+def predict(wanted: Wanted) -> bool:
+    """Predict the starts of a Slurm that schedules by itself, where its policy is named."""
+    from shadowtime.slurm.policy import SlurmPolicy
+
+    if not isinstance(wanted.policy, SlurmPolicy):
+        return False
+    if wanted.act:
+        raise UsageError(
+            "slurm is Slurm's own scheduler, which needs no loop to act for it: leave --apply out "
+            "to predict its starts, or name another policy"
+        )
+    useless = {
+        "shape": wanted.shape,
+        "gres": wanted.options.get("gres"),
+        "record": wanted.record,
+        "once": wanted.once,
+    }
+    for name, value in useless.items():
+        if value:
+            raise UsageError(
+                f"--{name} has no effect with --policy slurm, which only predicts: leave it out"
+            )
+    from shadowtime.live.slurm.watch import watch_slurm
+
+    watch_slurm(wanted, where(wanted))
+    return True
+
+
+def _command(name: str, help: str) -> Command:
+    return Command(help, f"shadowtime.cli.live.slurm_{name}:command")
+
+
+SLURM = Backend(
+    name="slurm",
+    title="Slurm",
+    help="""Drive Slurm with a policy: the same value and the same code as in a simulation.
+
+    In shadow mode, which is the default, nothing is touched. With --apply jobs at the gate
+    (see `setup`) are placed and let through, and running ones requeued where the policy preempts.
+    The policy `slurm` only predicts, for a Slurm that schedules by itself (see `accuracy`).
+
+    \b
+    shadowtime live slurm --policy easy --for 1h
+    shadowtime live slurm --policy pv-easy --apply --record passes.jsonl
+    shadowtime live slurm --policy easy --apply --log-format json --metrics-port 9341
+    shadowtime live slurm --policy lessc --apply --gres membw
+    shadowtime live slurm --policy slurm --for 1h
+    shadowtime live slurm --policy mine.py:mine --pass-limit 2 --fallback easy
+    """,
+    connect=connect,
+    options=(PARTITION, GRES, TIMEOUT),
+    shapes=("pool", "hosts", "nodes", "site"),
+    shape_help=SHAPE_HELP,
+    every=0.25,
+    commands={
+        "setup": _command("setup", "Put up the gate: every change shown, undone."),
+        "status": _command("status", "Waiting jobs, and when each will start."),
+        "release": _command("release", "Give the queue back to Slurm."),
+        "accuracy": _command("accuracy", "How good predicted starts were."),
+    },
+    predict=predict,
+)
