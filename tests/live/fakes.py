@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shadowtime.live.runner import Done
+from shadowtime.live.slurm.marks import MARKS
 from shadowtime.live.slurm.text import BETWEEN, COLUMNS
 
 
@@ -27,11 +28,15 @@ class FakeClock:
 
 
 class FakeSlurm:
-    """Answers squeue and sinfo from texts, and notes what scontrol is told."""
+    """Answers squeue and sinfo from texts, and notes what scontrol is told.
+
+    The comments that starts leave in jobs are kept apart, in ``marks``.
+    """
 
     def __init__(self, queue: str = "", nodes: str = "") -> None:
         self.queue, self.nodes = queue, nodes
         self.told: list[str] = []
+        self.marks: dict[str, str] = {}
         self.calls: list[str] = []
         self.before: Callable[[str], Done | None] = lambda name: None
         self.on_tell: Callable[[str], None] = lambda line: None
@@ -41,6 +46,10 @@ class FakeSlurm:
         early = self.before(argv[0])
         if early is not None:
             return early
+        if tuple(argv) == MARKS:
+            jobs = [line.partition(BETWEEN)[0] for line in self.queue.splitlines()]
+            lines = [BETWEEN.join((job, self.marks.get(job, ""), "")) for job in jobs]
+            return Done(0, "\n".join(lines), "")
         if argv[0] == "squeue":
             return Done(0, self.queue, "")
         if argv[0] == "sinfo":
@@ -51,6 +60,9 @@ class FakeSlurm:
             return Done(0, "PartitionName=batch X=1 Default=YES Nodes=n1\n", "")
         if "--details" not in argv:
             for line in text.splitlines():
+                line, marked, comment = line.partition(" AdminComment=")
+                if marked:
+                    self.marks[line.split()[1].removeprefix("JobId=")] = comment
                 self.told.append(line)
                 self.on_tell(line)
         return Done(0, "", "")

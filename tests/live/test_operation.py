@@ -60,7 +60,9 @@ def test_metrics_count_what_a_loop_in_charge_did() -> None:
     assert found['waiting_jobs{reason="fits_nowhere"}'] == 1
     assert found['waiting_jobs{reason="held"}'] == found['waiting_jobs{reason="room"}'] == 1
     assert (found["processors"], found["last_look_timestamp_seconds"]) == (64, 77)
-    fake.on_tell = lambda line: setattr(fake, "queue", running_line("7", "n1", 4))
+    fake.on_tell = lambda line: (
+        line == "release 7" and setattr(fake, "queue", running_line("7", "n1", 4))
+    )
     found = counted(loop, metrics, 1)
     assert found['decisions_total{kind="start"}'] == 1
     fake.before = lambda name: Done(1, "", "no controller") if name == "squeue" else None

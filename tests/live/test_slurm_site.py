@@ -130,7 +130,7 @@ def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone(
         "release 7",
     ]
     mark = loop.port.touched["7"]
-    assert mark.undo == "ReqNodeList= Partition=cpu,all NumNodes=2-3"
+    assert mark.undo == "ReqNodeList= Partition=cpu,all NumNodes=2-3 AdminComment="
     assert loop.port.memory()["touched"]["7"][-1] == "cpu,all"
 
 

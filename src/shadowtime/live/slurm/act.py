@@ -24,13 +24,14 @@ def start_lines(
     row: QueueRow | None = None,
     gres: str = "",
     nodes: Range = (0, 0),
+    mark: str = "",
 ) -> list[str]:
     """Name the hosts, then open the gate.
 
     A job that was stopped waits two minutes of its own unless it is told to begin now. What the
     policy counts and the job in ``row`` does not ask for, Slurm is told: nodes of its own, and the
     bandwidth of a task under the name ``gres``. A job that takes ``nodes`` from so many to so many
-    is told how many these are: Slurm would add others to them.
+    is told how many these are: Slurm would add others to them. ``mark`` is told in the same breath.
 
     Examples
     --------
@@ -52,6 +53,7 @@ def start_lines(
     if row is not None and gres and decision.bandwidth > 0 and not asks_for(row, gres):
         asked = f"{row.gres_per_task}," if parse_gres(row.gres_per_task) else ""
         words.append(f"TresPerTask={asked}gres:{gres}:{decision.bandwidth}")
+    words += [mark] if mark else []
     return [" ".join(words), f"release {decision.job}"]
 
 

@@ -37,6 +37,8 @@ class Detail(NamedTuple):
     """Nodes it wants at most, 0 where it does not say."""
     memory_each: int = -1
     """KB of memory for each processor or node (0: all of a node's), -1 where it is not told."""
+    remarked: bool = False
+    """Whether an administrator, or a user who writes like one, has commented on it."""
 
 
 _RECORD = re.compile(
@@ -50,6 +52,7 @@ _RANGE = re.compile(r" NumNodes=(\d{1,6})-(\d+) ")
 _EXCLUDED = re.compile(r" ExcNodeList=(\S+) NodeList=")
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=([\d,-]+) Mem=(\S*)(?: GRES=(\S+))?")
 _MEMORY = re.compile(r" MinMemory(Node|CPU)=(\S+) ")
+_REMARK = re.compile(r" AdminComment=(?!shadowtime\?)(?=\S)")
 _COMMENT = re.compile(r" Comment=(.*?)(?: StdErr=|$)")
 _COUNT = re.compile(r"([\w.-]+)((?::[a-zA-Z][\w.-]*)?)(?::(\d{1,15}))?\((?:CNT:(\d{1,15})|IDX:)")
 
@@ -85,7 +88,9 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
         job, array, task, throttle = record.groups()
         comment = _COMMENT.search(line)
         detail = Detail(
-            throttle=int(throttle or 0), comment=comment[1].rstrip("\r") if comment else ""
+            throttle=int(throttle or 0),
+            comment=comment[1].rstrip("\r") if comment else "",
+            remarked=_REMARK.search(line) is not None,
         )
         with contextlib.suppress(ValueError):  # ClusterError among them
             detail = _with_hosts(detail, line)
@@ -188,6 +193,11 @@ class Details:
         """The least and most nodes that a job asks for, 0 where it does not say."""
         detail = self.get(job)
         return (detail.nodes, detail.most) if detail is not None else (0, 0)
+
+    def remarked(self, job: str) -> bool:
+        """Whether a job has a comment of the site's own."""
+        detail = self.get(job)
+        return detail is not None and detail.remarked
 
     def learn(
         self,

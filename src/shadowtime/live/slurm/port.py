@@ -23,6 +23,7 @@ from shadowtime.live.slurm.arrays import ArrayRests
 from shadowtime.live.slurm.beyond import NONE
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
+from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
@@ -55,6 +56,8 @@ NOT_FREE = ("Resources", "ReqNodeNotAvail", "NodeDown", "Nodes")
 """How Slurm's reasons begin then."""
 TWICE = 2
 """Let through in vain so often, a job is handed to Slurm."""
+TRIES = 5
+"""Looks at which a restarted loop asks for marks, until it is told them."""
 AT_ONCE = 200
 """Jobs that are put right in one session at most."""
 RESERVATIONS_EVERY = 15.0
@@ -88,6 +91,8 @@ class SlurmPort:
         self._windows_at = float("-inf")
         self._since: dict[str, float] = {}
         self._touched: dict[str, Touched] = {}
+        self._ask_marks = 0
+        """How often the jobs may still be asked what starts have overwritten."""
         self._handed: dict[str, str] = {}
         self._in_vain: dict[str, int] = {}
         self._let_go: dict[str, None] = {}
@@ -101,7 +106,7 @@ class SlurmPort:
 
     def snapshot(self) -> Snapshot:
         """What Slurm says now."""
-        rows = parse_queue(self._ask(SQUEUE))
+        rows = self._queue()
         nodes = parse_nodes(self._ask(SINFO))
         now = self.clock.now()
         if self.view.site:
@@ -170,6 +175,7 @@ class SlurmPort:
                     row=row,
                     gres=self.view.bandwidth,
                     nodes=self._details.nodes(decision.job),
+                    mark=mark_words(self._touched.get(decision.job)),
                 )
                 self.placed[decision.job] = decision.place
                 self._sent[decision.job] = decision.held
@@ -183,7 +189,8 @@ class SlurmPort:
             if isinstance(decision, Start):
                 job, known = decision.job, self._touched.get(decision.job)
                 row, nodes = self._rows.get(job), self._details.nodes(job)
-                mark = touch(decision, row, known, self.view.bandwidth, nodes)
+                commented = self._details.remarked(job)
+                mark = touch(decision, row, known, self.view.bandwidth, nodes, commented=commented)
                 if mark is not None:
                     self._touched[job] = mark
                 self.arrays.let_through(job)
@@ -218,7 +225,8 @@ class SlurmPort:
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Know what :meth:`memory` wrote."""
+        """Know what :meth:`memory` wrote, and at the next look what the jobs say themselves."""
+        self._ask_marks = TRIES
         touched, handed = memory.get("touched"), memory.get("handed")
         self._touched = touched_from(touched) if isinstance(touched, dict) else {}
         if isinstance(handed, dict):
@@ -298,7 +306,6 @@ class SlurmPort:
             if why.startswith(NOT_FREE) and cleaning.isdisjoint(expand(self._rows[job].wanted))
             else PATIENCE
             for job, why in self.sorted.released.items()
-            if self.known(job) or job in self.placed
         }
         self._since = {job: min(now, self._since.get(job, now)) for job in released}
         late = [job for job, since in self._since.items() if now - since > released[job]]
@@ -317,7 +324,21 @@ class SlurmPort:
 
     def look(self) -> dict[str, QueueRow]:
         """Slurm's jobs as they are now, by name."""
-        return dict(rows_by_id(parse_queue(self._ask(SQUEUE))))
+        return dict(rows_by_id(self._queue()))
+
+    def _queue(self) -> list[QueueRow]:
+        """Slurm's jobs; after a restart also what earlier starts overwrote of their requests.
+
+        The jobs say it themselves: the state file may be older than the last start, or lost. A
+        squeue that does not tell it is not asked for ever.
+        """
+        rows = parse_queue(self._ask(SQUEUE))
+        if self._ask_marks:
+            self._ask_marks -= 1
+            lasting = [row.id for row in rows if row.state in ("PENDING", "RUNNING")]
+            self._touched |= parse_marks(self._ask(MARKS), lasting)
+            self._ask_marks = 0
+        return rows
 
     def _ask(self, argv: Sequence[str]) -> str:
         return checked(self.run, argv)

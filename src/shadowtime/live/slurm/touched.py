@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import QueueRow
 
 
+CLEAR = "AdminComment="
+"""How scontrol is told to take away what a start has written into a job's AdminComment."""
+
+
 class Touched(NamedTuple):
     """A job that a start was sent for: the hosts we named, and its request before."""
 
@@ -59,18 +63,24 @@ def touch(
     known: Touched | None,
     gres: str,
     nodes: tuple[int, int] = (0, 0),
+    *,
+    commented: bool = False,
 ) -> Touched | None:
-    """What a start is about to overwrite; nothing where the job is not known."""
+    """What a start is about to overwrite; nothing where the job is not known.
+
+    An AdminComment of somebody else's (``commented``) stays as it is.
+    """
     if row is None:
         return None
     own = known.before(row) if known is not None else row
+    undo = (undo_words(decision, own, gres, nodes), "" if commented else CLEAR)
     return Touched(
         pin=",".join(host for host, _ in decision.place),
         wanted=own.wanted,
         limit=own.limit,
         sharing=own.sharing,
         gres_per_task=own.gres_per_task,
-        words=undo_words(decision, own, gres, nodes),
+        words=" ".join(filter(None, undo)),
         partition=own.partition if decision.partition not in ("", own.partition) else "",
     )
 

@@ -1,0 +1,102 @@
+"""What a start overwrites of a job's own request, written into the job itself.
+
+The state file may be lost while a job is on its way to the nodes that the loop has named. So the
+command that names them also writes what the job asked for before, into the job's AdminComment:
+both are done or neither is, and slurmctld keeps them together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
+
+from shadowtime.cluster.hostlist import compress, expand
+from shadowtime.errors import ClusterError
+from shadowtime.live.port import PortError
+from shadowtime.live.slurm.text import BETWEEN
+from shadowtime.live.slurm.touched import CLEAR, Touched
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+PREFIX = "shadowtime?"
+NAMES = ("admin_comment", "AdminComment")
+"""squeue's column, as 22.05 knows it and as manuals name it; one that it does not know is left out.
+"""
+LONGEST = 2000
+"""Letters: scontrol need not read longer lines."""
+_TEXTS = ("pin", "wanted", "sharing", "gres_per_task", "words", "partition")
+_NAMES = frozenset((*_TEXTS, "limit"))
+
+
+def mark_words(touched: Touched | None) -> str:
+    """What scontrol is told besides the hosts of a start; nothing where the job keeps its comment.
+
+    Examples
+    --------
+    >>> mark_words(Touched("n1,n2", "n[1-4]", 60, "OK", "N/A", "TimeLimit=1 AdminComment="))
+    'AdminComment=shadowtime?pin=n[1-2]&wanted=n[1-4]&sharing=OK&gres_per_task=N/A&words=TimeLimit%3D1+AdminComment%3D&limit=60'
+    >>> mark_words(Touched("n1", "", 60, "OK", "N/A", ""))
+    ''
+    """
+    if touched is None or not touched.words.endswith(CLEAR):
+        return ""
+    told = {name: getattr(touched, name) for name in _TEXTS}
+    told["pin"] = compress(touched.pin.split(","))
+    said = {name: value for name, value in told.items() if value} | {"limit": touched.limit}
+    text = f"{CLEAR}{PREFIX}{urlencode(said, safe='[]/,:')}"
+    return text if len(text) <= LONGEST else ""
+
+
+def parse_mark(text: str) -> Touched | None:
+    """The request in a mark; None where it is none of ours, or damaged.
+
+    Examples
+    --------
+    >>> mark = Touched("n1,n2", "n[1-4]", 60, "OK", "N/A", "TimeLimit=1 AdminComment=")
+    >>> parse_mark(mark_words(mark).partition("=")[2]) == mark
+    True
+    >>> parse_mark("shadowtime?pin=n1&limit=soon"), parse_mark("seen by ann")
+    (None, None)
+    """
+    if not text.startswith(PREFIX) or not text.isprintable():
+        return None
+    try:
+        pairs = parse_qsl(text.removeprefix(PREFIX), keep_blank_values=True, strict_parsing=True)
+        said = dict(pairs)
+        if len(said) != len(pairs) or not {"pin", "limit"} <= said.keys() <= _NAMES:
+            return None
+        if not all(value.isprintable() for value in said.values()):
+            return None
+        limit = int(said.pop("limit"))
+        pin = ",".join(expand(said.pop("pin")))
+    except (ValueError, ClusterError):
+        return None
+    texts = dict.fromkeys(_TEXTS[1:], "") | said
+    return Touched(pin=pin, limit=limit, **texts) if pin and limit >= 0 else None
+
+
+MARKS = (
+    "squeue", "--noheader", "--all", "--array", "--states=all",
+    "--Format=" + ",".join(f"{name}:{BETWEEN}" for name in ("JobArrayID", *NAMES)),
+)  # fmt: skip
+
+
+def parse_marks(text: str, jobs: Collection[str]) -> dict[str, Touched]:
+    """Every job that carries a mark; PortError where nothing is told of some of ``jobs``.
+
+    Administrators alone can write an AdminComment, and nothing else is asked for: what users write
+    into their jobs cannot be taken for a mark. A comment of several lines is no mark either.
+
+    Examples
+    --------
+    >>> line = BETWEEN.join(("7", "shadowtime?pin=n1&limit=60", ""))
+    >>> parse_marks(line, ["7"])["7"].pin
+    'n1'
+    """
+    lines = [line.split(BETWEEN) for line in text.splitlines()]
+    told = {job: next(filter(None, rest), "") for job, *rest in lines if rest}
+    if not told.keys() >= set(jobs):
+        raise PortError("squeue does not tell the comments of all jobs")
+    marks = {job: parse_mark(comment) for job, comment in told.items()}
+    return {job: mark for job, mark in marks.items() if mark is not None}
