@@ -77,7 +77,6 @@ def main() -> int:
     """A log, then every policy on it; 1 if something is wrong."""
     from shadowtime.kernel import library
     from shadowtime.policy import catalogue
-    from shadowtime.policy.written import Written
 
     carried = library.load() is not None
     print(f"library of compiled kernels: {'carried' if carried else 'none, Numba compiles'}")
@@ -87,10 +86,7 @@ def main() -> int:
     first_run("trace", "convert", "demo/inputs/trace.swf.gz", "few.swf.gz", "--jobs", JOBS)
     wrong = done.returncode
     for policy in catalogue():
-        # Functions in slots are compiled on first use: the library has the passes alone.
-        written = any(isinstance(part, Written) for part in policy.parts.values())
-        bare = carried and not written
-        found = [try_policy(policy.name, machine, carried=bare) for machine in MACHINES]
+        found = [try_policy(policy.name, machine, carried=carried) for machine in MACHINES]
         if not any(found) or False in found:
             wrong += 1
             print(f"{policy.name:16} {'runs nowhere' if not any(found) else 'is wrong'}")

@@ -28,6 +28,8 @@ KEPT = ROOT / "build" / "library"
 WRAPPING = "1"
 """To be raised when compile.py makes other code from the same kernel."""
 
+from runtime import runtime_code  # noqa: E402
+
 from shadowtime.kernel.library import FOLDER  # noqa: E402
 from shadowtime.kernel.sources import PACKAGE, code_digest  # noqa: E402
 
@@ -45,7 +47,7 @@ def main(words: list[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="NAME",
-        help="such as report/rows.py:colour",
+        help="such as report/rows.py:colour or policy/catalogue/tang.py:wfp3",
     )
     given = parser.parse_args(words)
     if shutil.which("cc") is None:
@@ -59,18 +61,23 @@ def main(words: list[str] | None = None) -> int:
     subprocess.run(
         [sys.executable, str(HERE / "record.py"), str(record)], check=True, env=environment
     )
-    entries, pointers = pickle.loads(record.read_bytes())
+    entries, pointers, fillers = pickle.loads(record.read_bytes())
     silent = sorted(name for name, (_, seen) in entries.items() if not seen)
     if silent and not given.only:
         record.unlink()
         print(f"build: no example calls {', '.join(silent)}: add one to record.py", file=sys.stderr)
         return 1
-    names = sorted(
-        given.only or [*entries, *pointers], key=lambda n: not any(w in n for w in LARGE)
-    )
+    known = [*entries, *pointers, *fillers]
+    chosen = set(given.only)
+    wanted = [n for n in known if not chosen or chosen & {n, n.rpartition("-")[0]}]
+    names = sorted(wanted, key=lambda n: not any(w in n for w in LARGE))
+    if not names:
+        record.unlink()
+        print(f"build: there is no function {', '.join(given.only)}", file=sys.stderr)
+        return 1
 
     def compiled(name: str) -> tuple[dict[str, Any], list[Path]]:
-        stem = KEPT / key_of(name, entries.get(name) or pointers[name])
+        stem = KEPT / key_of(name, entries.get(name) or pointers.get(name) or fillers[name])
         listed = stem.with_suffix(".json")
         if not listed.is_file():
             print(f"compiling {name}", file=sys.stderr, flush=True)
@@ -90,7 +97,7 @@ def main(words: list[str] | None = None) -> int:
             own.with_suffix(".json").replace(listed)
         return json.loads(listed.read_text()), sorted(KEPT.glob(f"{stem.name}*.o"))
 
-    found: dict[str, Any] = {"entries": {}, "pointers": {}}
+    found: dict[str, Any] = {"entries": {}, "pointers": {}, "fillers": {}}
     objects: list[Path] = []
     with ThreadPoolExecutor(given.cores) as pool:
         for about, files in pool.map(compiled, names):
@@ -103,57 +110,30 @@ def main(words: list[str] | None = None) -> int:
     return 0
 
 
-NEVER_CALLED = (
-    "PyImport_ImportModule",
-    "PyLong_AsVoidPtr",
-    "PyObject_CallFunctionObjArgs",
-    "PyObject_GetAttrString",
-    "Py_DecRef",
-    "numba_gil_ensure",
-    "numba_gil_release",
-    "numba_unpickle",
-)
-"""What Numba calls to find the address of a function that has none; ours all have one."""
-
-
 def link(folder: Path, objects: list[Path], listed: dict[str, Any]) -> int:
     """Write the library and its list, and see that it can be loaded; returns its size."""
-    stubs = KEPT / f"{os.getpid()}-never_called.o"
-    stubs.write_bytes(never_called())
+    runtime = KEPT / f"{os.getpid()}-runtime.o"
+    runtime.write_bytes(runtime_code())
     folder.mkdir(parents=True, exist_ok=True)
     made, library = folder / "kernels.new", folder / "kernels.so"
     # No library is named: what the code needs (memcpy, pow) every Python process has.
     subprocess.run(
-        ["cc", "-shared", "-nostdlib", "-s", "-Wl,-z,noexecstack", "-o", made, stubs, *objects],
+        ["cc", "-shared", "-nostdlib", "-s", "-Wl,-z,noexecstack", "-o", made, runtime, *objects],
         check=True,
     )
-    stubs.unlink()
+    runtime.unlink()
     ctypes.CDLL(str(made))  # an error here is better than a library that nobody can load
     made.replace(library)  # a process that runs the old one keeps it
     (folder / "kernels.json").write_text(json.dumps(listed, indent=1) + "\n")
     return library.stat().st_size
 
 
-def never_called() -> bytes:
-    """Object code of functions that stop the process, seen inside the library alone."""
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    code = "declare void @llvm.trap()\n" + "".join(
-        f"define hidden void @{name}() {{\n call void @llvm.trap()\n unreachable\n}}\n"
-        for name in NEVER_CALLED
-    )
-    triple = llvm.get_process_triple()
-    machine = llvm.Target.from_triple(triple).create_target_machine(reloc="pic")
-    return bytes(machine.emit_object(llvm.parse_assembly(f'target triple = "{triple}"\n{code}')))
-
-
 def key_of(name: str, recorded: Any) -> str:
     """What the code of a function depends on: its sources, types, compiler and wrapper."""
+    files, kinds = recorded
     parts = (
-        code_digest(PACKAGE / name.partition(":")[0]),
-        str(recorded[1]),
+        code_digest(*(files if isinstance(files, tuple) else (PACKAGE / name.partition(":")[0],))),
+        str(kinds),
         version("numba"),
         version("llvmlite"),
         WRAPPING,

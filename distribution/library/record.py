@@ -217,9 +217,14 @@ def main(target: str) -> int:
     jit.cached_cfunc = recorded_cfunc
     jit.own_cfunc = lambda signature, function: RecordedPointer(function, signature, {})
     run_examples()
+    from fillers import fillers  # behind the declarations above
+
     pointers = {name: (module, made()) for name, (module, made) in RECORD.pointers.items()}
-    Path(target).write_bytes(pickle.dumps((RECORD.entries, pointers)))
-    print(f"recorded {len(RECORD.entries)} entries and {len(pointers)} pointers", file=sys.stderr)
+    found = fillers()
+    listed = {name: (each.files, each.signature()) for name, each in found.items()}
+    Path(target).write_bytes(pickle.dumps((RECORD.entries, pointers, listed)))
+    counts = f"{len(RECORD.entries)} entries, {len(pointers)} pointers, {len(listed)} fillers"
+    print(f"recorded {counts}", file=sys.stderr)
     return 0
 
 

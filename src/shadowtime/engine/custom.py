@@ -7,13 +7,15 @@ notes slot and job (FAILED), the loop stops (BROKEN), and failures.py reports it
 
 The filler is a small generated function that calls the user's ones. It is kept in the kernels'
 cache under a name that holds the digest of everything it is made of (digest.py), so that a second
-process compiles nothing. Functions that have no digest are compiled in every process.
+process compiles nothing. Functions that have no digest are compiled in every process. Those of the
+catalogue lie in the library that a wheel carries, as long as their parameters have their defaults.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +25,7 @@ from shadowtime.engine.digest import Undigestible, digest_of, is_lasting, names_
 from shadowtime.engine.facts import facts_of, no_facts
 from shadowtime.engine.failures import compile_failure
 from shadowtime.errors import PolicyError
+from shadowtime.kernel import library
 from shadowtime.kernel import record as home
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
 from shadowtime.kernel.record import Job, no_function, own_signature, record
@@ -187,7 +190,9 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
 
 @lru_cache(maxsize=256)
 def compile_uses(uses: tuple[Use, ...]) -> Any:
-    """The filler for some functions, compiled or from the cache."""
+    """The filler for some functions: from the library, from the cache or compiled."""
+    if compiles() and (found := held_filler(uses)):
+        return library.Held(found, own_signature)
     try:
         digest = digest_of(uses)
     except Undigestible:
@@ -215,8 +220,14 @@ def compiled_before(found: Digested) -> Any:
     return make_filler(found.uses, found.digest, cached=True)
 
 
-def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
-    """Generate the filler and compile it."""
+def held_filler(uses: tuple[Use, ...]) -> tuple[str, int] | None:
+    """Signature and address of the filler in the library, if it holds it."""
+    functions = [plain(use.function) for use in uses]
+    return library.filler(functions, source_of(uses, "fill"), Path(home.__file__))
+
+
+def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
+    """Generate the filler: plain Python that calls functions which Numba is to compile."""
     if compiles():
         import numba
 
@@ -227,9 +238,16 @@ def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
         names[f"f{number}"] = numba.njit(twin(written, tag)) if compiles() else written
     # Under the record's file, the cache folder is that of the record's sources: all it depends on.
     exec(compile(source_of(uses, name), home.__file__, "exec"), names)
-    fill = names[name]
+    return names[name]
+
+
+def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
+    """Generate the filler and compile it."""
+    fill = filler_of(uses, tag)
     if not compiles():
         return own_cfunc(own_signature, fill)
+    import numba
+
     made = cached_cfunc(own_signature)(fill) if cached else own_cfunc(own_signature, fill)
     try:
         made.compiled  # noqa: B018  now, not in the middle of a run

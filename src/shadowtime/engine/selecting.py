@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import traceback
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.custom import Use, twin
@@ -17,6 +18,7 @@ from shadowtime.engine.digest import Undigestible, digest_of
 from shadowtime.engine.failures import compile_failure
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import choice as home
+from shadowtime.kernel import library
 from shadowtime.kernel.choice import COLUMNS, SELECT, Choice, Free, Queue, select_signature
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
 from shadowtime.policy.functions import plain, where
@@ -128,13 +130,33 @@ def use_of(part: Selected) -> Use:
 
 @lru_cache(maxsize=64)
 def compile_select(use: Use) -> Any:
-    """The function as a pointer, compiled or from the cache."""
+    """The function as a pointer: from the library, from the cache or compiled."""
+    if found := held_select(use):
+        return library.Held(found, select_signature)
     import numba
 
     try:
         tag, cached = digest_of((use,)), True
     except Undigestible:
         tag, cached = f"own{abs(hash(use)):x}", False
+    fill = select_of(use, tag)
+    made = cached_cfunc(select_signature)(fill) if cached else own_cfunc(select_signature, fill)
+    try:
+        made.compiled  # noqa: B018  now, not in the middle of a run
+    except numba.core.errors.NumbaError as error:
+        raise compile_failure("select", use.function, error) from None
+    return made
+
+
+def held_select(use: Use) -> tuple[str, int] | None:
+    """Signature and address of the function in the library, if it holds it."""
+    return library.filler((plain(use.function),), source_of(use, "select"), Path(home.__file__))
+
+
+def select_of(use: Use, tag: str) -> Callable[..., Any]:
+    """Generate the function behind the pointer, which Numba is to compile."""
+    import numba
+
     name = f"select_{tag}"
     # Its indices are checked: a wrong one in compiled code would write over something else.
     names: dict[str, Any] = {
@@ -148,12 +170,7 @@ def compile_select(use: Use) -> Any:
     }
     exec(compile(source_of(use, name), home.__file__, "exec"), names)
     fill: Callable[..., Any] = names[name]
-    made = cached_cfunc(select_signature)(fill) if cached else own_cfunc(select_signature, fill)
-    try:
-        made.compiled  # noqa: B018  now, not in the middle of a run
-    except numba.core.errors.NumbaError as error:
-        raise compile_failure("select", use.function, error) from None
-    return made
+    return fill
 
 
 def pointer_to(kind: str) -> Any:

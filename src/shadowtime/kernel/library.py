@@ -15,6 +15,7 @@ which follow the head of its object. The slot after the last takes the result.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
 import os
 from functools import cache
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 FOLDER = PACKAGE / "kernel" / "prebuilt"
+CATALOGUE = PACKAGE / "policy" / "catalogue"
 HEAD = object.__basicsize__
 """Bytes of an object before its own fields."""
 
@@ -131,6 +133,7 @@ class Library(NamedTuple):
     code: ctypes.CDLL
     entries: dict[str, Any]  # by file and name: digest, versions
     pointers: dict[str, Any]  # by file and name: digest, symbol, signature
+    fillers: dict[str, Any]  # of the catalogue's functions, by filler_name: the same
 
 
 @cache
@@ -147,7 +150,9 @@ def load() -> Library | None:
         code = ctypes.CDLL(str(folder / "kernels.so"))
     except (OSError, ValueError):
         return None
-    return Library(code, listed["entries"], listed["pointers"]) if arrays_are_as_known() else None
+    if not arrays_are_as_known():
+        return None
+    return Library(code, listed["entries"], listed["pointers"], listed.get("fillers", {}))
 
 
 def arrays_are_as_known() -> bool:
@@ -179,16 +184,16 @@ def _held(function: Any, which: str) -> Any:
     listed = getattr(library, which).get(name)
     if listed is None:
         return None
-    return listed if _fresh(path, listed["digest"]) else None
+    return listed if _fresh(path, digest=listed["digest"]) else None
 
 
 _stale: set[str] = set()
 
 
-def _fresh(path: Path, digest: str) -> bool:
-    if code_digest(path) == digest:
+def _fresh(*paths: Path, digest: str) -> bool:
+    if code_digest(*paths) == digest:
         return True
-    _stale.add(path.name)
+    _stale.add(paths[0].name)
     return False
 
 
@@ -210,12 +215,65 @@ def holds(function: Any) -> bool:
 
 def pointer(function: Any) -> tuple[str, int] | None:
     """Signature and address of a pointer in the library; None if its sources have changed."""
-    listed = _held(function, "pointers")
+    return _address(_held(function, "pointers"))
+
+
+def _address(listed: Any) -> tuple[str, int] | None:
     library = load()
     if listed is None or library is None:
         return None
     address = ctypes.cast(getattr(library.code, listed["symbol"]), ctypes.c_void_p).value
     return listed["signature"], int(address or 0)
+
+
+def filler_name(functions: Sequence[Any], text: str) -> str | None:
+    """The name in the list of a generated function that calls some of the catalogue's.
+
+    ``text`` is its source. None if one of the functions was not written in the catalogue: those of
+    a user are compiled on the user's machine.
+
+    Examples
+    --------
+    >>> from shadowtime.policy.catalogue.tang import wfp3
+    >>> filler_name((wfp3,), "def fill(): ...")
+    'policy/catalogue/tang.py:wfp3-9d5f8a92'
+    >>> filler_name((flatten,), "def fill(): ...")
+    """
+    own = [each.__code__.co_filename for each in functions]
+    if not all(Path(path).resolve().is_relative_to(CATALOGUE) for path in own):
+        return None
+    names = [name_of(each)[1] for each in functions]
+    called = "+".join([names[0], *(name.rpartition(":")[2] for name in names[1:])])
+    return f"{called}-{hashlib.sha256(repr((names, text)).encode()).hexdigest()[:8]}"
+
+
+def filler(functions: Sequence[Any], text: str, home: Path) -> tuple[str, int] | None:
+    """Signature and address of such a function; ``home`` is the file of what it is handed."""
+    library = load()
+    name = filler_name(functions, text) if library else None
+    listed = library.fillers.get(name) if library and name else None
+    if listed is None:
+        return None
+    files = [name_of(each)[0] for each in functions]
+    return _address(listed) if _fresh(*files, home, digest=listed["digest"]) else None
+
+
+class Held:
+    """A function of the library that kernels take as an argument."""
+
+    def __init__(self, found: tuple[str, int], make_signature: Callable[[], Any]) -> None:
+        self.signature_text, self.address = found
+        self.make_signature = make_signature
+
+    def __wrapper_address__(self) -> int:
+        return self.address
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Where the kernel that takes it is compiled by Numba."""
+        from numba import types
+
+        return types.FunctionType(self.make_signature())
 
 
 def _version(listed: dict[str, Any]) -> Version:

@@ -41,19 +41,19 @@ def imported_files(path: Path, root: Path = PACKAGE) -> frozenset[Path]:
     return frozenset(found - {root / name for name in NO_CODE})
 
 
-CODE = ("kernel", "engine", "types.py")
-"""Rooms that compiled code takes functions and constants from (a test sees to it)."""
+CODE = ("kernel/", "engine/", "policy/catalogue/", "types.py")
+"""Where compiled code takes functions and constants from (a test sees to it)."""
 
 
-def code_digest(path: Path) -> str:
-    """Digest of what the code of a file's entries is made of: an edit elsewhere leaves it alone."""
-    return source_digest(path, rooms=CODE)
+def code_digest(*paths: Path) -> str:
+    """Digest of what the code in some files is made of: an edit elsewhere leaves it alone."""
+    return source_digest(*paths, rooms=CODE)
 
 
-def source_digest(path: Path, root: Path = PACKAGE, *, rooms: tuple[str, ...] = ()) -> str:
-    """Digest of a file and of every file of the package it imports, directly or not.
+def source_digest(*paths: Path, root: Path = PACKAGE, rooms: tuple[str, ...] = ()) -> str:
+    """Digest of files and of every file of the package they import, directly or not.
 
-    With ``rooms`` only imports from these are followed.
+    With ``rooms`` only imports from files that begin so are followed.
 
     Examples
     --------
@@ -61,13 +61,15 @@ def source_digest(path: Path, root: Path = PACKAGE, *, rooms: tuple[str, ...] = 
     16
     """
     seen: set[Path] = set()
-    todo = [path.resolve()]
+    todo = [path.resolve() for path in paths]
     while todo:
         file = todo.pop()
         if file not in seen:
             seen.add(file)
             found = imported_files(file, root)
-            todo += [f for f in found if not rooms or f.relative_to(root).parts[0] in rooms]
+            todo += [
+                f for f in found if not rooms or f.relative_to(root).as_posix().startswith(rooms)
+            ]
     digest = hashlib.sha256()
     for file in sorted(seen):
         digest.update(file.name.encode() + b"\0" + contents(file))
