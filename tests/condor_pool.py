@@ -82,6 +82,8 @@ class Pool:
     nodes: int
     slots: str
     extra: str = ""
+    more_schedds: tuple[str, ...] = ()
+    """Names of further schedds beside the pool's own."""
     master: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -94,6 +96,7 @@ class Pool:
         self.folder.chmod(0o755)
         names = ["log", "spool", "run", "lock", "execute", "jobs"]
         names += [f"execute/n{i}" for i in range(1, self.nodes + 1)]
+        names += [f"spool-{name}" for name in self.more_schedds]
         for name in names:
             path = self.folder / name
             path.mkdir(exist_ok=True)
@@ -137,19 +140,21 @@ class Pool:
             collector = htcondor2.Collector(f"127.0.0.1:{self.port}")
             slots = collector.query(htcondor2.AdType.Startd, projection=["Machine", "Name"])
             names = {str(slot["Name"]).partition("@")[2] for slot in slots}
-            if len(names) < self.nodes or not collector.query(htcondor2.AdType.Schedd):
+            schedds = collector.query(htcondor2.AdType.Schedd, projection=["Name"])
+            if len(names) < self.nodes or len(schedds) < 1 + len(self.more_schedds):
                 return False
-            self.schedd().query(constraint="false")
+            for schedd in schedds:
+                self.schedd(str(schedd["Name"])).query(constraint="false")
         except htcondor2.HTCondorException:
             return False
         return True
 
-    def schedd(self) -> Any:
-        """The schedd of the pool, as the collector knows it."""
+    def schedd(self, name: str = "") -> Any:
+        """A schedd of the pool, its own unless named, as the collector knows it."""
         import htcondor2
 
         collector = htcondor2.Collector(f"127.0.0.1:{self.port}")
-        return htcondor2.Schedd(collector.locate(htcondor2.DaemonType.Schedd))
+        return htcondor2.Schedd(collector.locate(htcondor2.DaemonType.Schedd, name or None))
 
     def wait(self, happened: Any, patience: float, what: str) -> None:
         """Wait for something of the pool to happen, looking ten times a second."""
@@ -289,18 +294,36 @@ n{i}.NUM_CPUS = {CPUS}
 n{i}.MEMORY = {MEMORY}
 n{i}.DISK = 10000000
 """
+    for name in pool.more_schedds:
+        text += f"""
+DAEMON_LIST = $(DAEMON_LIST) SCHEDD_{name}
+SCHEDD_{name} = $(SBIN)/condor_schedd
+SCHEDD_{name}_ARGS = -f -local-name {name}
+{name}.SCHEDD_NAME = {name}
+{name}.SCHEDD_LOG = $(LOG)/SchedLog.{name}
+{name}.SPOOL = {base}/spool-{name}
+{name}.HISTORY = {base}/spool-{name}/history
+{name}.SCHEDD_ADDRESS_FILE = {base}/spool-{name}/.schedd_address
+{name}.SCHEDD_DAEMON_AD_FILE = {base}/spool-{name}/.schedd_classad
+"""
     return text + pool.extra
 
 
 @contextmanager
-def running_pool(*, slots: str = PARTITIONABLE, nodes: int = 4, extra: str = "") -> Iterator[Pool]:
+def running_pool(
+    *,
+    slots: str = PARTITIONABLE,
+    nodes: int = 4,
+    extra: str = "",
+    more_schedds: tuple[str, ...] = (),
+) -> Iterator[Pool]:
     """A pool for as long as the block lasts."""
     daemons = require_condor()
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-pool-"))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    pool = Pool(folder, daemons, port, nodes, slots, extra)
+    pool = Pool(folder, daemons, port, nodes, slots, extra, more_schedds)
     try:
         pool.start()
         yield pool

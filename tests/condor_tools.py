@@ -23,7 +23,8 @@ PATIENCE = 300.0
 
 
 def submit(pool: Pool, seconds: int = 1, *, cpus: int = 1, memory: int = 128, hosts: int = 0,
-           limit: int = 0, managed: bool = True, **more: str) -> str:  # fmt: skip
+           limit: int = 0, managed: bool = True, schedd: str = "",
+           **more: str) -> str:  # fmt: skip
     """Submit a job that sleeps, at the gate; its number."""
     h = pool.use()
     script = pool.folder / "jobs" / "job.sh"
@@ -47,7 +48,7 @@ def submit(pool: Pool, seconds: int = 1, *, cpus: int = 1, memory: int = 128, ho
         ad |= {"hold": "true", "+ShadowtimeManaged": "true"}
     if hosts:
         ad |= {"universe": "parallel", "machine_count": str(hosts)}
-    result = again(lambda: pool.schedd().submit(h.Submit(ad | more)))
+    result = again(lambda: pool.schedd(schedd).submit(h.Submit(ad | more)))
     return f"{result.cluster()}.0"
 
 
@@ -75,12 +76,12 @@ def status(pool: Pool, job: str) -> int:
     return int(found[0]["JobStatus"]) if found else 0
 
 
-def history(pool: Pool) -> dict[str, dict[str, Any]]:
-    """What became of every job that has left the queue."""
+def history(pool: Pool, schedd: str = "") -> dict[str, dict[str, Any]]:
+    """What became of every job that has left a schedd's queue."""
     wanted = ["ClusterId", "ProcId", "JobStatus", "JobCurrentStartDate", "CompletionDate", "QDate",
               "LastRemoteHost", "RemoteHosts", "AllRemoteHosts", "NumJobStarts",
               "NumShadowStarts"]  # fmt: skip
-    ads = again(lambda: list(pool.schedd().history("true", wanted)))
+    ads = again(lambda: list(pool.schedd(schedd).history("true", wanted)))
     return {f"{ad['ClusterId']}.{ad['ProcId']}": dict(ad) for ad in ads}
 
 

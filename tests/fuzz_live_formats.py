@@ -199,7 +199,7 @@ def condor_read(given: Any) -> Any:
     slots, ad = given
     if not isinstance(ad, dict) or not {"clusterid", "procid"} <= ad.keys():
         return given
-    found = slots_of([one for one in slots if isinstance(one, dict)], schedd="s")
+    found = slots_of([one for one in slots if isinstance(one, dict)], schedds=["s"])
     reading = Reading()
     jobs = [waiting_of(ad, found, reading)]
     running = running_of(ad, found, reading, now=50)

@@ -37,17 +37,23 @@ class Fake:
         self.asked: list[tuple[str, ...]] = []
         self.accepts: dict[str, list[str]] = {}
         self.refuses: dict[str, str] = {}
+        self.silent = ""
 
-    def schedd_name(self) -> str:
-        return HERE
+    def schedds(self) -> tuple[str, ...]:
+        return (HERE,)
 
-    def jobs(self, constraint: str, attributes: Sequence[str]) -> list[dict[str, Any]]:
+    def queue(self, constraint: str, attributes: Sequence[str]) -> list[dict[str, Any]]:
+        if self.silent:
+            raise PortError(self.silent)
+        return [dict(ad) for ad in self.job_ads]
+
+    def jobs(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[dict[str, Any]]:
         return [dict(ad) for ad in self.job_ads]
 
     def slots(self, attributes: Sequence[str]) -> list[dict[str, Any]]:
         return [dict(ad) for ad in self.slot_ads]
 
-    def ended(self, constraint: str, attributes: Sequence[str], limit: int) -> list[dict[str, Any]]:
+    def ended(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[dict[str, Any]]:
         if not self.past:
             raise PortError("the history is away")
         return self.past
@@ -60,15 +66,15 @@ class Fake:
         self.asked.append(("edit", job, attribute, expression))
         return self.refuses.get(job, "")
 
-    def release(self, constraint: str) -> int:
-        self.asked.append(("release", constraint))
+    def release(self, jobs: Sequence[str], condition: str) -> int:
+        self.asked.append(("release", condition, *jobs))
         for ad in self.job_ads:
-            if f"ClusterId == {ad['clusterid']} " in constraint and ad["holdreasoncode"] == 15:
+            if f"{ad['clusterid']}.0" in jobs and ad["holdreasoncode"] == 15:
                 ad["jobstatus"] = 1
         return 1
 
-    def hold(self, constraint: str, reason: str) -> int:
-        self.asked.append(("hold", constraint, reason))
+    def hold(self, jobs: Sequence[str], condition: str, reason: str) -> int:
+        self.asked.append(("hold", reason, *jobs))
         return 1
 
 
@@ -91,7 +97,7 @@ def test_slots_are_hosts_with_all_they_count() -> None:
     ads = [pslot("b", gpus=2, totalslotgpus=2), pslot("a", gpus=0, totalslotgpus=0)]
     ads[0]["machineresources"] += " Bandwidth"
     ads[0]["totalslotbandwidth"] = 100
-    slots = slots_of(ads, schedd=HERE)
+    slots = slots_of(ads, schedds=[HERE])
     assert slots.cluster.resources == ("procs", "memory", "gpus", "bandwidth")
     assert [(host.name, host.capacity) for host in slots.cluster.hosts] == [
         ("slot1@a", (8, 8192 * 1024, 0, 0)),
@@ -108,7 +114,7 @@ def test_a_partitionable_slot_counts_whole_whatever_was_split_off() -> None:
         dynamic | {"name": "slot1_1@a", "globaljobid": f"{HERE}#7.0#99"},
         dynamic | {"name": "slot1_2@a", "globaljobid": "elsewhere#7.0#99"},
     ]
-    slots = slots_of(ads, schedd=HERE)
+    slots = slots_of(ads, schedds=[HERE])
     assert slots.cluster.hosts[0].capacity == (8, 8192 * 1024)
     assert slots.taken == {"slot1_2@a": ("slot1@a", (3, 1024 * 1024))}
     state = port(ads)[0].snapshot()
@@ -122,7 +128,7 @@ def test_a_partitionable_slot_counts_whole_whatever_was_split_off() -> None:
 )
 def test_slots_that_take_no_jobs_are_left_out(away: dict[str, Any]) -> None:
     """Draining, offline, used by their owner, never willing."""
-    slots = slots_of([pslot("a"), pslot("b", **away)], schedd=HERE)
+    slots = slots_of([pslot("a"), pslot("b", **away)], schedds=[HERE])
     assert [host.name for host in slots.cluster.hosts] == ["slot1@a"]
     with pytest.raises(PortError, match="no slot that takes jobs"):
         port([pslot("b", **away)])[0].snapshot()
@@ -131,7 +137,7 @@ def test_slots_that_take_no_jobs_are_left_out(away: dict[str, Any]) -> None:
 def test_garbage_in_ads_is_no_crash() -> None:
     """Slots without a name, amounts that are text."""
     ads = [pslot("a"), {"slottype": "Static"}, pslot("b") | {"totalslotcpus": "many", "cpus": None}]
-    assert [host.name for host in slots_of(ads, schedd=HERE).cluster.hosts] == ["slot1@a"]
+    assert [host.name for host in slots_of(ads, schedds=[HERE]).cluster.hosts] == ["slot1@a"]
 
 
 def test_who_waits_and_who_does_not() -> None:
@@ -150,7 +156,7 @@ def test_who_waits_and_who_does_not() -> None:
     assert [job.id for job in state.waiting] == ["1.0", "4.0"]
     made.snapshot()
     assert sorted(lines) == [
-        "job 5.0 was released by somebody else",
+        "job 5.0 was released by another user",
         "job 6.0 is a parallel job, which needs static slots: left alone",
         "job 7.0 fits on no slots that it accepts: left alone",
     ]
@@ -223,7 +229,7 @@ def test_what_the_schedd_refuses_is_an_outcome() -> None:
     assert (first.done, first.why) == (False, "the schedd does not let us change it")
     assert (second.done, second.why) == (False, "it was not seen at the gate")
     assert third.done
-    assert ("hold", fake.asked[0][1], "shadowtime: stopped by the policy") == fake.asked[0]
+    assert fake.asked[0] == ("hold", "shadowtime: stopped by the policy", "3.0")
 
 
 def test_a_history_that_does_not_answer_costs_nothing_but_lessons() -> None:

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING
 
 from shadowtime.live.backend import Backend, Option, Target, Wanted
 from shadowtime.live.condor.gate import TRANSFORM
+from shadowtime.live.port import PortError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from shadowtime.live.condor.client import Client
     from shadowtime.live.condor.port import CondorPort
 
 OPTIONS = (
     Option(name="--pool", default="", metavar="HOST", help="The collector to ask."),
-    Option(name="--schedd", default="", help="The schedd whose jobs are managed."),
+    Option(
+        name="--schedd",
+        default="",
+        help="The schedd whose jobs are managed, several as in a,b, or all of the pool. [default: "
+        "the local one]",
+    ),
     Option(
         name="--default-request",
         kind="span",
@@ -38,35 +45,71 @@ OPTIONS = (
 )
 
 
+ALL = "all"
+"""What --schedd is for every schedd of the pool."""
+
+
 def connect(
     wanted: Wanted,
     *,
     tell: Callable[[str], None] = lambda line: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[CondorPort, Target]:
-    """The schedd that the options name, and the pool it runs jobs on."""
+    """The schedds that the options name, and the pool they run jobs on."""
     from shadowtime.live.clock import SystemClock
-    from shadowtime.live.condor.client import Pool
     from shadowtime.live.condor.jobs import Reading
     from shadowtime.live.condor.port import CondorPort
 
     given = wanted.options
-    schedd = given.get("schedd", "")
-    client = Pool(collector=given.get("pool", ""), schedd=schedd)
+    names = sorted({name.strip() for name in given.get("schedd", "").split(",")} - {""})
+    client = client_of(given.get("pool", ""), names, tell=tell)
     reading = Reading(
         default_request=given.get("default_request", 3600), overhead=given.get("overhead", 2)
     )
     port = CondorPort(client=client, clock=SystemClock(), reading=reading, tell=tell)
-    # The same schedd may be named in several ways: its own name counts.
-    locks = ((f"schedd {client.schedd_name()}", ""),) if wanted.act else ()
+    text = ",".join(names)
     target = Target(
         shape=wanted.shape or "pool",
-        title=f"schedd {schedd}" if schedd else "the default schedd",
-        labels={"schedd": schedd},
-        locks=locks,
-        state_name=f"live-condor{'-' if schedd else ''}{schedd}",
+        title=title_of(names),
+        labels={"schedd": text},
+        # The same schedd may be named in several ways: its own name counts.
+        locks=tuple((f"schedd {one}", "") for one in client.schedds()) if wanted.act else (),
+        state_name=f"live-condor-{text}" if text else "live-condor",
     )
     return port, target
+
+
+def title_of(names: Sequence[str]) -> str:
+    """The schedds in words.
+
+    Examples
+    --------
+    >>> title_of([]), title_of(["a", "b"]), title_of(["all"])
+    ('the local schedd', 'schedds a,b', 'all schedds')
+    """
+    if not names:
+        return "the local schedd"
+    if ALL in names:
+        return "all schedds"
+    return f"{'schedds' if len(names) > 1 else 'schedd'} {','.join(names)}"
+
+
+def client_of(collector: str, names: Sequence[str], *, tell: Callable[[str], None]) -> Client:
+    """A client of one schedd, or of several as one queue; each schedd once."""
+    from shadowtime.live.condor.client import Pool
+    from shadowtime.live.condor.schedds import Schedds
+
+    if len(names) <= 1 and ALL not in names:
+        return Pool(collector=collector, schedd="".join(names))
+    if ALL in names:
+        names = Pool(collector=collector).known_schedds()
+        if not names:
+            raise PortError("the collector knows no schedd")
+    found: dict[str, Client] = {}
+    for name in names:
+        one = Pool(collector=collector, schedd=name)
+        found.setdefault(one.schedds()[0], one)
+    return Schedds(found, tell=tell)
 
 
 CONDOR = Backend(
@@ -80,6 +123,7 @@ CONDOR = Backend(
     \b
     shadowtime live condor --policy ibb
     shadowtime live condor --policy ibb --apply --record passes.jsonl
+    shadowtime live condor --policy ibb --apply --schedd all
     """,
     connect=connect,
     options=OPTIONS,

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shadowtime.errors import UsageError
+from shadowtime.live.condor.gate import ORIGINAL, these
 from shadowtime.live.port import PortError
 
 if TYPE_CHECKING:
@@ -18,17 +19,20 @@ Ad = dict[str, Any]
 class Client(Protocol):
     """What the port asks of a pool; PortError where the pool does not answer."""
 
-    def schedd_name(self) -> str:
-        """The name under which the schedd's jobs are known in the pool."""
+    def schedds(self) -> tuple[str, ...]:
+        """The schedds whose jobs are known, as the pool names them."""
 
-    def jobs(self, constraint: str, attributes: Sequence[str]) -> list[Ad]:
-        """Jobs of the schedd's queue."""
+    def queue(self, constraint: str, attributes: Sequence[str]) -> list[Ad]:
+        """Jobs in the queue."""
+
+    def jobs(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[Ad]:
+        """Some jobs by name, those that are still in the queue."""
 
     def slots(self, attributes: Sequence[str]) -> list[Ad]:
         """All slots that the collector knows."""
 
-    def ended(self, constraint: str, attributes: Sequence[str], limit: int) -> list[Ad]:
-        """Jobs that left the queue, the latest first."""
+    def ended(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[Ad]:
+        """Jobs that left the queue."""
 
     def matching(self, jobs: Sequence[str], whole: Sequence[Ad]) -> dict[str, list[str]]:
         """The slots that each job's own Requirements accept, were they empty."""
@@ -36,18 +40,18 @@ class Client(Protocol):
     def edit(self, job: str, attribute: str, expression: str) -> str:
         """Set an attribute; empty, or why the schedd refused."""
 
-    def release(self, constraint: str) -> int:
-        """Release the jobs on hold for which a constraint holds; how many those were."""
+    def release(self, jobs: Sequence[str], condition: str) -> int:
+        """Release those of the jobs on hold for which a condition holds; how many those were."""
 
-    def hold(self, constraint: str, reason: str) -> int:
-        """Put jobs on hold; how many those were."""
+    def hold(self, jobs: Sequence[str], condition: str, reason: str) -> int:
+        """Put those of the jobs on hold for which a condition holds; how many those were."""
 
 
 NOT_CONFIGURED = "Unable to determine collector host"
 
 
 class Pool:
-    """The real thing, over ``htcondor2``: the pool that CONDOR_CONFIG names, or the one told."""
+    """One schedd, over ``htcondor2``, of the pool that CONDOR_CONFIG or ``collector`` names."""
 
     def __init__(self, *, collector: str = "", schedd: str = "") -> None:
         try:
@@ -67,7 +71,7 @@ class Pool:
         except (self._h.HTCondorException, RuntimeError, OSError) as error:
             self._schedd = None  # it may come back at another address
             text = " ".join(str(error).split())
-            if NOT_CONFIGURED in text:  # which no waiting mends
+            if NOT_CONFIGURED in text:  # waiting does not help
                 raise UsageError(
                     "no HTCondor pool is configured here: name its collector with --pool HOST, or "
                     "its configuration file in CONDOR_CONFIG"
@@ -83,15 +87,28 @@ class Pool:
                 found = self._collector().locate(
                     self._h.DaemonType.Schedd, self._schedd_name or None
                 )
+                if found is None:
+                    known = ", ".join(self.known_schedds()) or "none"
+                    wanted = self._schedd_name or "on this machine"
+                    raise PortError(f"the collector knows no schedd {wanted}: it knows {known}")
                 self._found_name = str(found["Name"])
                 self._schedd = self._h.Schedd(found)
         return self._schedd
 
-    def schedd_name(self) -> str:
-        self._queue()
-        return self._found_name
+    def known_schedds(self) -> list[str]:
+        """Every schedd of the pool, sorted by name."""
+        with self._asking("the collector"):
+            found = self._collector().query(self._h.AdType.Schedd, projection=["Name"])
+            return sorted({str(ad["Name"]) for ad in found})
 
-    def jobs(self, constraint: str, attributes: Sequence[str]) -> list[Ad]:
+    def schedds(self) -> tuple[str, ...]:
+        self._queue()
+        return (self._found_name,)
+
+    def jobs(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[Ad]:
+        return self.queue(these(jobs), attributes)
+
+    def queue(self, constraint: str, attributes: Sequence[str]) -> list[Ad]:
         queue = self._queue()
         with self._asking("the schedd"):
             return [plain(ad) for ad in queue.query(constraint, projection=list(attributes))]
@@ -101,15 +118,13 @@ class Pool:
             found = self._collector().query(self._h.AdType.Startd, projection=list(attributes))
             return [plain(ad) for ad in found]
 
-    def ended(self, constraint: str, attributes: Sequence[str], limit: int) -> list[Ad]:
+    def ended(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[Ad]:
         queue = self._queue()
         with self._asking("the schedd's history"):
-            found = queue.history(constraint, list(attributes), match=limit)
+            found = queue.history(these(jobs), list(attributes), match=len(jobs))
             return [plain(ad) for ad in found]
 
     def matching(self, jobs: Sequence[str], whole: Sequence[Ad]) -> dict[str, list[str]]:
-        from shadowtime.live.condor.gate import ORIGINAL, these
-
         queue = self._queue()
         with self._asking("the schedd"):
             ads = queue.query(these(jobs))
@@ -144,18 +159,19 @@ class Pool:
             raise PortError(f"the schedd does not answer ({text})") from None
         return ""
 
-    def release(self, constraint: str) -> int:
-        return self._act(self._h.JobAction.Release, constraint, "released by the policy")
+    def release(self, jobs: Sequence[str], condition: str) -> int:
+        return self._act(self._h.JobAction.Release, jobs, condition, "released by the policy")
 
-    def hold(self, constraint: str, reason: str) -> int:
-        return self._act(self._h.JobAction.Hold, constraint, reason)
+    def hold(self, jobs: Sequence[str], condition: str, reason: str) -> int:
+        return self._act(self._h.JobAction.Hold, jobs, condition, reason)
 
-    def _act(self, action: Any, constraint: str, reason: str) -> int:
+    def _act(self, action: Any, jobs: Sequence[str], condition: str, reason: str) -> int:
         queue = self._queue()
+        constraint = f"({these(jobs)}) && {condition}"
         with self._asking("the schedd"):
             # A reason alone is lost by the bindings; with a code it arrives.
-            told = queue.act(action, constraint, reason=(reason, 0))
-        return int(told["TotalSuccess"]) if told is not None else 0
+            answer = queue.act(action, constraint, reason=(reason, 0))
+        return int(answer["TotalSuccess"]) if answer is not None else 0
 
 
 def plain(ad: Any) -> Ad:

@@ -56,9 +56,20 @@ def whole(ad: Ad, name: str, default: int) -> int:
     return int(value) if -LARGEST <= value <= LARGEST else default  # NaN is not
 
 
+SCHEDD = "schedd#"
+"""Where a client of several schedds notes whose job an ad is; no attribute has such a name."""
+
+
 def job_id(ad: Ad) -> str:
-    """``cluster.proc``."""
-    return f"{ad['clusterid']}.{ad['procid']}"
+    """``cluster.proc``, with several schedds ``schedd#cluster.proc`` as in a GlobalJobId.
+
+    Examples
+    --------
+    >>> job_id({"clusterid": 7, "procid": 0}), job_id({"clusterid": 7, "procid": 0, SCHEDD: "a"})
+    ('7.0', 'a#7.0')
+    """
+    name = f"{ad['clusterid']}.{ad['procid']}"
+    return f"{ad[SCHEDD]}#{name}" if SCHEDD in ad else name
 
 
 def managed(ad: Ad) -> bool:

@@ -36,16 +36,16 @@ ENDED = 200
 
 @dataclass(kw_only=True)
 class CondorPort:
-    """A schedd and the pool it runs jobs on.
+    """One or several schedds and the pool they run jobs on.
 
     Rules
     -----
     Jobs with ``ShadowtimeManaged = True`` that wait on hold from their submission, or on one of
-    our own holds, may be started; everybody else's holds are left alone, and so are jobs without
+    our own holds, may be started; all other holds are left alone, and so are jobs without
     that attribute, which only count while they run. A job that was released to a slot counts as
     running until it does; if the slot is gone or nothing happens, it waits again and is released
     to another if there is one. A job whose Requirements refuse every slot, or that fits on none,
-    is left out and told once.
+    is left out and reported once.
     """
 
     client: Client
@@ -66,9 +66,12 @@ class CondorPort:
 
     def snapshot(self) -> Snapshot:
         """The queue and the slots now: two questions, and more only where something is new."""
-        slots = self._slots()
+        slot_ads = self._slot_ads()
         attributes = (*read.JOB_ATTRIBUTES, *(f"Request{name}" for name in self._further))
-        ads = self.client.jobs(read.CONSTRAINT, attributes)
+        ads = self.client.queue(read.CONSTRAINT, attributes)
+        slots = slots_of(slot_ads, schedds=self.client.schedds())
+        if not any(host.name != "nothing" for host in slots.cluster.hosts):
+            raise PortError("the collector knows no slot that takes jobs")
         now = int(self.clock.now())
         waiting: list[tuple[WaitingJob, Ad]] = []
         holders: list[RunningJob | None] = []
@@ -88,7 +91,7 @@ class CondorPort:
                     slow = str(ad[gate.PLACE.lower()]).split(",")
                     self._avoid.setdefault(read.job_id(ad), set()).update(slow)
                 else:
-                    self._once(read.job_id(ad), "was released by somebody else")
+                    self._once(read.job_id(ad), "was released by another user")
         waiting.sort(key=lambda one: (one[0].submit, natural(one[0].id)))
         running = [job for job in holders if job is not None] + self._foreigners(slots, now)
         self._note_ends({read.job_id(ad) for ad in ads}, running)
@@ -106,27 +109,21 @@ class CondorPort:
         freed = [decision.job for decision in decisions if isinstance(decision, Stop)]
         if freed:
             running = f"(JobStatus == 1 || JobStatus == 2) && {gate.MANAGED} =?= True"
-            self.client.hold(
-                f"({gate.these(freed)}) && {running}", f"{gate.REASON}: stopped by the policy"
-            )
+            self.client.hold(freed, running, f"{gate.REASON}: stopped by the policy")
         starts = [decision for decision in decisions if isinstance(decision, Start)]
         in_vain = [start.job for start in starts if start.job in self._avoid]
         if in_vain:  # take it back from the slot that does not answer before it is sent elsewhere
             idle = f"JobStatus == 1 && {gate.MANAGED} =?= True"
-            self.client.hold(
-                f"({gate.these(in_vain)}) && {idle}", f"{gate.REASON}: released in vain"
-            )
+            self.client.hold(in_vain, idle, f"{gate.REASON}: released in vain")
         for start in starts:
             refused = self._pin(start)
             if refused:
                 why[start.job] = refused
         pinned = [start.job for start in starts if start.job not in why]
         if pinned:
-            self.client.release(f"({gate.these(pinned)}) && {gate.GATED}")
+            self.client.release(pinned, gate.GATED)
         ids = [decision.job for decision in decisions]
-        after = {
-            read.job_id(ad): ad for ad in self.client.jobs(gate.these(ids), read.JOB_ATTRIBUTES)
-        }
+        after = {read.job_id(ad): ad for ad in self.client.jobs(ids, read.JOB_ATTRIBUTES)}
         return [self._outcome(decision, after.get(decision.job), why) for decision in decisions]
 
     def _pin(self, start: Start) -> str:
@@ -155,10 +152,10 @@ class CondorPort:
         held = ad.get("jobstatus") == read.HELD
         if isinstance(decision, Stop):
             return Outcome(decision, held, "" if held else "it runs on")
-        reason = str(ad.get("holdreason", "somebody's hold"))
+        reason = str(ad.get("holdreason", "another user's hold"))
         return Outcome(decision, not held, f"it is on hold: {reason}" if held else "")
 
-    def _slots(self) -> Slots:
+    def _slot_ads(self) -> list[Ad]:
         names = [*SLOT_ATTRIBUTES]
         for name in self._further:
             names += [name, f"TotalSlot{name}"]
@@ -166,16 +163,13 @@ class CondorPort:
         further = tuple(resource_names(ads))
         if further != self._further:  # the pool counts something new: ask for it too
             self._further = further
-            return self._slots()
-        slots = slots_of(ads, schedd=self.client.schedd_name())
-        if not any(host.name != "nothing" for host in slots.cluster.hosts):
-            raise PortError("the collector knows no slot that takes jobs")
-        return slots
+            return self._slot_ads()
+        return ads
 
     def _startable(
         self, waiting: Sequence[tuple[WaitingJob, Ad]], slots: Slots
     ) -> list[WaitingJob]:
-        """Those who fit on some slots that they accept."""
+        """The jobs that fit on some slots that they accept."""
         everything = tuple(host.name for host in slots.cluster.hosts)
         keys = {}
         for job, ad in waiting:
@@ -246,9 +240,7 @@ class CondorPort:
             "Owner",
         )
         try:
-            ads = self.client.ended(
-                gate.these(gone), (*wanted, *(n for n, _ in TIME_LIMITS)), len(gone)
-            )
+            ads = self.client.ended(gone, (*wanted, *(n for n, _ in TIME_LIMITS)))
         except PortError:
             return  # estimates learn a little less
         for ad in ads:

@@ -9,7 +9,7 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.live.condor.gate import parent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from shadowtime.live.condor.client import Ad
 
@@ -62,15 +62,15 @@ def resource_names(ads: Sequence[Ad]) -> list[str]:
     return list(names)
 
 
-def slots_of(ads: Sequence[Ad], *, schedd: str) -> Slots:
+def slots_of(ads: Sequence[Ad], *, schedds: Collection[str]) -> Slots:
     """Hosts from slot ads, in the order of their names.
 
     Rules
     -----
     A partitionable slot is a host with the amounts it had before anything was split off; a static
     one a host that one job takes whole. Slots that drain, are offline, belong to their owner or
-    never accept a job are left out. What the collector says of our own jobs is ignored (it is
-    seconds old; the schedd knows better); claims of other schedds count.
+    never accept a job are left out. What the collector reports of jobs of ``schedds`` is ignored
+    (it is seconds old; the schedd knows better); claims of other schedds count.
     A resource that no slot has any of is not counted.
     """
     further = [
@@ -99,7 +99,7 @@ def slots_of(ads: Sequence[Ad], *, schedd: str) -> Slots:
     for ad in ads:
         name, kind = str(ad.get("name", "")), str(ad.get("slottype", "")).lower()
         host = parent(name)
-        if host not in hosts or kind == "partitionable" or not _foreign(ad, schedd):
+        if host not in hosts or kind == "partitionable" or not _foreign(ad, schedds):
             continue
         if kind == "dynamic":
             held = [_amount(ad, "cpus"), 1024 * _amount(ad, "memory")]
@@ -122,12 +122,12 @@ def _usable(ad: Ad) -> bool:
     )
 
 
-def _foreign(ad: Ad, schedd: str) -> bool:
-    """Claimed by a job of somebody else."""
+def _foreign(ad: Ad, schedds: Collection[str]) -> bool:
+    """Claimed by a job of another schedd."""
     if str(ad.get("state", "")).lower() != "claimed":
         return False
     job = ad.get("globaljobid")
-    return job is not None and str(job).partition("#")[0] != schedd
+    return job is not None and str(job).partition("#")[0] not in schedds
 
 
 def _amount(ad: Ad, *names: str) -> int:
