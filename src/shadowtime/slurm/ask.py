@@ -19,8 +19,9 @@ class Ask:
     Rules
     -----
     ``memory`` is MB per node, or per cpu where ``memory_per_cpu``; 0 asks for all of a node's,
-    None where memory is not counted. ``wanted_nodes`` is what -N a-b aims at (b). ``suits`` are
-    the nodes that could ever do: features, size and memory, the excluded ones taken away.
+    None where memory is not counted. ``wanted_nodes`` is what -N a-b aims at: b, but no more nodes
+    than tasks. ``suits`` are the nodes that could ever do: features, size and memory, the excluded
+    ones taken away.
     """
 
     tasks: int
@@ -89,6 +90,8 @@ def ask_of(
     >>> ask = ask_of(Request(nodes=1, max_nodes=3, tasks=8), machine)
     >>> ask.min_nodes, ask.wanted_nodes, ask.max_nodes, ask.min_cpus
     (1, 3, 3, 8)
+    >>> ask_of(Request(nodes=1, max_nodes=3, tasks=2), machine).wanted_nodes
+    2
     """
     required = machine.mask(request.wanted)
     excluded = machine.mask(request.excluded)
@@ -125,7 +128,7 @@ def ask_of(
         cpus_per_task=request.cpus_per_task,
         min_nodes=min_nodes,
         max_nodes=top,
-        wanted_nodes=given or min_nodes,
+        wanted_nodes=min(given, top) if given else min_nodes,
         min_cpus=max(request.cpus, min_nodes),
         least_cpus=least,
         tasks_per_node=per_node,
