@@ -194,7 +194,7 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
 
     workload, machine = load(trace, cluster, cleaning, demand=asked.demand)
     must_score_some(asked.window, workload)
-    print_policy_notes(asked.policies, machine)
+    print_policy_notes(asked.policies, machine, workload)
     found = comparing.run_comparison(
         workload,
         machine,

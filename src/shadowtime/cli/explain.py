@@ -102,7 +102,7 @@ def _simulated(
     workload, machine = load(log, cluster, Cleaning(**cleaning))
     chosen = given or policy_of(machine)
     wanted = _job_id(job, workload, log)
-    print_policy_notes([chosen], machine)
+    print_policy_notes([chosen], machine, workload)
     runs = run_policies(workload, machine, [chosen], Window.all())
     return ReportInput(title=log, workload=workload, cluster=machine, runs=runs), wanted
 

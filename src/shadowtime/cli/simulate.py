@@ -90,7 +90,7 @@ def command(
     check_outputs(schedule=schedule, folder=folder, report=report, figures=figures)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     must_score_some(scored, workload)
-    print_policy_notes([chosen], machine)
+    print_policy_notes([chosen], machine, workload)
     only = jobs_where.mask(workload) if jobs_where else None
     if phases:
         offsets = chosen.offsets(phases)

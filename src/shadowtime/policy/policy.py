@@ -17,6 +17,7 @@ from shadowtime.policy.reserve import Depth, Reserve
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.workload import Workload
 
 ASKED = ("order", "place", "estimate", "preempt", "reserve", "backfill", "partition")
 """In which order the parts are asked for objections: the first one is what a user reads."""
@@ -72,8 +73,8 @@ class Policy:
             for objection in parts[slot].objections(self, shape):
                 raise PolicyError(f"{self.name}: {objection}")
 
-    def notes_on(self, machine: Cluster) -> list[str]:
-        """What the user should know before this policy runs on a machine."""
+    def notes_on(self, machine: Cluster, workload: Workload | None = None) -> list[str]:
+        """What the user should know before this policy runs a log on a machine."""
         if machine.shape == "pool" and self.place.by_sharing:
             return [
                 f"{self.name} places jobs on nodes by what they share, and a pool has no nodes: "

@@ -12,6 +12,7 @@ from shadowtime.errors import PolicyError, UsageError
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import spelt
 from shadowtime.slurm.from_site import setting
+from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 from shadowtime.slurm.run import Phase, run_slurm
 from shadowtime.types import Reason
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 OWN = ("phase", "phases", "latency")
 """Parameters of ours beside Slurm's: which of so many offsets of the passes is simulated, and how
 many milliseconds nodes take to answer after an end (an epilog takes long)."""
+AS_MEASURED = -1
+"""The latency that the log shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +41,8 @@ class SlurmPolicy:
     ``settings`` are Slurm's SchedulerParameters by Slurm's names and in Slurm's units; they
     replace those of the site's configuration. A log does not tell when passes fell: ``phase`` k
     of ``phases`` picks one of several offsets, and single starts should not be read from one.
-    ``latency`` is how long nodes stay unusable after an end, in milliseconds: 100 without an
-    epilog.
+    ``latency`` is how long nodes stay unusable after an end, in milliseconds; where it is not
+    given, what the log shows (:mod:`shadowtime.slurm.latency`), else 100.
 
     Examples
     --------
@@ -56,7 +59,7 @@ class SlurmPolicy:
     settings: tuple[tuple[str, str], ...] = ()
     phase: int = 0
     phases: int = 6
-    latency: int = 100
+    latency: int = AS_MEASURED
     summary: ClassVar[str] = "Slurm's own main and backfill passes, with the site's parameters"
     paper: ClassVar[str] = "slurmctld 22.05.8, rules verified on the daemon"
 
@@ -102,13 +105,31 @@ class SlurmPolicy:
         changes: dict[str, Any] = {key: getattr(given, key) for key, _ in self.settings}
         return replace(Parameters.of_config(config), **changes)
 
-    def notes_on(self, machine: Cluster | Site) -> list[str]:
-        """Settings of the site that are not modelled."""
+    def notes_on(self, machine: Cluster | Site, workload: Workload | None = None) -> list[str]:
+        """Settings of the site that are not modelled, and the latency that the log shows."""
         config = machine.config if isinstance(machine, Site) else {}
         lost = Parameters.without_effect(setting(config, "SchedulerParameters"))
-        return (
-            [f"{self.name}: SchedulerParameters without effect: {', '.join(lost)}"] if lost else []
-        )
+        notes = []
+        if lost:
+            notes.append(f"{self.name}: SchedulerParameters without effect: {', '.join(lost)}")
+        # Only a log from Slurm says where its jobs ran.
+        if workload is not None and "node_list" in workload.extra and self.latency == AS_MEASURED:
+            shown = measure(
+                workload, batch_sched_delay=self.parameters_on(config).batch_sched_delay
+            )
+            found = shown or (
+                f"nodes are taken to be usable {DEFAULT} ms after an end: the log has too few "
+                "starts right after an end to measure it"
+            )
+            notes.append(f"{self.name}: {found}; slurm(latency=N) sets it")
+        return notes
+
+    def latency_on(self, workload: Workload, parameters: Parameters) -> int:
+        """Milliseconds: as given, else as the log shows, else the default."""
+        if self.latency != AS_MEASURED:
+            return self.latency
+        found = measure(workload, batch_sched_delay=parameters.batch_sched_delay)
+        return found.milliseconds if found else DEFAULT
 
     def simulate(self, workload: Workload, cluster: Cluster | Site) -> Schedule:
         """One run; jobs that never start have start -1."""
@@ -120,7 +141,7 @@ class SlurmPolicy:
             requests_of(workload, site),
             phase=replace(
                 Phase.some(self.phases, parameters.bf_interval)[self.phase],
-                latency=self.latency / 1000,
+                latency=self.latency_on(workload, parameters) / 1000,
             ),
             parameters=parameters,
         )

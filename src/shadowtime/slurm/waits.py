@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import InputError, ShadowtimeError
+from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.run import Phase, run_slurm
 from shadowtime.trace.site_folder import read_site
@@ -70,10 +71,12 @@ def compare_groups(folder: Path, *, phases: int, easy: bool = True) -> Compariso
     counted = (begun >= 0) & (requests.cancel_at < 0)
     if not counted.any():
         raise InputError(f"{folder}: no job of this recording has a start")
-    interval = Parameters.of_config(site.config).bf_interval
+    wish = Parameters.of_config(site.config)
+    shown = measure(workload, batch_sched_delay=wish.batch_sched_delay)
+    latency = (shown.milliseconds if shown else DEFAULT) / 1000
     starts = [
-        np.array(run_slurm(workload, site, requests, phase=phase).start)
-        for phase in Phase.some(phases, interval)
+        np.array(run_slurm(workload, site, requests, phase=replace(phase, latency=latency)).start)
+        for phase in Phase.some(phases, wish.bf_interval)
     ]
     rival: AnyArray | None = None
     failed = ""

@@ -68,7 +68,8 @@ def command(
     submissions and samples are used where they are. The state before each backfill pass, and
     before each main pass that started something, is rebuilt; the pass is made on it; starts,
     nodes, planned times and preempted jobs are compared. Passes less than 0.35 s after an end, or
-    with a job of which it is not known what it holds, are left out and counted. Priorities that
+    with a job of which it is not known what it holds, are left out and counted. How long nodes
+    take to answer after an end is measured, for slurm(latency=N). Priorities that
     change are read from the log (DebugFlags=Backfill,Priority) or from samples of squeue.
 
     \b
@@ -140,6 +141,7 @@ def _as_object(found: dict[str, Tallies], whole: dict[str, Waits]) -> dict[str, 
             **_counts(tallies),
             "differences": _differences(tallies),
             "lacking": list(tallies.lacking),
+            "latency_ms": tallies.latency.milliseconds if tallies.latency else None,
         }
         for name, tallies in found.items()
     }
@@ -170,6 +172,7 @@ def _show(found: dict[str, Tallies], whole: dict[str, Waits]) -> None:
         rest = len(tallies.differences) - SHOWN
         if rest > 0:
             lines.append(f"{name}: {rest} more differences (--json lists them)")
+    lines += [f"{name}: {one.latency}" for name, one in found.items() if one.latency]
     lines += [
         f"{name}: mean wait of {one.jobs} jobs {one.recorded:.1f} s, from sacct alone "
         f"{one.mean:.1f} s (x{one.factor:.2f}; phases {min(one.phases):.1f} to "

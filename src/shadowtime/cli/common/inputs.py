@@ -31,8 +31,8 @@ def load(
     return found
 
 
-def print_policy_notes(policies: Iterable[Any], machine: Cluster) -> None:
-    """Print what policies say of a machine before they run on it."""
+def print_policy_notes(policies: Iterable[Any], machine: Cluster, workload: Workload) -> None:
+    """Print what policies say of a machine and a log before they run."""
     for policy in policies:
-        for one in policy.notes_on(machine) if hasattr(policy, "notes_on") else ():
+        for one in policy.notes_on(machine, workload) if hasattr(policy, "notes_on") else ():
             note(one)

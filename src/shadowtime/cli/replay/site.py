@@ -55,7 +55,7 @@ def replay_a_site(
     # Nothing differs between two runs of a policy without phases; copies only if asked for.
     usual = PHASES if hasattr(policy, "phase") else 1
     repeats = Repeats(phases=phases or usual)
-    print_policy_notes([policy], machine)
+    print_policy_notes([policy], machine, workload)
     engine = prepare([policy], machine, jobs=len(workload) * repeats.count)
     with (
         working("simulating", steps=repeats.count) as advance,

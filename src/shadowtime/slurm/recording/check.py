@@ -12,6 +12,7 @@ from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.recording.folder import read_recording
+from shadowtime.slurm.recording.latency import latency_of_log
 from shadowtime.slurm.recording.log import Event, job_number, stamp
 from shadowtime.slurm.recording.replayer import COMPLETING, Replayer
 from shadowtime.slurm.starting import leave_weights
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from shadowtime.slurm.latency import Latency
     from shadowtime.slurm.machine import Machine
     from shadowtime.slurm.outcome import Outcome
     from shadowtime.slurm.recording.folder import Recording
@@ -64,6 +66,8 @@ class Tallies:
     differences: list[Difference] = field(default_factory=list)
     lacking: tuple[str, ...] = ()
     """What the recording does not tell though the passes depend on it."""
+    latency: Latency | None = None
+    """How long nodes took to answer after an end, where the log shows it."""
 
 
 def check_recording(
@@ -90,7 +94,11 @@ class Checker:
         self.every = every
         self.completing = completing
         self.replayer = Replayer.of(recording)
-        self.tallies = Tallies(lacking=recording.lacking)
+        delay = self.replayer.state.parameters.batch_sched_delay
+        self.tallies = Tallies(
+            lacking=recording.lacking,
+            latency=latency_of_log(recording.log.events, batch_sched_delay=delay),
+        )
         shift = recording.shift
         self.events = [replace(event, time=event.time + shift) for event in recording.log.events]
         self.number = 0
