@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
+from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from live.test_loop import a_loop
 from live.test_slurm_real import finish, loop_over, runner, submit
 from shadowtime.live.port import PortError, Start
@@ -70,6 +70,18 @@ def test_a_state_file_older_than_the_start_does_not_count() -> None:
     port.recall({"touched": {"7": ["n2", "n4", 60, "OK", "N/A", ""]}})
     port.snapshot()
     assert port.touched["7"].wanted == "n[1-2]"
+
+
+def test_the_rest_of_an_array_waits_though_the_memory_is_lost() -> None:
+    """Slurm calls its hold an operator's once a task was let through, which that task says."""
+    rest = queue_line("8_2", Reason="JobHeldAdmin")
+    fake = FakeSlurm(running_line("8_1", "n1", 4) + rest, NODES)
+    port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
+    port.recall({})
+    assert not port.snapshot().waiting  # nobody says that it was let through: an operator's hold
+    fake.marks["8_1"] = "shadowtime?pin=n1&limit=60"
+    port.recall({})
+    assert [job.id for job in port.snapshot().waiting] == ["8_2"]
 
 
 @pytest.mark.parametrize(("comment", "kept"), [("billed", True), ("shadowtime?x", False)])

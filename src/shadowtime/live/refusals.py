@@ -15,6 +15,8 @@ TRIES = 3
 """Refusals in a row after which a job is set aside."""
 AGAIN_AFTER = 30
 """Seconds for which it is."""
+LATER = "try again in a bit"
+"""How slurmctld ends a refusal that it has taken five seconds for: one of them is enough."""
 
 
 class Refusals:
@@ -23,7 +25,8 @@ class Refusals:
     Rules
     -----
     A start that is refused takes up room in the pass that decides it. After three refusals in a
-    row the job takes part in no pass for half a minute, or until it asks for something else.
+    row the job takes part in no pass for half a minute, or until it asks for something else; after
+    the first where the scheduler says that it takes a while.
 
     Examples
     --------
@@ -58,7 +61,7 @@ class Refusals:
                 self._until.pop(job, None)
                 continue
             count = self._count[job] = self._count.get(job, 0) + 1
-            if count >= TRIES:
+            if count >= TRIES or LATER in outcome.why:
                 why = f"its start was refused {count} times ({outcome.why})"
                 self._until[job] = state.now + AGAIN_AFTER, asked.get(job), why
 

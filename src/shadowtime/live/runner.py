@@ -21,6 +21,14 @@ class Done:
     err: str
 
 
+class TimedOut(PortError):
+    """A command took too long; ``err`` is what it had complained about until then."""
+
+    def __init__(self, message: str, err: str = "") -> None:
+        super().__init__(message)
+        self.err = err
+
+
 class Runner(Protocol):
     """Runs a command; tests hand in their own."""
 
@@ -38,12 +46,16 @@ class Commands:
     >>> Commands(timeout=0.05)(["sleep", "9"])
     Traceback (most recent call last):
     ...
-    shadowtime.live.port.PortError: sleep did not answer within 0.05 seconds
+    shadowtime.live.runner.TimedOut: sleep did not answer within 0.05 seconds
     """
 
     def __init__(self, *, timeout: float = 20.0, env: Mapping[str, str] | None = None) -> None:
         self.timeout = timeout
         self.env = dict(env) if env is not None else None
+
+    def within(self, seconds: float) -> Commands:
+        """The same with less time for each, if that is less."""
+        return Commands(timeout=min(self.timeout, seconds), env=self.env)
 
     def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
         try:
@@ -61,8 +73,10 @@ class Commands:
             raise PortError(f"the command {argv[0]} is not installed here") from None
         except PermissionError:
             raise PortError(f"the command {argv[0]} may not be run here") from None
-        except subprocess.TimeoutExpired:
-            raise PortError(f"{argv[0]} did not answer within {self.timeout:g} seconds") from None
+        except subprocess.TimeoutExpired as error:
+            err = error.stderr.decode(errors="replace") if isinstance(error.stderr, bytes) else ""
+            why = f"{argv[0]} did not answer within {self.timeout:g} seconds"
+            raise TimedOut(why, err) from None
         except (OSError, ValueError) as error:  # no memory, no program, a NUL in a job's name
             raise PortError(f"{argv[0]} could not be run: {error}") from None
         return Done(done.returncode, done.stdout, done.stderr)

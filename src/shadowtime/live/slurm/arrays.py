@@ -66,6 +66,13 @@ class ArrayRests:
             self._open[array] = None
             self._sent.add(job)
 
+    def recover(self, marked: Iterable[str]) -> None:
+        """Learn after a restart which jobs a loop has let through: they say it themselves."""
+        for job in marked:
+            array, _, task = job.partition("_")
+            if task:
+                self._open[array] = None
+
     def taken_back(self, job: str) -> None:
         """Note that a job lies at the gate again by our own doing."""
         self._sent.discard(job)

@@ -25,6 +25,7 @@ from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
+from shadowtime.live.slurm.sending import send, session
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
 from shadowtime.live.slurm.state import CLEANS_UP, Sorted, View, nodes_of, sort_jobs
@@ -165,21 +166,23 @@ class SlurmPort:
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
         """Everything in one session, stops first; then one look at what became of it."""
         stops = [d for d in decisions if not isinstance(d, Start)]
-        lines = [stop_line(decision.job) for decision in stops]
+        lines = [[stop_line(decision.job)] for decision in stops]
         for decision in decisions:
             if isinstance(decision, Start):
                 row = self._rows.get(decision.job)
-                lines += start_lines(
-                    decision,
-                    restarted=row is not None and row.restarts > 0,
-                    row=row,
-                    gres=self.view.bandwidth,
-                    nodes=self._details.nodes(decision.job),
-                    mark=mark_words(self._touched.get(decision.job)),
+                lines.append(
+                    start_lines(
+                        decision,
+                        restarted=row is not None and row.restarts > 0,
+                        row=row,
+                        gres=self.view.bandwidth,
+                        nodes=self._details.nodes(decision.job),
+                        mark=mark_words(self._touched.get(decision.job)),
+                    )
                 )
                 self.placed[decision.job] = decision.place
                 self._sent[decision.job] = decision.held
-        said = self.session(lines)
+        said = send(self.run, lines)
         after = self.look()
         return [outcome(decision, after.get(decision.job), said) for decision in decisions]
 
@@ -336,7 +339,9 @@ class SlurmPort:
         if self._ask_marks:
             self._ask_marks -= 1
             lasting = [row.id for row in rows if row.state in ("PENDING", "RUNNING")]
-            self._touched |= parse_marks(self._ask(MARKS), lasting)
+            marks = parse_marks(self._ask(MARKS), lasting)
+            self._touched |= marks
+            self.arrays.recover(marks)
             self._ask_marks = 0
         return rows
 
@@ -345,5 +350,4 @@ class SlurmPort:
 
     def session(self, lines: Sequence[str]) -> list[str]:
         """One session of scontrol; returns its complaints."""
-        done = self.run(("scontrol",), text="".join(f"{line}\n" for line in lines))
-        return [line for line in done.err.splitlines() if line.strip()]
+        return session(self.run, lines)

@@ -1,0 +1,77 @@
+"""Sessions of scontrol that a job keeps waiting: the others are carried out all the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
+from live.test_loop import a_loop
+from shadowtime.live.port import PortError
+from shadowtime.live.refusals import LATER, TRIES
+from shadowtime.live.runner import Commands, Done, TimedOut
+from shadowtime.live.slurm.sending import send
+
+LINES = [[f"update JobId={job} ReqNodeList=n1", f"release {job}"] for job in (7, 8, 9)]
+REFUSAL = f"Job update not available right now, the DB index is being set, {LATER} for job "
+
+
+class Waiting:
+    """scontrol that waits for job 7 until its time is up, and refuses jobs then."""
+
+    def __init__(self, *, refused: Sequence[str] = ("7",)) -> None:
+        self.refused, self.done, self.lock = refused, [], threading.Lock()
+
+    def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
+        lines = text.splitlines()
+        if len(lines) > 1:
+            raise TimedOut("scontrol did not answer", f"{REFUSAL}7\n" if self.refused else "")
+        with self.lock:
+            self.done.append(lines[0])
+        job = lines[0].split("JobId=")[-1].split()[0]
+        return Done(1, "", f"{REFUSAL}{job}\n" if job in self.refused else "")
+
+
+def test_the_others_are_sent_again_each_by_itself() -> None:
+    """Who was refused is left, and whoever is refused now is not released."""
+    run = Waiting(refused=("7", "8"))
+    assert send(run, LINES) == [f"{REFUSAL}7", f"{REFUSAL}8"]
+    assert sorted(run.done) == ["release 9", LINES[1][0], LINES[2][0]]
+
+
+def test_a_session_that_hangs_for_no_reason_is_an_error() -> None:
+    """Slurm does not answer: nothing is repeated."""
+    run = Waiting(refused=())
+    with pytest.raises(PortError):
+        send(run, LINES)
+    assert run.done == []
+
+
+def test_what_a_command_had_complained_about_is_kept(tmp_path: Path) -> None:
+    """Also when its time is up."""
+    script = tmp_path / "scontrol"
+    script.write_text("#!/bin/sh\necho no job 7 >&2\nexec sleep 60\n")
+    script.chmod(0o755)
+    with pytest.raises(TimedOut) as caught:
+        Commands(timeout=60).within(0.5)([str(script)])
+    assert caught.value.err == "no job 7\n"
+
+
+def test_a_job_that_takes_a_while_to_refuse_is_set_aside_at_once() -> None:
+    """The next pass starts the others."""
+    fake = FakeSlurm(queue_line("7"), NODES)
+    refusal = Done(1, "", f"{REFUSAL}7\n")
+    run = fake.__call__
+
+    def refuse(argv: Sequence[str], *, text: str = "") -> Done:
+        run(argv, text=text)
+        return refusal if text.startswith("update") else run(argv)
+
+    loop = a_loop(fake, FakeClock())
+    loop.port.run = refuse
+    assert TRIES > 1
+    loop.step()
+    assert "7" in loop.step().aside
