@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.errors import PolicyError
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.log import Told
-from shadowtime.live.worker import TO_COME_UP, Overrun, Worker
+from shadowtime.live.worker import TO_COME_UP, Loading, Overrun, Worker
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.written import Written
 
@@ -27,6 +27,7 @@ LIMIT = 5.0
 REST = 10.0
 """After a pass that took too long, the policy rests for so many times the limit."""
 RESTS = "it rests"
+LOADS = "it is being loaded"
 
 
 def is_own(policy: Any) -> bool:
@@ -57,11 +58,16 @@ def whole_path(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCode:
-    """How a policy of the user's own is run: as it was written, its fallback, its time limit."""
+    """How a policy of the user's own is run: as it was written, its fallback, its time limit.
+
+    The first pass waits for ``patience`` seconds for it to be loaded, for as long as a pass may
+    take unless given; then the fallback decides until it is.
+    """
 
     text: str
     fallback: Policy
     limit: float = LIMIT
+    patience: float | None = None
 
 
 def guard_for(
@@ -81,6 +87,7 @@ def guard_for(
         shape=shape,
         clock=clock,
         limit=own.limit,
+        patience=own.limit if own.patience is None else own.patience,
         tell=tell,
     )
 
@@ -94,7 +101,9 @@ class Guarded:
     A pass that raises, decides what cannot be, takes longer than ``limit`` seconds or ends its
     process is reported in one line and counted, and the fallback decides that pass on the same
     snapshot. After one that took too long the policy rests for ten times the limit, so that no more
-    than a tenth of the time is lost to it; the fallback decides meanwhile.
+    than a tenth of the time is lost to it; the fallback decides meanwhile. It also decides while
+    the policy is being loaded and compiled, except that the pass that begins this waits for
+    ``patience`` seconds. Once the policy is ready, a pass is due.
     """
 
     policy: str
@@ -103,21 +112,21 @@ class Guarded:
     shape: Shape
     clock: Clock
     limit: float = LIMIT
+    patience: float = LIMIT
     tell: Callable[[str], None] = lambda line: None
     worker: Any = None
     failed: int = 0
     """Passes that the policy missed."""
     _rests_until: float = field(default=float("-inf"))
+    _loads: bool = False
 
     def __post_init__(self) -> None:
-        self.worker = self.worker or Worker(
-            self.policy, shape=self.shape, starting=self._report_loading
-        )
+        self.worker = self.worker or Worker(self.policy, shape=self.shape, clock=self.clock)
 
-    def _report_loading(self) -> None:
-        """Log why the next decision may take minutes."""
-        line = f"loading and compiling {self.policy}: the loop waits, at most {TO_COME_UP:g} s"
-        self.tell(Told(line, event="loading"))
+    @property
+    def due(self) -> bool:
+        """Whether a policy that was being loaded can decide now."""
+        return self._loads and bool(self.worker.loaded)
 
     def decide(
         self,
@@ -132,7 +141,7 @@ class Guarded:
         if made is not None:
             return made, False
         self.failed += 1
-        if why != RESTS:
+        if why not in (RESTS, LOADS):
             line = f"{self.policy} missed a pass, {self.fallback.name} decided it: {why}"
             self.tell(Told(line, event="fallback", why=why))
         with attention.computing():
@@ -147,8 +156,23 @@ class Guarded:
         """What the policy decides, or why it does not."""
         if self.clock.steady() < self._rests_until:
             return None, RESTS
+        loads, self._loads = self._loads, False
         try:
-            return self.worker.decide(state, memory, refused, limit=self.limit), ""
+            made = self.worker.decide(
+                state, memory, refused, limit=self.limit, patience=self.patience
+            )
+            if loads:
+                self.tell(Told(f"{self.policy} is loaded and decides", event="loaded"))
+            return made, ""
+        except Loading:
+            self._loads = True
+            if not loads:
+                line = (
+                    f"loading and compiling {self.policy}, for at most {TO_COME_UP:g} s: "
+                    f"{self.fallback.name} decides meanwhile"
+                )
+                self.tell(Told(line, event="loading"))
+            return None, LOADS
         except Overrun as error:
             self._rests_until = self.clock.steady() + REST * self.limit
             return None, f"{error}; it rests for {REST * self.limit:g} s"

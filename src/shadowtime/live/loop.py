@@ -311,6 +311,8 @@ class Loop:
             return True
         if self._wake is not None and self._wake <= state.now:
             return True
+        if self.guarded is not None and self.guarded.due:
+            return True
         return (
             seen.waiting != state.waiting
             or seen.cluster != state.cluster

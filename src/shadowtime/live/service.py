@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from shadowtime.live.operation import Counting, Operation, left_alone, state_pat
 from shadowtime.live.record import Recorder
 from shadowtime.live.signals import Interrupted, Signals, Undisturbed
 from shadowtime.live.store import InMemory, StateFile
+from shadowtime.live.worker import TO_COME_UP
 from shadowtime.policy import parse_policy
 from shadowtime.policy.snapshot import name_of
 
@@ -116,6 +117,8 @@ def run(
         text, policy = policy, parse_policy(policy)
         own = own or how.own_code(policy, text)
     refuse(policy)
+    if own is not None and once:  # the one pass is worth waiting for
+        own = replace(own, patience=TO_COME_UP)
     if own is not None and target.shape == "site":
         refuse_on_site(own.fallback)
     tell, notify = tell or how.log(), notifier()

@@ -12,12 +12,13 @@ from shadowtime.errors import PolicyError, ShadowtimeError
 from shadowtime.policy.snapshot import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
 
     from shadowtime.engine.live_pass import Memory, Snapshot
     from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.live.clock import Clock
     from shadowtime.live.deciding import Made
 
 TO_COME_UP = 600.0
@@ -28,6 +29,10 @@ class Overrun(PolicyError):
     """A pass took longer than it may."""
 
 
+class Loading(PolicyError):
+    """The policy is being loaded and compiled."""
+
+
 class Worker:
     """Decides in a process that is started when it is first needed, and again after it was ended.
 
@@ -35,33 +40,61 @@ class Worker:
     -----
     The policy is given as its user writes it, ``file.py:name``, so that the process loads it by
     itself. What it keeps in its own attributes stays as long as the process. An answer that does
-    not come within ``limit`` seconds ends the process; loading and compiling count by themselves,
-    and ``starting`` is called before them, since they may take minutes.
+    not come within ``limit`` seconds ends the process. Loading and compiling may take minutes
+    (:data:`TO_COME_UP` at most): the pass that begins them waits for ``patience`` seconds, further
+    ones not at all, and Loading is raised until the policy is ``loaded``.
     """
 
-    def __init__(
-        self, policy: str, *, shape: Shape, starting: Callable[[], None] = lambda: None
-    ) -> None:
-        self.policy, self.shape = policy, shape
-        self._starting = starting
+    def __init__(self, policy: str, *, shape: Shape, clock: Clock) -> None:
+        self.policy, self.shape, self.clock = policy, shape, clock
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
+        self._loads_since: float | None = None
 
     def decide(
-        self, state: Snapshot, memory: Memory, refused: Mapping[str, str], *, limit: float
+        self,
+        state: Snapshot,
+        memory: Memory,
+        refused: Mapping[str, str],
+        *,
+        limit: float,
+        patience: float = TO_COME_UP,
     ) -> Made:
         """One pass; PolicyError where there is no answer, Overrun where it takes too long."""
-        fresh = self._process is None or not self._process.is_alive()
-        if fresh:
-            self._starting()
+        if self._process is None or not (self._process.is_alive() or self._loads_since is not None):
             self._start()
+            self._loads_since = self.clock.steady()
             # Compiled on a pass that is thrown away, so that the limit is for deciding alone.
-            self._ask(("load", state, memory, dict(refused)), TO_COME_UP)
-        made: Made = self._ask(("decide", state, memory, dict(refused)), limit)
+            self._send(("load", state, memory, dict(refused)))
+            self._loaded(patience)
+        elif self._loads_since is not None:
+            self._loaded(0.0)
+        self._send(("decide", state, memory, dict(refused)))
+        if not self._answered(limit):
+            self.end()
+            raise Overrun(f"no answer within {limit:g} s")
+        made: Made = self._receive()
         return made
+
+    @property
+    def loaded(self) -> bool:
+        """Whether there is news of the policy that was being loaded: it is ready, or has failed."""
+        return self._loads_since is not None and self._answered(0.0)
+
+    def _loaded(self, patience: float) -> None:
+        """Return once the policy has been loaded; Loading where that takes longer."""
+        assert self._loads_since is not None
+        if not self._answered(patience):
+            if self.clock.steady() - self._loads_since < TO_COME_UP:
+                raise Loading("it is being loaded and compiled")
+            self.end()
+            raise Overrun(f"not loaded and compiled within {TO_COME_UP:g} s")
+        self._loads_since = None
+        self._receive()
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
+        self._loads_since = None
         process, self._process = self._process, None
         if self._pipe is not None:
             self._pipe.close()
@@ -80,23 +113,35 @@ class Worker:
         self._process.start()
         there.close()
 
-    def _ask(self, what: tuple[Any, ...], limit: float) -> Any:
+    def _send(self, what: tuple[Any, ...]) -> None:
         assert self._pipe is not None
         try:
             self._pipe.send(what)
-            if not self._pipe.poll(limit):
-                self.end()
-                raise Overrun(f"no answer within {limit:g} s")
+        except OSError as error:
+            raise self._ended(error) from None
+
+    def _answered(self, seconds: float) -> bool:
+        """Whether there is an answer, or the end of the process, within some seconds."""
+        assert self._pipe is not None
+        try:
+            return self._pipe.poll(seconds)
+        except OSError:
+            return True
+
+    def _receive(self) -> Any:
+        assert self._pipe is not None
+        try:
             good, answer = self._pipe.recv()
         except (EOFError, OSError) as error:
-            code = self._process.exitcode if self._process is not None else None
-            self.end()
-            raise PolicyError(
-                f"its process ended ({code if code is not None else error})"
-            ) from None
+            raise self._ended(error) from None
         if not good:
             raise PolicyError(str(answer))
         return answer
+
+    def _ended(self, error: BaseException) -> PolicyError:
+        code = self._process.exitcode if self._process is not None else None
+        self.end()
+        return PolicyError(f"its process ended ({code if code is not None else error})")
 
 
 def serve(pipe: Connection, text: str, shape: Shape) -> None:
