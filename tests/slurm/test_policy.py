@@ -63,6 +63,46 @@ def test_settings_without_effect_are_reported() -> None:
     assert parse_policy("slurm").notes_on(SITE) == []
 
 
+def test_the_least_loaded_node_comes_first_under_lln() -> None:
+    """CR_LLN: the largest share of free cpus, where the default fills the fullest node.
+
+    The daemon counts free cpus for which memory is short: it gave a job of 24 cpus with 3 GB each
+    the first of two nodes with 17 free cpus, although memory left only 13 of them usable.
+    """
+    one = st.Workload.build(submit=[0, 1, 2], run=[90, 90, 90], procs=[1, 1, 1])
+    spread = SITE.replace(config={"SelectTypeParameters": "CR_Core,CR_LLN"})
+    assert list(st.simulate(one, SITE, "slurm").schedule.place) == ["a:1"] * 3
+    assert list(st.simulate(one, spread, "slurm").schedule.place) == ["a:1", "b:1", "a:1"]
+
+    gigabyte = 1 << 20
+    nodes = tuple(Node(name=name, amounts=(4, 8 * gigabyte)) for name in "abc")
+    site = Site(nodes=nodes, resources=("cpus", "memory"), config=spread.config)
+    asks = [
+        Request(tasks=2, memory=7 * gigabyte, wanted=("a",)),
+        Request(tasks=2, memory=1 * gigabyte, wanted=("b",)),
+        Request(tasks=1, memory=1 * gigabyte, wanted=("c",)),
+        Request(tasks=4, memory=1 * gigabyte, memory_per="cpu"),
+    ]
+    some = st.Workload.build(submit=[0, 1, 2, 9], run=[90] * 4, procs=[2, 2, 1, 4])
+    some = some.replace(requests=Requests.of_jobs(asks))
+    places = list(st.simulate(some, site, "slurm").schedule.place)
+    assert places[3] == "a:1 c:3"
+
+
+def test_ways_of_choosing_nodes_that_are_not_modelled_are_reported() -> None:
+    """Sockets and threads as units, packed nodes, select/linear: each is named before the run."""
+    threads = Site(nodes=(Node(name="a", amounts=(4,), threads_per_core=2),))
+    for site, config, named in (
+        (SITE, {"SelectTypeParameters": "CR_CPU_Memory"}, None),
+        (threads, {"SelectTypeParameters": "CR_CPU_Memory"}, "CR_CPU_MEMORY"),
+        (SITE, {"SelectTypeParameters": "CR_Socket,CR_LLN"}, "CR_SOCKET"),
+        (SITE, {"SelectType": "select/linear"}, "select/linear"),
+    ):
+        notes = parse_policy("slurm").notes_on(site.replace(config=config))
+        assert len(notes) == (named is not None)
+        assert named is None or named in notes[0]
+
+
 def test_shared_bandwidth_is_refused() -> None:
     """A machine of nodes that share bandwidth is no site."""
     nodes = st.Cluster(shape="nodes", hosts=SITE_HOSTS)

@@ -82,6 +82,6 @@ def test_priorities_that_nothing_tells_are_named(
     log.unlink()
     (less / "slurmctld.log").write_text("".join(kept))
     assert run(["check", "slurm", str(less), "--every", "50"]) == 0
-    assert "nothing tells them: set DebugFlags=Backfill,Priority" in " ".join(
+    assert "are not recorded: set DebugFlags=Backfill,Priority" in " ".join(
         capsys.readouterr().out.split()
     )

@@ -149,6 +149,7 @@ class Chooser:
         machine = self.machine
         size = len(machine.nodes)
         cpus = [0] * size
+        unused = [0] * size
         gpus = [0] * size
         near: list[int] = []
         if ask.gpus:
@@ -183,7 +184,7 @@ class Chooser:
                     if ask.cpus_per_gpu and ask.gpus_per == "job":
                         near[at] = min(near[at], ask.cpus_per_gpu * beside[1])
             if offered:
-                cpus[at] = offered
+                cpus[at], unused[at] = offered, free
                 left |= 1 << at
         if left.bit_count() < ask.min_nodes or ask.required & ~left:
             return None
@@ -195,6 +196,7 @@ class Chooser:
             near=near,
             weights=weights,
             most=tasks_here(ask)[1],
+            free=unused,
         )
         found = self._seek(table, left, busy_first)
         if found is None:

@@ -1,4 +1,4 @@
-"""Filling a job's need from sets of consecutive nodes, from busy nodes, or from leaf switches."""
+"""Filling a job's need from consecutive, busy or least loaded nodes, or from leaf switches."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def fill(
         return None
     if busy_first is not None:
         return _by_weight(table, nodes, first, idle=busy_first)
+    if table.machine.least_loaded:
+        return _least_loaded(table, nodes, first)
     if parameters.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1:
         return _by_weight(table, nodes, first, idle=None)
     if table.machine.leaves:
@@ -240,6 +242,44 @@ def _by_weight(table: Table, nodes: int, first: bool, *, idle: int | None) -> in
     if met or (need.cpus <= 0 and need.due <= 0 and need.gpus <= 0):
         return taken
     return None
+
+
+def _least_loaded(table: Table, nodes: int, first: bool) -> int | None:
+    """CR_LLN: within a weight, the node with the largest share of free cpus, the first of equals.
+
+    Cpus count as free even where the job cannot use them because memory is short. As in Slurm the
+    search stops early at a new largest share whose node has as many free cpus as the one taken
+    last, even if a later node of another size has a larger share.
+    """
+    ask = table.ask
+    need = Need(table, min(ask.max_nodes, ask.tasks) if ask.tasks else None)
+    taken, over = _required(table, need, first)
+    if over is not None:
+        return taken if over else None
+    free = table.free
+    size = table.machine.full_cpus
+    rest = nodes & ~ask.required
+    for weight in sorted({table.weights[at] for at in bits(rest)}):
+        group = [at for at in bits(rest) if table.weights[at] == weight]
+        last = -1
+        while need.most > 0:
+            best = -1
+            for at in group:
+                if taken >> at & 1 or not table.cores_for(at, first):
+                    continue
+                if best < 0 or free[best] * size[at] < free[at] * size[best]:
+                    best = at
+                    if free[at] == last:
+                        break
+            if best < 0:
+                break
+            last = free[best]
+            cpus = table.give(best, table.cores_for(best, first), need.bound, need.due)
+            need.add(cpus, table.gpus[best])
+            taken |= 1 << best
+            if need.met:
+                return taken
+    return taken if need.cpus <= 0 and need.due <= 0 and need.gpus <= 0 else None
 
 
 def _by_leaves(table: Table, nodes: int, first: bool) -> int | None:

@@ -79,7 +79,38 @@ def machine_of(site: Site) -> Machine:
         sections=sections,
         leaves=leaves,
         memory_counts="memory" in site.resources,
+        least_loaded="CR_LLN" in setting(site.config, "SelectTypeParameters").upper(),
     )
+
+
+COUNTED = frozenset({"CR_CORE", "CR_CORE_MEMORY", "CR_MEMORY", "CR_LLN", "NONE", ""})
+"""SelectTypeParameters that the choice of nodes follows."""
+BY_CPU = frozenset({"CR_CPU", "CR_CPU_MEMORY"})
+"""The same as cores where a core has one thread."""
+HARMLESS = frozenset({"CR_CORE_DEFAULT_DIST_BLOCK"})
+"""Which cores of a node a job gets, never how many."""
+
+
+def selection_notes(site: Site) -> list[str]:
+    """What of SelectType and SelectTypeParameters the choice of nodes does not follow.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> one = Site(nodes=(Node(name="a", amounts=(4,)),))
+    >>> selection_notes(one.replace(config={"SelectTypeParameters": "CR_CPU,CR_PACK_NODES"}))
+    ['SelectTypeParameters that the choice of nodes does not follow: CR_PACK_NODES']
+    """
+    if "linear" in setting(site.config, "SelectType").lower():
+        return ["SelectType=select/linear is not modelled: jobs share nodes as under cons_tres"]
+    alike = COUNTED | HARMLESS
+    if all(node.threads_per_core == 1 for node in site.nodes):
+        alike |= BY_CPU
+    names = setting(site.config, "SelectTypeParameters").upper().split(",")
+    lost = [name for name in names if name not in alike]
+    if not lost:
+        return []
+    return [f"SelectTypeParameters that the choice of nodes does not follow: {', '.join(lost)}"]
 
 
 def preemption_of(site: Site) -> Preemption:

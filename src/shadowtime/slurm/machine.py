@@ -80,6 +80,8 @@ class Machine:
     """Nodes per leaf switch in the order of topology.conf; empty: no topology."""
     memory_counts: bool = False
     """True where memory is consumable (CR_*_Memory)."""
+    least_loaded: bool = False
+    """True where the nodes with the largest share of free cpus come first (CR_LLN)."""
 
     @cached_property
     def everything(self) -> int:
@@ -110,7 +112,8 @@ class Machine:
     def alike(self) -> bool:
         """True where whole nodes are interchangeable but for their places."""
         kinds = {(one.cpus, one.threads, one.memory, one.weight) for one in self.nodes}
-        return len(kinds) == 1 and not self.has_gpus and not self.leaves
+        special = self.has_gpus or self.leaves or self.least_loaded
+        return len(kinds) == 1 and not special
 
     def mask(self, names: Iterable[str]) -> int:
         """The nodes of these names; unknown names are left aside."""

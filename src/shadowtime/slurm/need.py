@@ -25,6 +25,8 @@ class Table:
     weights: list[int]
     most: int | None
     """The most tasks on a node, where GPUs bound the cpus by them."""
+    free: list[int] = field(default_factory=list)
+    """Free cpus, whatever memory lets the job use of them."""
     clipped: bool = False
     given: dict[int, int] = field(default_factory=dict)
 

@@ -11,7 +11,7 @@ from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import spelt
-from shadowtime.slurm.from_site import setting
+from shadowtime.slurm.from_site import selection_notes, setting
 from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 from shadowtime.slurm.run import Phase, run_slurm
@@ -108,8 +108,10 @@ class SlurmPolicy:
     def notes_on(self, machine: Cluster | Site, workload: Workload | None = None) -> list[str]:
         """Settings of the site that are not modelled, and the latency that the log shows."""
         config = machine.config if isinstance(machine, Site) else {}
-        lost = Parameters.without_effect(setting(config, "SchedulerParameters"))
         notes = []
+        if isinstance(machine, Site):
+            notes = [f"{self.name}: {note}" for note in selection_notes(machine)]
+        lost = Parameters.without_effect(setting(config, "SchedulerParameters"))
         if lost:
             notes.append(f"{self.name}: SchedulerParameters without effect: {', '.join(lost)}")
         # Only a log from Slurm says where its jobs ran.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.errors import InputError, ShadowtimeError
+from shadowtime.slurm.from_site import selection_notes
 from shadowtime.slurm.recording.log import Log, read_log, stamp
 from shadowtime.slurm.recording.options import Submitted, parse_options
 
@@ -79,14 +80,15 @@ class Recording:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """What the recording does not tell though the passes depend on it, and how to record it."""
-        told = self.samples or any(event.kind == "priority" for event in self.log.events)
-        if self.site.setting("PriorityType") == "priority/multifactor" and not told:
-            return (
-                "priorities change here, and nothing tells them: set DebugFlags=Backfill,Priority, "
-                "or sample squeue into squeue_samples.psv",
+        """What the passes depend on that the recording lacks or the model does not follow."""
+        notes = selection_notes(self.site)
+        known = self.samples or any(event.kind == "priority" for event in self.log.events)
+        if self.site.setting("PriorityType") == "priority/multifactor" and not known:
+            notes.append(
+                "priorities change here and are not recorded: set DebugFlags=Backfill,Priority, "
+                "or sample squeue into squeue_samples.psv"
             )
-        return ()
+        return tuple(notes)
 
 
 def read_recording(path: Path) -> Recording:
