@@ -89,14 +89,16 @@ def test_the_least_loaded_node_comes_first_under_lln() -> None:
     assert places[3] == "a:1 c:3"
 
 
-def test_ways_of_choosing_nodes_that_are_not_modelled_are_reported() -> None:
-    """Sockets and threads as units, packed nodes, select/linear: each is named before the run."""
+def test_ways_of_slurm_that_are_not_modelled_are_reported() -> None:
+    """Sockets and threads as units, select/linear, suspended jobs: each is named before the run."""
     threads = Site(nodes=(Node(name="a", amounts=(4,), threads_per_core=2),))
     for site, config, named in (
         (SITE, {"SelectTypeParameters": "CR_CPU_Memory"}, None),
         (threads, {"SelectTypeParameters": "CR_CPU_Memory"}, "CR_CPU_MEMORY"),
         (SITE, {"SelectTypeParameters": "CR_Socket,CR_LLN"}, "CR_SOCKET"),
         (SITE, {"SelectType": "select/linear"}, "select/linear"),
+        (SITE, {"PreemptType": "preempt/qos", "PreemptMode": "SUSPEND,GANG"}, "SUSPEND"),
+        (SITE, {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}, None),
     ):
         notes = parse_policy("slurm").notes_on(site.replace(config=config))
         assert len(notes) == (named is not None)

@@ -91,26 +91,33 @@ HARMLESS = frozenset({"CR_CORE_DEFAULT_DIST_BLOCK"})
 """Which cores of a node a job gets, never how many."""
 
 
-def selection_notes(site: Site) -> list[str]:
-    """What of SelectType and SelectTypeParameters the choice of nodes does not follow.
+def model_notes(site: Site) -> list[str]:
+    """What of SelectType, SelectTypeParameters and PreemptMode the model does not follow.
 
     Examples
     --------
     >>> from shadowtime.cluster.site import Node, Site
     >>> one = Site(nodes=(Node(name="a", amounts=(4,)),))
-    >>> selection_notes(one.replace(config={"SelectTypeParameters": "CR_CPU,CR_PACK_NODES"}))
+    >>> model_notes(one.replace(config={"SelectTypeParameters": "CR_CPU,CR_PACK_NODES"}))
     ['SelectTypeParameters that the choice of nodes does not follow: CR_PACK_NODES']
     """
-    if "linear" in setting(site.config, "SelectType").lower():
-        return ["SelectType=select/linear is not modelled: jobs share nodes as under cons_tres"]
+    notes = []
     alike = COUNTED | HARMLESS
     if all(node.threads_per_core == 1 for node in site.nodes):
         alike |= BY_CPU
     names = setting(site.config, "SelectTypeParameters").upper().split(",")
     lost = [name for name in names if name not in alike]
-    if not lost:
-        return []
-    return [f"SelectTypeParameters that the choice of nodes does not follow: {', '.join(lost)}"]
+    if "linear" in setting(site.config, "SelectType").lower():
+        notes.append("SelectType=select/linear is not modelled: jobs share nodes as in cons_tres")
+    elif lost:
+        notes.append(
+            f"SelectTypeParameters that the choice of nodes does not follow: {', '.join(lost)}"
+        )
+    preemption = preemption_of(site)
+    modes = {preemption.mode, *preemption.qos_mode.values(), *(p.preempt for p in site.partitions)}
+    if preemption.on and "suspend" in modes:
+        notes.append("PreemptMode=SUSPEND is not modelled: a suspended job counts as cancelled")
+    return notes
 
 
 def preemption_of(site: Site) -> Preemption:

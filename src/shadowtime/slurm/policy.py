@@ -11,7 +11,7 @@ from shadowtime.cluster.site import Node, Site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import spelt
-from shadowtime.slurm.from_site import selection_notes, setting
+from shadowtime.slurm.from_site import model_notes, setting
 from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
 from shadowtime.slurm.run import Phase, run_slurm
@@ -110,7 +110,7 @@ class SlurmPolicy:
         config = machine.config if isinstance(machine, Site) else {}
         notes = []
         if isinstance(machine, Site):
-            notes = [f"{self.name}: {note}" for note in selection_notes(machine)]
+            notes = [f"{self.name}: {note}" for note in model_notes(machine)]
         lost = Parameters.without_effect(setting(config, "SchedulerParameters"))
         if lost:
             notes.append(f"{self.name}: SchedulerParameters without effect: {', '.join(lost)}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 from shadowtime.errors import InputError, ShadowtimeError
-from shadowtime.slurm.from_site import selection_notes
+from shadowtime.slurm.from_site import model_notes
 from shadowtime.slurm.recording.log import Log, read_log, stamp
 from shadowtime.slurm.recording.options import Submitted, parse_options
 
@@ -81,7 +81,7 @@ class Recording:
     @property
     def lacking(self) -> tuple[str, ...]:
         """What the passes depend on that the recording lacks or the model does not follow."""
-        notes = selection_notes(self.site)
+        notes = model_notes(self.site)
         known = self.samples or any(event.kind == "priority" for event in self.log.events)
         if self.site.setting("PriorityType") == "priority/multifactor" and not known:
             notes.append(
