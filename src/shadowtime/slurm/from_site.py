@@ -85,7 +85,7 @@ def machine_of(site: Site) -> Machine:
 
 COUNTED = frozenset({"CR_CORE", "CR_CORE_MEMORY", "CR_MEMORY", "CR_LLN", "NONE", ""})
 """SelectTypeParameters that the choice of nodes follows."""
-BY_CPU = frozenset({"CR_CPU", "CR_CPU_MEMORY"})
+BY_CPU = frozenset({"CR_CPU", "CR_CPU_MEMORY", "CR_ONE_TASK_PER_CORE"})
 """The same as cores where a core has one thread."""
 HARMLESS = frozenset({"CR_CORE_DEFAULT_DIST_BLOCK"})
 """Which cores of a node a job gets, never how many."""

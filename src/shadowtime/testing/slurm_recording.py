@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime.errors import UsageError
 from shadowtime.testing.slurm import wait_for
 from shadowtime.trace.sacct_rows import RECOMMENDED
 
@@ -78,10 +79,15 @@ def record(
     jobs: Sequence[Submission],
     folder: Path,
     *,
+    lenient: bool = False,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Submit the jobs at their times, wait for the last end, and write the recording."""
+    """Submit the jobs at their times, wait for the last end, and write the recording.
+
+    ``lenient``: jobs that Slurm rejects are left out, and jobs that still wait long after the last
+    submission are cancelled, where both would end the recording.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     begun = clock()
     sampled = begun
@@ -95,7 +101,12 @@ def record(
                 sampled = clock()
         before = clock()
         words = (*job.options, "-J", f"w{number + 1}")
-        given = cluster.sbatch(*words, script=f"sleep {job.seconds}")
+        try:
+            given = cluster.sbatch(*words, script=f"sleep {job.seconds}")
+        except UsageError:
+            if not lenient:
+                raise
+            continue
         lines.append(f"{number}|{given}|{before:.3f}|{clock():.3f}|{' '.join(words)}")
 
     def over() -> bool:
@@ -105,12 +116,17 @@ def record(
             sampled = clock()
         return not cluster.run("squeue", "-h", "-a").strip()
 
-    wait_for(over, "the last job to end", 60 + 4 * jobs[-1].at)
+    try:
+        wait_for(over, "the last job to end", 60 + 4 * jobs[-1].at)
+    except UsageError:
+        if not lenient:
+            raise
+        cluster.clear()
     details.append(_details(cluster))
     (folder / "submits.psv").write_text("\n".join(lines) + "\n")
     (folder / "detail.txt").write_text("".join(details))
     _write_site(cluster, folder)
-    _write_sacct(cluster, folder, int(begun), len(jobs))
+    _write_sacct(cluster, folder, int(begun), len(lines) - 1)
     shutil.copyfile(cluster.folder / "log" / "slurmctld.log", folder / "slurmctld.log")
 
 
