@@ -15,9 +15,11 @@ partitions with limits, to jobs of twenty kinds, and slurmdbd is killed and QOS 
 Prints jobs, faults by kind, and of the ordinary jobs that nobody cancelled how many were lost (gone
 without having ended), doubled (run again after they had ended), stuck (still waiting when nothing
 happens any more), and the longest stall: how long the first job in the queue fitted on free nodes
-and nothing began. Apart from the doubled are counted those whose end a killed slurmctld had not
-saved, and those that a policy preempted within seconds of their end. Exits with 1 if anything was
-lost or stuck, or doubled for any cause but slurmctld's.
+and nothing began. Counted separately, as Slurm's own: doubled jobs whose end a killed slurmctld
+had not saved, lost ones whose slurmd was killed at their launch, stuck ones that slurmctld refuses
+to change for anybody; and doubled ones that a policy preempted within seconds of their end. Exits
+with 1 if anything was lost or stuck, or doubled for any cause but slurmctld's. `scripts/bench
+faults` runs two policies on both clusters and writes docs/benchmarks/faults.md.
 """
 
 from __future__ import annotations
@@ -341,8 +343,12 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
     """The figures."""
     waits = world.pending()
     left = world.unfinished()
-    stuck = [job for job in left if job.id in waits]
-    lost = [job for job in left if job.id not in waits]
+    waiting = [job for job in left if job.id in waits]
+    unchangeable = [job for job in waiting if world.unchangeable(job.id)]
+    stuck = [job for job in waiting if job not in unchangeable]
+    gone = [job for job in left if job.id not in waits]
+    never_launched = [job for job in gone if world.never_launched(job.id)]
+    lost = [job for job in gone if job not in never_launched]
     doubled = world.doubled()
     odd = [job for job in world.jobs.values() if job.odd]
     longest = sorted(world.stalls, key=lambda stall: -stall.seconds)[:5]
@@ -354,10 +360,12 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
         "faults_by_kind": dict(sorted(Counter(kind for _, kind in world.faults).items())),
         "left_out": [] if disk else ["disk full: no file system can be mounted here"],
         "lost": len(lost),
+        "lost_as_slurmd_was_killed_at_its_launch": len(never_launched),
         "doubled": len(doubled.ours),
         "doubled_as_slurmctld_forgot": len(doubled.forgotten),
         "doubled_as_preempted_while_ending": len(doubled.preempted),
         "stuck": len(stuck),
+        "stuck_as_slurmctld_refuses_all_changes": len(unchangeable),
         "longest_stall_s": round(longest[0].seconds, 1) if longest else 0.0,
         "longest_stalls": [
             {"job": s.job, "seconds": round(s.seconds, 1), "during": list(s.during)}
@@ -367,10 +375,11 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
         "loop_ended_by_itself": world.loop.ended,
         "slowest_end_after_sigterm_s": round(max(world.slow_ends, default=0.0), 2),
         "nodes_put_back": world.was_out,
+        "jobs_put_back": sorted(world.were_held),
         "seconds": round(seconds),
         "details": {
-            "lost": [describe(world, job.id) for job in lost],
-            "stuck": [describe(world, job.id) for job in stuck],
+            "lost": [describe(world, job.id) for job in gone],
+            "stuck": [describe(world, job.id) for job in waiting],
             "nodes": world.cluster.run("sinfo", "-h", "-N", "-o", "%N %T %E", check=False)
             .strip()
             .splitlines()

@@ -99,7 +99,13 @@ def node_killed(world: World, rng: random.Random) -> Undo:
     """kill -9 one slurmd; it is started again."""
     name = rng.choice([n for n in world.cluster.names if f"slurmd-{n}" in world.cluster.pids])
     world.cluster.kill(f"slurmd-{name}")
-    return rng.uniform(0.5, 3), lambda: world.cluster.start_node(name)
+    killed = time.time()
+
+    def back() -> None:
+        world.cluster.start_node(name)
+        world.without_daemon.append((name, killed, time.time()))
+
+    return rng.uniform(0.5, 3), back
 
 
 def drained(world: World, rng: random.Random) -> Undo:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import mixed_site as mixed
 from benchmarks.fault_kinds import FAULTS, NEED_CONTROLLER
-from benchmarks.fault_world import Job, World
+from benchmarks.fault_world import NOT_YET, Job, World
 
 from shadowtime.errors import UsageError
 from shadowtime.testing.slurm import wait_for
@@ -68,7 +68,7 @@ class SiteWorld(World):
         if idle != set(self.cluster.names):
             return None
         ready = (job.id for job in self.jobs.values() if job.id in waits and not job.odd)
-        return next((job for job in ready if waits[job] != "Dependency"), None)
+        return next((job for job in ready if waits[job] not in NOT_YET), None)
 
     def free(self) -> tuple[set[str], dict[str, int]]:
         """As elsewhere; a reserved node is idle too."""

@@ -7,6 +7,7 @@ when it ends, and what could start is found from squeue and sinfo by rules of it
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cluster.hostlist import expand
 from shadowtime.errors import UsageError
 from shadowtime.live.heartbeat import heartbeat_of, read_beat
 
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 AT_ONCE = 2.0
 """Seconds between the report of a stop and the end of a job that the stop did not prevent."""
+NOT_YET = ("Dependency", "BeginTime", "held")
+"""Last words of the reasons of jobs that may not start: they wait for another one or a time, or
+Slurm itself holds them, as their launch failed."""
+LAUNCHES = 5.0
+"""Seconds that Slurm takes at most from an allocation to the script."""
 SCRIPT = """
 name=${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}
 mark() {{ echo "$1 $(date +%s.%N)" >>{out}/$name; }}
@@ -159,10 +166,14 @@ class World:
     """When the last job was submitted, by the machine's clock."""
     unsaved: list[tuple[float, float]] = field(default_factory=list)
     """Spans of which a killed slurmctld remembers nothing."""
+    without_daemon: list[tuple[str, float, float]] = field(default_factory=list)
+    """Nodes whose slurmd was killed, from when to when."""
     slow_ends: list[float] = field(default_factory=list)
     """Seconds from SIGTERM to the end of a loop."""
     was_out: dict[str, str] = field(default_factory=dict)
     """Nodes that Slurm had taken out when all faults were over, with its reason."""
+    were_held: set[str] = field(default_factory=set)
+    """Jobs that Slurm held when all faults were over, as their launch had failed."""
     _stall: Stall | None = None
     _looked: float = field(default_factory=time.monotonic)
     _begun: int = 0
@@ -249,7 +260,7 @@ class World:
         self._looked = time.monotonic()
 
     def put_back(self) -> None:
-        """Resume the nodes that Slurm itself has taken out, as an operator would."""
+        """Resume nodes that Slurm has taken out and release jobs that it holds, as operators do."""
         with contextlib.suppress(UsageError, subprocess.TimeoutExpired):
             for line in self.cluster.run("sinfo", "-h", "-N", "-o", "%N %T %E").splitlines():
                 name, state, why = line.split(maxsplit=2)
@@ -257,6 +268,11 @@ class World:
                     self.was_out[name] = f"{state}: {why}"
                     words = (f"NodeName={name}", "State=RESUME")
                     self.cluster.run("scontrol", "update", *words, check=False)
+            waits = self.pending()
+            for job in self.unfinished():
+                if waits.get(job.id) == "held":  # its launch failed: Slurm leaves it to an operator
+                    self.were_held.add(job.id)
+                    self.cluster.run("scontrol", "release", job.id, check=False)
 
     def sample(self) -> None:
         """Look once: how long has the first job fitted on free nodes without anything beginning?
@@ -292,7 +308,7 @@ class World:
         the policy: that is no stall.
         """
         for job in self.jobs.values():
-            if job.id not in waits or job.odd or waits[job.id] in ("Dependency", "BeginTime"):
+            if job.id not in waits or job.odd or waits[job.id] in NOT_YET:
                 continue
             mine = {name: n for name, n in free.items() if not job.only or name in job.only}
             room = len(mine) if job.whole else self.cluster.cpus * len(mine)
@@ -337,6 +353,37 @@ class World:
             else:
                 found.ours.append(job)
         return found
+
+    def never_launched(self, job: str) -> bool:
+        """Whether slurmd was killed as it was about to launch a job.
+
+        Slurm counts such a job as running until its time limit and does not run it again.
+        """
+        told = self.cluster.run("scontrol", "--oneliner", "show", "job", job, check=False)
+        words = dict(word.split("=", 1) for word in told.split() if "=" in word)
+        try:
+            start = time.mktime(time.strptime(words["StartTime"], "%Y-%m-%dT%H:%M:%S"))
+        except (KeyError, ValueError):
+            return False
+        return any(
+            name in expand(words.get("NodeList", "")) and killed - LAUNCHES <= start <= back + 1
+            for name, killed, back in self.without_daemon
+        )
+
+    def unchangeable(self, job: str) -> bool:
+        """Whether slurmctld refuses every change of a job, a release too.
+
+        A slurmctld that is killed while a job's record is on its way to slurmdbd takes it to be on
+        its way for ever.
+        """
+        name = re.escape(job.partition("_")[0])
+        about = re.compile(rf"(waited 5 seconds) for JobId={name}\b|complete JobId={name}\b")
+        last = ""
+        with contextlib.suppress(OSError):
+            log = self.cluster.folder / "log" / "slurmctld.log"
+            for found in about.finditer(log.read_text(errors="replace")):
+                last = found[1] or ""
+        return bool(last)
 
     def stops(self, job: str) -> list[float]:
         """When the loop stopped a job, to the second, by its own report."""

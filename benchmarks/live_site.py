@@ -39,6 +39,7 @@ from shadowtime.live.port import Start  # noqa: E402
 from shadowtime.live.record import read_passes  # noqa: E402
 from shadowtime.live.runner import Commands  # noqa: E402
 from shadowtime.live.slurm import drive  # noqa: E402
+from shadowtime.live.slurm.site_look import RULES_EVERY  # noqa: E402
 from shadowtime.live.slurm.text import ENVIRONMENT  # noqa: E402
 from shadowtime.live.store import StateFile  # noqa: E402
 from shadowtime.policy import parse_policy  # noqa: E402
@@ -56,6 +57,8 @@ echo end $SLURM_JOB_ID $(date +%s.%N) >> {log}
 AT_MOST = 1800.0
 """Seconds after which a run is over, whatever still waits."""
 TO_COMPILE = 300.0
+SEEN_AFTER = RULES_EVERY + 2.0
+"""Seconds after which an idle loop knows of a reservation."""
 AT_ONCE = 3.0
 """Seconds between the end of a job and a stop that came too late for it."""
 BAD = (
@@ -75,12 +78,14 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gap", type=float, default=0.0, help="seconds between two submissions")
+    parser.add_argument("--warm", type=int, default=0, help="jobs that run before and do not count")
     parser.add_argument("--longest", type=int, default=6, help="the longest run in seconds")
     parser.add_argument("--loud", action="store_true", help="print what the loop tells")
     chosen = parser.parse_args(words)
     jobs = mixed.draw_mixed(chosen.seed, chosen.jobs, longest=chosen.longest)
     bad = 0
-    for found in runs(chosen.policy.split(","), jobs, gap=chosen.gap, loud=chosen.loud):
+    options = {"gap": chosen.gap, "warm": chosen.warm, "loud": chosen.loud}
+    for found in runs(chosen.policy.split(","), jobs, **options):
         print(json.dumps(found, indent=1), flush=True)
         bad += sum(found[name] for name in BAD)
     return 1 if bad else 0
@@ -91,9 +96,10 @@ def runs(
     jobs: Sequence[mixed.MixedJob],
     *,
     gap: float = 0.0,
+    warm: int = 0,
     loud: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """The figures of each policy in turn, on one cluster."""
+    """The figures of each policy in turn, on one cluster, after ``warm`` jobs that do not count."""
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-site-"))
     folder.chmod(0o755)
     user = "daemon" if os.geteuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
@@ -101,9 +107,15 @@ def runs(
         with slurm_cluster(folder / "slurm", prepare=mixed.prepare, **mixed.OPTIONS) as cluster:
             mixed.add_limits(cluster, user)
             for name in policies:
-                yield Campaign(cluster, folder, name, user, loud=loud).measure(jobs, gap=gap)
+                one = Campaign(cluster, folder, name, user, loud=loud)
+                yield one.measure(jobs, gap=gap, warm=warm)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def needs_another(job: mixed.MixedJob) -> bool:
+    """Whether a job names another one, or a reservation."""
+    return any(word == "-d" or word.startswith("--reservation") for word in job.options)
 
 
 class Campaign:
@@ -120,6 +132,8 @@ class Campaign:
         self.told: list[str] = []
         self.first: dict[str, list[float]] = {}
         """When each start of a job was first decided; a further one after each stop."""
+        self.undone: set[str] = set()
+        """Starts that were decided, not carried out, and are decided again in every pass since."""
         self.stops: dict[str, list[float]] = {}
         self.looked: list[float] = []
         port = drive.make_port(
@@ -143,11 +157,16 @@ class Campaign:
         if self.loud:
             print(f"{time.time():.2f} {line}", file=sys.stderr)
 
-    def measure(self, jobs: Sequence[mixed.MixedJob], *, gap: float) -> dict[str, Any]:
+    def measure(
+        self, jobs: Sequence[mixed.MixedJob], *, gap: float, warm: int = 0
+    ) -> dict[str, Any]:
         """Submit everything, let the loop run until the last job has ended, and count."""
         self.cluster.run("scontrol", "delete", "ReservationName=course", check=False)
-        self.compile()
-        mixed.reserve(self.cluster, self.user, begin=10, minutes=10)
+        self.compile(warm)
+        seen_after = SEEN_AFTER if warm else 0.0
+        mixed.reserve(self.cluster, self.user, begin=int(seen_after) + 10, minutes=10)
+        until = time.monotonic() + seen_after
+        self.loop.run(stopped=lambda: time.monotonic() > until)
         ids: list[str] = []
         failed: list[Exception] = []
         all_in = threading.Event()
@@ -185,12 +204,24 @@ class Campaign:
         )
         return self.found(jobs, time.time() - began)
 
-    def compile(self) -> None:
-        """Have whatever must be compiled compiled before the clock runs: two jobs through."""
-        for size in ("-N1", "-N12"):  # the second one waits, which another part of a pass is for
-            options = ("-p", "cpu", "--exclusive", size)
-            self.cluster.sbatch(*options, script="sleep 2", as_user=self.user)
-            self.loop.step()
+    def compile(self, warm: int) -> None:
+        """Have whatever must be compiled compiled before the clock runs: some jobs through.
+
+        A pass that is compiled in between takes half a minute.
+
+        The second waits for the first and the third overtakes it; the first ends long before its
+        limit, so that a policy that preempts stops the third for the second.
+        """
+        whole = ("-p", "cpu", "--exclusive")
+        first = [((*whole, "-N6", "--time=5"), 2), ((*whole, "-N12", "--time=1"), 1)]
+        if warm:
+            first.append(((*whole, "-N6", "--time=1"), 8))
+        others = mixed.draw_mixed(0, warm, longest=3)
+        words = [(job.options, job.seconds) for job in others if not needs_another(job)]
+        for k, (options, seconds) in enumerate(first + words):
+            self.cluster.sbatch(*options, script=f"sleep {seconds}", as_user=self.user)
+            if k < len(first):
+                self.loop.step()
         until = time.monotonic() + TO_COMPILE
         self.loop.run(until_idle=True, stopped=lambda: time.monotonic() > until)
 
@@ -200,9 +231,17 @@ class Campaign:
         return sum(job.tasks for job in jobs)
 
     def looked_at(self, step: Step) -> None:
-        """Note when each start was first decided, as long as it is decided again and again."""
+        """Note when each start was first decided, as long as it is decided again and again.
+
+        A start that is not carried out, and that the next pass does not decide again, left no node
+        idle: the policy has found another use for it.
+        """
         now = time.time()
         self.looked.append(now)
+        if step.decided is not None:
+            for job in self.undone - {outcome.decision.job for outcome in step.outcomes}:
+                self.first[job].pop()
+                self.undone.discard(job)
         for outcome in step.outcomes:
             job = outcome.decision.job
             stops = self.stops.setdefault(job, [])
@@ -210,6 +249,9 @@ class Campaign:
                 stops += [now] if outcome.done else []
             elif len(self.first.setdefault(job, [])) <= len(stops):
                 self.first[job].append(now)
+                self.undone |= set() if outcome.done else {job}
+            elif outcome.done:
+                self.undone.discard(job)
 
     def times(self, what: str) -> dict[str, list[float]]:
         """When jobs wrote that they begin or end, by Slurm's number."""

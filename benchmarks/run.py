@@ -24,6 +24,7 @@ from benchmarks import machine, report  # noqa: E402
 from benchmarks.bench_command import first, help_, second  # noqa: E402
 from benchmarks.bench_compare import compare, metrics  # noqa: E402
 from benchmarks.bench_conservative import conservative  # noqa: E402
+from benchmarks.bench_faults import faults  # noqa: E402
 from benchmarks.bench_growth import growth  # noqa: E402
 from benchmarks.bench_hosts import hosts  # noqa: E402
 from benchmarks.bench_hperf import hperf_paper, store  # noqa: E402
@@ -74,6 +75,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "hperf-paper": hperf_paper,
     "live": live,
     "live-site": live_site,
+    "faults": faults,
     "peers": peers,
 }
 

@@ -152,3 +152,34 @@ def test_jobs_are_not_stuck_while_the_loop_is_coming_up(
     fault_injection.wait_for_the_end(world, lambda: None)
     assert (tmp_path / "1").exists(), "it gave up before the loop had looked"
     assert 140 < clock.time < 145  # nothing happens after its begin: then it is stuck
+
+
+def test_what_slurm_itself_lost_or_locked_is_told_apart(tmp_path: Path) -> None:
+    """A launch that a killed slurmd was to make; a job that slurmctld lets nobody change."""
+    world = a_world(tmp_path)
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(100))
+    world.cluster.run = lambda *words, **more: f"JobId=1 NodeList=n[1-2] StartTime={stamp} X"
+    assert not world.never_launched("1")
+    world.without_daemon = [("n3", 99.0, 105.0), ("n2", 50.0, 60.0)]
+    assert not world.never_launched("1")
+    world.without_daemon.append(("n2", 101.0, 103.0))
+    assert world.never_launched("1")
+    log = tmp_path / "log" / "slurmctld.log"
+    log.parent.mkdir()
+    log.write_text("can't update job, waited 5 seconds for JobId=7 to get a db_index\n")
+    assert world.unchangeable("7")
+    assert not world.unchangeable("77")
+    log.write_text(log.read_text() + "_slurm_rpc_update_job: complete JobId=7 uid=0\n")
+    assert not world.unchangeable("7")
+
+
+def test_a_job_that_slurm_holds_after_a_failed_launch_is_no_stall(tmp_path: Path) -> None:
+    """It is released at the end, as an operator would, unless it had ended before."""
+    world = a_world(tmp_path)
+    waits(world, Job("1", 1, True, 0.0), Job("2", 1, True, 0.0))
+    world.cluster.queue = "".join(f"{job} launch failed requeued held\n" for job in "12")
+    assert world._first(world.pending(), *world.free()) is None
+    (tmp_path / "2").write_text("begin 1\nend 2\n")
+    world.cluster.states = ""
+    world.put_back()
+    assert world.were_held == {"1"}

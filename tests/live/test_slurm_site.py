@@ -134,6 +134,31 @@ def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone(
     assert loop.port.memory()["touched"]["7"][-1] == "cpu,all"
 
 
+def test_starts_on_parts_of_several_nodes_are_sent_last() -> None:
+    """Slurm fills up the first of several nodes: who is to run beside that job goes first."""
+    two = queue_line("7", Partition="cpu", NumTasks=2, NumCPUs=2, **{"tres-alloc": "cpu=2"})
+    one = queue_line("8", Partition="cpu", NumTasks=1, NumCPUs=1)
+    fake = FakeSite(two + one, {"7": "NumNodes=2-2"})
+    step = a_loop(fake).step()
+    assert [len(decision.place) for decision in step.decisions] == [2, 1]
+    assert [line for line in fake.told if line.startswith("release")] == ["release 8", "release 7"]
+
+
+def test_reservations_are_read_often_while_jobs_wait() -> None:
+    """A start on a node that is reserved since would be in vain."""
+    fake = FakeSite(queue_line("7", Partition="cpu", Reason="JobHeldUser", NumCPUs=640))
+    loop = a_loop(fake)
+    for _ in range(3):
+        loop.step()
+        loop.port.clock.sleep(4)
+    assert fake.shown.count("reservation") == 3
+    fake.queue = ""
+    for _ in range(3):
+        loop.step()
+        loop.port.clock.sleep(4)
+    assert fake.shown.count("reservation") == 3
+
+
 def test_what_other_partitions_hold_is_not_free() -> None:
     """A job of a partition that the loop does not drive holds a GPU and five processors of n3."""
     other = running_line("3", "n3", 5, Partition="other")

@@ -57,6 +57,19 @@ def start_lines(
     return [" ".join(words), f"release {decision.job}"]
 
 
+def shares_nodes(decision: Decision) -> bool:
+    """Whether a start takes parts of several nodes.
+
+    Examples
+    --------
+    >>> shares_nodes(Start(job="7", place=(("n1", 1), ("n2", 3))))
+    True
+    >>> shares_nodes(Start(job="7", place=(("n1", 4), ("n2", 4)), alone=True))
+    False
+    """
+    return isinstance(decision, Start) and len(decision.place) > 1 and not decision.alone
+
+
 Range = tuple[int, int]
 """The least and most nodes of a job, 0 where it does not say."""
 

@@ -13,6 +13,7 @@ from shadowtime.live.slurm.act import (
     hand_over_lines,
     outcome,
     rows_by_id,
+    shares_nodes,
     start_lines,
     stop_line,
     take_back_lines,
@@ -128,7 +129,8 @@ class SlurmPort:
         """What Slurm says now, on the model of a site."""
         nodes_of(nodes, self.view)  # says so where the partitions have none
         named = {row.reservation for row in rows} - {*NONE}
-        site = self._look.read(nodes, now, reservations=named)
+        busy = any(row.state == "PENDING" and row.priority == 0 for row in rows)
+        site = self._look.read(nodes, now, reservations=named, busy=busy)
         model = OnSite(site, nodes, view=self.view, now=int(now), sent=self._sent)
         return self._sort(rows, nodes, now, model=model).state
 
@@ -164,10 +166,14 @@ class SlurmPort:
         return self.sorted
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
-        """Everything in one session, stops first; then one look at what became of it."""
+        """Everything in one session, stops first; then one look at what became of it.
+
+        Starts that share several nodes come last: how their processors lie on these is for Slurm
+        to say, and it would fill up the first node and leave other starts without room there.
+        """
         stops = [d for d in decisions if not isinstance(d, Start)]
         lines = [[stop_line(decision.job)] for decision in stops]
-        for decision in decisions:
+        for decision in sorted(decisions, key=shares_nodes):
             if isinstance(decision, Start):
                 row = self._rows.get(decision.job)
                 lines.append(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 RULES_EVERY = 15.0
 """Seconds after which reservations and partitions are read again."""
+RULES_WHILE_BUSY = 3.0
+"""The same while jobs wait at the gate: a start that a new reservation forbids is in vain."""
 LIMITS_EVERY = 60.0
 """Seconds after which the limits of QOS and associations are read again."""
 SHOW = ("scontrol", "--oneliner", "show")
@@ -32,7 +34,8 @@ class SiteLook:
     Rules
     -----
     Nodes are read again when sinfo tells of others than before, partitions and reservations every
-    quarter of a minute and when a job names a reservation for the first time, limits every minute
+    quarter of a minute, every three seconds while jobs wait at the gate (``busy``), and when a job
+    names a reservation for the first time, limits every minute
     where Slurm enforces them. A slurmdbd that does not
     answer leaves the limits as they were last read; with none read, a job that hits one is handed
     to Slurm, which knows it. The site is the same object as long as nothing about it has changed.
@@ -48,7 +51,12 @@ class SiteLook:
     _named: set[str] = field(default_factory=set)
 
     def read(
-        self, nodes: Sequence[NodeRow], now: float, *, reservations: Collection[str] = ()
+        self,
+        nodes: Sequence[NodeRow],
+        now: float,
+        *,
+        reservations: Collection[str] = (),
+        busy: bool = False,
     ) -> Site:
         """The site as it is now; ``reservations`` are those that jobs name."""
         if not self._named.issuperset(reservations):  # a new one: before its jobs are sorted
@@ -59,7 +67,8 @@ class SiteLook:
         if static != self._nodes or not texts:
             texts["config"] = self.ask(("scontrol", "show", "config"))
             texts["nodes"] = self.ask((*SHOW, "node"))
-        if static != self._nodes or not 0 <= now - self._rules_at < RULES_EVERY:
+        every = RULES_WHILE_BUSY if busy else RULES_EVERY
+        if static != self._nodes or not 0 <= now - self._rules_at < every:
             texts["partitions"] = self.ask((*SHOW, "partition"))
             texts["reservations"] = self.ask((*SHOW, "reservation"))
             self._rules_at = now

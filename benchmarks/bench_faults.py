@@ -1,0 +1,129 @@
+"""Faults on a real Slurm under two policies, on equal nodes and on a mixed site; writes a page."""
+
+from __future__ import annotations
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import machine
+from benchmarks.fault_injection import inject
+from benchmarks.report import markdown_table
+from benchmarks.rows import Row
+
+from shadowtime.testing.slurm import missing_programs
+from shadowtime.testing.slurm_accounting import missing_programs as missing_of_accounting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "benchmarks" / "faults.md"
+POLICIES = ("easy", "pv-easy")
+JOBS, FAULTS, SEED = 200, 150, 1
+STALL = 10.0
+"""Seconds for which nothing may begin while something could."""
+BAD = ("lost", "doubled", "stuck")
+
+TEXT = """\
+# The live loop under faults
+
+{jobs} submissions (arrays count as several jobs) and {faults} faults on a private Slurm, with the
+loop in a process of its own: loop, slurmctld, slurmd and, on the mixed site, slurmdbd killed and
+restarted; nodes drained, jobs cancelled, time limits, node lists and the limits of partitions and
+QOS changed; jobs that fit nowhere; a full disk, a broken state file, jumps of the loop's clock.
+[How it is counted](../guides/live-slurm.md#under-faults). Written by `scripts/bench faults` on
+{when}, two runs at a time, on {cores} cores for Slurm's daemons, the jobs, the loops and whatever
+else ran.
+
+{table}
+What Slurm itself does wrong under such faults is counted separately: a killed slurmctld has not
+saved that a job began or ended and runs it again; a slurmd is killed as it is about to launch a
+job, which Slurm counts as running until its time limit; a slurmctld is killed while a job's record
+is on its way to slurmdbd and later refuses every change of that job, by anybody. A *stall* is a
+time in which the first job fits on free nodes, on the mixed site in which every node is idle and a
+job waits for no other one, and nothing begins.
+"""
+LINES = {
+    "jobs, faults": ("jobs", "faults"),
+    "**lost, doubled, stuck**": BAD,
+    "Slurm's own: lost, doubled, stuck": (
+        "lost_as_slurmd_was_killed_at_its_launch",
+        "doubled_as_slurmctld_forgot",
+        "stuck_as_slurmctld_refuses_all_changes",
+    ),
+    "preempted in the seconds of their end and run again": ("doubled_as_preempted_while_ending",),
+    "longest stall (s)": ("longest_stall_s",),
+    "starts of the loop, slowest exit after SIGTERM (s)": (
+        "loop_starts",
+        "slowest_end_after_sigterm_s",
+    ),
+    "load average before and after": ("load",),
+}
+
+
+def faults(folder: Path) -> Iterator[Row]:
+    """What was lost, doubled or stuck under faults, and the longest stall."""
+    missing = missing_programs() + missing_of_accounting()
+    if missing:
+        print(f"faults: Slurm is not here ({', '.join(missing)})", file=sys.stderr)
+        return
+    found: list[dict[str, Any]] = []
+    for policy in POLICIES:
+        before = machine.busy()
+        with ThreadPoolExecutor(2) as pool:  # most of the time both wait for their jobs
+            pair = list(pool.map(partial(one_run, policy), (False, True)))
+        for one in pair:
+            one["load"] = f"{before:.1f}, {machine.busy():.1f}"
+            yield from rows(one)
+        found += pair
+        PAGE.write_text(page(found))  # each run takes minutes: what is done is done
+
+
+def one_run(policy: str, site: bool) -> dict[str, Any]:
+    """A campaign, and where it was."""
+    return inject(policy, jobs=JOBS, faults=FAULTS, seed=SEED, site=site) | {"site": site}
+
+
+def rows(one: dict[str, Any]) -> Iterator[Row]:
+    """A campaign against its bars."""
+    where = "a mixed site" if one["site"] else "equal nodes"
+    yield Row(
+        what=f"{one['jobs']} jobs and {one['faults']} faults on {where} of a real Slurm under "
+        f"{one['policy']}: lost, doubled, stuck",
+        value=sum(one[name] for name in BAD), unit="jobs", bar=0, clock="-",
+        note=", ".join(f"{name} {one[name]}" for name in BAD),
+    )  # fmt: skip
+    yield Row(
+        what=f"the same: longest stall under {one['policy']} on {where}",
+        value=one["longest_stall_s"], unit="s", bar=STALL, clock="wall",
+        note=f"load average before and after: {one['load']}",
+    )  # fmt: skip
+
+
+def page(found: Sequence[dict[str, Any]]) -> str:
+    """The page of the documentation.
+
+    Examples
+    --------
+    >>> one = dict.fromkeys((key for keys in LINES.values() for key in keys), 0)
+    >>> text = page([one | {"policy": "easy", "site": True}])
+    >>> "| **lost, doubled, stuck** | 0, 0, 0 |" in text
+    True
+    """
+    head = ("", *(f"`{one['policy']}`, {'mixed' if one['site'] else 'equal'}" for one in found))
+    lines = [
+        (what, *(", ".join(str(one[key]) for key in keys) for one in found))
+        for what, keys in LINES.items()
+    ]
+    return TEXT.format(
+        jobs=JOBS,
+        faults=FAULTS,
+        when=datetime.now(UTC).strftime("%Y-%m-%d"),
+        cores=os.cpu_count(),
+        table=markdown_table(head, lines),
+    )
