@@ -151,11 +151,12 @@ class Requests:
     ) -> Requests:
         """From one Request per job; columns that are left out say "not given"."""
         number: dict[Request, int] = {}
-        known: dict[int, int] = {}  # by identity: a request is slow to hash, and most are shared
-        for one in each:
-            if id(one) not in known:
-                known[id(one)] = number.setdefault(one, len(number))
-        index = np.array([known[id(one)] for one in each], np.int64)
+        ids = list(map(id, each))  # a request is slow to hash, and most are shared
+        known = {
+            key: number.setdefault(one, len(number))
+            for key, one in dict(zip(ids, each, strict=True)).items()
+        }
+        index = np.array(list(map(known.__getitem__, ids)), np.int64)
         given = {name: np.asarray(values, np.int64) for name, values in columns.items()}
         usual = {"throttle": 0, "nice": 0, "requeue": 1}
         for name in Requests.COLUMNS:

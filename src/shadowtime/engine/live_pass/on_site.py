@@ -81,8 +81,7 @@ def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
     written = None if isinstance(policy, Policy) else policy
     policy = policy_parts(policy)
     site = site_now(state)
-    present = {job.id for job in state.waiting} | {run.id for run in state.running}
-    users = with_ends(memory, state.ended, present)
+    users = with_ends(memory, state.ended, present_in(state) if state.ended else set())
     rows = rows_of(state, memory, site)
     made = Tables(policy, state, memory, site, rows, users)
     verdict = made.decide(None if written is None else made.decider(written))
@@ -98,6 +97,11 @@ def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
     )
 
 
+def present_in(state: Snapshot) -> set[str]:
+    """The jobs that wait or run."""
+    return {job.id for job in state.waiting} | {run.id for run in state.running}
+
+
 @dataclass(frozen=True)
 class Tables:
     """A state on its way through a pass; times in the tables count from ``base``."""
@@ -111,9 +115,9 @@ class Tables:
 
     @cached_property
     def base(self) -> int:
-        times = [row.since for row in self.rows if row.since >= 0]
-        times += [run.start for run in self.state.running if run.start >= 0]
-        return min([self.state.now, *times]) - 1
+        first = next((row.since for row in self.rows if row.since >= 0), self.state.now)  # in order
+        times = [run.start for run in self.state.running if run.start >= 0]
+        return min([self.state.now, first, *times]) - 1
 
     def decide(self, by: Decider | None = None) -> Verdict:
         """The pass; promises that the site can no longer hold are dropped and made again."""
@@ -153,15 +157,14 @@ class Tables:
         base, notes = self.base, self.memory.jobs
         running: dict[int, Run] = {}
         blocked: dict[int, int] = {}
+        heads = {job: note.blocked_at for job, note in notes.items() if note.blocked_at >= 0}
         for at, row in enumerate(self.rows):
             if row.tasks is not None:
                 partition = row.ask.partitions[0] if row.ask.partitions else ""
                 start = max(0, getattr(row.job, "start", 0) - base)
                 running[at] = Run(start=start, tasks=dict(row.tasks), partition=partition)
-                continue
-            note = notes.get(row.job.id)
-            if note is not None and note.blocked_at >= 0:
-                blocked[at] = max(0, note.blocked_at - base)
+            elif heads and row.job.id in heads:
+                blocked[at] = max(0, heads[row.job.id] - base)
         return SiteJobs(
             now=self.state.now - base,
             jobs=self.workload(base),
@@ -179,15 +182,15 @@ class Tables:
         known, now, base = self.memory.promises, self.state.now, self.base
         if not self.policy.reserve.kept or not known:
             return {}
-        nodes = {node.name for node in self.site.nodes}
+        holds = {node.name for node in self.site.nodes}.issuperset
         found: dict[int, Run] = {}
         for at, row in enumerate(self.rows):
             one = known.get(row.job.id) if row.tasks is None else None
             if one is not None and one.ask == self.checksum(row.ask):
                 tasks = dict(one.place)
-                if tasks.keys() <= nodes:
-                    due = max(now, one.start) - base
-                    found[at] = Run(start=due, tasks=tasks, partition=one.partition)
+                if holds(tasks):
+                    due = one.start if one.start > now else now
+                    found[at] = Run(due - base, tasks, one.partition)
         return found
 
     @cached_property
@@ -224,26 +227,29 @@ class Tables:
         """The jobs as columns; the request stands in for the unknown run time."""
         n = len(self.rows)
         request = np.array([row.job.request for row in self.rows], np.int64).clip(1, MAX_SPAN)
-        names = sorted({row.job.user for row in self.rows} - {""})
+        users = [row.job.user for row in self.rows]
+        names = sorted(set(users) - {""})
         number = {name: k for k, name in enumerate(names, 1)} | {"": -1}
-        since = [row.since - base if row.since >= 0 else FOREIGN for row in self.rows]
+        since = np.array([row.since for row in self.rows], np.int64)
+        requests = Requests.of_jobs([row.ask for row in self.rows])
+        cpus = np.array([ask.cpus for ask in requests.distinct], np.int64)
         unknown = np.full(n, -1, np.int64)
         return Workload(
             name="live",
             job_id=np.arange(n),
-            submit=np.array(since, np.int64),
+            submit=np.where(since >= 0, since - base, FOREIGN),
             run=request,
             request=request,
             limit=request,
-            demand=np.array([row.ask.cpus for row in self.rows], np.int64).reshape(n, 1),
-            user=np.array([number[row.job.user] for row in self.rows], np.int64),
+            demand=cpus[requests.index].reshape(n, 1),
+            user=np.array([number[name] for name in users], np.int64),
             group=unknown,
             executable=unknown,
             queue=unknown,
             partition=unknown,
             status=unknown,
             recorded_start=unknown,
-            requests=Requests.of_jobs([row.ask for row in self.rows]),
+            requests=requests,
             names={"user": ("", *names)},
             epoch=base,
         )
@@ -284,15 +290,17 @@ class Tables:
         notes: dict[str, Note] = {}
         promises: dict[str, Promise] = {}
         was, earliest, blocked_at = self.memory.promises, verdict.earliest, verdict.blocked
-        news = {*earliest, *blocked_at, *verdict.promises, *verdict.stops, *verdict.starts}
+        promised, kept = verdict.promises, self.promises
+        news = {*earliest, *blocked_at, *promised, *verdict.stops, *verdict.starts}
         for at, row in enumerate(self.rows):
-            job, before = row.job.id, old.get(row.job.id)
+            one = row.job
+            job = one.id
+            before = old.get(job)
             if row.since < 0:
                 if before is not None:
                     notes[job] = before
                 continue
-            guess = guesses[at] if guesses else max(1, row.job.request)
-            note = before or Note(since=row.since)
+            guess = guesses[at] if guesses else one.request if one.request > 1 else 1
             if (
                 before is not None
                 and at not in news
@@ -302,16 +310,17 @@ class Tables:
             ):  # as nearly all of them
                 notes[job] = before
                 continue
+            note = before or Note(since=row.since)
             first = note.promised
             if first < 0 and at in earliest and row.tasks is None:
                 first = earliest[at] + base
             blocked = blocked_at.get(at, -1)
             due = -1
-            if at in verdict.promises and job not in starts:
-                run = verdict.promises[at]
+            if at in promised and job not in starts:
+                run = promised[at]
                 due = run.start + base
                 known = was.get(job)
-                if known is None or known.start != due or run is not self.promises.get(at):
+                if known is None or known.start != due or run is not kept.get(at):
                     place, ask = tuple(run.tasks.items()), self.checksum(row.ask)
                     known = Promise(job, due, partition=run.partition, place=place, ask=ask)
                 promises[job] = known

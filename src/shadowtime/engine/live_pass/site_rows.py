@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.cluster.site import Outage, Partition
@@ -61,36 +61,44 @@ def rows_of(state: Snapshot, memory: Memory, site: Site) -> list[Row]:
     """All jobs in the order of the tables: (since, id); newcomers behind those known."""
     notes = memory.jobs
     found: list[tuple[int, bool, tuple[int, ...], int, Row]] = []
-    latest = max((notes[job.id].since for job in state.waiting if job.id in notes), default=-1)
-    for job in state.waiting:
-        assert job.ask is not None, f"job {job.id} asks for nothing"
-        note = notes.get(job.id)
+    known = [notes.get(job.id) for job in state.waiting]
+    latest = max([note.since for note in known if note is not None], default=-1)
+    make = partial(tuple.__new__, Row)  # three times as fast as the class, ten thousand times
+    for at, (job, note) in enumerate(zip(state.waiting, known, strict=True)):
+        ask = job.ask
+        assert ask is not None, f"job {job.id} asks for nothing"
         since = max(job.submit, latest) if note is None else note.since
-        row = Row(job, since, job.ask)
-        found.append((since, note is None, natural(job.id), len(found), row))
+        row = make((job, since, ask, None, True))
+        found.append((since, note is None, natural(job.id), at, row))
+    bare: dict[tuple[str, ...], bool] = {}
     for run in state.running:
-        parts = list(parts_of(run, site))
+        parts = list(parts_of(run, site, bare))
         note = notes.get(run.id)
         since = -1 if not run.ours or len(parts) > 1 else note.since if note else run.submit
-        for ask, tasks in parts:
-            row = Row(run, since, ask, tasks, len(parts) == 1)
+        for held, tasks in parts:
+            row = Row(run, since, held, tasks, len(parts) == 1)
             found.append((since, False, natural(run.id), len(found), row))
     found.sort()  # by its place where all else is equal: rows themselves are not compared
     return [row for *_, row in found]
 
 
-def parts_of(run: RunningJob, site: Site) -> Iterator[tuple[Request, dict[str, int]]]:
+def parts_of(
+    run: RunningJob, site: Site, bare: dict[tuple[str, ...], bool]
+) -> Iterator[tuple[Request, dict[str, int]]]:
     """What a running job holds as a request that fits there and takes just that.
 
     Where its amounts lie by node or by processor it is one request; otherwise one for each node.
+    ``bare`` keeps, by partitions, whether a job that asks for no memory gets none there.
     """
     base = run.ask or Request()
     held = [(host, amounts) for host, amounts in run.held if amounts[0] > 0]
     if not held:
         return
-    bare = _without_default(base, site)
-    key = (base.partitions, base.qos, base.account, base.licences, bare)
-    whole = _as_one(key, tuple(amounts for _, amounts in held), site.resources)
+    none = bare.get(base.partitions)
+    if none is None:
+        none = bare[base.partitions] = _without_default(base, site)
+    key = (base.partitions, base.qos, base.account, base.licences, none)
+    whole = _as_one(key, tuple([amounts for _, amounts in held]), site.resources)
     if whole is not None:
         yield whole, {host: amounts[0] for host, amounts in held}
         return

@@ -12,11 +12,11 @@ from shadowtime.cluster.limits import bounded_shape, buckets_of, job_allowed
 from shadowtime.cluster.shape import Shape, Shapes, in_a_row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from shadowtime.cluster.limits import Bucket
     from shadowtime.cluster.site import Site
-    from shadowtime.types import Ints
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
 
@@ -55,54 +55,85 @@ def asks_of(
     shapes: dict[Shape, int] = {}
     buckets: dict[Bucket, int] = {}
     each: dict[tuple[Alternative, ...], int] = {}
-    seen: dict[tuple[int, int, int, int, bool], int] = {}
-    runs = set(running)
     enforced = "limits" in site.enforce
     named = bool(site.reservations)
     user = workload.user
     request_s = np.maximum(workload.request, 1)
-    of_job = np.empty(len(workload), np.int64)
     limits_time = time_classes(site, made, request_s)
-    odd = 0
-    rows = zip(
-        requests.index.tolist(),
-        user.tolist(),
-        request_s.tolist(),
-        limits_time.tolist(),
-        strict=True,
-    )
     odd_requests = [
         counts_nodes(one.features) or (one.contiguous and not in_a_row(one))
         for one in requests.distinct
     ]
-    for row, (number, who, seconds, kind) in enumerate(rows):
-        odd += odd_requests[number]
-        there = row in runs
-        key = (number, who if enforced or named else -1, kind, seconds if enforced else -1, there)
-        if key not in seen:
-            request = requests.distinct[number]
-            found = []
-            name = user_name(workload, who)
-            shapes_here = seated if there else made
-            for partition in shapes_here.chosen(request):
-                shape = shapes_here.of(request, partition)
-                if shape is None:
+    seated_here = np.zeros(len(workload), np.bool_)
+    seated_here[list(running)] = True
+    columns = [requests.index, limits_time, seated_here]
+    columns += [user] if enforced or named else []
+    columns += [request_s] if enforced else []
+    firsts, of_key = distinct_rows(columns)
+    of_first = np.empty(len(firsts), np.int64)
+    for at, row in enumerate(firsts.tolist()):
+        request = requests.distinct[int(requests.index[row])]
+        there = bool(seated_here[row])
+        seconds = int(request_s[row])
+        found = []
+        name = user_name(workload, int(user[row]))
+        shapes_here = seated if there else made
+        for partition in shapes_here.chosen(request):
+            shape = shapes_here.of(request, partition)
+            if shape is None:
+                continue
+            if not there:
+                if not partition.up:
                     continue
-                if not there:
-                    if not partition.up:
-                        continue
-                    if not job_allowed(site, request, partition, shape, seconds, name):
-                        continue
-                    shape = bounded_shape(site, request, partition, shape, name)
-                if shape is None:
+                if not job_allowed(site, request, partition, shape, seconds, name):
                     continue
-                at = shapes.setdefault(shape, len(shapes))
-                shared = buckets_of(site, request, partition, name) if enforced else ()
-                numbers = tuple(buckets.setdefault(one, len(buckets)) for one in shared)
-                found.append(Alternative(at, numbers, request.licences, partition.tier))
-            seen[key] = each.setdefault(tuple(found), len(each))
-        of_job[row] = seen[key]
+                shape = bounded_shape(site, request, partition, shape, name)
+            if shape is None:
+                continue
+            number = shapes.setdefault(shape, len(shapes))
+            shared = buckets_of(site, request, partition, name) if enforced else ()
+            numbers = tuple(buckets.setdefault(one, len(buckets)) for one in shared)
+            found.append(Alternative(number, numbers, request.licences, partition.tier))
+        of_first[at] = each.setdefault(tuple(found), len(each))
+    of_job = of_first[of_key]
+    odd = int(np.array(odd_requests, np.int64)[requests.index].sum()) if len(workload) else 0
     return Asks(tuple(shapes), tuple(buckets), tuple(each), of_job, odd)
+
+
+LARGEST_KEY = 1 << 62
+
+
+def distinct_rows(columns: Sequence[AnyArray]) -> tuple[Ints, Ints]:
+    """The first row of each distinct one, in their order, and which of these each row equals.
+
+    Examples
+    --------
+    >>> firsts, which = distinct_rows([np.array([7, 2, 7, 2]), np.array([1, 0, 1, 1])])
+    >>> firsts.tolist(), which.tolist()
+    ([0, 1, 3], [0, 1, 0, 2])
+    >>> far = np.array([0, 1 << 62, 0, 1 << 62])
+    >>> distinct_rows([far, far, np.array([1, 0, 1, 1])])[1].tolist()
+    [0, 1, 0, 2]
+    """
+    key: Ints = np.zeros(len(columns[0]), np.int64)
+    size = 1
+    for column in columns if len(key) else ():
+        number = column.astype(np.int64)
+        low = int(number.min())
+        span = int(number.max()) - low + 1
+        if size * span > LARGEST_KEY:  # numbers of distinct values are below the count of rows
+            values, key = np.unique(key, return_inverse=True)
+            size = len(values)
+        if size * span > LARGEST_KEY:
+            values, number = np.unique(number, return_inverse=True)
+            low, span = 0, len(values)
+        key = key * span + (number - low)
+        size *= span
+    _, firsts, which = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return firsts[order], place[which]
 
 
 def without_bounds(site: Site) -> Site:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,7 @@ Decider = Callable[["State", "World", "Ground"], "dict[int, int]"]
 """Makes a pass on filled tables; returns which rows it stopped, with the row started next or -1."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(NamedTuple):
     """Where a job runs, or is promised to, and from when on."""
 
     start: int
