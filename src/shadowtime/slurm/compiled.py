@@ -62,6 +62,8 @@ class CompiledPasses:
         """Numbers of requests by identity; they are held so that none takes another's."""
         self.whole: list[bool] = []
         """Whether the compiled walk knows them, by number."""
+        self.kinds: dict[tuple[int, int], int] = {}
+        """Numbers of (partition, limit)."""
         self.sharing: list[tuple[int, Ask]] = []
         """Requests that share nodes, with their numbers."""
         self.exotic = False
@@ -131,7 +133,7 @@ class CompiledPasses:
             count = len(records)
             lines = [self._line(state, record) for record in records]
             if count > len(self.board.record):
-                self.board = self.board._replace(record=np.zeros((2 * count, 4), np.int64))
+                self.board = self.board._replace(record=np.zeros((2 * count, 5), np.int64))
             if count:
                 self.board.record[:count] = lines
             return np.arange(count, dtype=np.int64)
@@ -178,18 +180,23 @@ class CompiledPasses:
         mark[b.MAY_RUN_OUT] = 1
         mark[b.VALID] = made.now + FAR
         mark[b.STAMP] += 1
+        mark[b.PASS] += 1
         if made.parameters.bf_running_job_reserve:
             for job in state.running:
                 made.keep(job)
         self._write_map(made.map)
 
-    def _line(self, state: State, record: Record) -> tuple[int, int, int, bool]:
-        """What a record is on the board: request, partition, limit, and whether it is plain."""
+    def _line(self, state: State, record: Record) -> tuple[int, int, int, bool, int]:
+        """What a record is on the board: request, partition, limit, whether it is plain, kind."""
         job, section = record.job, record.section
         number = self._number(state, job.ask)
         plain = self.whole[number] and not job.tasks and not job.licences
         self.exotic = self.exotic or not plain
-        return number, self.sections[section.name], planned_limit(job, section), plain
+        place, limit = self.sections[section.name], planned_limit(job, section)
+        kind = self.kinds.setdefault((place, limit), len(self.kinds))
+        if kind == len(self.board.narrow):
+            self.board = self.board._replace(narrow=_longer(self.board.narrow))
+        return number, place, limit, plain, kind
 
     def _number(self, state: State, ask: Ask) -> int:
         known = self.asks.get(id(ask))

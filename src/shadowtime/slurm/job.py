@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from shadowtime.slurm.usage import Holding
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Job:
     """A record of slurmctld's job list; an array is one record until its tasks start.
 
-    ``record`` is its place in that list: it orders running jobs with equal ends (3.6c).
+    ``record`` is its place in that list: it orders running jobs with equal ends (3.6c). A record
+    equals itself alone, so that lists find it at once.
     """
 
     id: int

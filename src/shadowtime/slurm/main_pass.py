@@ -52,10 +52,11 @@ def main_pass(state: State, now: int, *, full: bool = False) -> Outcome:
             if answer == "started":
                 if wish.sched_max_job_start and len(out.starts) >= wish.sched_max_job_start:
                     return out
-                rest = next((one for one in state.waiting if one.id == job.id), None)
-                if rest is not None and job.is_array:
-                    job = rest
-                    continue
+                if job.is_array:
+                    rest = next((one for one in state.waiting if one.id == job.id), None)
+                    if rest is not None:
+                        job = rest
+                        continue
                 done.add(job.id)
             elif answer == "busy":
                 ask = job.ask

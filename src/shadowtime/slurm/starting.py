@@ -103,17 +103,15 @@ def begin(state: State, job: Job, section: Section, choice: Choice, now: int) ->
         )
         left = replace(job, tasks=rest, started_tasks=job.started_tasks + 1, record=state.records)
         state.records += 1
-        place = next(at for at, one in enumerate(state.waiting) if one is job)
+        place = state.waiting.index(job)
         if rest:
             state.waiting[place] = left
         else:
             del state.waiting[place]
     else:
         started = replace(job)
-        for at, one in enumerate(state.waiting):
-            if one is job:
-                del state.waiting[at]
-                break
+        if job in state.waiting:
+            state.waiting.remove(job)
     started.partition = section.name
     started.waited_for = state.accounts.met.get(job.id, "")
     started.start = now

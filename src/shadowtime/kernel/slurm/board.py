@@ -69,17 +69,21 @@ KEEP_UNTIL = 33
 FREE_CPUS = 34
 VALID = 35
 """Until then a pass over the same queue and the same running jobs compares all times alike."""
-MARKS = 36
+PASS = 36
+"""The pass: what was noted in an earlier one is void."""
+MARKS = 37
 
 # Columns of ``queue``.
 ROW, NOW_ONLY, GONE, TASKS = range(4)
 # Columns of ``record``.
-ASK, SECTION, LIMIT, PLAIN = range(4)
+ASK, SECTION, LIMIT, PLAIN, KIND = range(5)
 # Columns of ``ask``.
 MIN_NODES, MAX_NODES, WANTED_NODES, MIN_CPUS, EXCLUSIVE = range(5)
 # Columns of ``memo``, by ask and section.
 FIRST_STAMP, FIRST, VAIN_STAMP, VAIN_VERSION, VAIN_LIMIT, VAIN_NOW_ONLY, VAIN_COUNTED = range(7)
 MEMOS = 7
+# Columns of ``narrow``, by kind of record.
+NARROW_PASS, NARROW_NODES = range(2)
 # Rows of ``here``.
 IDLE, USABLE, COMPLETING = range(3)
 """Nodes without jobs; neither down nor completing; completing."""
@@ -108,6 +112,10 @@ class Board(NamedTuple):
     required: AnyArray
     """Nodes that it must have."""
     memo: Ints
+    narrow: Ints
+    """By kind (partition, limit): in which pass so many nodes were found to be free nowhere."""
+    room: Ints
+    """Free nodes of each span, in version MEASURED of the map."""
     section: AnyArray
     """Nodes of each partition that are up."""
     here: AnyArray
@@ -174,12 +182,14 @@ def empty_board(nodes: int, *, sections: int = 1, spans: int = 4) -> Board:
     return Board(
         mark=ints(MARKS),
         queue=ints(1, 4),
-        record=ints(1, 4),
+        record=ints(1, 5),
         ask=ints(1, 5),
         suits=masks(1),
         able=masks(1),
         required=masks(1),
         memo=ints(sections, MEMOS),
+        narrow=ints(1, 2),
+        room=ints(spans),
         section=masks(sections),
         here=masks(3),
         end=ints(1),

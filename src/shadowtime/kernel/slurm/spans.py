@@ -150,15 +150,37 @@ def idle_until(board: Any, end: int) -> int:
 
 @routine
 def widest(board: Any) -> int:
-    """The most nodes that any span has free."""
+    """The most nodes that any span has free; those of each span are left in ``room``."""
     free = board.free
     best = 0
     for at in range(board.mark[SPANS]):
         found = 0
         for word in range(free.shape[1]):
             found += bits_in(free[at, word])
+        board.room[at] = found
         best = max(best, found)
     return best
+
+
+@routine
+def has_room(board: Any, nodes: int, limit: int) -> bool:
+    """False where no stretch of so many seconds has so many nodes free in each of its spans.
+
+    Plans only take nodes away, so that it is False for the rest of the pass. It stays so while
+    no span begins or ends: a stretch that begins now reaches no fewer spans later.
+    """
+    mark, span, room = board.mark, board.span, board.room
+    count = mark[SPANS]
+    start = -1
+    for at in range(count):
+        if room[at] < nodes:
+            start = -1
+            continue
+        if start < 0:
+            start = max(mark[NOW], span[at, BEGIN])
+        if at + 1 == count or span[at + 1, BEGIN] > start + limit:
+            return True
+    return False
 
 
 @routine

@@ -21,6 +21,7 @@ from shadowtime.kernel.slurm.board import (
     IDLE,
     KEEP_UNTIL,
     KEEPS_RUNNING,
+    KIND,
     LAST,
     LIMIT,
     MADE,
@@ -29,10 +30,13 @@ from shadowtime.kernel.slurm.board import (
     MEASURED,
     MIN_CPUS,
     MIN_NODES,
+    NARROW_NODES,
+    NARROW_PASS,
     NOBODY,
     NOW,
     NOW_ONLY,
     OVER,
+    PASS,
     PLAIN,
     PLAN_AT,
     PLAN_END,
@@ -64,6 +68,7 @@ from shadowtime.kernel.slurm.ends import NEVER, first_end, note_ends, will_run
 from shadowtime.kernel.slurm.spans import (
     conflicts,
     free_until,
+    has_room,
     idle_until,
     next_try,
     plan_away,
@@ -222,6 +227,21 @@ def look_at(board: Any, at: int) -> int:
 
 
 @routine
+def is_too_wide(board: Any, row: int) -> bool:
+    """So many nodes are free for so long at no time: the record is given up without a test."""
+    mark, narrow = board.mark, board.narrow
+    kind = board.record[row, KIND]
+    nodes = board.ask[board.record[row, ASK], MIN_NODES]
+    known = narrow[kind, NARROW_PASS] == mark[PASS]
+    if known and nodes >= narrow[kind, NARROW_NODES]:
+        return True
+    if nodes <= mark[WIDEST] and has_room(board, nodes, board.record[row, LIMIT]):
+        return False
+    narrow[kind, NARROW_PASS], narrow[kind, NARROW_NODES] = mark[PASS], nodes
+    return True
+
+
+@routine
 def last_to_start(board: Any, at: int) -> None:
     """Move LAST down to the last record from ``at`` on that could start."""
     mark = board.mark
@@ -271,7 +291,7 @@ def walk(board: Any) -> int:
             mark[MEASURED], mark[WIDEST] = mark[VERSION], widest(board)
         row = queue[at, ROW]
         plain = board.record[row, PLAIN] != 0
-        if plain and board.ask[board.record[row, ASK], MIN_NODES] > mark[WIDEST]:
+        if plain and is_too_wide(board, row):
             mark[AT] += 1
             continue
         if not plain:
