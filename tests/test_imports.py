@@ -16,7 +16,7 @@ from conftest import ROOT
 PACKAGE = ROOT / "src" / "shadowtime"
 
 FLOORS = [
-    ("types", "errors", "plain", "printable", "private", "plugins"),
+    ("types", "errors", "frozen", "plain", "printable", "private", "plugins"),
     ("schedule", "workload", "cluster"),
     ("kernel",),
     ("policy",),

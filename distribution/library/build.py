@@ -31,7 +31,7 @@ WRAPPING = "1"
 from runtime import runtime_code  # noqa: E402
 
 from shadowtime.kernel.library import FOLDER  # noqa: E402
-from shadowtime.kernel.sources import PACKAGE, code_digest  # noqa: E402
+from shadowtime.kernel.sources import PACKAGE, code_digest, code_files  # noqa: E402
 
 LARGE = ("passes/", "custom", "nodes/passes", "placing", "search", "head")
 """Words in the names of what most runs need: begun first."""
@@ -102,6 +102,9 @@ def main(words: list[str] | None = None) -> int:
     with ThreadPoolExecutor(given.cores) as pool:
         for about, files in pool.map(compiled, names):
             for kind, listed in about.items():
+                for name, each in listed.items():
+                    homes = homes_of(name, fillers.get(name))
+                    each["files"] = [f.relative_to(PACKAGE).as_posix() for f in code_files(*homes)]
                 found[kind] |= listed
             objects += files
     record.unlink()
@@ -128,11 +131,17 @@ def link(folder: Path, objects: list[Path], listed: dict[str, Any]) -> int:
     return library.stat().st_size
 
 
+def homes_of(name: str, recorded: Any) -> tuple[Path, ...]:
+    """The files in which a function is written."""
+    files = recorded[0] if recorded else None
+    return files if isinstance(files, tuple) else (PACKAGE / name.partition(":")[0],)
+
+
 def key_of(name: str, recorded: Any) -> str:
     """What the code of a function depends on: its sources, types, compiler and wrapper."""
-    files, kinds = recorded
+    kinds = recorded[1]
     parts = (
-        code_digest(*(files if isinstance(files, tuple) else (PACKAGE / name.partition(":")[0],))),
+        code_digest(*homes_of(name, recorded)),
         str(kinds),
         version("numba"),
         version("llvmlite"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from shadowtime.errors import UsageError
+from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -74,9 +75,7 @@ def load(
     """
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.spec import parse_cluster, parse_machine
-    from shadowtime.result.read import is_result_folder, read_inputs
     from shadowtime.trace import read
-    from shadowtime.trace.site_folder import is_site_folder, jobs_file
     from shadowtime.workload.clean import fit
     from shadowtime.workload.fit import too_wide_jobs
 
@@ -85,15 +84,23 @@ def load(
         from shadowtime.workload.demand import Demands
 
         draws = Demands.parse(demand)
-    if cluster is None and draws is None and is_result_folder(trace):
-        return read_inputs(trace)
+    folder = os.path.isdir(trace)
+    if folder and cluster is None and draws is None:
+        from shadowtime.result.read import is_result_folder, read_inputs
+
+        if is_result_folder(trace):
+            return read_inputs(trace)
     given = parse_machine(cluster, tz=cleaning.tz) if isinstance(cluster, str) else cluster
-    if not isinstance(given, Cluster | None) or (given is None and is_site_folder(trace)):
+    of_site = folder and _is_site(trace)
+    if not isinstance(given, Cluster | None) or (given is None and of_site):
         if draws is not None:
             raise UsageError("--demand is for machines of shared nodes, and this is a site")
         return _load_site(trace, given, cleaning, report)
     machine = given
-    trace = str(jobs_file(trace)) if is_site_folder(trace) else trace
+    if of_site:
+        from shadowtime.trace.site_folder import jobs_file
+
+        trace = str(jobs_file(trace))
     shared = _shared(machine)
     named = [name for name in machine.resources[1:] if name not in shared] if machine else []
     counted: dict[str, Any] = {name: True for name in ("memory", "gpus") if name in named}
@@ -107,6 +114,12 @@ def load(
         wide = _listed(too_wide_jobs(workload, machine))
         report(f"dropped, fits nowhere on the machine: {wide}")
     return fitting if draws is None else draws.draw(fitting), machine
+
+
+def _is_site(folder: str) -> bool:
+    from shadowtime.cluster.site_folder import is_site_folder
+
+    return is_site_folder(folder)
 
 
 def _load_site(
@@ -159,9 +172,11 @@ def _rule(text: str) -> tuple[str, str | int]:
 
 def _shared(machine: Cluster | None) -> tuple[str, ...]:
     """What the processes of a node share, so that it is not handed out to jobs."""
+    if machine is None or machine.shape != "nodes":
+        return ()
     from shadowtime.cluster.contention import contention_of
 
-    found = contention_of(machine) if machine is not None and machine.shape == "nodes" else None
+    found = contention_of(machine)
     return tuple(found.capacity) if found else ()
 
 

@@ -111,11 +111,11 @@ def _as_object(policy: Policy) -> dict[str, Any]:
 
 
 def _parts_object() -> dict[str, dict[str, str]]:
-    from shadowtime.policy.values import PARTS
+    from shadowtime.policy.values import parts
 
     return {
         slot: {name: _meaning(name, part) for name, part in named.items()}
-        for slot, named in PARTS.items()
+        for slot, named in parts().items()
     }
 
 

@@ -11,8 +11,7 @@ from shadowtime.cli.common import options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import RenderableType
-
+    from shadowtime.metrics.where import Where
     from shadowtime.report import ReportInput
 
 
@@ -65,15 +64,11 @@ def command(
     shadowtime simulate log.swf.gz --policy easy --report easy.html
     shadowtime simulate site/ --policy slurm --phases 6
     """
-    from shadowtime.cli.common.grouped import group_rows
     from shadowtime.cli.common.inputs import Cleaning, load, must_score_some, print_policy_notes
     from shadowtime.cli.common.outputs import check_outputs, wrote
-    from shadowtime.cli.common.phases import check_phases, show_phases
     from shadowtime.cli.common.progress import working
     from shadowtime.cli.common.running import run_policies
     from shadowtime.metrics import Window
-    from shadowtime.metrics.groups import parse_by
-    from shadowtime.metrics.where import Where
     from shadowtime.policy import parse_policy
     from shadowtime.report import ReportInput
     from shadowtime.result.pages import write_results
@@ -82,8 +77,10 @@ def command(
 
     scored = Window.parse(window or "all")
     chosen = parse_policy(policy)
-    jobs_where, kinds = Where.parse(where), parse_by(by)
+    jobs_where, kinds = slices(where, by)
     if phases:
+        from shadowtime.cli.common.phases import check_phases, show_phases
+
         check_phases(chosen, schedule=schedule, folder=folder, report=report, figures=figures)
     if phases and by:
         raise click.UsageError("--by with --phases: replay prints groups over several runs")
@@ -98,7 +95,11 @@ def command(
         show_phases(runs, workload, as_json)
         return
     runs = run_policies(workload, machine, [chosen], scored, only=only)
-    rows = group_rows(runs, workload, kinds, window=scored, only=only) if by else []
+    rows = []
+    if by:
+        from shadowtime.cli.common.grouped import group_rows
+
+        rows = group_rows(runs, workload, kinds, window=scored, only=only)
     result = ReportInput(
         title=f"{runs[0].name} on {workload.name}",
         workload=workload,
@@ -120,30 +121,41 @@ def command(
     if as_json:
         options.print_json(content)
     else:
-        _show(result, rows, str(jobs_where))
+        _show(result, rows, str(jobs_where or ""))
+
+
+def slices(where: str, by: str) -> tuple[Where | None, tuple[str, ...]]:
+    """Which jobs count, and what they are grouped by; nothing is loaded where nothing is asked."""
+    if not where and not by:
+        return None, ()
+    from shadowtime.metrics.groups import parse_by
+    from shadowtime.metrics.where import Where
+
+    return Where.parse(where) if where else None, tuple(parse_by(by))
 
 
 def _show(result: ReportInput, rows: Sequence[dict[str, Any]], where: str) -> None:
-    from rich.text import Text
-
     from shadowtime.cli.common import tables
     from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.grouped import group_table
+    from shadowtime.cli.common.plain import Words
 
     run, jobs = result.runs[0], result.workload
-    head = Text.assemble(
-        (run.name, "bold cyan"), f" on {jobs.name}: {tables.count(len(jobs), 'job')}"
-    )
     slice_words = f", {where}" if where else ""
-    head.append(f" on {tables.machine(result.cluster)}; scored: {result.window}{slice_words}\n")
+    head = Words(
+        (run.name, "bold cyan"),
+        f" on {jobs.name}: {tables.count(len(jobs), 'job')}"
+        f" on {tables.machine(result.cluster)}; scored: {result.window}{slice_words}\n",
+    )
     cleaned = tables.cleaning(jobs)
-    extra: list[RenderableType] = [Text("\nThe log was cleaned:"), cleaned] if cleaned else []
+    extra: list[Any] = [Words("\nThe log was cleaned:"), cleaned] if cleaned else []
     if rows:
-        extra = [Text(), group_table(rows), *extra]
+        from shadowtime.cli.common.grouped import group_table
+
+        extra = [Words(""), group_table(rows), *extra]
     show(
         head,
         tables.distributions(run.metrics),
-        Text(),
+        Words(""),
         tables.facts(run.metrics),
         *extra,
     )

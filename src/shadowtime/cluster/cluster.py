@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from shadowtime.errors import ClusterError
+from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 from shadowtime.errors import ClusterError
 from shadowtime.printable import shown
@@ -36,6 +35,8 @@ def parse_memory(text: str, *, bare: str = "K", unit: int = 1024) -> int:
         )
     number, letter, tail = match[1], match[2].lower(), (match[3] or "").lower()
     power = _POWER[letter] if letter else 0 if tail else _POWER[bare.lower()]
+    from fractions import Fraction
+
     size = Fraction(number) * Fraction(unit) ** (power - 1)
     if size > MAX_KB:
         raise ClusterError(f"the memory size {text!r} is beyond {MAX_KB} KB")

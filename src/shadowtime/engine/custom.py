@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -223,7 +222,7 @@ def compiled_before(found: Digested) -> Any:
 def held_filler(uses: tuple[Use, ...]) -> tuple[str, int] | None:
     """Signature and address of the filler in the library, if it holds it."""
     functions = [plain(use.function) for use in uses]
-    return library.filler(functions, source_of(uses, "fill"), Path(home.__file__))
+    return library.filler(functions, source_of(uses, "fill"))
 
 
 def filler_of(uses: tuple[Use, ...], tag: str) -> Any:

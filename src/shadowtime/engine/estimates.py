@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from shadowtime.errors import PolicyError
+from shadowtime.frozen import dataclass
 from shadowtime.kernel.estimates import FIXED, LAST, LAST_TWO
 from shadowtime.policy import estimate as parts
-from shadowtime.policy.predictors import FromLog
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
+    from shadowtime.policy.predictors import FromLog
     from shadowtime.types import Floats, Ints
     from shadowtime.workload import Workload
 
@@ -47,10 +47,10 @@ def known_at_submission(part: parts.Estimate, workload: Workload) -> Known:
         return Known(request, LAST, safe=False)
     if isinstance(part, parts.LastTwo):
         return Known(request, LAST_TWO, safe=False)
-    if isinstance(part, FromLog):
+    if part.from_log:
         from shadowtime.predict import predictions
 
-        guess = predictions(part, workload)
+        guess = predictions(cast("FromLog", part), workload)
         unknown = np.isnan(guess)  # no history yet: nothing was clamped
         clean, count = clamped(np.where(unknown, request, guess), most=request, otherwise=request)
         return Known(clean, FIXED, False, count)

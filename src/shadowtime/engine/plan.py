@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.partitions import tables_of
 from shadowtime.errors import PolicyError
 from shadowtime.policy.partition import ByClass
 
@@ -207,7 +206,11 @@ def parameters_of(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> 
     kind, weight = order_of(policy.order)
     scale = common_scale(cluster.hosts[0].capacity) if policy.backfill.weighs else None
     depth = policy.reserve.depth(n)
-    tables = tables_of(policy.partition, cluster) if isinstance(policy.partition, ByClass) else None
+    tables = None
+    if isinstance(policy.partition, ByClass):
+        from shadowtime.engine.partitions import tables_of
+
+        tables = tables_of(policy.partition, cluster)
     if tables is not None:
         depth = n  # the caps bound the reservations
     return general.make_general(

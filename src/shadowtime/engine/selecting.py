@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import traceback
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.custom import Use, twin
@@ -150,7 +149,7 @@ def compile_select(use: Use) -> Any:
 
 def held_select(use: Use) -> tuple[str, int] | None:
     """Signature and address of the function in the library, if it holds it."""
-    return library.filler((plain(use.function),), source_of(use, "select"), Path(home.__file__))
+    return library.filler((plain(use.function),), source_of(use, "select"))
 
 
 def select_of(use: Use, tag: str) -> Callable[..., Any]:

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.cluster import Cluster
-from shadowtime.cluster.dedicated import dedicated
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.failures import raise_failure
-from shadowtime.engine.partitions import classes_of, reject_unplaceable
 from shadowtime.engine.plan import plan, refuse_functions_on_nodes
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as f
@@ -97,11 +94,14 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
 
         own = own_of(policy, workload)
     loop = plan(policy, cluster, len(workload), own)
-    from shadowtime.engine.events import ROOM_NEEDED
+    from shadowtime.engine.events import DONE, ROOM_NEEDED
 
     while (code := loop(state, world)) == ROOM_NEEDED:
         state = with_more_room(state)
-    raise_failure(policy, code, state, own, lambda job: str(workload.job_id[job]))
+    if code != DONE:
+        from shadowtime.engine.failures import raise_failure
+
+        raise_failure(policy, code, state, own, lambda job: str(workload.job_id[job]))
     if policy.backfill.selects and (state.job[:, f.START] < 0).any():
         stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
         raise PolicyError(f"{policy.name} never starts job {stuck}: nothing is left to wait for")
@@ -144,8 +144,12 @@ def places_of(state: State, cluster: Cluster) -> tuple[str, ...]:
 def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Policy) -> None:
     """Write down who takes a whole host, and the classes of the partition part."""
     if cluster.shape == "hosts":
+        from shadowtime.cluster.dedicated import dedicated
+
         state.job[:, f.EXCLUSIVE] = dedicated(workload, cluster)
     if isinstance(policy.partition, ByClass):
+        from shadowtime.engine.partitions import classes_of, reject_unplaceable
+
         reject_unplaceable(policy.partition, cluster, workload)
         state.job[:, f.CLASS] = classes_of(policy.partition, workload)
 

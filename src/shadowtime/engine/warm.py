@@ -7,10 +7,7 @@ is compiled when it first runs.
 
 from __future__ import annotations
 
-import gc
-import queue
 import sys
-import threading
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +120,9 @@ def warm(
 
     ``announce`` is told beforehand what is missing, ``finished`` each pass as it is done.
     """
+    import queue
+    import threading
+
     missing = cold(policies, cluster)
     if missing:
         announce(missing)
@@ -180,6 +180,8 @@ def compile_pass(name: str) -> None:
     The collector of reference cycles is off meanwhile: it finds nothing worth its time in what a
     compiler keeps (a tenth of the time, measured).
     """
+    import gc
+
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Node, Site
     from shadowtime.engine.simulate import simulate

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.kernel.sources import PACKAGE, code_digest
+from shadowtime.kernel.sources import PACKAGE, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -182,18 +182,23 @@ def _held(function: Any, which: str) -> Any:
         return None
     path, name = name_of(function)
     listed = getattr(library, which).get(name)
-    if listed is None:
-        return None
-    return listed if _fresh(path, digest=listed["digest"]) else None
+    return listed if listed is not None and _fresh(path, listed) else None
 
 
 _stale: set[str] = set()
 
 
-def _fresh(*paths: Path, digest: str) -> bool:
-    if code_digest(*paths) == digest:
-        return True
-    _stale.add(paths[0].name)
+def _fresh(path: Path, listed: dict[str, Any]) -> bool:
+    """True if the files that a function was made of are as they were.
+
+    Which files these are follows from their texts, so the list need not be made again.
+    """
+    try:
+        if digest_of(PACKAGE / name for name in listed["files"]) == listed["digest"]:
+            return True
+    except (KeyError, OSError):  # a list of an earlier version; a file is gone
+        pass
+    _stale.add(path.name)
     return False
 
 
@@ -247,15 +252,14 @@ def filler_name(functions: Sequence[Any], text: str) -> str | None:
     return f"{called}-{hashlib.sha256(repr((names, text)).encode()).hexdigest()[:8]}"
 
 
-def filler(functions: Sequence[Any], text: str, home: Path) -> tuple[str, int] | None:
-    """Signature and address of such a function; ``home`` is the file of what it is handed."""
+def filler(functions: Sequence[Any], text: str) -> tuple[str, int] | None:
+    """Signature and address of such a function."""
     library = load()
     name = filler_name(functions, text) if library else None
     listed = library.fillers.get(name) if library and name else None
     if listed is None:
         return None
-    files = [name_of(each)[0] for each in functions]
-    return _address(listed) if _fresh(*files, home, digest=listed["digest"]) else None
+    return _address(listed) if _fresh(name_of(functions[0])[0], listed) else None
 
 
 class Held:

@@ -10,6 +10,10 @@ import hashlib
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PACKAGE = Path(__file__).resolve().parent.parent
 IMPORT = re.compile(
@@ -60,6 +64,16 @@ def source_digest(*paths: Path, root: Path = PACKAGE, rooms: tuple[str, ...] = (
     >>> len(source_digest(Path(__file__)))
     16
     """
+    return digest_of(files_of(*paths, root=root, rooms=rooms))
+
+
+def code_files(*paths: Path) -> list[Path]:
+    """The files that :func:`code_digest` is made of."""
+    return files_of(*paths, rooms=CODE)
+
+
+def files_of(*paths: Path, root: Path = PACKAGE, rooms: tuple[str, ...] = ()) -> list[Path]:
+    """Files and every file of the package they import, directly or not, in order."""
     seen: set[Path] = set()
     todo = [path.resolve() for path in paths]
     while todo:
@@ -70,7 +84,12 @@ def source_digest(*paths: Path, root: Path = PACKAGE, rooms: tuple[str, ...] = (
             todo += [
                 f for f in found if not rooms or f.relative_to(root).as_posix().startswith(rooms)
             ]
+    return sorted(seen)
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Digest of the names and texts of files."""
     digest = hashlib.sha256()
-    for file in sorted(seen):
+    for file in files:
         digest.update(file.name.encode() + b"\0" + contents(file))
     return digest.hexdigest()[:16]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.frozen import dataclass
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ def midnight_offset(header: Sequence[str]) -> int:
     if start is None:
         return 0
     try:
+        from zoneinfo import ZoneInfo
+
         moment = datetime.fromtimestamp(int(start[1]), ZoneInfo(zone[1]) if zone else UTC)
     except (KeyError, ValueError, OSError, OverflowError):  # an unknown zone or year
         return int(start[1]) % 86400

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.frozen import dataclass
 from shadowtime.metrics.fair_start import fair_starts
 from shadowtime.metrics.measure import matched
 from shadowtime.schedule.active import running_at

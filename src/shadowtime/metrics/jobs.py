@@ -66,8 +66,15 @@ class Jobs:
         slowdown: Floats = self.response / np.maximum(self.run, 1)
         return slowdown
 
+    @cached_property
+    def _bounded(self) -> Floats:
+        bounded: Floats = np.maximum(1.0, self.response / np.maximum(self.run, TAU))
+        return bounded
+
     def bounded(self, tau: int = TAU) -> Floats:
         """max(1, response / max(run, tau)), the usual form."""
+        if tau == TAU:
+            return self._bounded
         bounded: Floats = np.maximum(1.0, self.response / np.maximum(self.run, tau))
         return bounded
 

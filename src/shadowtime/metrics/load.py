@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import lost_parts, runs, started, waits
-from shadowtime.schedule.timeline import instants, least, stretches, totals, within
+from shadowtime.schedule.timeline import least_between, located, stretches, totals_between, within
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
@@ -89,10 +89,12 @@ def loss_of_capacity(
         end = int(all_runs.until.max())
     if end <= begin:
         return float("nan")
-    at = instants(queue.since, all_runs.since, all_runs.until, np.array([begin, end], np.int64))
-    idle = cluster.procs - totals(at, all_runs.since, all_runs.until, schedule.procs[all_runs.row])
+    at, (asked, served, since, until, _) = located(
+        queue.since, queue.until, all_runs.since, all_runs.until, np.array([begin, end], np.int64)
+    )
+    idle = cluster.procs - totals_between(len(at), since, until, schedule.procs[all_runs.row])
     nothing = cluster.procs + 1
-    narrowest = least(at, queue.since, queue.until, schedule.procs[queue.row], nothing=nothing)
+    narrowest = least_between(len(at), asked, served, schedule.procs[queue.row], nothing=nothing)
     seconds = stretches(at, begin, end)
     lost = np.where(narrowest <= idle, idle, 0)
     return float(lost @ seconds) / (float(cluster.procs) * (end - begin))

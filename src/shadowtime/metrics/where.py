@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.frozen import dataclass
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import BACKFILL_KEY, BACKFILL_TEST, SELECT, Slot
 from shadowtime.policy.part import WHOLE, Part, parameter
 from shadowtime.policy.written import Written

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.errors import PolicyError
+from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import ESTIMATE, Slot
 from shadowtime.policy.part import Part, parameter
 from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from shadowtime.policy.policy import Policy
 
@@ -29,6 +29,8 @@ class Estimate(Part):
     """True if a running job may outlive its estimate, which is an event of its own."""
     by_tag: ClassVar[bool] = False
     """True if demands are those measured under the job's tag."""
+    from_log: ClassVar[bool] = False
+    """True if it is known for every job of a log before the run (predictors.py)."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ class ByTag(Requested):
     store: str = parameter("", "a performance store whose records are known at the beginning")
 
     def __post_init__(self) -> None:
-        self.factors()
+        if self.factor != type(self).factor:  # else fractions need not be loaded
+            self.factors()
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "nodes" and not policy.place.fills:
@@ -137,6 +140,8 @@ class ByTag(Requested):
         >>> ByTag(factor="0.8/3:1.2").factors()
         (Fraction(4, 5), {3: Fraction(6, 5)})
         """
+        from fractions import Fraction
+
         try:
             head, *rest = self.factor.split("/")
             pairs = [text.split(":") for text in rest]

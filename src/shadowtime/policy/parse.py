@@ -11,7 +11,7 @@ from typing import Any
 
 from shadowtime.errors import PolicyError
 from shadowtime.plugins import POLICIES, plugins
-from shadowtime.policy.catalogue import catalogue
+from shadowtime.policy.catalogue import catalogue_names, named
 from shadowtime.policy.grammar import Call, parse_call
 from shadowtime.policy.order import Custom
 from shadowtime.policy.part import SLOTS, Part, show
@@ -124,7 +124,7 @@ def added_policies() -> dict[str, Any]:
     >>> sorted(added_policies()) == sorted(plugins(POLICIES))
     True
     """
-    taken = {policy.name for policy in catalogue()} | set(SCHEDULERS)
+    taken = {*catalogue_names(), *SCHEDULERS}
     made = {}
     for name, thing in plugins(POLICIES).items():
         if name in taken:
@@ -148,15 +148,15 @@ def with_parameters(made: Any, call: Call, *, name: str) -> Any:
 
 def build(call: Call, *, name: str) -> Any:
     """A catalogue policy with the parameters of a call."""
-    known = {policy.name: policy for policy in catalogue()}
-    if call.name not in known:
+    base = named(call.name)
+    if base is None:
         added = added_policies()
         if call.name not in added:
-            names = [*known, *SCHEDULERS, *added]
+            names = [*catalogue_names(), *SCHEDULERS, *added]
             raise PolicyError(f"unknown policy {call.name!r}. {near(call.name, names)}")
         return with_parameters(added[call.name], call, name=name)
-    policy = with_arguments(known[call.name], call.arguments)
-    return policy.replace(name=name, summary=_summary(known[call.name], policy))
+    policy = with_arguments(base, call.arguments)
+    return policy.replace(name=name, summary=_summary(base, policy))
 
 
 def with_arguments(policy: Policy, arguments: dict[str, Call]) -> Policy:

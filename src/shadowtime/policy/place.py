@@ -7,15 +7,15 @@ choose and no job slows another down: there every part means the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.errors import PolicyError
+from shadowtime.frozen import dataclass
 from shadowtime.policy.part import Part, parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from shadowtime.policy.policy import Policy
 
@@ -143,6 +143,8 @@ class LessConsume(NodePlace):
 
     def factors(self) -> tuple[Fraction, ...]:
         """The threshold, as it was written: 1.15 is 23/20."""
+        from fractions import Fraction
+
         return (Fraction(str(self.threshold)),) if self.threshold > 0 else ()
 
 
@@ -163,7 +165,8 @@ class LeastSlowdown(NodePlace):
     )
 
     def __post_init__(self) -> None:
-        self.factors()
+        if self.thresholds != type(self).thresholds:  # else fractions need not be loaded
+            self.factors()
 
     @property
     def search(self) -> str:
@@ -181,6 +184,8 @@ class LeastSlowdown(NodePlace):
         >>> LeastSlowdown(thresholds="1.5/1.15").factors()
         (Fraction(23, 20), Fraction(3, 2))
         """
+        from fractions import Fraction
+
         try:
             found = sorted(Fraction(text) for text in self.thresholds.split("/"))
         except (ValueError, ZeroDivisionError):

@@ -6,15 +6,17 @@ policy. That needs a whole log: none of these runs live.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from shadowtime.frozen import dataclass
 from shadowtime.policy.estimate import Estimate
 from shadowtime.policy.part import parameter
 
 
 class FromLog(Estimate):
     """A prediction for every job of a log, made before the run."""
+
+    from_log: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ attempts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from shadowtime.errors import PolicyError
+from shadowtime.frozen import dataclass
 from shadowtime.policy.functions import VICTIM, Slot
 from shadowtime.policy.part import WHOLE, Part, parameter, show
 from shadowtime.policy.written import Written

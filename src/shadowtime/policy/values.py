@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shadowtime.errors import PolicyError
-from shadowtime.policy import (
-    backfill,
-    estimate,
-    order,
-    partition,
-    place,
-    predictors,
-    preempt,
-    reserve,
-)
 from shadowtime.policy.catalogue import written_parts
 from shadowtime.policy.part import Part
 
@@ -30,23 +20,43 @@ if TYPE_CHECKING:
 YES, NO = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 SomePart = TypeVar("SomePart", bound=Part)
 
-PARTS: dict[str, dict[str, Part]] = {
-    "order": {**order.NAMED, **written_parts("order")},
-    "reserve": {
-        "none": reserve.NoReservation(),
-        "depth": reserve.Depth(),
-        "all": reserve.Depth(reserve.ALL),
-        "kept": reserve.Conservative(),
-        "sunny": reserve.Sunny(),
-        **written_parts("reserve"),
-    },
-    "backfill": {**backfill.NAMED, **written_parts("backfill")},
-    "place": dict(place.NAMED),
-    "estimate": {**estimate.NAMED, **predictors.NAMED},
-    "preempt": dict(preempt.NAMED),
-    "partition": dict(partition.NAMED),
-}
-"""Every part by slot and name."""
+
+@cache
+def parts() -> dict[str, dict[str, Part]]:
+    """Every part by slot and name; loaded when a policy names one.
+
+    Examples
+    --------
+    >>> list(parts()["partition"])[:1]
+    ['anywhere']
+    """
+    from shadowtime.policy import (
+        backfill,
+        estimate,
+        order,
+        partition,
+        place,
+        predictors,
+        preempt,
+        reserve,
+    )
+
+    return {
+        "order": {**order.NAMED, **written_parts("order")},
+        "reserve": {
+            "none": reserve.NoReservation(),
+            "depth": reserve.Depth(),
+            "all": reserve.Depth(reserve.ALL),
+            "kept": reserve.Conservative(),
+            "sunny": reserve.Sunny(),
+            **written_parts("reserve"),
+        },
+        "backfill": {**backfill.NAMED, **written_parts("backfill")},
+        "place": dict(place.NAMED),
+        "estimate": {**estimate.NAMED, **predictors.NAMED},
+        "preempt": dict(preempt.NAMED),
+        "partition": dict(partition.NAMED),
+    }
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -57,6 +67,8 @@ def near(name: str, known: Iterable[str]) -> str:
     >>> near("esay", ["easy", "fcfs"])
     'Did you mean easy? Known: easy, fcfs.'
     """
+    import difflib
+
     names = list(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     guess = f"Did you mean {' or '.join(close)}? " if close else ""
@@ -66,11 +78,14 @@ def near(name: str, known: Iterable[str]) -> str:
 def part_from(slot: str, call: Call) -> Part:
     """The part a text names for a slot; a number in ``reserve`` is a depth."""
     if slot == "reserve" and re.fullmatch(r"[0-9]{1,9}", call.name):
+        from shadowtime.policy import reserve
+
         depth = int(call.name)
         return reserve.Depth(depth) if depth > 0 else reserve.NoReservation()
-    if call.name not in PARTS[slot]:
-        raise PolicyError(f"unknown {slot} {call.name!r}. {near(call.name, PARTS[slot])}")
-    return with_settings(PARTS[slot][call.name], call.arguments)
+    known = parts()[slot]
+    if call.name not in known:
+        raise PolicyError(f"unknown {slot} {call.name!r}. {near(call.name, known)}")
+    return with_settings(known[call.name], call.arguments)
 
 
 def with_settings(part: SomePart, arguments: dict[str, Call]) -> SomePart:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import UsageError
+from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

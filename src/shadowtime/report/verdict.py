@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shadowtime.frozen import dataclass
 from shadowtime.report.metadata import HEADLINE, describe, ordered
 from shadowtime.report.numbers import percent, short, with_unit
 

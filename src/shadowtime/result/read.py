@@ -7,13 +7,14 @@ import math
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shadowtime.errors import InputError, ShadowtimeError, UsageError
+from shadowtime.frozen import dataclass
 from shadowtime.result.inputs import TRACE, read_cluster, read_jobs
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import InputError, UsageError
 from shadowtime.private import result_file
-from shadowtime.schedule import parquet
-from shadowtime.schedule.csv import attempts_lines, parse_attempts, parse_schedule, schedule_lines
 from shadowtime.schedule.schedule import Attempts
 
 if TYPE_CHECKING:
@@ -39,8 +37,12 @@ def write(schedule: Schedule, path: Path | str, *, more: Mapping[str, Any] | Non
     target = Path(path)
     beside = attempts_path(target)
     with_attempts = len(schedule.attempts) > 0 or beside.exists()
+    from shadowtime.schedule.csv import attempts_lines, schedule_lines
+
     try:
         if _is_parquet(target):
+            from shadowtime.schedule import parquet
+
             with result_file(target) as new:
                 parquet.write_schedule(schedule, new, more=more)
             if with_attempts:
@@ -66,10 +68,14 @@ def read(path: Path | str, *, names: Mapping[str, str] | None = None) -> Schedul
     source = Path(path)
     beside = attempts_path(source)
     if _is_parquet(source):
+        from shadowtime.schedule import parquet
+
         if names:
             raise UsageError("columns can be renamed for CSV files only: convert the file first")
         attempts = parquet.read_attempts(beside) if beside.exists() else Attempts.none()
         return parquet.read_schedule(source, attempts)
+    from shadowtime.schedule.csv import parse_attempts, parse_schedule
+
     attempts = Attempts.none()
     if beside.exists():
         attempts = parse_attempts(_read_text(beside), path=str(beside))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from shadowtime.types import Ints
+    from shadowtime.types import AnyArray, Ints
 
 
 def instants(*times: Ints) -> Ints:
@@ -22,12 +22,38 @@ def instants(*times: Ints) -> Ints:
     >>> instants(np.array([5, 0]), np.array([5, 9])).tolist()
     [0, 5, 9]
     """
-    together = np.sort(np.concatenate(times))
+    together = np.sort(np.concatenate(times), kind="stable")  # half the time: it sees sorted parts
     if len(together) == 0:
         return together.astype(np.int64)
-    keep = np.ones(len(together), bool)
-    keep[1:] = together[1:] != together[:-1]
-    return together[keep]
+    return together[_changes(together)]
+
+
+def located(*times: Ints) -> tuple[Ints, list[Ints]]:
+    """The distinct times, in order, and where each of the given ones stands among them.
+
+    One sorting takes half the time of looking up every time once more.
+
+    Examples
+    --------
+    >>> at, places = located(np.array([5, 0]), np.array([5, 9]))
+    >>> at.tolist(), [place.tolist() for place in places]
+    ([0, 5, 9], [[1, 0], [1, 2]])
+    """
+    together = np.concatenate(times)
+    order = np.argsort(together, kind="stable")
+    ordered = together[order]
+    new = _changes(ordered)
+    place = np.empty(len(together), np.int64)
+    place[order] = np.cumsum(new) - 1
+    ends = np.cumsum([len(each) for each in times[:-1]])
+    return ordered[new], np.split(place, ends)
+
+
+def _changes(ordered: Ints) -> AnyArray:
+    """Mask of the values that differ from the one before."""
+    new = np.ones(len(ordered), bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return new
 
 
 def within(times: Ints, begin: int, end: int) -> Ints:
@@ -66,20 +92,20 @@ def totals(at: Ints, since: Ints, until: Ints, weight: Ints) -> Ints:
     >>> totals(at, np.array([0, 5]), np.array([5, 9]), np.array([2, 3])).tolist()
     [2, 3, 0]
     """
-    change = np.zeros((len(at) + 1, *weight.shape[1:]), np.int64)
-    np.add.at(change, np.searchsorted(at, since), weight)
-    np.subtract.at(change, np.searchsorted(at, until), weight)
+    return totals_between(len(at), np.searchsorted(at, since), np.searchsorted(at, until), weight)
+
+
+def totals_between(count: int, first: Ints, last: Ints, weight: Ints) -> Ints:
+    """The same for intervals that are given by the numbers of their instants, of ``count``."""
+    change = np.zeros((count + 1, *weight.shape[1:]), np.int64)
+    np.add.at(change, first, weight)
+    np.subtract.at(change, last, weight)
     level: Ints = np.cumsum(change[:-1], axis=0)
     return level
 
 
 def least(at: Ints, since: Ints, until: Ints, value: Ints, *, nothing: int) -> Ints:
     """The least value among the intervals that cover each instant, ``nothing`` where none does.
-
-    An interval over m instants is the union of two spans of 2^k instants, k = floor(log2 m).
-    Going down from the longest spans, each hands its least value to its two halves; after
-    log2 steps the spans are single instants. So n intervals over t instants cost
-    O(n + t log t), in a handful of array operations.
 
     Examples
     --------
@@ -88,9 +114,20 @@ def least(at: Ints, since: Ints, until: Ints, value: Ints, *, nothing: int) -> I
     [4, 7, 99]
     """
     first, last = np.searchsorted(at, since), np.searchsorted(at, until)
+    return least_between(len(at), first, last, value, nothing=nothing)
+
+
+def least_between(count: int, first: Ints, last: Ints, value: Ints, *, nothing: int) -> Ints:
+    """The same for intervals that are given by the numbers of their instants, of ``count``.
+
+    An interval over m instants is the union of two spans of 2^k instants, k = floor(log2 m).
+    Going down from the longest spans, each hands its least value to its two halves; after
+    log2 steps the spans are single instants. So n intervals over t instants cost
+    O(n + t log t), in a handful of array operations.
+    """
     filled = last > first
     first, last, value = first[filled], last[filled], value[filled]
-    best = np.full(len(at), nothing, np.int64)
+    best = np.full(count, nothing, np.int64)
     if len(first) == 0:
         return best
     power = np.frexp((last - first).astype(np.float64))[1] - 1

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import ShadowtimeError
+from shadowtime.frozen import dataclass
 from shadowtime.plugins import FORMATS as GROUP
 from shadowtime.plugins import plugins
 
@@ -45,7 +45,7 @@ parse_slurm_csv = _later("slurm_csv", "parse_slurm_csv")
 parse_swf = _later("swf", "parse_swf")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """What a user said about reading a log; a format takes what has a meaning for it."""
 
@@ -61,7 +61,7 @@ class Reading:
         return {key: getattr(self, key) for key in ("name", "path", *names)}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Beginning:
     """What a format is recognised by: the file's name, its first line, its first bytes."""
 
@@ -73,7 +73,7 @@ class Beginning:
     """A map of columns lies beside the file."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Format:
     """One format: its name, what holds it, how it is recognised, what parses it."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from shadowtime.workload.raw import MAX_PROCS
 
@@ -69,6 +68,8 @@ def start_moment(header: Sequence[str]) -> datetime | None:
     said = dict(reversed(entries(header)))
     start, zone = said.get("unixstarttime", ""), said.get("timezonestring", "UTC")
     try:
+        from zoneinfo import ZoneInfo
+
         return datetime.fromtimestamp(int(start), ZoneInfo(zone))
     except (KeyError, ValueError, OSError, OverflowError):
         return None

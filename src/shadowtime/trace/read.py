@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.trace._bytes import MAX_SIZE, load, stem
@@ -9,8 +10,6 @@ from shadowtime.trace.formats import Reading, recognise
 from shadowtime.workload.clean import clean
 
 if TYPE_CHECKING:
-    import os
-
     from shadowtime.trace.swf import BadLines
     from shadowtime.workload import Workload
     from shadowtime.workload.raw import RawTrace
@@ -32,9 +31,10 @@ def read_raw(
     ``max_size`` bytes when unpacked is refused. See
     :func:`shadowtime.trace.sacct.parse_sacct`.
     """
-    from shadowtime.trace.site_folder import is_site_folder, jobs_file
+    if os.path.isdir(path):
+        from shadowtime.trace.site_folder import is_site_folder, jobs_file
 
-    path = jobs_file(path) if is_site_folder(path) else path
+        path = jobs_file(path) if is_site_folder(path) else path
     data = load(path, max_size=max_size, binary=("Parquet",))
     how = Reading(
         name=stem(path), path=str(path), bad_lines=bad_lines, tz=tz, cluster=cluster,
@@ -58,13 +58,14 @@ def read(
     ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others say how lines are
     read.
     """
-    from shadowtime.trace.site_folder import is_site_folder, read_site  # which reads logs by this
+    if os.path.isdir(path):
+        from shadowtime.trace.site_folder import is_site_folder, read_site  # reads logs by this
 
-    if is_site_folder(path):
-        return read_site(
-            path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited,
-            max_size=max_size, **switches,
-        )[1]  # fmt: skip
+        if is_site_folder(path):
+            return read_site(
+                path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited,
+                max_size=max_size, **switches,
+            )[1]  # fmt: skip
     raw = read_raw(
         path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited, max_size=max_size
     )

@@ -6,10 +6,11 @@ rules (:mod:`shadowtime.workload.clean`) serves them all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import InputError
+from shadowtime.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from click.shell_completion import CompletionItem
 
 
 class Entry(NamedTuple):
@@ -55,6 +56,8 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names for a shell, again from the table."""
+        from click.shell_completion import CompletionItem
+
         names = [
             CompletionItem(name, help=entry.help)
             for name, entry in self.entries.items()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import TYPE_CHECKING, Protocol
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-from rich.progress import TimeElapsedColumn as Elapsed
-from rich.progress import TimeRemainingColumn as Remaining
 
 from shadowtime.cli.common.console import errors, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.console import Console
+    from rich.progress import Progress
 
 PATIENCE = 2.0
 """Seconds of silence before work is announced."""
@@ -35,19 +35,12 @@ def working(
     end; elsewhere it is printed once, so that a log says what took so long (not if ``quiet``: the
     caller has said it).
     """
-    console = errors()
-    columns = [SpinnerColumn(), TextColumn("{task.description}")]
-    bar = [BarColumn(bar_width=30), MofNCompleteColumn()] if steps else []
-    left = [TextColumn("left"), Remaining()] if steps else []
-    progress = Progress(*columns, *bar, Elapsed(), *left, console=console, transient=True)
-    task = progress.add_task(what, total=steps)
-
-    def advance(now_doing: str = "") -> None:
-        progress.update(task, advance=1, description=now_doing or what)
+    state = State(what, steps)
 
     def announce() -> None:
+        console = errors()
         if console.is_terminal:
-            progress.start()
+            state.show(console)
         elif not quiet:
             note(f"{what} ...")
 
@@ -55,9 +48,58 @@ def working(
     timer.daemon = True
     timer.start()
     try:
-        yield advance
+        yield state.advance
     finally:
         timer.cancel()
         timer.join()
-        if progress.live.is_started:  # else it would print an empty line
-            progress.stop()
+        if state.line is not None:
+            state.line.stop()
+
+
+class State:
+    """How far the work is; the moving line is made when it is shown, as most work is soon done."""
+
+    def __init__(self, what: str, steps: int | None) -> None:
+        self.what, self.now_doing, self.steps, self.done = what, what, steps, 0
+        self.line: Progress | None = None
+        self.begun = time.monotonic()
+        self.lock = threading.Lock()
+
+    def advance(self, now_doing: str = "") -> None:
+        """One more step is done."""
+        with self.lock:
+            self.done += 1
+            self.now_doing = now_doing or self.what
+            if self.line is not None:
+                task = self.line.task_ids[0]
+                self.line.update(task, completed=self.done, description=self.now_doing)
+
+    def show(self, console: Console) -> None:
+        """Begin to show it, with the time since the beginning of the work."""
+        made = self.made(console)
+        with self.lock:
+            task = made.add_task(self.what, total=self.steps)
+            made.tasks[0].start_time = self.begun
+            if self.done:
+                made.update(task, completed=self.done, description=self.now_doing)
+            made.start()
+            self.line = made
+
+    def made(self, console: Console) -> Progress:
+        """The line: a bar and the time that is left where the number of steps is known."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+        from rich.progress import TimeElapsedColumn as Elapsed
+        from rich.progress import TimeRemainingColumn as Remaining
+
+        columns = [SpinnerColumn(), TextColumn("{task.description}")]
+        bar = [BarColumn(bar_width=30), MofNCompleteColumn()] if self.steps else []
+        left = [TextColumn("left"), Remaining()] if self.steps else []
+        return Progress(
+            *columns,
+            *bar,
+            Elapsed(),
+            *left,
+            console=console,
+            transient=True,
+            get_time=time.monotonic,
+        )

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
+from shadowtime.cli.common.plain import Columns
 from shadowtime.report.machine import machine as machine
 from shadowtime.report.metadata import describe
 from shadowtime.report.numbers import number, with_unit
-from shadowtime.report.verdict import contest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
     from shadowtime.report import PolicyRun
     from shadowtime.workload import Workload
@@ -97,6 +95,8 @@ SPARE = (
 
 def plain_table(*columns: str) -> Table:
     """A table without lines: blanks separate, so that it can be cut and pasted."""
+    from rich.table import Table
+
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(column)
@@ -111,29 +111,27 @@ def numbers_table(first: str, *columns: str) -> Table:
     return table
 
 
-def cleaning(workload: Workload) -> Table | None:
+def cleaning(workload: Workload) -> Columns | None:
     """What was done to the log before it was scheduled; None where nothing was."""
     from shadowtime.workload.clean import explain
 
     touched = {rule: count for rule, count in workload.cleaning.items() if count}
     if not touched:
         return None
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right")
-    table.add_column()
+    table = Columns("><", styles=("", "dim"))
     for rule, count in touched.items():
-        table.add_row(f"{count:,}", Text(explain(rule), "dim"))
+        table.add(f"{count:,}", explain(rule))
     return table
 
 
-def distributions(metrics: Mapping[str, float]) -> Table:
+def distributions(metrics: Mapping[str, float]) -> Columns:
     """Waits and slowdowns: a row each, a column per statistic."""
-    table = numbers_table("", *STATISTICS.values())
+    table = Columns("<" + ">" * len(STATISTICS), header=("", *STATISTICS.values()))
     for pattern, label in DISTRIBUTIONS.items():
         unit = "s" if pattern.endswith("_s") else ""
         values = [metrics.get(pattern.format(statistic)) for statistic in STATISTICS]
         if any(value is not None for value in values):
-            table.add_row(label, *(with_unit(value, unit) for value in values))
+            table.add(label, *(with_unit(value, unit) for value in values))
     return table
 
 
@@ -142,14 +140,14 @@ def _apart(name: str, metrics: Mapping[str, float]) -> bool:
     return name != "goodput" or bool(metrics.get("lost_work"))
 
 
-def facts(metrics: Mapping[str, float]) -> Table:
+def facts(metrics: Mapping[str, float]) -> Columns:
     """The other numbers, one a line."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table = Columns("<>")
     for name in FACTS:
         if name in metrics and (metrics[name] or name not in ONLY_IF_ANY) and _apart(name, metrics):
             info = describe(name)
             unit = "" if info.unit == "jobs" else info.unit
-            table.add_row(info.label.lower(), Text(with_unit(metrics[name], unit), justify="right"))
+            table.add(info.label.lower(), with_unit(metrics[name], unit))
     return table
 
 
@@ -176,6 +174,10 @@ def _worth_a_column(runs: Sequence[PolicyRun], name: str) -> bool:
 
 
 def _with_columns(runs: Sequence[PolicyRun], names: Sequence[str], *, stars: bool) -> Table:
+    from rich.text import Text
+
+    from shadowtime.report.verdict import contest
+
     contests = {name: contest(runs, name) for name in names}
     table = numbers_table("policy", *(describe(name).short for name in names))
     table.columns[0].style, table.columns[0].no_wrap = "cyan", True
