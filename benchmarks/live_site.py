@@ -132,6 +132,8 @@ class Campaign:
         self.told: list[str] = []
         self.first: dict[str, list[float]] = {}
         """When each start of a job was first decided; a further one after each stop."""
+        self.idle: list[float] = []
+        """How long nodes stood idle for starts that were taken back."""
         self.undone: set[str] = set()
         """Starts that were decided, not carried out, and are decided again in every pass since."""
         self.stops: dict[str, list[float]] = {}
@@ -154,6 +156,10 @@ class Campaign:
     def tell(self, line: str) -> None:
         """Keep what the loop tells."""
         self.told.append(line)
+        if line.startswith("took back "):  # its nodes were idle until now, and are free for others
+            job = line.removeprefix("took back ").partition(",")[0]
+            if self.first.get(job):
+                self.idle.append(time.time() - self.first[job].pop())
         if self.loud:
             print(f"{time.time():.2f} {line}", file=sys.stderr)
 
@@ -274,7 +280,7 @@ class Campaign:
         """The figures."""
         begins = self.times("begin")
         names = self.names()
-        waits = []
+        waits = list(self.idle)
         for number, line in begins.items():
             decided = self.first.get(names.get(number, ""), [])
             waits += [at - when for when, at in zip(decided, line, strict=False)]
