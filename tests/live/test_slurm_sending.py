@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,14 +51,19 @@ def test_a_session_that_hangs_for_no_reason_is_an_error() -> None:
     assert run.done == []
 
 
-def test_what_a_command_had_complained_about_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("told", "kept"), [(b"no job 7\n", "no job 7\n"), (None, "")])
+def test_what_a_command_had_complained_about_is_kept(
+    monkeypatch: pytest.MonkeyPatch, told: bytes | None, kept: str
+) -> None:
     """Also when its time is up."""
-    script = tmp_path / "scontrol"
-    script.write_text("#!/bin/sh\necho no job 7 >&2\nexec sleep 60\n")
-    script.chmod(0o755)
-    with pytest.raises(TimedOut) as caught:
-        Commands(timeout=60).within(0.5)([str(script)])
-    assert caught.value.err == "no job 7\n"
+
+    def run(argv: list[str], **more: Any) -> None:
+        raise subprocess.TimeoutExpired(argv, more["timeout"], stderr=told)
+
+    monkeypatch.setattr("shadowtime.live.runner.subprocess.run", run)
+    with pytest.raises(TimedOut, match="within 5 seconds") as caught:
+        Commands(timeout=60).within(5)(["scontrol"])
+    assert caught.value.err == kept
 
 
 def test_a_job_that_takes_a_while_to_refuse_is_set_aside_at_once() -> None:
