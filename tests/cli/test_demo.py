@@ -50,6 +50,8 @@ def test_seven_policies_a_winner_and_who_pays(capsys: pytest.CaptureFixture[str]
     story = " ".join(out.split())
     assert "One job pays for the mean." in story and "Why job 2232 started when it did" in story
     assert "under greedy, where 768 later jobs pass it: longer than under fcfs" in story
+    # Where the passes are not compiled yet there are no shaken copies, and the reader is told so.
+    assert ("This is one sample of one workload." in story) != ("Over 10 shaken inputs" in story)
 
 
 def test_json_folder_and_page(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ COMMANDS = {
 }
 """Name of a command, where help shows it, and its one line; cli/NAME holds the code."""
 
-GARBAGE = 50_000
+GARBAGE = 200_000
 """New objects between two searches for reference cycles: modules have none (7 % of a start)."""
 
 EPILOG = "Start with `shadowtime demo`. Each command has its own --help with examples."

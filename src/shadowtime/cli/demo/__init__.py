@@ -169,10 +169,17 @@ def _compare(shake: int | None, folder: str | None, as_json: bool, report: str |
     if as_json:
         options.print_json(content)
     else:
-        _show(found, result)
+        _show(found, result, shaken=shake > 0)
 
 
-def _show(found: Comparison, result: ReportInput) -> None:
+ONE_SAMPLE = (
+    "\nThis is one sample of one workload. Whether the order holds on ten shaken copies says: "
+    f"shadowtime demo --shake {SHAKES} (where the wheel's compiled kernels are missing, they are "
+    "compiled first: a minute or two, once)."
+)
+
+
+def _show(found: Comparison, result: ReportInput, *, shaken: bool) -> None:
     from rich.text import Text
 
     from shadowtime.cli.common import findings, tables
@@ -186,7 +193,8 @@ def _show(found: Comparison, result: ReportInput) -> None:
         f" on {tables.machine(result.cluster)}, offered load {setting.offered_load:.2f}\n",
     )
     parts = setting_parts(found, setting, result)
-    show(head, *parts, *wide_job(result), Text("\nNext:"), _next(winner or POLICIES[0]))
+    doubt = [] if shaken else [Text(ONE_SAMPLE)]
+    show(head, *parts, *doubt, *wide_job(result), Text("\nNext:"), _next(winner or POLICIES[0]))
 
 
 def _next(winner: str) -> Table:
