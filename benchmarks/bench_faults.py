@@ -103,6 +103,8 @@ def one_run(what: tuple[str, bool], later: float) -> dict[str, Any]:
         timeout=AT_MOST,
         check=False,
     )
+    if done.returncode != 0:
+        print(done.stdout, file=sys.stderr, flush=True)  # which job, and what Slurm says of it
     found: dict[str, Any] = json.loads(done.stdout)
     return found | {"site": site}
 
