@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 import naive
 from engine.worlds import assert_same, noisy_predictions, simulated, worlds
+from shadowtime.engine.passes import conservative
 
 CLASSIC = {
     "fcfs": naive.fcfs,
@@ -99,6 +102,37 @@ def test_one_resource(policy, world):
 def test_three_resources(policy, world):
     """The same policies with memory and GPUs."""
     assert_same(simulated(*world, policy), CLASSIC[policy](*world))
+
+
+@pytest.fixture
+def by_holes(monkeypatch):
+    """Conservative backfilling seeks holes however few jobs wait."""
+    made = partial(conservative.make_availability, ask_all=0)
+    monkeypatch.setattr(conservative, "make_availability", made)
+
+
+BY_HOLES = settings(EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@BY_HOLES
+@given(world=worlds(most=40))
+def test_promises_that_move_into_holes(by_holes, world):
+    """Who is not asked, as no hole is wide and long enough, has no earlier start."""
+    assert_same(simulated(*world, "conservative"), naive.conservative(*world))
+
+
+@BY_HOLES
+@given(world=worlds(resources=3))
+def test_holes_with_three_resources(by_holes, world):
+    """Holes are known by processors alone; the other resources are looked at afterwards."""
+    assert_same(simulated(*world, "conservative"), naive.conservative(*world))
+
+
+@BY_HOLES
+@given(world=worlds(overruns=True))
+def test_holes_where_promises_slip(by_holes, world):
+    """When everything is booked again, everyone is asked."""
+    assert_same(simulated(*world, "conservative"), naive.conservative(*world))
 
 
 @pytest.mark.parametrize("policy", EASY_ONLY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numba import njit
@@ -9,6 +11,7 @@ from numba import njit
 from engine.worlds import COLUMNS
 from shadowtime.cluster import Cluster
 from shadowtime.engine import plan, simulate
+from shadowtime.engine.passes import conservative
 from shadowtime.kernel.fields import KNOWN, LENGTH, PROCS, SHORTEST
 from shadowtime.kernel.groups import group_may_hold, width_class
 from shadowtime.kernel.queue import dequeue, enqueue, reestimate
@@ -40,6 +43,17 @@ def test_decides_as_the_pass_for_k_resources(policy, monkeypatch):
     fast = simulate(workload, MACHINE, chosen)
     monkeypatch.setattr(plan, "is_plain_easy", lambda *_: False)
     monkeypatch.setattr(plan, "is_pool_of_resources", lambda *_: True)
+    plain = simulate(workload, MACHINE, chosen)
+    for name in COLUMNS:
+        assert np.array_equal(getattr(fast, name), getattr(plain, name)), name
+
+
+def test_promises_that_are_not_asked_cannot_move(monkeypatch):
+    """With every waiting job asked in every sweep, every column of every job is equal."""
+    chosen, workload = parse_policy("conservative"), crowd(600, seed=6)
+    fast = simulate(workload, MACHINE, chosen)
+    made = partial(conservative.make_availability, ask_all=len(workload))
+    monkeypatch.setattr(conservative, "make_availability", made)
     plain = simulate(workload, MACHINE, chosen)
     for name in COLUMNS:
         assert np.array_equal(getattr(fast, name), getattr(plain, name)), name

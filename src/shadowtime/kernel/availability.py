@@ -1,8 +1,10 @@
 """The book of promises: what will be free on the pool from now on, kept between passes.
 
-A step function like the profile's, but it lives as long as the run: the past falls off its front,
-equal neighbours are merged, and ``peak`` knows the most processors free at any time up to a step,
-so that most searches end before they begin.
+A step function like the profile's, but it lives as long as the run: the past falls off its front
+and equal neighbours are merged. A step knows the jobs that are due at its begin. So who must be
+asked again when processors come free is known at once: a job that had no earlier start can have
+one now only if it is due in or right behind the steps that were raised, or if they are part of a
+hole that is wide and long enough for it (holes.py).
 """
 
 from __future__ import annotations
@@ -13,49 +15,97 @@ import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
-from shadowtime.kernel.vector import first_at_least, shift_down, shift_up
+from shadowtime.kernel.vector import add_to, first_at_least, shift_down, shift_up
 
-FIRST, LAST_STEP, GAIN, PEAKS_FROM, COMPRESS, SOONEST = 0, 1, 2, 3, 4, 5
-"""Places in ``mark``: the first step in force and the last; until when processors were gained
-since every job was placed; the first step whose peak is out of date; compress promises?; no
-promise falls due before."""
+FIRST, LAST_STEP, COMPRESS, SOONEST, LISTED, SCALE, WIDEST, ASK_ALL = 0, 1, 2, 3, 4, 5, 6, 7
+"""Places in ``mark``: the first step in force and the last; compress promises?; no promise falls
+due before; jobs in LINE; seconds in a part of ``longest``, as a power of two; the class of the
+whole pool's width; so many waiting jobs are all asked."""
+FEW = 128
+"""To ask so few jobs is quicker than to look for holes (measured on the archive's logs)."""
+PARTS, CLASSES = 16, 34
+"""Parts of time and classes of width in ``longest``."""
+
+
+TIME, LISTED_AT, LEVEL = 0, 1, 2
+"""Rows of ``step``: when a step begins; a job that is due then, -1 if none is; and from here on
+what is free of each resource."""
+DUE, AFTER, BEFORE, ASK, KIND = 0, 1, 2, 3, 4
+"""Columns of ``job``: when it is due; the next job that is due at the same time and the one before,
+-1 if none is; 1 if it may start right before its promise; its class of width."""
+LINE, STARTS, BEGINS, HEIGHT = 5, 6, 6, 7
+"""Columns of ``job`` that hold lists, which have nothing to do with the job of their row: the jobs
+with promises in submit order, of which some may have started since; the jobs that start in a pass;
+the holes that have begun while all are sought, each higher than the one before."""
 
 
 class Availability(NamedTuple):
-    """The step function, and when each waiting job is due."""
+    """The step function, and what is known of each waiting job.
 
-    time: Any  # int64[cap]
-    level: Any  # int64[K, cap]
-    peak: Any  # int64[cap]
-    due: Any  # int64[n]
+    Few arrays: a call that is not inlined passes each of them field by field.
+    """
+
+    step: Any  # int64[2 + K, cap]
+    job: Any  # int64[n, 8]
+    longest: Any  # int64[CLASSES, PARTS]: the longest hole so wide that begins up to then
     mark: Any  # int64[8]
 
+    @property
+    def due(self) -> Any:
+        """When each waiting job is due, NEVER if it has no promise."""
+        return self.job[:, DUE]
 
-def make_availability(*, n: int, capacity: Any, compress: bool) -> Availability:
+
+def make_availability(*, n: int, capacity: Any, compress: bool, ask_all: int = FEW) -> Availability:
     """A book for a run of ``n`` jobs: nothing is promised yet."""
     room = 4 * n + 64
     resources = capacity.shape[1]
     availability = Availability(
-        time=np.zeros(room, np.int64),
-        level=np.zeros((resources, room), np.int64),
-        peak=np.zeros(room, np.int64),
-        due=np.full(n + 1, NEVER, np.int64),
+        step=np.zeros((LEVEL + resources, room), np.int64),
+        job=np.zeros((n + 1, 8), np.int64),
+        longest=np.zeros((CLASSES, PARTS), np.int64),
         mark=np.zeros(8, np.int64),
     )
-    availability.level[:, 0] = capacity[0]
+    availability.step[LISTED_AT, 0] = -1
+    availability.step[LEVEL:, 0] = capacity[0]
+    availability.job[:, DUE] = NEVER
+    availability.mark[WIDEST] = class_of(int(capacity[0, 0]))
     availability.mark[COMPRESS] = compress
+    availability.mark[ASK_ALL] = ask_all
     availability.mark[SOONEST] = NEVER
     return availability
+
+
+@kernel
+def class_of(procs: int) -> int:
+    """The class of a width: how often it can be halved, and one.
+
+    Examples
+    --------
+    >>> [class_of(procs) for procs in (0, 1, 2, 3, 4, 1023, 1024)]
+    [0, 1, 2, 2, 3, 10, 11]
+    """
+    halvings = 0
+    if procs >= 1 << 16:
+        procs, halvings = procs >> 16, 16
+    if procs >= 1 << 8:
+        procs, halvings = procs >> 8, halvings + 8
+    if procs >= 1 << 4:
+        procs, halvings = procs >> 4, halvings + 4
+    if procs >= 1 << 2:
+        procs, halvings = procs >> 2, halvings + 2
+    if procs >= 2:
+        return halvings + 2
+    return halvings + procs
 
 
 @kernel
 def forget_past(b: Any, now: int) -> None:
     """Let the function begin now."""
     mark = b.mark
-    while mark[FIRST] < mark[LAST_STEP] and b.time[mark[FIRST] + 1] <= now:
+    while mark[FIRST] < mark[LAST_STEP] and b.step[TIME, mark[FIRST] + 1] <= now:
         mark[FIRST] += 1
-    b.time[mark[FIRST]] = now
-    mark[PEAKS_FROM] = mark[FIRST]
+    b.step[TIME, mark[FIRST]] = now
 
 
 @kernel
@@ -64,12 +114,10 @@ def move_to_front(b: Any) -> None:
     mark = b.mark
     shift = mark[FIRST]
     for i in range(shift, mark[LAST_STEP] + 1):
-        b.time[i - shift] = b.time[i]
-        for k in range(b.level.shape[0]):
-            b.level[k, i - shift] = b.level[k, i]
+        for k in range(b.step.shape[0]):
+            b.step[k, i - shift] = b.step[k, i]
     mark[FIRST] = 0
     mark[LAST_STEP] -= shift
-    mark[PEAKS_FROM] = 0
 
 
 @kernel
@@ -79,7 +127,7 @@ def last_step_before(b: Any, when: int) -> int:
     high = b.mark[LAST_STEP] + 1
     while low < high:
         middle = (low + high) >> 1
-        if b.time[middle] < when:
+        if b.step[TIME, middle] < when:
             low = middle + 1
         else:
             high = middle
@@ -90,103 +138,133 @@ def last_step_before(b: Any, when: int) -> int:
 def cut(b: Any, when: int) -> int:
     """Index of the step that begins at an instant, which is now or later; made if needed."""
     mark = b.mark
-    if b.time[mark[FIRST]] >= when:
+    if b.step[TIME, mark[FIRST]] >= when:
         return mark[FIRST]
     before = last_step_before(b, when)
     at = before + 1
-    if at <= mark[LAST_STEP] and b.time[at] == when:
+    if at <= mark[LAST_STEP] and b.step[TIME, at] == when:
         return at
-    shift_up(b.time, at, mark[LAST_STEP])
-    b.time[at] = when
-    for k in range(b.level.shape[0]):
-        shift_up(b.level[k], at, mark[LAST_STEP])
-        b.level[k, at] = b.level[k, before]
+    for k in range(b.step.shape[0]):
+        shift_up(b.step[k], at, mark[LAST_STEP])
+        b.step[k, at] = b.step[k, before]
+    b.step[TIME, at] = when
+    b.step[LISTED_AT, at] = -1
     mark[LAST_STEP] += 1
     return at
 
 
 @kernel
 def merge(b: Any, at: int) -> None:
-    """Drop a step that changes nothing."""
+    """Drop a step that changes nothing, if no job is due there."""
     mark = b.mark
-    if at <= mark[FIRST] or at > mark[LAST_STEP]:
+    if at <= mark[FIRST] or at > mark[LAST_STEP] or b.step[LISTED_AT, at] >= 0:
         return
-    for k in range(b.level.shape[0]):
-        if b.level[k, at] != b.level[k, at - 1]:
+    for k in range(LEVEL, b.step.shape[0]):
+        if b.step[k, at] != b.step[k, at - 1]:
             return
-    shift_down(b.time, at, mark[LAST_STEP])
-    for k in range(b.level.shape[0]):
-        shift_down(b.level[k], at, mark[LAST_STEP])
+    for k in range(b.step.shape[0]):
+        shift_down(b.step[k], at, mark[LAST_STEP])
     mark[LAST_STEP] -= 1
 
 
-@routine
-def change(b: Any, need: Any, begin: int, end: int, sign: int) -> None:
-    """Book needs in (-1) or out (+1) during [begin, end)."""
-    if b.mark[LAST_STEP] + 3 >= b.time.shape[0]:
+@kernel
+def make_room(b: Any) -> None:
+    """See to it that two steps more have a place."""
+    if b.mark[LAST_STEP] + 3 >= b.step.shape[1]:
         move_to_front(b)
+
+
+@routine
+def book(b: Any, need: Any, begin: int, end: int, job: int) -> None:
+    """Take needs out of what is free during [begin, end), for a job that is due then if not -1."""
+    make_room(b)
     first = cut(b, begin)
     beyond = cut(b, end)
-    for k in range(b.level.shape[0]):
-        for step in range(first, beyond):
-            b.level[k, step] += sign * need[k]
+    for k in range(LEVEL, b.step.shape[0]):
+        add_to(b.step[k], first, beyond, -need[k - LEVEL])
+    if job >= 0:
+        link(b, job, first)
     merge(b, beyond)
     merge(b, first)
-    b.mark[PEAKS_FROM] = min(b.mark[PEAKS_FROM], max(first - 1, b.mark[FIRST]))
 
 
 @kernel
-def peak_until(b: Any, step: int) -> int:
-    """The most processors free at any time up to and in a step."""
-    mark = b.mark
-    at = mark[PEAKS_FROM]
-    while at <= step:
-        best = b.level[0, at]
-        if at > mark[FIRST] and b.peak[at - 1] > best:
-            best = b.peak[at - 1]
-        b.peak[at] = best
-        at += 1
-    mark[PEAKS_FROM] = max(mark[PEAKS_FROM], at)
-    return b.peak[step]
+def link(b: Any, job: int, step: int) -> None:
+    """Add a job to those that are due at the begin of a step."""
+    other = b.step[LISTED_AT, step]
+    b.job[job, BEFORE], b.job[job, AFTER] = -1, other
+    if other >= 0:
+        b.job[other, BEFORE] = job
+    b.step[LISTED_AT, step] = job
 
 
 @kernel
-def roomy(b: Any, need: Any, step: int) -> bool:
+def unlink(b: Any, job: int, step: int) -> None:
+    """Take a job out of them."""
+    before, after = b.job[job, BEFORE], b.job[job, AFTER]
+    if before >= 0:
+        b.job[before, AFTER] = after
+    else:
+        b.step[LISTED_AT, step] = after
+    if after >= 0:
+        b.job[after, BEFORE] = before
+
+
+@kernel
+def roomy(step: Any, need: Any, at: int) -> bool:
     """True if needs fit into a step."""
-    for k in range(b.level.shape[0]):
-        if b.level[k, step] < need[k]:
+    for k in range(need.shape[0]):
+        if step[LEVEL + k, at] < need[k]:
             return False
     return True
 
 
-@routine
+@kernel
 def find_start(b: Any, need: Any, length: int, before: int, own_from: int) -> int:
     """The earliest start before an instant, the job's own promise left out; NEVER if none.
 
     ``before`` is at most ``own_from``: from there on the job's own promise keeps the room.
     """
-    last = b.mark[LAST_STEP]
-    step = b.mark[FIRST]
-    while step <= last and b.time[step] < before:
-        if not roomy(b, need, step):
-            step = first_at_least(b.level[0], step + 1, last, need[0])
+    needs = need[: b.step.shape[0] - LEVEL]
+    return seek_start(b.step, b.mark[FIRST], b.mark[LAST_STEP], needs, length, before, own_from)
+
+
+@routine
+def seek_start(
+    step: Any, at: int, last: int, need: Any, length: int, before: int, own_from: int
+) -> int:
+    """The same from a step on."""
+    while at <= last and step[TIME, at] < before:
+        if not roomy(step, need, at):
+            at = first_at_least(step[LEVEL], at + 1, last, need[0])
             continue
-        begin = b.time[step]
+        begin = step[TIME, at]
         until = min(begin + length, own_from)
-        step += 1
-        while step <= last and b.time[step] < until and roomy(b, need, step):
-            step += 1
-        if step > last or b.time[step] >= until:
+        at += 1
+        while at <= last and step[TIME, at] < until and roomy(step, need, at):
+            at += 1
+        if at > last or step[TIME, at] >= until:
             return begin
     return NEVER
 
 
 @kernel
+def slide(b: Any, need: Any, due: int) -> int:
+    """How early a promise can begin if it moves only over free steps right before it."""
+    needs = need[: b.step.shape[0] - LEVEL]
+    step = last_step_before(b, due + 1)
+    while step > b.mark[FIRST] and roomy(b.step, needs, step - 1):
+        step -= 1
+    return b.step[TIME, step]
+
+
+@kernel
 def holds_at(b: Any, need: Any, length: int, start: int) -> bool:
     """True if needs fit from a start on for their whole length."""
+    needs = need[: b.step.shape[0] - LEVEL]
     step = last_step_before(b, start + 1)
-    while step <= b.mark[LAST_STEP] and b.time[step] < start + length:
-        if not roomy(b, need, step):
+    while step <= b.mark[LAST_STEP] and b.step[TIME, step] < start + length:
+        if not roomy(b.step, needs, step):
             return False
         step += 1
     return True

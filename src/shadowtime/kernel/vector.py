@@ -111,3 +111,12 @@ def shift_down(row: Any, first: int, last: int) -> None:
     while at < stop:
         row[at] = row[at + ONE]
         at += ONE
+
+
+@kernel
+def add_to(row: Any, first: int, beyond: int, amount: int) -> None:
+    """Add to the values from ``first`` up to ``beyond``."""
+    at, stop = np.uint64(first), np.uint64(beyond)
+    while at < stop:
+        row[at] += amount
+        at += ONE

@@ -1,9 +1,8 @@
 """Conservative backfilling: every waiting job holds a promise that outlives the pass (spec 1.3).
 
 With compression, an instant with an early end sweeps the waiting jobs once in submit order and
-moves promises earlier. The sweep looks at few of them: a job can only gain from processors that
-came free since it was placed, so a start must be sought before the end of that gain, and not at
-all where the job is wider than the most that is free until then.
+moves promises earlier. The sweep looks at few of them: those that are due where processors came
+free since they were last asked, and those for which there may be a hole (kernel/holes.py).
 """
 
 from __future__ import annotations
@@ -19,28 +18,45 @@ from shadowtime.engine.events import (
     lacks_room,
 )
 from shadowtime.kernel.availability import (
+    AFTER,
+    ASK,
+    ASK_ALL,
     COMPRESS,
+    DUE,
     FIRST,
-    GAIN,
+    KIND,
     LAST_STEP,
+    LEVEL,
+    LINE,
+    LISTED,
+    LISTED_AT,
     SOONEST,
-    change,
+    STARTS,
+    TIME,
+    book,
+    class_of,
     find_start,
     forget_past,
     holds_at,
     last_step_before,
+    link,
     make_availability,
-    peak_until,
+    make_room,
+    merge,
+    slide,
+    unlink,
 )
 from shadowtime.kernel.fields import (
     BLOCKED_AT,
     CAPACITY,
     ESTIMATE,
     EXPECTED,
+    LENGTH,
     NEED,
     PROCS,
     PROMISED,
 )
+from shadowtime.kernel.holes import IN_VAIN, find_holes, may_jump, release
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.registers import (
@@ -56,6 +72,7 @@ from shadowtime.kernel.registers import (
     SHIFT,
     SLIPPED,
     VOLATILE,
+    WAITING,
     WAKE,
 )
 from shadowtime.kernel.running import (
@@ -67,6 +84,7 @@ from shadowtime.kernel.running import (
     forget_overdue,
     job_at,
 )
+from shadowtime.kernel.vector import add_to
 
 
 @entry
@@ -93,9 +111,13 @@ def decide(state: Any, b: Any) -> None:
         compress(state, b)
     for job in range(state.reg[FRESH], state.reg[ARRIVED]):
         start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
+        stand_in_line(state, b, job)
         promise(state, b, job, start)
         state.job[job, PROMISED] = start
-    start_due(state, b, now)
+    if b.mark[COMPRESS] != 0:
+        start_due(state, b, now)
+    else:
+        start_around(state, b, now)
     state.reg[WAKE] = max(b.mark[SOONEST], now + 1)  # time goes on, whatever was promised
 
 
@@ -107,8 +129,7 @@ def book_out_ended(state: Any, b: Any, now: int) -> bool:
         job = state.ended[i]
         end = state.job[job, EXPECTED]
         if end > now:
-            change(b, state.job[job, NEED:], now, end, 1)
-            b.mark[GAIN] = max(b.mark[GAIN], end)
+            release(b, state.job[job, NEED:], now, end, False)
             early = True
     return early
 
@@ -116,50 +137,111 @@ def book_out_ended(state: Any, b: Any, now: int) -> bool:
 @kernel
 def promise(state: Any, b: Any, job: int, start: int) -> None:
     """Book a waiting job in."""
-    b.due[job] = start
+    note_due(b, job, start)
+    listed = job if b.mark[COMPRESS] != 0 else -1
+    book(b, state.job[job, NEED:], start, start + state.job[job, ESTIMATE], listed)
+
+
+@kernel
+def note_due(b: Any, job: int, start: int) -> None:
+    """Remember when a job is due; it has no earlier start now."""
+    b.job[job, DUE] = start
+    b.job[job, ASK] = 0
     b.mark[SOONEST] = min(b.mark[SOONEST], start)
-    change(b, state.job[job, NEED:], start, start + state.job[job, ESTIMATE], -1)
+
+
+@kernel
+def stand_in_line(state: Any, b: Any, job: int) -> None:
+    """Put a job behind all that have a promise."""
+    b.job[b.mark[LISTED], LINE] = job
+    b.mark[LISTED] += 1
+    b.job[job, KIND] = class_of(state.job[job, NEED])
 
 
 @routine
 def compress(state: Any, b: Any) -> None:
     """One sweep in submit order: every promise to its earliest start, never later."""
-    gain = b.mark[GAIN]
-    moved_until = 0
-    fresh = state.reg[FRESH]
-    widest = peak_until(b, last_step_before(b, gain))
-    for block in range(state.reg[QUEUE_FROM] >> SHIFT, (fresh + BLOCK - 1) >> SHIFT):
-        if state.least[PROCS, block] > widest:
+    few = state.reg[WAITING] <= b.mark[ASK_ALL]
+    if not few:
+        find_holes(b)
+    vain = kept = 0
+    for at in range(b.mark[LISTED]):
+        job = b.job[at, LINE]
+        if state.wait[PROCS, job] == BIG:
             continue
-        for job in range(block * BLOCK, min(fresh, block * BLOCK + BLOCK)):
-            if state.wait[PROCS, job] > widest:  # tombstones are wider than anything
-                continue
-            due = b.due[job]
-            before = min(due, gain)
-            if state.job[job, NEED] > peak_until(b, last_step_before(b, before)):
-                continue
-            length = state.job[job, ESTIMATE]
-            start = find_start(b, state.job[job, NEED:], length, before, due)
-            if start < due:
-                change(b, state.job[job, NEED:], due, due + length, 1)
-                promise(state, b, job, start)
-                moved_until = max(moved_until, due + length)
-                gain = max(gain, moved_until)
-                widest = peak_until(b, last_step_before(b, gain))
-    # What later jobs gave up in this sweep is all that earlier ones have not been asked about.
-    b.mark[GAIN] = moved_until
+        b.job[kept, LINE] = job
+        kept += 1
+        jumps = may_jump(b, job, state.wait[LENGTH, job], few)
+        if b.job[job, ASK] == 0 and not jumps:
+            continue
+        b.job[job, ASK] = 0
+        due, length = b.job[job, DUE], state.job[job, ESTIMATE]
+        need = state.job[job, NEED:]
+        start = find_start(b, need, length, due, due) if jumps else slide(b, need, due)
+        if start < due:
+            move(b, job, need, length, start, not few)
+            continue
+        vain += 1
+        if vain == IN_VAIN and not few:
+            find_holes(b)
+            vain = 0
+    b.mark[LISTED] = kept
+
+
+@routine
+def move(b: Any, job: int, need: Any, length: int, start: int, holes: bool) -> None:
+    """Move the promise of a job to an earlier start."""
+    due = b.job[job, DUE]
+    make_room(b)
+    own = step = last_step_before(b, due + 1)
+    unlink(b, job, own)
+    note_due(b, job, start)
+    if start + length < due:
+        book(b, need, start, start + length, job)
+    else:
+        while b.step[TIME, step] > start:
+            step -= 1
+        for k in range(LEVEL, b.step.shape[0]):
+            add_to(b.step[k], step, own, -need[k - LEVEL])
+        link(b, job, step)
+        merge(b, own)
+    release(b, need, max(due, start + length), due + length, holes)
 
 
 @routine
 def start_due(state: Any, b: Any, now: int) -> None:
-    """Start who is due now; without compression also who fits before its promise."""
+    """Start who is due now."""
+    if b.mark[SOONEST] <= now:
+        count = 0
+        job = b.step[LISTED_AT, b.mark[FIRST]]
+        while job >= 0:  # in submit order
+            at = count
+            while at > 0 and b.job[at - 1, STARTS] > job:
+                b.job[at, STARTS] = b.job[at - 1, STARTS]
+                at -= 1
+            b.job[at, STARTS] = job
+            count += 1
+            job = b.job[job, AFTER]
+        b.step[LISTED_AT, b.mark[FIRST]] = -1
+        for at in range(count):
+            # The reason of a job that starts behind a job that stays is known at once.
+            job = b.job[at, STARTS]
+            if first_waiting(state) < job:
+                begin(state, job, 0, BACKFILLED)
+            else:
+                begin_first(state, job, 0)
+        step = b.mark[FIRST] + 1
+        while step <= b.mark[LAST_STEP] and b.step[LISTED_AT, step] < 0:
+            step += 1
+        b.mark[SOONEST] = b.step[TIME, step] if step <= b.mark[LAST_STEP] else NEVER
     head = first_waiting(state)
-    if head < 0:
-        b.mark[SOONEST] = NEVER
-        return
-    if b.mark[SOONEST] > now and b.mark[COMPRESS] != 0:
+    if head >= 0:
         block_head(state, head, now)
-        return
+
+
+@routine
+def start_around(state: Any, b: Any, now: int) -> None:
+    """Without compression: start who is due now, and who fits before its promise."""
     head = -1
     soonest = NEVER
     arrived = state.reg[ARRIVED]
@@ -169,14 +251,13 @@ def start_due(state: Any, b: Any, now: int) -> None:
         for job in range(block * BLOCK, min(arrived, block * BLOCK + BLOCK)):
             if state.wait[PROCS, job] == BIG:
                 continue
-            if b.due[job] == now or may_start_early(state, b, job, now):
-                # The reason of a job that starts behind a job that stays is known at once.
+            if b.job[job, DUE] == now or may_start_early(state, b, job, now):
                 if head >= 0:
                     begin(state, job, 0, BACKFILLED)
                 else:
                     begin_first(state, job, 0)
                 continue
-            soonest = min(soonest, b.due[job])
+            soonest = min(soonest, b.job[job, DUE])
             if head < 0:
                 head = job
     b.mark[SOONEST] = soonest
@@ -193,15 +274,15 @@ def block_head(state: Any, head: int, now: int) -> None:
 
 @kernel
 def may_start_early(state: Any, b: Any, job: int, now: int) -> bool:
-    """Without compression: the job fits now for its whole estimate around all promises."""
-    if b.mark[COMPRESS] != 0 or not fits(state, job, 0):
+    """The job fits now for its whole estimate around all promises."""
+    if not fits(state, job, 0):
         return False
-    due = b.due[job]
+    due = b.job[job, DUE]
     length = state.job[job, ESTIMATE]
     if find_start(b, state.job[job, NEED:], length, now + 1, due) != now:
         return False
-    change(b, state.job[job, NEED:], due, due + length, 1)
-    change(b, state.job[job, NEED:], now, now + length, -1)
+    release(b, state.job[job, NEED:], due, due + length, False)
+    book(b, state.job[job, NEED:], now, now + length, -1)
     return True
 
 
@@ -214,30 +295,30 @@ def rebuild(state: Any, b: Any) -> None:
     """
     now = state.reg[NOW]
     mark = b.mark
-    mark[FIRST], mark[LAST_STEP], mark[SOONEST] = 0, 0, NEVER
-    b.time[0] = now
-    for k in range(b.level.shape[0]):
-        b.level[k, 0] = state.host[CAPACITY, 0, k]
+    mark[FIRST], mark[LAST_STEP], mark[LISTED], mark[SOONEST] = 0, 0, 0, NEVER
+    b.step[TIME, 0], b.step[LISTED_AT, 0] = now, -1
+    for k in range(LEVEL, b.step.shape[0]):
+        b.step[k, 0] = state.host[CAPACITY, 0, k - LEVEL]
     for at in range(state.reg[RUNNING]):
         job = job_at(state, at)
-        change(b, state.job[job, NEED:], now, max(end_at(state, at), now + 1), -1)
+        book(b, state.job[job, NEED:], now, max(end_at(state, at), now + 1), -1)
     fresh = state.reg[FRESH]
     job = first_waiting(state)
     while 0 <= job < fresh:
-        due = b.due[job]
+        due = b.job[job, DUE]
+        stand_in_line(state, b, job)
         if holds_at(b, state.job[job, NEED:], state.job[job, ESTIMATE], due):
             promise(state, b, job, due)
         else:
-            b.due[job] = -1
+            b.job[job, DUE] = -1
         job = next_waiting(state, job + 1)
-    job = first_waiting(state)
-    while 0 <= job < fresh:
-        if b.due[job] < 0:
+    for at in range(mark[LISTED]):
+        job = b.job[at, LINE]
+        if b.job[job, DUE] < 0:
             start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
             promise(state, b, job, start)
             state.reg[SLIPPED] += 1
-        job = next_waiting(state, job + 1)
-    mark[GAIN] = NEVER
+        b.job[job, ASK] = 1
 
 
 __all__ = ["decide", "make_availability", "run"]

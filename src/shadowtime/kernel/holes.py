@@ -1,0 +1,144 @@
+"""Holes in the book of promises: which waiting jobs may start earlier since processors came free.
+
+A job can move earlier in two ways. It slides: so many processors are free right before its promise,
+and where it ends may already be its own; then that very step was raised, and whoever raises a step
+asks the jobs that are due at its end. Or it jumps into a hole, a rectangle of free processors that
+is wide and long enough and ends before the promise. The longest hole is kept by width and time, so
+that a job for which there is none is known by one comparison. It is an upper bound: where it is
+rough, or shows what has been booked since, a job is asked in vain, and after some of that it is
+made anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.availability import (
+    AFTER,
+    ASK,
+    BEGINS,
+    DUE,
+    FIRST,
+    HEIGHT,
+    KIND,
+    LAST_STEP,
+    LEVEL,
+    LISTED_AT,
+    PARTS,
+    SCALE,
+    TIME,
+    WIDEST,
+    class_of,
+    cut,
+    make_room,
+    merge,
+)
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.vector import add_to
+
+IN_VAIN = 32
+"""The bound is made anew after so many questions in vain."""
+
+
+@routine
+def release(b: Any, need: Any, begin: int, end: int, holes: bool) -> None:
+    """Give needs back during [begin, end), and note who must be asked; new holes if wanted."""
+    make_room(b)
+    first = cut(b, begin)
+    beyond = cut(b, end)
+    for k in range(LEVEL, b.step.shape[0]):
+        add_to(b.step[k], first, beyond, need[k - LEVEL])
+    ask_behind(b, first, beyond)
+    if holes:
+        add_holes(b, first, beyond)
+    merge(b, beyond)
+    merge(b, first)
+
+
+@kernel
+def ask_behind(b: Any, first: int, beyond: int) -> None:
+    """Mark the jobs that are due in or right behind steps that were raised."""
+    for step in range(first + 1, min(beyond, b.mark[LAST_STEP]) + 1):
+        job = b.step[LISTED_AT, step]
+        while job >= 0:
+            b.job[job, ASK] = 1
+            job = b.job[job, AFTER]
+
+
+@routine
+def find_holes(b: Any) -> None:
+    """Note all holes."""
+    mark = b.mark
+    first, last = mark[FIRST], mark[LAST_STEP]
+    spread = b.step[TIME, last] - b.step[TIME, first]
+    while spread >> mark[SCALE] >= PARTS:
+        mark[SCALE] += 1
+    while mark[SCALE] > 0 and spread >> (mark[SCALE] - 1) < PARTS:
+        mark[SCALE] -= 1
+    b.longest[: mark[WIDEST] + 1] = 0
+    count = 0
+    for step in range(first, last + 2):
+        height = b.step[LEVEL, step] if step <= last else 0
+        now = b.step[TIME, step] if step <= last else NEVER
+        begin = now
+        while count > 0 and b.job[count - 1, HEIGHT] > height:
+            count -= 1
+            begin = b.job[count, BEGINS]
+            note_hole(b, begin, now - begin, b.job[count, HEIGHT])
+        if height > 0 and (count == 0 or b.job[count - 1, HEIGHT] < height):
+            b.job[count, BEGINS], b.job[count, HEIGHT] = begin, height
+            count += 1
+
+
+@kernel
+def part_of(b: Any, when: int) -> int:
+    """The part of time that an instant lies in; the last one holds all that follow."""
+    return min((when - b.step[TIME, b.mark[FIRST]]) >> b.mark[SCALE], PARTS - 1)
+
+
+@kernel
+def note_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
+    """Remember a hole for all widths that fit in and all times from its begin on."""
+    first = part_of(b, begin)
+    kind = class_of(procs)
+    # Narrower classes and later times have holes at least as long: whoever knows one knows them.
+    while kind >= 0 and b.longest[kind, first] < lasts:
+        part = first
+        while part < PARTS and b.longest[kind, part] < lasts:
+            b.longest[kind, part] = lasts
+            part += 1
+        kind -= 1
+
+
+@kernel
+def add_holes(b: Any, first: int, beyond: int) -> None:
+    """Note the holes that steps which were just raised are part of."""
+    start, last = b.mark[FIRST], b.mark[LAST_STEP]
+    for step in range(first, beyond):
+        left = right = step
+        height = b.step[LEVEL, step]
+        while height > 0:
+            while left > start and b.step[LEVEL, left - 1] >= height:
+                left -= 1
+            while right < last and b.step[LEVEL, right + 1] >= height:
+                right += 1
+            until = b.step[TIME, right + 1] if right < last else NEVER
+            note_hole(b, b.step[TIME, left], until - b.step[TIME, left], height)
+            height = 0
+            if left > start:
+                height = b.step[LEVEL, left - 1]
+            if right < last:
+                height = max(height, b.step[LEVEL, right + 1])
+
+
+@kernel
+def may_jump(b: Any, job: int, length: int, unknown: bool) -> bool:
+    """False if no hole that ends before the promise of a job is wide and long enough.
+
+    ``unknown``: the holes have not been sought.
+    """
+    latest = b.job[job, DUE] - length
+    if latest <= b.step[TIME, b.mark[FIRST]]:
+        return False
+    return unknown or b.longest[b.job[job, KIND], part_of(b, latest)] >= length
