@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.fault_world import Doubled, Job, World
 
 
-class Told:
+class LogLine:
     """A Slurm of three nodes with four processors each, which says what it is told to."""
 
     cpus, nodes, names = 4, 3, ("n1", "n2", "n3")
@@ -31,7 +31,7 @@ class Told:
 
 
 def a_world(tmp_path: Path) -> Any:
-    return World(cluster=Told(tmp_path), loop=SimpleNamespace(), out=tmp_path)  # type: ignore[arg-type]
+    return World(cluster=LogLine(tmp_path), loop=SimpleNamespace(), out=tmp_path)  # type: ignore[arg-type]
 
 
 def waits(world: Any, *jobs: Job) -> None:

@@ -15,7 +15,7 @@ from shadowtime.policy import parse_policy
 
 
 class Writing(FakeClock):
-    """Somebody writes to the log at given moments while the loop sleeps."""
+    """The log is written to at given moments while the loop sleeps."""
 
     def __init__(self, log: Path, at: list[float]) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ def looks(clock: FakeClock, log: Path, until: float) -> list[float]:
     when: list[float] = []
 
     def note(name: str) -> None:
-        if name == "squeue":
+        if name == "squeue" and when[-1:] != [round(clock.time, 2)]:  # one look may ask twice
             when.append(round(clock.time, 2))
 
     fake = FakeSlurm(queue_line("7", Reason="JobHeldAdmin"), NODES)
@@ -57,7 +57,7 @@ def test_news_end_the_pause_of_a_calm_loop(tmp_path: Path) -> None:
     assert after - max(1600.0, before[-1] + 0.8) <= 0.1
 
 
-def test_a_bell_that_always_rings_makes_no_storm(tmp_path: Path) -> None:
+def test_a_busy_log_causes_no_faster_polling(tmp_path: Path) -> None:
     """A chatty log: ten looks a second at first, fewer when they find nothing new."""
     log = tmp_path / "slurmctld.log"
     log.touch()

@@ -92,7 +92,7 @@ class Target:
     labels: Mapping[str, str] = field(default_factory=dict)
     """For metrics and structured logs: ``{"partition": "batch"}``."""
     locks: tuple[tuple[str, str], ...] = ()
-    """What only one loop may drive, and what tells two of the same name apart."""
+    """What only one loop may drive, and what distinguishes two of the same name."""
     state_name: str = "live"
     """The name of the state file unless one is given, without its ending."""
     watcher: LogWatcher | None = None
@@ -113,7 +113,7 @@ class Backend:
 
     Rules
     -----
-    ``connect`` is called with what is wanted, a function that logs a line and one that tells
+    ``connect`` is called with what is wanted, a function that logs a line and one that returns
     whether the run is over; it returns a port (see :class:`shadowtime.live.port.Port`) and its
     target. It refuses with UsageError what cannot be done, and checks that the user may act where
     ``act`` is wanted. ``predict`` takes policies that need no loop, such as Slurm's own scheduler,
@@ -124,7 +124,7 @@ class Backend:
     title: str
     """The scheduler's own name: ``HTCondor``."""
     help: str
-    """What ``shadowtime live NAME --help`` says, with examples."""
+    """What ``shadowtime live NAME --help`` prints, with examples."""
     connect: Callable[..., tuple[Port, Target]]
     options: tuple[Option, ...] = ()
     shapes: tuple[Shape, ...] = ("pool", "hosts")

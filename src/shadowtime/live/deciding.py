@@ -1,4 +1,4 @@
-"""A pass whose every start has hosts: one job that finds none stops nobody else."""
+"""A pass whose every start has hosts: one job that finds none stops no other."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def decide_with_hosts(
     the jobs in ``refused``. A pass that sees the hosts as one pool may start a job for which the
     free processors do not lie as it asks: the pass is made again without it, so that its room is
     there for others. The first such job that was at the head of the queue keeps a reservation: the
-    earliest instant at which its hosts are free by the requests of those who run; nobody who would
-    push it back starts. Under a policy without backfilling nobody behind it starts.
+    earliest instant at which its hosts are free by the requests of running jobs; no job that would
+    push it back starts. Under a policy without backfilling no job behind it starts.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def _reservation(
 
 
 def _and_alike(failed: Mapping[str, str], seen: Snapshot) -> dict[str, str]:
-    """With everybody who asks for the very same: an array of thousands costs one pass."""
+    """With every job that asks for the very same: an array of thousands costs one pass."""
     jobs = {job.id: job for job in seen.waiting}
     nowhere = {
         _wish(jobs[job]): why for job, why in failed.items() if job in jobs and why == NO_HOSTS_NOW
@@ -192,7 +192,7 @@ def _cut(found: Sequence[Decision], failed: Mapping[str, str], *, strict: bool) 
 
 
 def _with_notes(after: Memory, before: Memory, jobs: Sequence[WaitingJob]) -> Memory:
-    """A memory that has not forgotten those who took no part."""
+    """A memory that has not forgotten the jobs that took no part."""
     if not jobs:
         return after
     notes = dict(after.jobs)

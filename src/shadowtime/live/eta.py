@@ -37,9 +37,9 @@ def predict(
 
     Rules
     -----
-    Expected: everybody runs as long as the policy expects. The range: everybody uses as little or
+    Expected: every job runs as long as the policy expects. The range: every job uses as little or
     as much of its request as the tenth and the nine tenths of the jobs that ended lately; all of
-    it or a tenth where fewer than five have. Nobody else is submitted: a later job that may
+    it or a tenth where fewer than five have. No further job is submitted: a later job that may
     overtake is not foreseen.
 
     Examples
@@ -79,7 +79,7 @@ def used_shares(state: Snapshot) -> tuple[float, float]:
 
 
 def scaled(state: Snapshot, share: float) -> dict[str, int]:
-    """Run times if everybody uses this share of its request."""
+    """Run times if every job uses this share of its request."""
     jobs = [(job.id, job.request) for job in state.waiting]
     jobs += [(job.id, job.request) for job in state.running]
     return {job: max(1, round(request * share)) for job, request in jobs}

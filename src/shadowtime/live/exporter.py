@@ -73,7 +73,7 @@ def served(text: Callable[[], str], port: int) -> Iterator[int]:
 
 
 class MetricsFile:
-    """Replaces a file as a whole at every look, readable by everybody.
+    """Replaces a file as a whole at every look, readable by all users.
 
     A file that cannot be written is reported once, and once more when it can be again.
     """

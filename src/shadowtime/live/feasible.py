@@ -24,7 +24,7 @@ SAYS = (NOWHERE, TOO_BIG, CLOSED, NOWHERE_ON_SITE)
 
 
 class Empty:
-    """The usable hosts as if nobody used them, counted by what they have: few kinds of many hosts.
+    """The usable hosts as if they were empty, counted by what they have: few kinds of many hosts.
 
     Examples
     --------

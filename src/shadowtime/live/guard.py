@@ -33,7 +33,7 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     A job is started only if it still waits and asks for the same as when it was decided on, and
     only on hosts that are usable and have room by the fresh snapshot after all earlier decisions.
     A job is stopped only if it still runs and may be stopped, and only if the start that follows
-    its stop is possible: nobody loses work in vain. Whoever was stopped in this very pass is not
+    its stop is possible: no job loses work in vain. A job that was stopped in this very pass is not
     started in it: it is not back in the queue yet. No job is started twice.
     """
     look = _Look(seen, fresh)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
 from shadowtime.live.deciding import decide_with_hosts
-from shadowtime.live.log import Told
+from shadowtime.live.log import LogLine
 from shadowtime.live.worker import TO_COME_UP, Loading, Overrun, Worker
 from shadowtime.policy.policy import Policy
 from shadowtime.policy.written import Written
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shadowtime.live.signals import Undisturbed
 
 LIMIT = 5.0
-"""Seconds that a pass of a user's policy may take unless they say otherwise."""
+"""Seconds that a pass of a user's policy may take unless given."""
 REST = 10.0
 """After a pass that took too long, the policy rests for so many times the limit."""
 RESTS = "it rests"
@@ -143,7 +143,7 @@ class Guarded:
         self.failed += 1
         if why not in (RESTS, LOADS):
             line = f"{self.policy} missed a pass, {self.fallback.name} decided it: {why}"
-            self.tell(Told(line, event="fallback", why=why))
+            self.tell(LogLine(line, event="fallback", why=why))
         with attention.computing():
             made = decide_with_hosts(
                 self.fallback, state, memory, shape=self.shape, refused=refused
@@ -162,7 +162,7 @@ class Guarded:
                 state, memory, refused, limit=self.limit, patience=self.patience
             )
             if loads:
-                self.tell(Told(f"{self.policy} is loaded and decides", event="loaded"))
+                self.tell(LogLine(f"{self.policy} is loaded and decides", event="loaded"))
             return made, ""
         except Loading:
             self._loads = True
@@ -171,7 +171,7 @@ class Guarded:
                     f"loading and compiling {self.policy}, for at most {TO_COME_UP:g} s: "
                     f"{self.fallback.name} decides meanwhile"
                 )
-                self.tell(Told(line, event="loading"))
+                self.tell(LogLine(line, event="loading"))
             return None, LOADS
         except Overrun as error:
             self._rests_until = self.clock.steady() + REST * self.limit

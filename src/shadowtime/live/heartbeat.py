@@ -1,7 +1,7 @@
-"""Signs of life: a file that says when the loop last looked, and systemd's watchdog.
+"""Signs of life: a file with the time of the loop's last look, and systemd's watchdog.
 
 A loop that hangs looks like a loop that has nothing to do. The heartbeat tells the two apart: it
-lies beside the state file, is written at every look whatever its outcome, and says what the loop
+lies beside the state file, is written at every look whatever its outcome, and names what the loop
 is waiting for.
 """
 
@@ -54,8 +54,8 @@ class Heartbeat:
 
     Rules
     -----
-    ``path`` None: no file. ``notify`` is how systemd is told. A beat that cannot be written is not
-    worth a word: the next one follows, and the state file reports the disk.
+    ``path`` None: no file. ``notify`` sends a message to systemd. A beat that cannot be written
+    is not reported: the next one follows, and the state file reports the disk.
     """
 
     path: Path | None
@@ -120,7 +120,7 @@ def read_beat(path: Path) -> Beat | None:
 
 
 def notifier(environment: Mapping[str, str] = os.environ) -> Callable[[str], None]:
-    """How to tell systemd something: over the socket in NOTIFY_SOCKET, or not at all without one.
+    """How to notify systemd: over the socket in NOTIFY_SOCKET, or not at all without one.
 
     Rules
     -----

@@ -25,7 +25,7 @@ def one_loop(what: str, *, identity: str = "", folder: Path | None = None) -> It
     Rules
     -----
     ``what`` is for people, ``identity`` tells two clusters of the same name apart. The file is for
-    its owner alone and no link is followed; it stays, and nobody holds it once its loop has ended.
+    its owner alone and no link is followed; it stays, unlocked, once its loop has ended.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the loop tells: a line for people that also has its parts, for logs that machines read."""
+"""The loop's log: lines for people that also have their parts, for logs that machines read."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 LogFormat = Literal["text", "json"]
 
 
-class Told(str):
-    """A line with its parts: an ordinary string for whoever prints it.
+class LogLine(str):
+    """A line with its parts: an ordinary string where it is printed.
 
     Examples
     --------
-    >>> line = Told("start 7 on n1:4 (head)", event="start", job="7")
+    >>> line = LogLine("start 7 on n1:4 (head)", event="start", job="7")
     >>> line, line.parts
     ('start 7 on n1:4 (head)', {'event': 'start', 'job': '7'})
     """
 
     parts: dict[str, Any]
 
-    def __new__(cls, line: str, **parts: Any) -> Told:
+    def __new__(cls, line: str, **parts: Any) -> LogLine:
         made = super().__new__(cls, line)
         made.parts = parts
         return made
 
 
 class Log:
-    """Writes a line for each thing told, to standard output or to a file.
+    """Writes a line for each report, to standard output or to a file.
 
     Rules
     -----
@@ -52,7 +52,7 @@ class Log:
     Examples
     --------
     >>> log = Log(format="json", now=lambda: 0.0)
-    >>> log(Told("start 7 on n1:4 (head)", event="start", job="7"))
+    >>> log(LogLine("start 7 on n1:4 (head)", event="start", job="7"))
     {"time":"1970-01-01T00:00:00.000Z","event":"start","message":"start 7 on n1:4 (head)","job":"7"}
     >>> log("the loop begins")
     {"time":"1970-01-01T00:00:00.000Z","event":"note","message":"the loop begins"}
@@ -87,7 +87,7 @@ class Log:
             stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(at))
             return f"{stamp} {printable(line)}"
         stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-        parts = dict(line.parts) if isinstance(line, Told) else {}
+        parts = dict(line.parts) if isinstance(line, LogLine) else {}
         values = {
             "time": stamp.replace("+00:00", "Z"),
             "event": parts.pop("event", "note"),

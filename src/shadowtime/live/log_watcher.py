@@ -1,4 +1,4 @@
-"""A bell: a file the scheduler writes to when something happens, so that nobody need ask often."""
+"""Watches a file that the scheduler writes to when something happens, to avoid polling."""
 
 from __future__ import annotations
 

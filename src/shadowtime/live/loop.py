@@ -11,7 +11,7 @@ from shadowtime.errors import ShadowtimeError
 from shadowtime.live.deciding import decide_with_hosts, without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
-from shadowtime.live.log import Told
+from shadowtime.live.log import LogLine
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.refusals import Refusals
 from shadowtime.live.signals import Undisturbed
@@ -38,8 +38,8 @@ class Pace:
 
     Every ``every`` seconds while things happen, slower step by step up to ``slowest`` while they
     do not; no more than half of the time is spent in asking; after an error the pause
-    doubles up to ``after_error``. Where a bell tells of news the pause is four times as long and
-    ends with it, but never before ``soonest``: a bell that always rings makes no storm.
+    doubles up to ``after_error``. Where the scheduler's log is watched the pause is four times as
+    long and ends with news, but never before ``soonest``: a busy log cannot cause faster polling.
     """
 
     every: float = 0.25
@@ -64,7 +64,7 @@ class Pace:
         return max(calm, took)
 
     def soonest(self, *, quiet: int, errors: int, took: float) -> float:
-        """Seconds before which not even a bell brings the next look.
+        """Seconds before which not even news brings the next look.
 
         Examples
         --------
@@ -107,7 +107,7 @@ class Step:
 
     @property
     def idle(self) -> bool:
-        """True if nobody waits and nobody of ours runs."""
+        """True if no job waits and none of ours runs."""
         return not self.state.waiting and not any(job.ours for job in self.state.running)
 
 
@@ -139,11 +139,11 @@ class Loop:
     """Called with snapshot, memory, outcome and decisions of every pass, and with ``by``, the
     policy that decided, where that is not the loop's."""
     bell: LogWatcher | None = None
-    """Tells of news between two looks."""
+    """Watches the scheduler's log for news between two looks."""
     beat: Callable[[str], None] = lambda waiting_for: None
     """Called after every look, also one that failed, with what the loop is waiting for."""
     attention: Undisturbed = field(default_factory=Undisturbed)
-    """Told what the loop is doing, for signals."""
+    """Learns what the loop is doing, for signals."""
     guarded: Guarded | None = None
     """Decides where the policy is its user's own code."""
 
@@ -237,10 +237,10 @@ class Loop:
         after: Callable[[Step], None] = lambda step: None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        """Turn until stopped, or with ``until_idle`` until nobody waits and nobody runs.
+        """Turn until stopped, or with ``until_idle`` until no job waits and none runs.
 
-        ``after`` is called with every step, ``failed`` where the scheduler did not answer. Who
-        listens to signals handles :class:`shadowtime.live.signals.Interrupted`.
+        ``after`` is called with every step, ``failed`` where the scheduler did not answer. A caller
+        that listens to signals handles :class:`shadowtime.live.signals.Interrupted`.
         """
         quiet = errors = 0
         waited_out: type[ShadowtimeError] = PortError
@@ -253,7 +253,7 @@ class Loop:
                 self._count("errors")
                 self._again = True
                 why = f"{self.port.name}: {error}"
-                self.tell(Told(f"waiting for {why}", event="error", why=why))
+                self.tell(LogLine(f"waiting for {why}", event="error", why=why))
                 failed()
                 self.beat(why)
             else:
@@ -299,10 +299,12 @@ class Loop:
         return memory() if memory is not None else {}
 
     def _set_aside(self, aside: Mapping[str, str]) -> None:
-        """Report who is set aside, once for each reason."""
+        """Report jobs that are set aside, once for each reason."""
         for job, why in aside.items():
             if self._kept.aside.get(job) != why:
-                self.tell(Told(f"{job} is set aside: {why}", event="set_aside", job=job, why=why))
+                self.tell(
+                    LogLine(f"{job} is set aside: {why}", event="set_aside", job=job, why=why)
+                )
         self._kept = self._kept.replace(aside=dict(aside))
 
     def _due(self, state: Snapshot) -> bool:
@@ -382,7 +384,7 @@ class Loop:
                 for decision in decisions:
                     if decision not in self._told:
                         line = f"would {words(decision)}"
-                        self.tell(Told(line, carried_out=False, **parts_of(decision)))
+                        self.tell(LogLine(line, carried_out=False, **parts_of(decision)))
                 self._told = decisions
             return
         complaints = set()
@@ -394,12 +396,12 @@ class Loop:
             if line not in self._complaints:
                 why = {} if outcome.done else {"why": outcome.why}
                 parts = parts_of(outcome.decision)
-                self.tell(Told(line, carried_out=outcome.done, **parts, **why))
+                self.tell(LogLine(line, carried_out=outcome.done, **parts, **why))
         self._complaints = complaints
 
 
 def described(policy: Policy) -> str:
-    """A policy as a text that tells two policies apart."""
+    """A policy as a text that distinguishes it from others."""
     chosen = policy_parts(policy)
     parts = ", ".join(f"{slot}={part}" for slot, part in chosen.parameters.items())
     return f"{chosen.name}({parts})"

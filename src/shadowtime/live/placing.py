@@ -50,7 +50,7 @@ def first_fit(job: WaitingJob, free: Free, capacity: Free) -> Place:
     Rules
     -----
     A job that wants a number of nodes gets an equal share on each; others fill up one host after
-    the other. Who shares with nobody takes empty hosts, whole.
+    the other. A job that shares no host takes empty ones, whole.
 
     Examples
     --------

@@ -53,8 +53,8 @@ class Port(Protocol):
 
     Rules
     -----
-    ``snapshot`` reports as Waiting only jobs that the loop may start now; as Running everybody who
-    holds resources of the cluster, also who has been released and is about to start; jobs it must
+    ``snapshot`` reports as Waiting only jobs that the loop may start now; as Running every job that
+    holds resources of the cluster, also one that was released and is about to start; jobs it must
     not touch count with ``ours=False``. ``apply`` carries decisions out in their order and reports
     on each; what the scheduler refuses is an Outcome, not an error. Both raise PortError where the
     scheduler does not answer. Carrying out a decision twice must do no harm.

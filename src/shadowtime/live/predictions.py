@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OFTEN = 60
 """Seconds before which no second prediction of a job is kept."""
 SHARE = 0.25
-"""Nor before so much of the predicted wait has passed: far starts need not be told every minute."""
+"""Nor before so much of the predicted wait has passed: far starts change little."""
 HORIZONS = (
     (0, "under 1 min"),
     (60, "1 to 10 min"),
@@ -33,7 +33,7 @@ HORIZONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """When a job was to start, said at ``at``, all in seconds since 1970.
+    """When a job was to start, predicted at ``at``, all in seconds since 1970.
 
     ``slurm`` is squeue's own word, -1 where it had none.
     """
@@ -89,7 +89,7 @@ class Predictions:
         started: Mapping[str, int],
         pending: Iterable[str] = (),
     ) -> None:
-        """What is predicted now, what squeue says, who runs since when, and who waits at all."""
+        """What is predicted now, by squeue too, since when jobs run, and which wait at all."""
         lines: list[dict[str, Any]] = []
         listed = {*etas, *started, *pending}
         for job in [job for job in self._open if job not in listed]:  # cancelled
@@ -198,7 +198,7 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy:
-    """Scores of one horizon: all of ours, and ours beside squeue's where both said something."""
+    """Scores of one horizon: all of ours, and ours beside squeue's where both made a prediction."""
 
     horizon: str
     ours: Score | None

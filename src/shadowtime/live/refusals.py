@@ -26,7 +26,7 @@ class Refusals:
     -----
     A start that is refused takes up room in the pass that decides it. After three refusals in a
     row the job takes part in no pass for half a minute, or until it asks for something else; after
-    the first where the scheduler says that it takes a while.
+    the first where the scheduler reports that it takes a while.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The hosts of a job that waits for them: when they are free, and who would keep them longer."""
+"""The hosts of a job that waits for them: when they are free, and what would delay it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Reservation:
 
     Rules
     -----
-    ``at`` is the earliest instant at which the job finds its hosts if everybody runs as long as it
-    asks for; who has run longer ends in the next second. The starts in ``before`` were decided
-    ahead of it and are in nobody's way. Another start is if it lasts beyond that instant and the
-    job would find no hosts then.
+    ``at`` is the earliest instant at which the job finds its hosts if every job runs as long as it
+    asks for; one that has run longer ends in the next second. The starts in ``before`` were decided
+    ahead of it and are in no job's way. Another start is if it lasts beyond that instant and
+    the job would find no hosts then.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from shadowtime.live.clock import SystemClock
 from shadowtime.live.guarded import guard_for
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.lock import one_loop
-from shadowtime.live.log import Told
+from shadowtime.live.log import LogLine
 from shadowtime.live.loop import Loop, Pace, described
 from shadowtime.live.operation import Counting, Operation, left_alone, state_path
 from shadowtime.live.record import Recorder
@@ -153,7 +153,7 @@ def run(
         stack.callback(loop.end)
         notify("READY=1")
         does = "acting" if act else "shadow mode: touching nothing"
-        tell(Told(f"{name_of(policy)} on {target.title}, {does}", event="begin", **labels))
+        tell(LogLine(f"{name_of(policy)} on {target.title}, {does}", event="begin", **labels))
         interrupted = False
         try:
             _turn(loop, counting, how, until_idle=until_idle, once=once)

@@ -16,11 +16,11 @@ GRACE = 1.0
 
 
 class Interrupted(BaseException):
-    """A signal asks the loop to end; no kind of error, so that nobody waits it out."""
+    """A signal asks the loop to end; no kind of error, so that it is not waited out."""
 
 
 class Undisturbed:
-    """What a loop tells about itself where nobody listens: see :class:`Signals`."""
+    """What a loop reports about itself, without a listener: see :class:`Signals`."""
 
     def computing(self) -> contextlib.AbstractContextManager[None]:
         """A pass is computed: nothing has been done yet, nothing is lost if it is given up."""
@@ -38,7 +38,7 @@ class Signals(Undisturbed):
     -----
     Compiled code runs no signal handler of Python's: while a pass computes, a signal has its
     default effect and ends the process at once. That loses nothing: what was decided before is in
-    the state file. Waiting for an answer of the scheduler is given up at once. Who is carrying
+    the state file. Waiting for an answer of the scheduler is given up at once. A loop that carries
     decisions out may finish, but has a second for it; a restarted loop knows what was begun.
 
     Examples

@@ -1,7 +1,7 @@
 """The state file: what the loop remembers between two runs of it, replaced whole or not at all.
 
 The scheduler's own state is the truth, and the file only explains it. So a file that is damaged or
-cannot be written never stops the cluster: the loop says so and goes on with what it has.
+cannot be written never stops the cluster: the loop reports it and goes on with what it has.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST_FILE = 1 << 28
 
 @dataclass(frozen=True, kw_only=True)
 class LoopState:
-    """What the loop knows besides what the scheduler tells it.
+    """What the loop knows besides what the scheduler reports.
 
     ``intents`` are decisions on their way, by job: written before they are carried out, struck out
     when their effect is seen. The scheduler's own state is the truth; an intent only explains it.
@@ -199,7 +199,7 @@ def _read(path: Path) -> bytes:
 
 
 def _from_1(values: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 did not say who wrote it; the first files had neither ``aside`` nor ``port``."""
+    """Version 1 did not name its writer; the first files had neither ``aside`` nor ``port``."""
     return {"writer": "", "aside": {}, "port": {}, **values}
 
 

@@ -1,4 +1,4 @@
-"""The live state for people: what is in use, who waits, when each will start."""
+"""The live state for people: what is in use, which jobs wait, when each will start."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def status_of(
     left_alone: Mapping[str, str] | None = None,
     beat: Beat | None = None,
 ) -> Status:
-    """What there is to say about a state; the waiting in order of their predicted starts."""
+    """A state in figures; the waiting jobs in order of their predicted starts."""
     refused = {job: why for job, why in kept.aside.items() if why not in SAYS}
     on_site = shape == "site"
     state, aside = (without(state, refused), refused) if on_site else set_aside(state, refused)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     Ad = dict[str, Any]
-    Told = tuple[int, Ad | str]
+    LogLine = tuple[int, Ad | str]
 
 _BETWEEN = re.compile(r"[\s\[\],]*")
 _NEXT = re.compile(r"\n\{")
@@ -31,7 +31,7 @@ class Expression(str):
     __slots__ = ()
 
 
-def split_ads(text: str) -> Iterator[Told]:
+def split_ads(text: str) -> Iterator[LogLine]:
     """Every job's attributes with the line on which they begin; a sentence where they are bad.
 
     Examples
@@ -44,7 +44,7 @@ def split_ads(text: str) -> Iterator[Told]:
     return _json_ads(text) if text.lstrip()[:1] in ("[", "{") else _long_ads(text)
 
 
-def _json_ads(text: str) -> Iterator[Told]:
+def _json_ads(text: str) -> Iterator[LogLine]:
     decoder = json.JSONDecoder()
     at, line = 0, 1
     while True:
@@ -78,7 +78,7 @@ def _json_value(value: Any) -> Any:
     return value
 
 
-def _long_ads(text: str) -> Iterator[Told]:
+def _long_ads(text: str) -> Iterator[LogLine]:
     ad: Ad = {}
     first = 0
     wrong = ""

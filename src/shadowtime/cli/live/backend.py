@@ -92,7 +92,7 @@ def command_of(backend: Backend) -> click.Command:
 
 
 def run_backend(backend: Backend, *, policy: str | None, **given: Any) -> None:
-    """Run the loop as the options say."""
+    """Run the loop with these options."""
     import sys
 
     from shadowtime.cli.common.compiling import compile_notice

@@ -8,7 +8,7 @@ from shadowtime.cli.live import options as live
 
 
 @click.command("release")
-@click.option("--print", "show_only", is_flag=True, help="Show what scontrol would be told.")
+@click.option("--print", "show_only", is_flag=True, help="Print the lines for scontrol alone.")
 @live.partition
 @live.state
 @live.timeout

@@ -1,4 +1,4 @@
-"""shadowtime live slurm status: who waits, and when each will start."""
+"""shadowtime live slurm status: waiting jobs, and when each will start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @live.timeout
 @options.as_json
 def command(as_json: bool, **given: Any) -> None:
-    """The live state: nodes in use, who waits, the predicted start of each with its range.
+    """The live state: nodes in use, waiting jobs, the predicted start of each with its range.
 
     Where no loop has left its memory, Slurm schedules by itself and its own passes are simulated.
 

@@ -1,4 +1,4 @@
-"""The jobs of a schedd's queue as those who wait and those who run."""
+"""The jobs of a schedd's queue as waiting and running jobs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def managed(ad: Ad) -> bool:
 
 
 def gated(ad: Ad) -> bool:
-    """True for jobs that wait at our gate, not on somebody else's hold."""
+    """True for jobs that wait at our gate, not on another user's hold."""
     ours = str(ad.get("holdreason", "")).startswith(REASON)
     return ad.get("jobstatus") == HELD and (ours or ad.get("holdreasoncode") == SUBMITTED_ON_HOLD)
 

@@ -118,7 +118,7 @@ def stop_line(job: str) -> str:
 
 
 def to_the_gate_lines(job: str) -> list[str]:
-    """A stopped job from Slurm's hold after a requeue to that of the gate, where anybody finds it.
+    """A stopped job from Slurm's hold after a requeue to that of the gate, where loops find it.
 
     Slurm does not exchange one hold for the other. In between the job cannot start: it waits two
     minutes of its own, which end once it is held again.
@@ -153,7 +153,7 @@ def undo_lines(job: str, undo: str) -> list[str]:
 
 
 def hand_over_lines(job: str, undo: str = "") -> list[str]:
-    """Through the gate as its user wrote it, behind everybody that the loop lets through.
+    """Through the gate as its user wrote it, behind every job that the loop lets through.
 
     Slurm takes a priority of released jobs alone.
 

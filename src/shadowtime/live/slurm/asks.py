@@ -126,7 +126,7 @@ def _memory(row: QueueRow, detail: Detail | None) -> tuple[int | None, str]:
 
 
 def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
-    """Why the loop cannot say where and when a job may start on a site; nothing if it can.
+    """Why the loop cannot decide where and when a job may start on a site; nothing if it can.
 
     Rules
     -----

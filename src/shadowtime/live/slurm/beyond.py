@@ -29,7 +29,7 @@ LIMITS = (
 def why_beyond(
     row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow], gres: tuple[str, ...]
 ) -> str:
-    """Why the loop cannot say where and when a job may start; nothing if it can.
+    """Why the loop cannot decide where and when a job may start; nothing if it can.
 
     Rules
     -----
@@ -98,5 +98,5 @@ def has_features(wish: str, node: NodeRow) -> bool:
 
 
 def limited(row: QueueRow) -> bool:
-    """Whether Slurm says that something else than its nodes keeps a job from starting."""
+    """Whether Slurm reports that something else than its nodes keeps a job from starting."""
     return row.reason.startswith(LIMITS)

@@ -30,13 +30,13 @@ class Detail(NamedTuple):
     """Generic resources it holds by node."""
     comment: str = ""
     memory: str = ""
-    """Whether its memory is counted by node or by processor (cpu), where it is told."""
+    """Whether its memory is counted by node or by processor (cpu), where it is reported."""
     memory_held: tuple[tuple[str, int], ...] = ()
     """KB of memory it holds by node."""
     most: int = 0
     """Nodes it wants at most, 0 where it does not say."""
     memory_each: int = -1
-    """KB of memory for each processor or node (0: all of a node's), -1 where it is not told."""
+    """KB of memory for each processor or node (0: all of a node's), -1 where it is not reported."""
     remarked: bool = False
     """Whether an administrator, or a user who writes like one, has commented on it."""
 
@@ -63,10 +63,10 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
     Rules
     -----
     Users write a job's name, account, paths and comment as they like. A line break is printed as it
-    is, so what looks like a record may be somebody's comment: where a job is told of twice, ask
+    is, so what looks like a record may be a user's comment: where a job is reported twice, ask
     about it alone, and believe the first. A line that begins no record goes on with the one before.
     Hosts are looked for where Slurm alone writes; a record
-    in which that place is not clear, or cannot be read, tells nothing of hosts.
+    in which that place is not clear, or cannot be read, reports nothing about hosts.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from shadowtime.errors import PolicyError, UsageError
 from shadowtime.live import service
 from shadowtime.live.backend import Target
 from shadowtime.live.clock import SystemClock
-from shadowtime.live.log import Told
+from shadowtime.live.log import LogLine
 from shadowtime.live.log_watcher import LogWatcher
 from shadowtime.live.loop import Pace
 from shadowtime.live.operation import state_path
@@ -88,7 +88,7 @@ def wait_for_port(
                 raise
             tries += 1
             if tries == 1:
-                tell(Told(f"waiting for slurm: {error}", event="error", why=str(error)))
+                tell(LogLine(f"waiting for slurm: {error}", event="error", why=str(error)))
             clock.sleep(Pace().pause(quiet=0, errors=tries, took=0.0))
 
 
@@ -137,7 +137,7 @@ def target_of(port: SlurmPort, policy: Policy, shape: Shape, *, act: bool) -> Ta
 
 
 def identity_of(run: Runner) -> str:
-    """What tells two clusters of the same name apart: where their controllers listen."""
+    """What distinguishes two clusters of the same name: where their controllers listen."""
     told = run(("scontrol", "show", "config")).out
     keys = r"^(ClusterName|SlurmctldHost\S*|SlurmctldPort|SlurmctldAddr)\s*=\s*(.*?)\s*$"
     return "\n".join("=".join(pair) for pair in re.findall(keys, told, re.MULTILINE))
@@ -169,7 +169,7 @@ BANDWIDTH = "membw"
 
 
 def choose_shape(port: SlurmPort, policy: Policy, wanted: Shape | None = None) -> Shape:
-    """How the policy sees the machine, unless the user says it.
+    """How the policy sees the machine, unless the user names it.
 
     Rules
     -----

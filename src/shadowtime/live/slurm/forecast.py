@@ -44,7 +44,7 @@ GPU = "gpu"
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What Slurm says at one moment."""
+    """What Slurm reports at one moment."""
 
     now: int
     site: Site
@@ -93,7 +93,7 @@ def why_unknown(row: QueueRow, site: Site) -> str:
 
     Rules
     -----
-    Nobody knows when a hold ends, a dependency is met or a limit of a QOS or an account lets a job
+    It is unknown when a hold ends, a dependency is met or a limit of a QOS or an account lets a job
     go: these are no matter of nodes. What the model does not count cannot be foreseen either.
     """
     asked = {*parse_gres(row.gres_per_task), *parse_gres(row.gres_per_node)}
@@ -147,10 +147,10 @@ def forecast(seen: Seen, policy: SlurmPolicy | None = None) -> Forecast:
 
     Rules
     -----
-    Jobs keep the order of their present priorities. Expected: everybody uses as much of its limit
+    Jobs keep the order of their present priorities. Expected: every job uses as much of its limit
     as the median of the jobs that ended lately; the range: as little or as much as the tenth and
     the nine tenths of them. Where fewer than five have ended: all of it, and from a tenth to all.
-    Nobody else is submitted.
+    No further job is submitted.
     """
     unknown: dict[str, str] = {}
     waiting: list[QueueRow] = []
@@ -198,7 +198,7 @@ def used_shares(seen: Seen) -> tuple[float, float, float]:
 def _starts(
     seen: Seen, waiting: Sequence[QueueRow], share: float, policy: SlurmPolicy
 ) -> dict[str, int]:
-    """Starts if everybody uses this share of its limit."""
+    """Starts if every job uses this share of its limit."""
     nodes = {node.name: node.amounts[0] for node in seen.site.nodes}
     runs = [
         (row, list(pieces_of(row, detail_of(seen.details, row.id), nodes)))
@@ -246,11 +246,11 @@ def _starts(
 
 
 def plain_site(site: Site) -> Site:
-    """The site without what was decided before: who is submitted now may start.
+    """The site without what was decided before: a job submitted now may start.
 
     Jobs stand in the order of their present priorities, which priority/basic keeps. Bounds of
     partitions hold for whole jobs, not for the pieces of running ones; a waiting job that breaks
-    one has Slurm's word for it. Nobody is preempted: squeue does not tell who may be.
+    one has Slurm's word for it. No job is preempted: squeue does not show which may be.
     """
     config = {**site.config, "PriorityType": "priority/basic", "PreemptType": "preempt/none"}
     partitions = tuple(

@@ -87,7 +87,7 @@ def running_job(
     held = detail.held if detail is not None else ()
     if sorted(host for host, _ in held) != sorted(hosts) or not all(
         0 < count <= usable[host].cpus for host, count in held if host in usable
-    ):  # nothing is told, or nothing that can be
+    ):  # nothing is reported, or nothing that can be
         held = spread(hosts, row.cpus)
     place = tuple((host, count) for host, count in held if host in usable)
     cpus = sum(count for _, count in place)
@@ -116,9 +116,9 @@ def running_job(
 def _held(
     detail: Detail | None, place: Place, need: Sequence[int], view: View
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """What a job of several nodes holds on each of these, where Slurm tells it.
+    """What a job of several nodes holds on each of these, where Slurm reports it.
 
-    Memory that is not told is shared out by processors, and so are resources other than the
+    Memory that is not reported is shared out by processors, and so are resources other than the
     bandwidth.
     """
     if detail is None:
@@ -191,7 +191,7 @@ def about_to_start(
 
 
 def spread(hosts: Sequence[str], cpus: int) -> Place:
-    """Processors shared out evenly where nobody says how they lie."""
+    """Processors shared out evenly where Slurm does not report how they lie."""
     if not hosts:
         return ()
     each, rest = divmod(max(cpus, len(hosts)), len(hosts))

@@ -107,7 +107,7 @@ class SlurmPort:
         """What jobs that were let through on a site take on each node."""
 
     def snapshot(self) -> Snapshot:
-        """What Slurm says now."""
+        """What Slurm reports now."""
         rows = self._queue()
         nodes = parse_nodes(self._ask(SINFO))
         now = self.clock.now()
@@ -126,8 +126,8 @@ class SlurmPort:
         return self.sorted.state
 
     def _on_site(self, rows: list[QueueRow], nodes: list[NodeRow], now: float) -> Snapshot:
-        """What Slurm says now, on the model of a site."""
-        nodes_of(nodes, self.view)  # says so where the partitions have none
+        """What Slurm reports now, on the model of a site."""
+        nodes_of(nodes, self.view)  # raises where the partitions have none
         named = {row.reservation for row in rows} - {*NONE}
         busy = any(row.state == "PENDING" and row.priority == 0 for row in rows)
         site = self._look.read(nodes, now, reservations=named, busy=busy)

@@ -140,7 +140,7 @@ class _Pull:
                 self._file(command)
         try:
             self._fetch_days(since, until, today)
-        finally:  # also where somebody interrupts
+        finally:  # also where a user interrupts
             self._join()
         if self.names is not None:
             self.done.left_out = self.names.unread
@@ -247,7 +247,7 @@ def _failure(command: SiteCommand, said: str) -> str:
     """What went wrong, from the line in which the command names an error."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     wrong = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
-    line = (wrong or lines or ["it said nothing"])[0]
+    line = (wrong or lines or ["it printed nothing"])[0]
     program = command.argv[0]
     line = re.sub(rf"^{program}: (error|fatal): ", "", line)[:200]
     if command.accounting and _NO_DBD.search(said):

@@ -23,7 +23,7 @@ BATCH = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What scontrol is told for each job, and the jobs that stay as they are, with the reason."""
+    """The scontrol lines for each job, and the jobs that stay as they are, with the reason."""
 
     lines: Mapping[str, list[str]] = field(default_factory=dict)
     stay: Mapping[str, str] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class SiteLook:
 
     Rules
     -----
-    Nodes are read again when sinfo tells of others than before, partitions and reservations every
+    Nodes are read again when sinfo lists others than before, partitions and reservations every
     quarter of a minute, every three seconds while jobs wait at the gate (``busy``), and when a job
     names a reservation for the first time, limits every minute
     where Slurm enforces them. A slurmdbd that does not

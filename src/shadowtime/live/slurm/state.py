@@ -1,4 +1,4 @@
-"""From Slurm's rows to a State: who waits at the gate, who holds what, what is left alone."""
+"""From Slurm's rows to a State: jobs at the gate, what each job holds, what is left alone."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def _not_ours(
 
 def _cluster(usable: Mapping[str, NodeRow], view: View) -> Cluster:
     if not usable:
-        # A cluster needs a host: one processor that nobody fits beside stands for none.
+        # A cluster needs a host: one processor on which no job fits stands for none.
         nothing = (1, *(0 for _ in view.resources[1:]))
         return Cluster(
             shape="nodes", resources=view.resources, hosts=(Host(NO_HOST, nothing),), name=view.name

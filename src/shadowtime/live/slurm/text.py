@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BETWEEN = "\x1f"
-"""Between two columns: nobody can write it into a job."""
+"""Between two columns: users cannot write it into a job."""
 
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 """Times in seconds, arrays in full."""
@@ -136,7 +136,7 @@ class NodeRow(NamedTuple):
 def parse_queue(text: str) -> list[QueueRow]:
     """The jobs in squeue's output, each once; a line of another form is an error, never a job.
 
-    Of a job that is told of twice, as one that changes while squeue is answered, the last line
+    Of a job that is listed twice, as one that changes while squeue is answered, the last line
     counts: it is the later one.
     """
     rows = {row.id: row for row in map(_queue_row, filter(None, text.splitlines()))}
@@ -313,7 +313,7 @@ _WINDOW = re.compile(
 def parse_reservations(text: str) -> list[Window]:
     """Reservations in ``scontrol --oneliner show reservation``.
 
-    One that cannot be read is left out: Slurm itself lets nobody else onto its nodes.
+    One that cannot be read is left out: Slurm itself lets no other job onto its nodes.
 
     Examples
     --------

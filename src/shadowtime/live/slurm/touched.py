@@ -68,7 +68,7 @@ def touch(
 ) -> Touched | None:
     """What a start is about to overwrite; nothing where the job is not known.
 
-    An AdminComment of somebody else's (``commented``) stays as it is.
+    Another user's AdminComment (``commented``) stays as it is.
     """
     if row is None:
         return None

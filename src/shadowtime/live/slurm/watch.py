@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
-from shadowtime.live.log import Told
+from shadowtime.live.log import LogLine
 from shadowtime.live.port import PortError
 from shadowtime.live.predictions import Predictions
 from shadowtime.live.signals import Interrupted, Signals
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.policy import SlurmPolicy
 
 SLOWEST = 15.0
-"""Seconds between two looks: predictions are for people, and Slurm tells when a job started."""
+"""Seconds between two looks: predictions are for people, and Slurm reports when a job started."""
 AT_MOST = 0.1
 """The share of the time that is spent in looking and predicting."""
 
@@ -52,7 +52,7 @@ def predictions_of(state: Path) -> Path:
 def status_beside(
     seen: Seen, found: Forecast, *, partition: str = "", policy: str = "slurm"
 ) -> Status:
-    """What there is to say of a Slurm that schedules by itself; ``partition`` empty: all."""
+    """The state of a Slurm that schedules by itself; ``partition`` empty: all."""
     wanted = {*partition.split(",")} - {""}
     mine = [row for row in seen.rows if not wanted or wanted & {*row.partition.split(",")}]
     rows = [
@@ -86,7 +86,7 @@ class Watch:
     Rules
     -----
     Every quarter of a minute, or so seldom that looking takes a tenth of the time at most. A job is
-    told of when it is first predicted and when it starts. A Slurm that does not answer is waited
+    reported when it is first predicted and when it starts. A Slurm that does not answer is waited
     for.
     """
 
@@ -119,13 +119,13 @@ class Watch:
         after: Callable[[Seen, Forecast], None] = lambda seen, found: None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        """Look until stopped, or with ``until_idle`` until nobody waits and nobody runs."""
+        """Look until stopped, or with ``until_idle`` until no job waits and none runs."""
         while not stopped():
             began, pause = time.monotonic(), self.every
             try:
                 seen, found = self.step()
             except PortError as error:
-                self.tell(Told(f"waiting for slurm: {error}", event="error", why=str(error)))
+                self.tell(LogLine(f"waiting for slurm: {error}", event="error", why=str(error)))
                 failed()
                 self.beat(f"slurm: {error}")
             else:
@@ -148,13 +148,13 @@ class Watch:
             late = started[job] - self._expected.pop(job)
             word = "later" if late >= 0 else "earlier"
             line = f"{job} started {abs(late)} s {word} than first predicted"
-            self.tell(Told(line, event="started", job=job, late=late))
+            self.tell(LogLine(line, event="started", job=job, late=late))
         for job, eta in found.etas.items():
             if job not in self._expected:
                 self._expected[job] = eta.expected
                 spans = [max(0, at - found.now) for at in (eta.expected, eta.earliest, eta.latest)]
                 line = "{} is expected to start in {} s ({} s to {} s)".format(job, *spans)
-                self.tell(Told(line, event="predicted", job=job, expected=eta.expected))
+                self.tell(LogLine(line, event="predicted", job=job, expected=eta.expected))
 
 
 def _began(state: str) -> bool:
@@ -191,7 +191,7 @@ def watch_slurm(wanted: Wanted, where: Where) -> None:
 
         notify("READY=1")
         line = f"{wanted.policy.name} on {port.view.name}, read-only: predictions in {kept}"
-        tell(Told(line, event="begin", **labels))
+        tell(LogLine(line, event="begin", **labels))
         with contextlib.suppress(Interrupted):
             watch.run_on(
                 until_idle=wanted.until_idle,
