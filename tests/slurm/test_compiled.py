@@ -16,8 +16,9 @@ from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.from_site import state_of
 from shadowtime.slurm.job import Job
 from shadowtime.slurm.outcome import Outcome
+from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.recording.check import check_recording
-from shadowtime.slurm.run import Phase, run_slurm
+from shadowtime.slurm.run import run_slurm
 from shadowtime.slurm.starting import begin
 from shadowtime.slurm.state import State
 from shadowtime.workload import Workload

@@ -19,8 +19,9 @@ from shadowtime.cluster.site import (
     Reservation,
     Site,
 )
+from shadowtime.slurm.phase import Phase
 from shadowtime.slurm.priority import Multifactor
-from shadowtime.slurm.run import Phase, run_slurm
+from shadowtime.slurm.run import run_slurm
 from shadowtime.slurm.wait_page import wait_page
 from shadowtime.slurm.waits import compare_groups, compare_waits
 from shadowtime.workload import Workload

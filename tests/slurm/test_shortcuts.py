@@ -19,7 +19,8 @@ from shadowtime.cluster.site import (
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.ends import could_fit
 from shadowtime.slurm.machine import Hardware, Machine
-from shadowtime.slurm.run import Phase, run_slurm
+from shadowtime.slurm.phase import Phase
+from shadowtime.slurm.run import run_slurm
 from shadowtime.slurm.usage import Share, Usage
 from shadowtime.slurm.whole import runs_of
 from shadowtime.workload import Workload

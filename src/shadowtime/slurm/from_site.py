@@ -8,10 +8,10 @@ from shadowtime.slurm.limits import Accounts, chains_of
 from shadowtime.slurm.machine import UNBOUNDED, Hardware, Machine, Section
 from shadowtime.slurm.parameters import Parameters
 from shadowtime.slurm.preempt import Preemption
-from shadowtime.slurm.state import State
+from shadowtime.slurm.state import State, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from shadowtime.cluster.site import Site
 
@@ -161,3 +161,26 @@ def state_of(site: Site) -> State:
         preemption=preemption_of(site),
         licences=site.licences,
     )
+
+
+def changes_of(
+    site: Site, machine: Machine, origin: int
+) -> Iterator[tuple[float, tuple[str, int | Window]]]:
+    """Outages and reservations: when nodes go down or up, and windows are reserved or open.
+
+    ``origin`` is the log's zero in seconds since 1970.
+    """
+    for outage in site.outages:
+        mask = machine.mask([outage.node])
+        yield outage.begin - origin, ("down", mask)
+        yield outage.end - origin, ("up", mask)
+    for one in site.reservations:
+        window = Window(
+            name=one.name,
+            nodes=machine.mask(one.nodes),
+            begin=int(one.begin - origin),
+            end=int(one.end - origin),
+        )
+        known = one.known_at - origin if one.known_at is not None else 0
+        yield min(known, window.begin), ("reserve", window)
+        yield window.end, ("open", window)

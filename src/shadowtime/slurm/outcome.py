@@ -1,9 +1,12 @@
-"""What a pass did: starts, plans and preempted jobs."""
+"""What a pass did (starts, plans, preempted jobs), and what a whole run did."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from shadowtime.slurm.usage import Holding
 
 
 class Start(NamedTuple):
@@ -42,3 +45,29 @@ class Outcome:
     valid_until: int = field(default=0, compare=False)
     """Before then another pass starts nothing either, where this one did not and nothing happens
     in between; 0 where that is not known."""
+
+
+@dataclass(slots=True)
+class SlurmRun:
+    """What happened to each job of a workload: -1 where it never started."""
+
+    start: list[int]
+    end: list[int]
+    nodes: list[int]
+    scheduler: list[str]
+    """"main" or "backfill"."""
+    preemptions: int = 0
+    passes: int = 0
+    lost: list[tuple[int, int, int]] = field(default_factory=list)
+    """(row, start, end) of runs whose work was lost because the job was requeued."""
+    holding: dict[int, Holding] = field(default_factory=dict)
+    """What each started job holds, by row."""
+    waited_for: dict[int, str] = field(default_factory=dict)
+    """What each started job was last passed over for (sacct's Reason), by row."""
+
+    def moved(self, seconds: int) -> SlurmRun:
+        """The same run so much later."""
+        for column in (self.start, self.end):
+            column[:] = [time + seconds if time >= 0 else time for time in column]
+        self.lost = [(row, start + seconds, end + seconds) for row, start, end in self.lost]
+        return self

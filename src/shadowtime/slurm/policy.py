@@ -15,7 +15,8 @@ from shadowtime.schedule.site_places import spelt
 from shadowtime.slurm.from_site import model_notes, setting
 from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import NO_EFFECT, Parameters
-from shadowtime.slurm.run import Phase, run_slurm
+from shadowtime.slurm.phase import Phase
+from shadowtime.slurm.run import run_slurm
 from shadowtime.types import Reason
 from shadowtime.workload.site_requests import requests_of
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
-    from shadowtime.slurm.run import SlurmRun
+    from shadowtime.slurm.outcome import SlurmRun
     from shadowtime.workload import Workload
 
 OWN = ("phase", "phases", "latency")

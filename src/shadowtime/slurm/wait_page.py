@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import stdev
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ Written by `{command}`.
 Each recording is simulated from its sacct table and its configuration alone, with Slurm's passes at
 {phases} offsets: a log does not record when they ran. Waits are in seconds. *Factor* is the mean
 over the offsets divided by the recorded mean, *range* the smallest and the largest of the single
-offsets in the same measure. EASY runs on the same site, with the same limits, in the order of
-submission.
+offsets in the same measure, *sd* their standard deviation. What was recorded is one of many runs
+that were as likely: it may be as far from the mean as single offsets are. How long nodes take to
+answer after an end is measured from the same table. EASY runs on the same site, with the same
+limits, in the order of submission.
 
 """
 
@@ -31,11 +34,11 @@ def wait_page(found: Sequence[Comparison], *, command: str) -> str:
     >>> one = Waits(jobs=3, recorded=10.0, phases=(9.0, 10.0), easy=12.0)
     >>> page = wait_page([Comparison(name="A", everybody=one, groups={})], command="x")
     >>> [line for line in page.splitlines() if line.startswith("| A")]
-    ['| A | 3 | 10.0 | 9.5 | 0.95 | 0.90 to 1.00 | 12.0 | 1.20 |']
+    ['| A | 3 | 10.0 | 9.5 | 0.95 | 0.90 to 1.00 | 0.07 | 12.0 | 1.20 |']
     """
     phases = len(found[0].everybody.phases) if found else 0
-    columns = "jobs | recorded | slurm | factor | range | EASY | factor |"
-    rule = "---:|" * 7
+    columns = "jobs | recorded | slurm | factor | range | sd | EASY | factor |"
+    rule = "---:|" * 8
     lines = [f"| recording | {columns}", f"|---|{rule}"]
     lines += [_row(one.name, one.everybody) for one in found]
     for one in found:
@@ -52,9 +55,10 @@ def _row(name: str, waits: Waits) -> str:
     cells = [name, str(waits.jobs), f"{recorded:.1f}", f"{waits.mean:.1f}"]
     if recorded:
         low, high = min(waits.phases) / recorded, max(waits.phases) / recorded
-        cells += [f"{waits.factor:.2f}", f"{low:.2f} to {high:.2f}"]
+        spread = stdev(waits.phases) / recorded if len(waits.phases) > 1 else 0.0
+        cells += [f"{waits.factor:.2f}", f"{low:.2f} to {high:.2f}", f"{spread:.2f}"]
     else:
-        cells += ["-", "-"]
+        cells += ["-", "-", "-"]
     if waits.easy is None:
         cells += ["-", "-"]
     else:

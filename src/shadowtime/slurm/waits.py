@@ -10,7 +10,8 @@ import numpy as np
 from shadowtime.errors import InputError, ShadowtimeError
 from shadowtime.slurm.latency import DEFAULT, measure
 from shadowtime.slurm.parameters import Parameters
-from shadowtime.slurm.run import Phase, run_slurm
+from shadowtime.slurm.phase import Phase
+from shadowtime.slurm.run import run_slurm
 from shadowtime.trace.site_folder import read_site
 from shadowtime.workload.site_requests import default_requests
 

@@ -1,0 +1,427 @@
+"""A run of slurmctld event by event: submissions, ends, both passes, preemption, drains."""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import math
+import operator
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shadowtime.slurm.ageing import hold_age, let_age
+from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.from_site import changes_of, setting, state_of
+from shadowtime.slurm.kept_queue import KeptQueue
+from shadowtime.slurm.main_pass import main_pass
+from shadowtime.slurm.outcome import SlurmRun
+from shadowtime.slurm.priority import Multifactor, first_tick
+from shadowtime.slurm.state import State
+from shadowtime.slurm.submissions import submissions
+
+if TYPE_CHECKING:
+    from shadowtime.cluster.site import Site
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.outcome import Outcome, Start
+    from shadowtime.slurm.parameters import Parameters
+    from shadowtime.slurm.phase import Phase
+    from shadowtime.workload import Workload
+    from shadowtime.workload.request import Requests
+
+CREDENTIAL = 120
+"""Seconds that a credential lives: a requeued job waits that long and one more."""
+NEVER = math.inf
+RUN_STEP = 0.618
+"""Parts of seconds of run times, from row to row."""
+
+
+class Event(NamedTuple):
+    """Ordered by time, rank and number; no two have the same number."""
+
+    time: float
+    rank: int
+    number: int
+    kind: str
+    what: Any = None
+
+
+RANKS = {
+    name: rank
+    for rank, name in enumerate(
+        ("end", "free", "world", "tick", "sweep", "cancel", "submit", "ready")
+    )
+}
+PERIODIC = ("tick", "sweep")
+LIMIT_CHECK = 30
+"""Seconds between two checks of time limits."""
+
+
+class Loop:
+    """The clock and everything that waits for it."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        site: Site,
+        requests: Requests,
+        phase: Phase,
+        parameters: Parameters,
+        shortcuts: bool,
+        opening: int,
+    ) -> None:
+        self.workload, self.site, self.requests, self.phase = workload, site, requests, phase
+        plain = state_of(site)
+        self.state = State.of(
+            plain.machine,
+            parameters,
+            accounts=plain.accounts,
+            preemption=plain.preemption,
+            licences=plain.licences,
+            shortcuts=shortcuts,
+        )
+        if shortcuts and self.state.preemption.kind != "qos":
+            self.state.queue = KeptQueue()
+        count = len(workload)
+        self.out = SlurmRun([-1] * count, [-1] * count, [0] * count, [""] * count)
+        self.heap: list[Event] = []
+        self.number = 0
+        self.waiting: dict[int, Job] = {}
+        self.rows: dict[tuple[int, int | None], int] = {}
+        """(record, task) to row."""
+        self.row_of: dict[int, int] = {}
+        """Running record to row."""
+        self.ready: dict[int, float] = {}
+        self.ends: dict[int, float] = {}
+        self.main_due = NEVER
+        self.last_main = -NEVER
+        self.opening = opening
+        self.next_full = opening + phase.tick
+        """When the main pass runs in any case: sched_interval after the last such one."""
+        self.fresh = True
+        """Something happened since a main pass that looked at everything started nothing."""
+        self.next_backfill = opening + phase.backfill
+        self.changed = True
+        """Something happened since a backfill pass found that no waiting job could start."""
+        self.news = True
+        """Something happened that makes the backfill thread run at all (1.5)."""
+        self.asleep_since = NEVER
+        self.leaving: list[int] = []
+        """Nodes that have not answered after an end, one mask per job."""
+        self.quiet_until = 0
+        """No backfill pass before then starts anything, unless something happens."""
+        self.idle_passes = 0
+        self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
+        self.multifactor: Multifactor | None = None
+        if "multifactor" in setting(site.config, "PriorityType"):
+            self.multifactor = Multifactor(site)
+        self.tested: set[int] = set()
+        expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
+        self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
+
+    def at(self, time: float, kind: str, what: Any = None) -> None:
+        """Something will happen."""
+        self.number += 1
+        heapq.heappush(self.heap, Event(time, RANKS[kind], self.number, kind, what))
+
+    def run(self) -> SlurmRun:
+        """From the first submission to the last end."""
+        machine = self.state.machine
+        made = submissions(self.workload, self.requests, self.site, machine, self.phase)
+        self.rows = made.rows
+        self.state.records = len(self.workload)
+        for when, job in made.arrivals:
+            self.at(when, "submit", job)
+        for row, cancelled in enumerate(self.requests.cancel_at.tolist()):
+            if cancelled >= 0:
+                self.at(float(cancelled), "cancel", row)
+        for moment, change in changes_of(self.site, machine, self.workload.epoch or 0):
+            self.at(moment, "world", change)
+        if self.multifactor is not None:
+            period = self.multifactor.weights.period
+            known = first_tick(self.site, self.workload.epoch)
+            first = self.opening + period * self.phase.tick if known is None else float(known)
+            self.multifactor.shares.last = first - period
+            self.at(first, "tick")
+            if self.state.accounts.bounds_minutes:
+                self.at(self.opening + LIMIT_CHECK * self.phase.tick, "sweep")
+        while self.heap or self.main_due < NEVER or (self.waiting and self.running):
+            if self._over():
+                break
+            nearest = self.heap[0].time if self.heap else NEVER
+            main = min(self.main_due, self.next_full)
+            if nearest <= min(main, self.next_backfill):
+                event = heapq.heappop(self.heap)
+                self.quiet_until = 0
+                getattr(self, f"_on_{event.kind}")(event.time, event.what)
+            elif main <= self.next_backfill:
+                self._main(main)
+            else:
+                self._backfill(self.next_backfill)
+        return self.out
+
+    def _over(self) -> bool:
+        """Nothing but ticks and passes is left, and nobody runs: what waits, waits for ever."""
+        rest = all(event.kind in PERIODIC for event in self.heap) if len(self.heap) < 3 else False
+        idle = self.idle_passes > 2 or self.next_backfill == NEVER
+        return rest and not self.running and self.main_due == NEVER and idle
+
+    @property
+    def running(self) -> bool:
+        """Somebody runs."""
+        return bool(self.state.running)
+
+    def _on_world(self, time: float, what: tuple[str, Any]) -> None:
+        kind, value = what
+        if kind == "down":
+            self.state.up &= ~value
+        elif kind == "up":
+            self.state.up |= value
+        elif kind == "reserve":
+            self.state.windows = (*self.state.windows, value)
+        self._work(time)
+
+    def _on_tick(self, time: float, _: None) -> None:
+        """PriorityCalcPeriod: usage and all priorities anew (5.2)."""
+        factors = self.multifactor
+        assert factors is not None
+        now, accounts = math.floor(time), self.state.accounts
+        last = now if factors.last is None else factors.last
+        fade = factors.shares.fade_to(now)
+        accounts.fade(fade)
+        for job in self.state.running:
+            accounts.charge(job, max(0.0, now - max(last, job.start)) * fade)
+        factors.tick(now, self.state.running)
+        accounts.counted_to = now
+        for job in self.waiting.values():
+            tested = job.id in self.tested
+            job.priority = factors.of(job, math.floor(time), tested=tested)
+        if self.state.queue is not None:
+            self.state.queue.sort_again()
+        self.fresh = True
+        if self.waiting:
+            self._wake(time)
+        self.at(time + factors.weights.period, "tick")
+
+    def _on_sweep(self, time: float, _: None) -> None:
+        """The check of time limits: jobs whose GrpTRESMins is used up are killed (21.6)."""
+        for job in list(self.state.running):
+            if self.state.accounts.used_up(job):
+                self.ends[job.id] = time
+                self._on_end(time, (job.id, time), killed=True)
+        self.at(time + LIMIT_CHECK, "sweep")
+
+    def _on_submit(self, time: float, job: Job) -> None:
+        self.waiting[job.id] = job
+        self.state.waiting.append(job)
+        if self.multifactor is not None:
+            job.eligible = math.floor(time)
+            hold_age(self.state.accounts, job)
+            job.priority = self.multifactor.of(job, math.floor(time), tested=False)
+        if self.state.queue is not None:
+            self.state.queue.put(self.state, job)
+        self._work(time)
+
+    _on_ready = _on_submit
+
+    def _on_cancel(self, time: float, row: int) -> None:
+        for job in list(self.waiting.values()):
+            task = next((one for one in job.tasks if self.rows.get((job.id, one)) == row), None)
+            if task is not None:
+                job.tasks.remove(task)
+                if not job.tasks:
+                    self._drop({job.id})
+            elif not job.tasks and self.rows.get((job.id, None)) == row:
+                self._drop({job.id})
+
+    def _drop(self, ids: set[int]) -> None:
+        """These wait no longer."""
+        for number in ids:
+            job = self.waiting.pop(number)
+            self.state.waiting = [one for one in self.state.waiting if one is not job]
+            if self.state.queue is not None:
+                self.state.queue.take_out(self.state, job)
+
+    def _work(self, time: float) -> None:
+        """There is work for the main pass: at the next tick that batch_sched_delay allows."""
+        self._note(time)
+        delay = self.state.parameters.batch_sched_delay
+        earliest = max(time, self.last_main + delay)
+        tick = math.ceil(earliest - self.phase.tick) + self.phase.tick
+        self.main_due = min(self.main_due, tick)
+
+    def _note(self, time: float) -> None:
+        """Something changed: passes have something to look at."""
+        self.changed = self.fresh = True
+        self._wake(time)
+
+    def _wake(self, time: float) -> None:
+        """The backfill thread that found nothing new looks again every second (1.5)."""
+        self.news = True
+        if self.next_backfill == NEVER:
+            since = self.asleep_since
+            self.next_backfill = since + max(0, math.ceil(time - since))
+
+    def _main(self, time: float) -> None:
+        """The main pass where there is work; every sched_interval over the whole queue (1.2)."""
+        full = time >= self.next_full
+        work = time >= self.main_due
+        if full:
+            self.next_full = time + max(1, self.state.parameters.sched_interval)
+        if work or full:
+            self.main_due = NEVER
+            self.last_main = time
+        if work or (self.waiting and (self.fresh or not self._repeats_itself())):
+            self._pass(time, "main", full=full)
+
+    def _repeats_itself(self) -> bool:
+        """True where a main pass after one that started nothing starts nothing either.
+
+        Reservations open with time, and every test of a GPU job leaves weights behind (16.4).
+        """
+        state = self.state
+        return state.chooser.shortcuts and not state.windows and not state.machine.has_gpus
+
+    def _backfill(self, time: float) -> None:
+        """A backfill pass, where anything has changed since the last one (1.5).
+
+        While jobs wait, the passes themselves change what is noted about them.
+        """
+        if not self.news:
+            self.asleep_since, self.next_backfill = time, NEVER
+            return
+        self.news = bool(self.waiting)
+        self.next_backfill = time + self.state.parameters.bf_interval
+        if not self.running and self.main_due == NEVER:
+            self.idle_passes += 1
+        else:
+            self.idle_passes = 0
+        if self.builtin or not self.waiting:
+            return
+        if math.floor(time) < self.quiet_until:
+            return
+        if self.changed or not self.state.chooser.shortcuts:
+            self._pass(time, "backfill")
+
+    def _pass(self, time: float, kind: str, *, full: bool = False) -> None:
+        state = self.state
+        before = {job.id: job for job in state.running} if state.preemption.on else {}
+        now = math.floor(time)
+        self.out.passes += 1
+        if self.multifactor is not None:
+            if kind == "backfill" or self.builtin:
+                self.tested.update(self.waiting)
+            if state.accounts.enforced:
+                let_age(state.accounts, self.waiting.values(), now)
+        made: Outcome
+        if kind == "main":
+            made = main_pass(state, now, full=full)
+            nothing = not made.starts and not made.victims
+            self.fresh = not (nothing and (full or self._shallow()))
+        else:
+            made = backfill_pass(state, now, plans=False)
+            self.changed = not made.nobody
+            self.quiet_until = made.valid_until
+            state.accounts.note_waiting(state.waiting, state.running, state.machine.sections)
+        if made.starts:
+            self._begun({one.job for one in made.starts})
+        for victim, preemptor in made.victims:
+            self._evicted(time, before[victim])
+            if preemptor in self.waiting:
+                self.waiting[preemptor].evicted_at = now
+        for one in made.starts:
+            self._started(time, one, kind)
+        if made.starts:
+            self.fresh, self.quiet_until = True, 0
+            self._wake(time)
+
+    def _shallow(self) -> bool:
+        """True where every main pass sees the whole queue."""
+        wish = self.state.parameters
+        return not wish.partition_job_depth and len(self.waiting) <= wish.default_queue_depth
+
+    def _begun(self, ids: set[int]) -> None:
+        """These have started; what is left of an array goes on waiting."""
+        state = self.state
+        arrays = any(self.waiting[number].tasks for number in ids)
+        left = {job.id: job for job in state.waiting if job.id in ids} if arrays else {}
+        for number in ids:
+            before = self.waiting[number]
+            if number in left:
+                self.waiting[number] = left[number]
+            else:
+                del self.waiting[number]
+            if state.queue is not None:
+                state.queue.take_out(state, before)
+                if number in left:
+                    state.queue.put(state, left[number])
+
+    def _started(self, time: float, one: Start, kind: str) -> None:
+        row = self.rows[one.job, one.task]
+        record = one.record
+        self.row_of[record] = row
+        self.out.start[row] = math.floor(time)
+        self.out.nodes[row] = one.nodes
+        self.out.scheduler[row] = kind
+        run = float(self.workload.run[row])
+        job = next(job for job in self.state.running if job.id == record)
+        self.out.holding[row] = job.holding
+        if job.waited_for:
+            self.out.waited_for[row] = job.waited_for
+        end = time + max(0.0, min(run, job.limit) + self.phase.part_of_second(row, RUN_STEP) - 0.5)
+        self.ends[record] = end
+        self.at(end, "end", (record, end))
+
+    def _on_end(self, time: float, what: tuple[int, float], *, killed: bool = False) -> None:
+        record, expected = what
+        if self.ends.get(record) != expected:
+            return
+        state = self.state
+        job = next(one for one in state.running if one.id == record)
+        row = self.row_of.pop(record)
+        del self.ends[record]
+        self.out.end[row] = math.floor(time)
+        state.running = [one for one in state.running if one is not job]
+        state.usage.give(job.holding)
+        state.completing |= job.nodes
+        factors = self.multifactor
+        if factors is not None and state.accounts.enforced and factors.last is not None:
+            since = factors.shares.unpaid(time, job.start)
+            factors.charge(job, since)
+            state.accounts.charge(job, since)
+        if job.array and job.array in self.waiting:
+            self.waiting[job.array].started_tasks -= 1
+        self._leave(time, job.nodes, at_once=killed)
+
+    def _leave(self, time: float, nodes: int, *, at_once: bool) -> None:
+        """Nodes complete an end: unusable until they have answered (1.6)."""
+        self.leaving.append(nodes)
+        self._wake(time)
+        self.at(time + self.phase.latency, "free", (nodes, at_once))
+
+    def _on_free(self, time: float, what: tuple[int, bool]) -> None:
+        """Nodes answered: usable again. After a kill the main pass runs at once (1.3c)."""
+        nodes, at_once = what
+        self.leaving.remove(nodes)
+        self.state.completing = functools.reduce(operator.or_, self.leaving, 0)
+        if at_once:
+            self._note(time)
+            self.main_due = time
+        else:
+            self._work(time)
+
+    def _evicted(self, time: float, job: Job) -> None:
+        """A preempted job: back into the queue, or gone."""
+        row = self.row_of.pop(job.id)
+        self.ends.pop(job.id, None)
+        self.out.preemptions += 1
+        mode = self.state.preemption.mode_of(job, self.state.machine)
+        if mode == "requeue":
+            self.out.lost.append((row, self.out.start[row], math.floor(time)))
+            self.out.start[row], self.out.nodes[row], self.out.scheduler[row] = -1, 0, ""
+            fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="")
+            self.state.accounts.note(fresh, "BeginTime")
+            self.at(math.floor(time) + self.requeue_after, "ready", fresh)
+        else:
+            self.out.end[row] = math.floor(time)
+        self._leave(time, job.nodes, at_once=True)
