@@ -97,6 +97,7 @@ def trust() -> str:
 
 def limits() -> str:
     """What the readers of a site meet and do not model, from their own lists."""
+    from shadowtime.cluster.features import NOT_MODELLED as OF_FEATURES
     from shadowtime.cluster.slurm_partitions import USUAL
     from shadowtime.cluster.slurm_reservations import NOT_MODELLED
     from shadowtime.slurm.parameters import NO_EFFECT
@@ -109,6 +110,8 @@ def limits() -> str:
             yield "partition", f"`{name}`, if it is not {usual or 'empty'}"
         for name in NOT_MODELLED:
             yield "reservation", f"`{name}`"
+        for what in OF_FEATURES:
+            yield "features of a job", what
 
     known = [("SchedulerParameters", PARAMETERS), ("slurm.conf", SETTINGS), *SCOPES.items()]
     return (

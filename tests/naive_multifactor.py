@@ -32,6 +32,7 @@ class Priority:
             self.own[name] = one.priority
         start = min((job.submit for job in world.jobs), default=0)
         self.last, self.due = start, start + settings["period"]
+        self.accounts = self.parts_of_accounts()
         self.snapshot: list[Any] = []
         self.since: dict[int, int] = {}
         self.of: dict[int, int] = {}
@@ -64,6 +65,7 @@ class Priority:
         fade = left ** (now - self.last)
         for name in self.usage:
             self.usage[name] *= fade
+        self.accounts = self.parts_of_accounts()
         for run in self.snapshot:
             seconds = max(0.0, now - max(self.last, run.start)) * fade
             self.charge(run, self.billing(run) * seconds)
@@ -148,22 +150,43 @@ class Priority:
             found[name] = rank / count
         return found
 
-    def classic(self) -> dict[Name, float]:
+    def part_of(self, name: Name, one: Name, above: float) -> float:
+        """A child's part of all usage: its own and, below the top, its share of the rest above."""
         total = self.usage["root", ""]
+        own = self.usage[one] / total if total else 0.0
+        if name == ("root", ""):
+            return own
+        shares = sum(self.shares[other] for other in self.children(name))
+        return own + (above - own) * (self.shares[one] / shares if shares else 0.0)
+
+    def parts_of_accounts(self) -> dict[Name, float]:
+        """Taken at a tick, after usage has faded and before the running jobs are charged."""
         found: dict[Name, float] = {}
 
-        def down(name: Name, norm: float, used_above: float) -> None:
+        def down(name: Name) -> None:
+            for one in self.children(name):
+                if not one[1]:
+                    found[one] = self.part_of(name, one, found.get(name, 0.0))
+                    down(one)
+
+        down(("root", ""))
+        return found
+
+    def classic(self) -> dict[Name, float]:
+        found: dict[Name, float] = {}
+
+        def down(name: Name, norm: float) -> None:
             siblings = self.children(name)
             shares = sum(self.shares[one] for one in siblings)
             for one in siblings:
                 part = self.shares[one] / shares if shares else 0.0
-                own = self.usage[one] / total if total else 0.0
-                top = name == ("root", "")
-                used = own if top else own + (used_above - own) * part
+                used = self.accounts.get(one, 0.0)
+                if one[1]:
+                    used = self.part_of(name, one, self.accounts.get(name, 0.0))
                 found[one] = 2 ** -(used / (norm * part)) if norm * part else 0.0
-                down(one, norm * part, used)
+                down(one, norm * part)
 
-        down(("root", ""), 1.0, 1.0 if total else 0.0)
+        down(("root", ""), 1.0)
         return found
 
     def priority(self, row: int, now: int, *, tested: bool) -> int:

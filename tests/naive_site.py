@@ -6,6 +6,7 @@ package's values; everything that is decided is decided here. A plan is a dictio
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,10 @@ class Shape:
     reservation: Any
     request: Any
     in_a_row: bool = False
+    counts: tuple[tuple[int, frozenset[int]], ...] = ()
+    """(k, nodes): k of the nodes used are these, each for one count alone."""
+    group: int = 0
+    """Class partitioning: 1 or 2, the class of the nodes."""
 
 
 def feature_holds(text: str, have: frozenset[str]) -> bool:
@@ -62,12 +67,79 @@ def feature_holds(text: str, have: frozenset[str]) -> bool:
     return bool(eval(" ".join(words)))
 
 
-def shape_of(site: Any, request: Any, partition: Any) -> Shape | None:
+def split(text: str, mark: str) -> list[str]:
+    """The parts between marks that lie in no bracket."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == mark and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def ways(text: str) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Each way to satisfy features: what every node has, and (features, k) for k of them."""
+    text = text.strip()
+    options = split(text[1:-1], "|") if text.startswith("[") and text.endswith("]") else [text]
+    found = []
+    for option in options:
+        each, counts = [], []
+        for term in split(option, "&"):
+            what, star, count = term.rpartition("*")
+            if star:
+                counts.append((what, int(count)))
+            else:
+                each.append(term)
+        found.append(("&".join(each), counts))
+    return found
+
+
+def missing(counts: tuple[tuple[int, frozenset[int]], ...], used: list[int]) -> int:
+    """Nodes still needed beside those used: every way to count them is tried."""
+    need = sum(k for k, _ in counts)
+    if not used:
+        return need
+    best = missing(counts, used[1:])  # the first counts for nothing
+    for at, (k, nodes) in enumerate(counts):
+        if k > 0 and used[0] in nodes:
+            fewer = (*counts[:at], (k - 1, nodes), *counts[at + 1 :])
+            best = min(best, missing(fewer, used[1:]))
+    return best
+
+
+def possible(shape: Shape, room: Tasks) -> bool:
+    """Is there any set of nodes that holds the shape within its bounds and counts?"""
+    for size in range(1, len(room) + 1):
+        for nodes in itertools.combinations(room, size):
+            if (
+                shape.least <= size <= shape.most
+                and shape.wanted <= set(nodes)
+                and size <= shape.tasks <= sum(room[n] for n in nodes)
+                and missing(shape.counts, list(nodes)) == 0
+            ):
+                return True
+    return False
+
+
+def shape_of(
+    site: Any, request: Any, partition: Any, way: tuple[str, list[tuple[str, int]]] | None = None
+) -> Shape | None:
     """None where the partition's own bounds rule the request out."""
+    features, counted = way or ways(request.features)[0]
+    if request.contiguous and not request.wanted:
+        counted = []
+    index = {node.name: i for i, node in enumerate(site.nodes)}
+    of_nodes = tuple(
+        (k, frozenset(i for i, n in enumerate(site.nodes) if feature_holds(what, n.features)))
+        for what, k in counted
+    )
     names = list(site.resources)
     zero = [0] * len(names)
     tasks = max(request.tasks, request.nodes)
-    least = max(request.nodes, len(request.wanted), partition.min_nodes or 0)
+    named = [index[name] for name in request.wanted]
+    least = max(request.nodes, len(named) + missing(of_nodes, named), partition.min_nodes or 0)
     tasks = max(tasks, least)
     most = tasks if request.max_nodes is None else max(min(request.max_nodes, tasks), least)
     if partition.max_nodes is not None:
@@ -137,12 +209,11 @@ def shape_of(site: Any, request: Any, partition: Any) -> Shape | None:
         reservation = next((r for r in site.reservations if r.name == request.reservation), None)
         if reservation is None:
             return None
-    index = {node.name: i for i, node in enumerate(site.nodes)}
     nodes = [
         index[name]
         for name in partition.nodes
         if name not in request.excluded
-        and feature_holds(request.features, site.nodes[index[name]].features)
+        and feature_holds(features, site.nodes[index[name]].features)
         and (reservation is None or name in reservation.nodes)
     ]
     wanted = frozenset(index[name] for name in request.wanted)
@@ -169,6 +240,7 @@ def shape_of(site: Any, request: Any, partition: Any) -> Shape | None:
         reservation=reservation,
         request=request,
         in_a_row=in_a_row,
+        counts=tuple((k, those & set(nodes)) for k, those in of_nodes),
     )
 
 
@@ -272,6 +344,9 @@ class SiteWorld:
     """Runs that are over."""
     usage: dict[Any, int] = field(default_factory=dict)
     priority: Priority | None = None
+    times: int = 0
+    planned: dict[int, list[int]] = field(default_factory=dict)
+    """What the plans of this pass take on nodes of class one."""
 
     # -- amounts
     def capacity(self, node: int) -> Vector:
@@ -344,7 +419,19 @@ class SiteWorld:
         )
 
     # -- placing
-    def place(self, shape: Shape, held: list[Held], start: int, length: int) -> Tasks | None:
+    def in_cap(self, shape: Shape, node: int) -> int:
+        """Tasks that may be planned on a node of class one beside the plans of this pass."""
+        most = 0
+        for tasks in range(1, shape.tasks + 1):
+            taken = zip(self.planned[node], self.takes(shape, node, tasks), strict=True)
+            bound = [self.times * amount for amount in self.capacity(node)]
+            if all(a + b <= c for (a, b), c in zip(taken, bound, strict=True)):
+                most = tasks
+        return most
+
+    def place(
+        self, shape: Shape, held: list[Held], start: int, length: int, *, planning: bool = False
+    ) -> Tasks | None:
         """Tasks on named nodes for [start, start + length), None where the shape does not fit."""
         if not self.reservation_open(shape, start, length):
             return None
@@ -352,6 +439,8 @@ class SiteWorld:
         for node in shape.nodes:
             if not self.closed(shape, node, start, length):
                 holds = self.holds(shape, node, self.free_during(held, node, start, length))
+                if planning and shape.group == 1:
+                    holds = min(holds, self.in_cap(shape, node))
                 if holds > 0:
                     room[node] = holds
         if not shape.wanted <= set(room):
@@ -367,7 +456,10 @@ class SiteWorld:
         alone = [
             node
             for node in order
-            if shape.least <= 1 and room[node] >= shape.tasks and shape.wanted <= {node}
+            if shape.least <= 1
+            and room[node] >= shape.tasks
+            and shape.wanted <= {node}
+            and missing(shape.counts, [node]) == 0
         ]
         if self.rule == "best-fit":
             if alone:
@@ -384,17 +476,19 @@ class SiteWorld:
             dealt = self.deal(shape, order, room)
             if dealt is not None:
                 return dealt
-        elif self.rule == "slurm":
+        elif self.rule == "slurm" and not shape.counts:
             cpus = {node: self.free_at(held, node, start)[0] for node in room}
             found = self.by_sets(shape, room, cpus)
             if found is not None:
                 return found
-        if self.rule not in ("spread", "slurm"):
+        if self.rule not in ("spread", "slurm") or (self.rule == "slurm" and shape.counts):
             found = self.walk(shape, order, room)
             if found is not None:
                 return found
         order = sorted(room, key=lambda n: (n not in shape.wanted, -room[n]))
-        return self.walk(shape, order, room)
+        found = self.walk(shape, order, room)
+        assert not shape.counts or (found is not None) == possible(shape, room)
+        return found
 
     @staticmethod
     def walk(shape: Shape, order: list[int], room: Tasks) -> Tasks | None:
@@ -404,14 +498,25 @@ class SiteWorld:
             if (left == 0 and len(chosen) >= shape.least) or len(chosen) == shape.most:
                 break
             due = max(0, shape.least - len(chosen) - 1)
+            if shape.counts:
+                still = missing(shape.counts, [*chosen, node])
+                due = max(due, still)
+                if len(chosen) + 1 + still > shape.most or due >= left:
+                    continue
             chosen[node] = min(room[node], left - due)
             left -= chosen[node]
         return chosen if left == 0 and len(chosen) >= shape.least else None
 
     @staticmethod
     def deal(shape: Shape, order: list[int], room: Tasks) -> Tasks | None:
-        nodes = order[: min(shape.most, shape.tasks)]
+        most = min(shape.most, shape.tasks)
+        nodes: list[int] = []
+        for node in order:
+            if len(nodes) + 1 + missing(shape.counts, [*nodes, node]) <= most:
+                nodes.append(node)
         if len(nodes) < shape.least or sum(room[n] for n in nodes) < shape.tasks:
+            return None
+        if missing(shape.counts, nodes) > 0:
             return None
         chosen = {node: 0 for node in nodes}
         left = shape.tasks
@@ -515,6 +620,8 @@ class SiteWorld:
                 empty[node] = holds
         if shape.in_a_row:
             return self.row_of_nodes(shape, empty) is not None
+        if shape.counts:
+            return possible(shape, empty)
         best = [-h for _, h in sorted(room)][: shape.most]
         return len(room) >= shape.least and sum(best) >= shape.tasks
 
@@ -522,7 +629,11 @@ class SiteWorld:
         return self.estimates.of(self.jobs[row])
 
     def earliest(
-        self, row: int, shapes: list[Shape], held: list[Held], before: int = FOREVER
+        self,
+        row: int,
+        shapes: list[Shape],
+        held: list[Held],
+        before: int = FOREVER,
     ) -> Plan | None:
         length = self.estimate(row)
         times = {self.now} | {h.end for h in held} | {c.end for c in self.closings}
@@ -532,7 +643,7 @@ class SiteWorld:
         for t in sorted(times):
             if self.now <= t < before:
                 for shape in shapes:
-                    tasks = self.place(shape, held, t, length)
+                    tasks = self.place(shape, held, t, length, planning=True)
                     if tasks is not None:
                         return Plan(t, shape, tasks)
         return None
@@ -728,6 +839,42 @@ class SiteWorld:
 
 # ----------------------------------------------------------------------------- the policies
 @dataclass(frozen=True)
+class Classes:
+    """Class partitioning: n nodes for large jobs; others that ask for at most r hours may too."""
+
+    nodes: int
+    hours: float
+    anywhere: bool
+    above: int
+    reservations: int = 2
+    times: int = 2
+
+    def one(self, site: Any) -> set[int]:
+        """Class one: the widest nodes."""
+        amounts = [node.amounts for node in site.nodes]
+        order = sorted(range(len(amounts)), key=lambda i: ([-a for a in amounts[i]], i))
+        return set(order[: self.nodes])
+
+    def preference(self, procs: int, request: int) -> list[int]:
+        if procs > self.above:
+            return [1, 2] if self.anywhere else [1]
+        return [2, 1] if request <= self.hours * 3600 else [2]
+
+
+class NowhereError(Exception):
+    """The classes leave a job nowhere to run."""
+
+
+def in_class(shape: Shape, one: set[int], group: int) -> Shape | None:
+    """The shape on the nodes of one class."""
+    nodes = tuple(n for n in shape.nodes if (n in one) == (group == 1))
+    if not nodes or not shape.wanted <= set(nodes):
+        return None
+    counts = tuple((k, those & set(nodes)) for k, those in shape.counts)
+    return replace(shape, nodes=nodes, counts=counts, group=group)
+
+
+@dataclass(frozen=True)
 class Rules:
     """A policy: depth -1 is kept promises."""
 
@@ -742,6 +889,7 @@ class Rules:
     prune: bool = False
     priority: dict[str, Any] | None = None
     """Settings of the multifactor priority, where that is the order."""
+    classes: Classes | None = None
 
 
 def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Tasks] | None:
@@ -758,6 +906,8 @@ def one_pass(world: SiteWorld, rules: Rules) -> None:
     held = world.held_by_running()
     plans: list[Held] = []
     blocked, made, rest = False, 0, []
+    world.planned = {node: [0] * len(world.site.resources) for node in range(len(world.site.nodes))}
+    in_two = 0
     for row in world.order(key):
         if not world.considered(row):
             continue
@@ -775,10 +925,20 @@ def one_pass(world: SiteWorld, rules: Rules) -> None:
             continue
         plan = None
         if made < rules.depth:
-            plan = world.earliest(row, world.considered(row), held + plans)
+            shapes = world.considered(row)
+            if rules.classes is not None:
+                large = world.jobs[row].need[0] > rules.classes.above
+                full = in_two >= rules.classes.reservations
+                shapes = [s for s in shapes if (large if s.group == 1 else not full)]
+            plan = world.earliest(row, shapes, held + plans)
             if plan is not None:
                 plans += world.held_by(plan, world.estimate(row))
                 made += 1
+                in_two += plan.shape.group == 2
+                for node, tasks in plan.tasks.items():
+                    more = world.takes(plan.shape, node, tasks)
+                    both = zip(world.planned[node], more, strict=True)
+                    world.planned[node] = [a + b for a, b in both]
         if not blocked:
             blocked = True
             if row not in world.blocked:
@@ -1113,6 +1273,33 @@ def closings_of(site: Any, epoch: int) -> list[Closing]:
     return found
 
 
+def divide(world: SiteWorld, classes: Classes) -> None:
+    """Every job's shapes on the nodes of each class that it may use, the preferred one first."""
+    one = classes.one(world.site)
+
+    def fits(row: int, shape: Shape) -> bool:
+        room = {n: world.holds(shape, n, world.capacity(n)) for n in shape.nodes}
+        able = {n: tasks for n, tasks in room.items() if tasks > 0}
+        if not world.allowed_ever(row, shape) or not shape.partition.up:
+            return False
+        return (
+            world.row_of_nodes(shape, able) is not None if shape.in_a_row else possible(shape, able)
+        )
+
+    for row, mine in enumerate(world.shapes):
+        job = world.jobs[row]
+        wished = int(world.workload.request[row])
+        world.shapes[row] = [
+            inside
+            for group in classes.preference(job.need[0], wished)
+            for shape in mine
+            if (inside := in_class(shape, one, group)) is not None
+        ]
+        anywhere = any(fits(row, shape) for shape in mine)
+        if anywhere and not any(fits(row, shape) for shape in world.shapes[row]):
+            raise NowhereError(job.id)
+
+
 def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
     """Go from instant to instant until nothing is left to happen."""
     w = workload
@@ -1137,7 +1324,14 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
         chosen = [p for name in request.partitions for p in partitions if p.name == name]
         if not request.partitions:
             chosen = [default]
-        shapes.append([s for p in chosen if (s := shape_of(site, request, p)) is not None])
+        shapes.append(
+            [
+                shape
+                for partition in chosen
+                for way in ways(request.features)
+                if (shape := shape_of(site, request, partition, way)) is not None
+            ]
+        )
     closings = closings_of(site, w.epoch or 0)
     world = SiteWorld(
         site=site,
@@ -1150,6 +1344,9 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
     )
     for row, mine in enumerate(shapes):
         shapes[row] = [world.bounded(row, shape) for shape in mine]
+    if rules.classes is not None:
+        world.times = rules.classes.times
+        divide(world, rules.classes)
     kept = Conservative(rules) if rules.depth < 0 else None
     if rules.priority is not None:
         world.priority = Priority(world, rules.priority)

@@ -133,7 +133,13 @@ def test_the_keys_of_the_contract(tmp_path: Path, capsys: pytest.CaptureFixture[
     }  # fmt: skip
     assert {one["by"] for one in found["groups"]} == {"all", "partition", "account", "qos", "size"}
     assert {"verdict", "backfilled", "reasons"} <= set(found["replay"])
-    assert set(found["replay"]["reasons"][0]) == {"reason", "recorded", "simulated"}
+    assert set(found["replay"]["reasons"][0]) == {
+        "reason",
+        "recorded",
+        "simulated",
+        "simulated_low",
+        "simulated_high",
+    }
     change = ["--set", "bf_interval=9", "--phases", "2"]
     assert run(["whatif", site, *change, "--json"]) == 0
     groups = json.loads(capsys.readouterr().out)["groups"]

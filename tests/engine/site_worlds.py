@@ -25,6 +25,11 @@ from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
 RESOURCES = ("cpus", "memory", "gpu", "gpu:a")
+FEATURES = [
+    *("", "", "", "", "x", "x", "x&y", "x|y", "!x"),
+    *("x*1", "[x|y]", "[x*1&y*1]", "[(x|y)*2&x*1]", "y&x*2", "[x*2|y*1]"),
+]
+"""One node's, or of several nodes together."""
 LENGTHS = st.sampled_from([1, 1, 2, 3, 4, 5, 7, 10, 16, 25])
 
 
@@ -150,7 +155,7 @@ def requests(draw: st.DrawFn, *, plain: bool = False) -> Request:
         "memory_per": draw(st.sampled_from(["node", "cpu"])),
         "gres": gres,
         "cpus_per_gpu": draw(st.sampled_from([None, None, 2])),
-        "features": draw(st.sampled_from(["", "", "x", "x&y", "x|y", "!x"])),
+        "features": draw(st.sampled_from(FEATURES)),
         "exclusive": draw(st.sampled_from([False, False, False, True])),
         "contiguous": draw(st.sampled_from([False, False, False, True])),
         "wanted": draw(st.sampled_from([(), (), ("n0",)])),

@@ -192,17 +192,21 @@ def test_priorities_are_near_those_that_slurm_recorded() -> None:
 
 
 @recorded
-def test_priorities_are_near_those_that_sprio_showed() -> None:
-    """D1: with the ticks that slurmctld's start tells, and nothing charged after a job's last."""
-    site, jobs = read_site(FOLDER / "D1")
+@pytest.mark.parametrize(("name", "bound"), [("D1", 0.001), ("D2", 0.06), ("N", 0.001)])
+def test_priorities_are_near_those_that_sprio_showed(name: str, bound: float) -> None:
+    """As of the last tick, Fair Tree exactly; in the classic formula usage itself counts, and
+    whether a tick charges a job that ends in the same second cannot be read from a log."""
+    site, jobs = read_site(FOLDER / name)
     made = Schedule.recorded(jobs)
     place = {int(job): row for row, job in enumerate(jobs.job_id)}
     assert jobs.epoch is not None
     off = []
-    lines = (FOLDER / "D1" / "sprio_samples.psv").read_text().splitlines()
-    for line in lines[1::60]:
-        when, job, _, _, told, *_ = line.split("|")
-        found = standing(jobs, site, made, place[int(job)], int(when) - jobs.epoch)
+    head, *lines = (FOLDER / name / "sprio_samples.psv").read_text().splitlines()
+    names = [one for one in head.split("|") if one != "Account"]  # which has no column
+    for line in lines[::60]:
+        said = dict(zip(names, line.split("|"), strict=True))
+        when, told = int(float(said["t"])), int(said["Priority"])
+        found = standing(jobs, site, made, place[int(said["JobId"])], when - jobs.epoch)
         assert found is not None
-        off.append(abs(found.priority - int(told)) / int(told))
-    assert len(off) > 20 and float(np.median(off)) < 0.05
+        off.append(abs(found.priority - told) / told)
+    assert len(off) > 20 and float(np.median(off)) < bound

@@ -22,20 +22,23 @@ TOLD = {
     ],
     "backfilled": {"recorded": 0.5, "simulated_low": 0.25, "simulated_high": 0.75},
     "reasons": [
-        {"reason": "QOSGrpCpuLimit", "recorded": 3, "simulated": 2.5},
-        {"reason": "Odd", "recorded": 1, "simulated": None},
+        {"reason": "QOSGrpCpuLimit", "recorded": 3, "simulated": 2.5,
+         "simulated_low": 0, "simulated_high": 13},
+        {"reason": "Odd", "recorded": 1, "simulated": None,
+         "simulated_low": None, "simulated_high": None},
     ],
 }  # fmt: skip
 
 
 def test_groups_reasons_and_backfill_are_on_the_page() -> None:
-    """Names are escaped; each group says where the record lies; what is not told is said."""
+    """Names are escaped; each group says where the record lies; what is not known is left open."""
     text = render(report_input().replace(replayed=TOLD))
     section = text.split('<section id="replayed">')[1].split("</section>")[0]
     assert "1 min" in section and "50 s to 1 min 20 s" in section
     assert "&lt;b&gt;" in section and '<th scope="row">none</th>' in section
     assert [section.count(f"<td>{word}</td>") for word in ("within", "above", "below")] == [1, 1, 1]
-    assert "QOSGrpCpuLimit" in section and "2.50" in section and "not told" in section
+    assert "QOSGrpCpuLimit" in section and "2.50" in section and "0 to 13" in section
+    assert "not known" in section
     assert "Started by backfill: 50.0" in section
     assert '<a href="#replayed">Groups</a>' in text
 

@@ -61,12 +61,10 @@ class Run:
 
     def check(self, *, claims: Any = None) -> Report:
         """Prove the schedule: capacity, limits, promises and what else the policy claims."""
-        from shadowtime.cluster.site import Site
         from shadowtime.engine.rules import rules_of
         from shadowtime.schedule.check import check
 
-        on_site = isinstance(self.cluster, Site)
-        rules = None if on_site else rules_of(self.policy, self.workload, self.cluster)
+        rules = rules_of(self.policy, self.workload, self.cluster)
         return check(self.schedule, self.workload, self.cluster, claims=claims, rules=rules)
 
     def explain(self, job: int) -> Explanation:

@@ -5,14 +5,17 @@ The rules are in docs/decisions/site.md, "From a request to a shape".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.features import matches
+from shadowtime.cluster.features import ANY, choices, modelled, satisfies
 from shadowtime.cluster.site import Partition, Site
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from shadowtime.cluster.features import Choice
     from shadowtime.workload.request import Gres, Request
 
 
@@ -40,6 +43,15 @@ class Shape:
     divisor: int = 1
     in_a_row: bool = False
     """Neighbours alone; then ``nodes`` are in the site's order."""
+    counts: tuple[tuple[int, frozenset[int]], ...] = ()
+    """(k, nodes): at least k of the nodes used are among these, and no node counts twice."""
+
+    def among(self, nodes: tuple[int, ...]) -> Shape | None:
+        """The same on some of its nodes; None if a wanted one, or every one, is left out."""
+        if not nodes or nodes[: self.wanted] != self.nodes[: self.wanted]:
+            return None
+        counts = tuple((k, those.intersection(nodes)) for k, those in self.counts)
+        return replace(self, nodes=nodes, counts=counts)
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -111,14 +123,32 @@ class Shapes:
         known = [name for name in request.partitions if name in self.number]
         return [self.partitions[self.number[name]] for name in known]
 
-    def of(self, request: Request, partition: Partition) -> Shape | None:
-        """None where the partition's bounds or the site's resources rule the request out."""
-        least = max(request.nodes, len(request.wanted), partition.min_nodes)
+    def all_of(self, request: Request, partition: Partition) -> list[Shape]:
+        """One shape for each way to satisfy the features, in their order."""
+        made = (self.of(request, partition, choice) for choice in choices(request.features))
+        return [shape for shape in made if shape is not None]
+
+    def of(
+        self, request: Request, partition: Partition, choice: Choice | None = None
+    ) -> Shape | None:
+        """None where the partition's bounds or the site's resources rule the request out.
+
+        Without ``choice`` the features are satisfied in the first way that they allow.
+        """
+        if request.reservation and request.reservation not in self.reservation:
+            return None
+        choice = choices(request.features)[0] if choice is None else choice
+        counts = self._counts(request, partition, choice)
+        least = max(
+            request.nodes,
+            len(request.wanted) + missing(counts, [self.index.get(n, -1) for n in request.wanted]),
+            partition.min_nodes,
+        )
         tasks = max(request.tasks, least)
         most = tasks if request.max_nodes is None else max(min(request.max_nodes, tasks), least)
         if partition.max_nodes is not None:
             most = min(most, partition.max_nodes)
-        if least > most or (request.reservation and request.reservation not in self.reservation):
+        if least > most:
             return None
         per_task, fixed = [0] * len(self.resource), [0] * len(self.resource)
         shares = [_share(gres, tasks, least, most) for gres in request.gres]
@@ -157,10 +187,12 @@ class Shapes:
             per_node = (request.tasks_per_node * pieces + up) // tasks
         if partition.max_cpus_per_node is not None:
             per_node = min(per_node, partition.max_cpus_per_node * divisor // cpus)
-        nodes = self._nodes(request, partition)
+        nodes = self._nodes(request, partition, choice)
         wanted = {self.index[name] for name in request.wanted if name in self.index}
         if not wanted.issubset(nodes) or len(wanted) < len(set(request.wanted)):
             return None
+        if counts and most == 1:
+            nodes, counts = tuple(n for n in nodes if n in counts[0][1]), ()
         return Shape(
             partition=self.number[partition.name],
             nodes=nodes,
@@ -177,13 +209,26 @@ class Shapes:
             reservation=self.reservation.get(request.reservation, -1),
             divisor=divisor,
             in_a_row=in_a_row(request),
+            counts=counts,
         )
 
-    def _nodes(self, request: Request, partition: Partition) -> tuple[int, ...]:
+    def _counts(
+        self, request: Request, partition: Partition, choice: Choice
+    ) -> tuple[tuple[int, frozenset[int]], ...]:
+        """How many nodes are wanted of which; neighbours are not counted (``not_modelled``)."""
+        if not choice.counts or in_a_row(request):
+            return ()
+        nodes = self._nodes(request, partition, choice)
+        return tuple(
+            (k, frozenset(n for n in nodes if satisfies(one, self.site.nodes[n].features)))
+            for one, k in choice.counts
+        )
+
+    def _nodes(self, request: Request, partition: Partition, choice: Choice) -> tuple[int, ...]:
         """The nodes a request may use in a partition: wanted ones first, then (weight, index)."""
         key = (
             partition.name,
-            request.features,
+            choice.each,
             request.wanted,
             request.excluded,
             request.reservation,
@@ -192,9 +237,9 @@ class Shapes:
         if key not in self._masks:
             nodes = self.site.nodes
             allowed = [self.index[name] for name in partition.nodes]
-            if request.features:
+            if choice.each != ANY:
                 kinds = {nodes[i].features for i in allowed}
-                good = {kind for kind in kinds if matches(request.features, kind)}
+                good = {kind for kind in kinds if satisfies(choice.each, kind)}
                 allowed = [i for i in allowed if nodes[i].features in good]
             if request.excluded:
                 out = set(request.excluded)
@@ -214,6 +259,66 @@ class Shapes:
 def in_a_row(request: Request) -> bool:
     """True if a job's nodes must be neighbours; beside wanted nodes that is not modelled."""
     return request.contiguous and not request.wanted
+
+
+def left_out(request: Request) -> bool:
+    """True if a request asks for something that its shapes leave out."""
+    if request.contiguous and request.wanted:
+        return True
+    if not modelled(request.features):
+        return True
+    return in_a_row(request) and any(one.counts for one in choices(request.features))
+
+
+def hold_counted(shape: Shape, held: Sequence[int]) -> bool:
+    """True if nodes that hold so many tasks each hold the shape within its counts and bounds.
+
+    The nodes that hold most are used first, wanted ones before; one is passed over if the nodes
+    that may still be used would not do for the counts.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster.site import Node
+    >>> from shadowtime.workload.request import Request
+    >>> nodes = tuple(Node(name=n, amounts=(4,), features=frozenset(n)) for n in "abc")
+    >>> made = Shapes(Site(nodes=nodes))
+    >>> shape = made.of(Request(tasks=5, max_nodes=2, features="[a*1&b*1]"), made.partitions[0])
+    >>> hold_counted(shape, [4, 1, 4]), hold_counted(shape, [3, 1, 4])
+    (True, False)
+    """
+    order = sorted(range(len(held)), key=lambda at: (at >= shape.wanted, -held[at]))
+    if any(held[at] == 0 for at in range(shape.wanted)):
+        return False
+    used: list[int] = []
+    total = 0
+    for at in order:
+        if held[at] > 0 and len(used) < shape.most:
+            then = [*used, shape.nodes[at]]
+            if len(then) + missing(shape.counts, then) <= shape.most:
+                used = then
+                total += held[at]
+    enough = len(used) >= shape.least and total >= shape.tasks
+    return enough and missing(shape.counts, used) == 0
+
+
+def missing(counts: Sequence[tuple[int, Collection[int]]], used: Sequence[int]) -> int:
+    """How many more nodes are needed, at the least, beside those used to reach the counts.
+
+    By Hall's theorem: the largest lack over all sets of counts.
+
+    Examples
+    --------
+    >>> missing(((2, {1, 2}), (1, {2, 3})), [2])
+    2
+    >>> missing(((1, {1, 2}), (1, {2})), [1, 2]), missing((), [1])
+    (0, 0)
+    """
+    worst = 0
+    for chosen in range(1 << len(counts)):
+        some = [one for g, one in enumerate(counts) if chosen >> g & 1]
+        have = sum(1 for node in set(used) if any(node in those for _, those in some))
+        worst = max(worst, sum(k for k, _ in some) - have)
+    return worst
 
 
 def _share(gres: Gres, tasks: int, least: int, most: int) -> tuple[str, int]:

@@ -10,10 +10,13 @@ from shadowtime.errors import PolicyError
 from shadowtime.policy.partition import HOUR, ByClass
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shadowtime.cluster import Cluster
     from shadowtime.workload import Workload
 
 SMALL_LONG, SMALL_SHORT, LARGE = 0, 1, 2
+CLASS_NAMES = ("long small", "short small", "large")
 ONE, TWO = 0, 1
 RUN, RESERVE = 0, 1
 NOT_HERE, FIRST, SECOND = -1, 0, 1
@@ -37,11 +40,19 @@ def class_one_hosts(part: ByClass, cluster: Cluster) -> list[int]:
             f"partition=by-class: {part.hosts} hosts for class one, but the machine has "
             f"{len(cluster.hosts)}"
         )
-    order = sorted(
-        range(len(cluster.hosts)),
-        key=lambda h: ([-amount for amount in cluster.hosts[h].capacity], h),
-    )
-    return sorted(order[: part.hosts])
+    return widest([host.capacity for host in cluster.hosts], part.hosts)
+
+
+def widest(capacities: Sequence[Sequence[int]], count: int) -> list[int]:
+    """The places of so many of the widest, those with most of each further resource first.
+
+    Examples
+    --------
+    >>> widest([(4, 8), (8, 2), (8, 4), (8, 4)], 2)
+    [2, 3]
+    """
+    order = sorted(range(len(capacities)), key=lambda h: ([-amount for amount in capacities[h]], h))
+    return sorted(order[:count])
 
 
 def tables_of(part: ByClass, cluster: Cluster) -> Tables:
@@ -88,11 +99,10 @@ def reject_unplaceable(part: ByClass, cluster: Cluster, workload: Workload) -> N
                 able &= workload.demand[:, have[name]] <= host.capacity[k]
         home |= able
     if not home.all():
-        names = ("long small", "short small", "large")
         first = int(np.flatnonzero(~home)[0])
         raise PolicyError(
             f"partition={part} leaves {int((~home).sum())} jobs nowhere to run, the first is job "
-            f"{workload.job_id[first]} ({names[int(kinds[first])]}, "
+            f"{workload.job_id[first]} ({CLASS_NAMES[int(kinds[first])]}, "
             f"{workload.procs[first]} processors); give its class more or larger hosts"
         )
 

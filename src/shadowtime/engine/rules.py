@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import contention_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.nodes.demands import believed
-from shadowtime.engine.partitions import RUN, classes_of, tables_of
+from shadowtime.engine.partitions import CLASS_NAMES, RUN, classes_of, tables_of
 from shadowtime.engine.plan import in_one_sweep
 from shadowtime.engine.simulate import leaves_the_queue
 from shadowtime.kernel.estimates import FIXED
@@ -22,20 +23,19 @@ from shadowtime.types import NO_LIMIT
 from shadowtime.workload.draws import demand_of
 
 if TYPE_CHECKING:
-    from shadowtime.cluster import Cluster
+    from shadowtime.cluster.site import Site
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
-CLASS_NAMES = ("long small", "short small", "large")
 
-
-def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster) -> Rules | None:
+def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster | Site) -> Rules | None:
     """What a policy means for each job of a workload.
 
     Rules
     -----
     The limit is the trace's. Slurm's policies on nodes add the grace to the request, and places
-    with ``limit=pf`` the planned penalty. Whole schedulers have rules of their own: None.
+    with ``limit=pf`` the planned penalty. Whole schedulers have rules of their own: None. On a
+    site only class partitioning says more of a job than the site does.
 
     Examples
     --------
@@ -48,6 +48,8 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster) -> Rule
     """
     if hasattr(policy, "simulate"):
         return None
+    if not isinstance(cluster, Cluster):
+        return _on_site(policy, workload, cluster)
     if not isinstance(policy, Policy):  # written in Python: it starts and stops jobs, no more
         return Rules(policy=_name(policy), limit=workload.limit, preempts=True)
     on_nodes = cluster.shape == "nodes"
@@ -125,6 +127,18 @@ def _easy(policy: Policy, workload: Workload, cluster: Cluster) -> Easy | None:
         return None
     greedy = in_one_sweep(policy)
     return Easy(estimate=known.estimate, greedy=greedy)
+
+
+def _on_site(policy: Policy | Any, workload: Workload, site: Site) -> Rules | None:
+    if not isinstance(policy, Policy) or not policy.partition.restricts:
+        return None
+    from shadowtime.engine.site.classes import site_classes
+
+    made = site_classes(policy, site, workload)
+    assert made is not None, "the only partition part that restricts"
+    allowed = np.array([[of in dict(order) for of in made.group] for order in made.order], bool)
+    classes = Classes(kind=made.kind, names=CLASS_NAMES, allowed=allowed, group=made.group)
+    return Rules(policy=policy.name, limit=workload.limit, preempts=False, classes=classes)
 
 
 def _classes(policy: Policy, workload: Workload, cluster: Cluster) -> Classes | None:

@@ -44,7 +44,8 @@ class ByClass(Partition):
     Class one is the first ``hosts`` of the widest hosts, those with the most memory first. Large
     jobs run there; short ones (request up to ``hours``) may too; ``large`` says whether large jobs
     may also run in class two. Only large jobs reserve in class one, up to ``times`` the resources
-    of each host; class two takes ``reservations`` in all.
+    of each host; class two takes ``reservations`` in all. On a site hosts are nodes, and the
+    classes cross its partitions (docs/decisions/site.md).
     """
 
     name: ClassVar[str] = "by-class"
@@ -68,15 +69,11 @@ class ByClass(Partition):
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "nodes":
             yield "nodes have no partitions: use partition=anywhere"
-        if shape == "site":
-            yield (
-                "partition=by-class is for hosts; write the classes down as partitions of the site"
-            )
         planned = policy.reserve.first is not None and policy.reserve.first > 0
-        if shape != "hosts" or not planned or not policy.backfill.in_order:
+        if shape not in ("hosts", "site") or not planned or not policy.backfill.in_order:
             yield (
-                "partition=by-class needs a cluster of hosts, reservations planned at every pass "
-                "(reserve=K) and backfill=in-order"
+                "partition=by-class needs a cluster of hosts or a site, reservations planned at "
+                "every pass (reserve=K) and backfill=in-order"
             )
 
 

@@ -86,8 +86,9 @@ class _Way:
         shapes = self.case.shapes
         found = []
         for one in shapes.chosen(self.request):
-            shape = shapes.of(self.request, one)
-            if shape is not None and (one.max_time is None or self.limit <= one.max_time):
+            if one.max_time is not None and self.limit > one.max_time:
+                continue
+            for shape in shapes.all_of(self.request, one):
                 all_memory = self._takes_all_memory(self.request, shape.partition)
                 found.append((one, replace(shape, all_memory=shape.all_memory or all_memory)))
         return found

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.shape import hold_counted
+
 if TYPE_CHECKING:
     from shadowtime.cluster.shape import Shape
     from shadowtime.types import AnyArray, Ints
@@ -47,6 +49,8 @@ class Room:
             return any(_enough(shape, run) for run in _runs(np.array(shape.nodes)[order], held))
         if bool((held[: shape.wanted] == 0).any()):
             return False
+        if shape.counts:
+            return hold_counted(shape, held.tolist())
         return _enough(shape, held)
 
     def short(self, shape: Shape, names: tuple[str, ...], without: AnyArray | None = None) -> str:

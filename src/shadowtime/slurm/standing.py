@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.engine.priority.factors import billing_of, default_memory
+from shadowtime.engine.priority.factors import billing_of, default_memory, priority_of
 from shadowtime.schedule.runs import runs
 from shadowtime.schedule.site_places import parse_site_place
 from shadowtime.slurm.ask import ask_of
@@ -54,7 +54,8 @@ def standing(
     Rules
     -----
     Usage is counted and faded every PriorityCalcPeriod, as in a run: from slurmctld's start on
-    where the site tells it (BOOT_TIME), else from the first submission on;
+    where the site tells it (BOOT_TIME), else from the first submission on. A priority is that of
+    the last tick, or of the moment at which the job became eligible if that came later (5.2).
     None on a site without multifactor priority. How MaxJobsAccrue delays age is left out.
 
     Examples
@@ -63,12 +64,12 @@ def standing(
     >>> from shadowtime.slurm.policy import SlurmPolicy
     >>> from shadowtime.workload import Workload
     >>> config = {"PriorityType": "priority/multifactor", "PriorityWeightAge": "1000",
-    ...           "PriorityMaxAge": "0-00:01:40"}
+    ...           "PriorityMaxAge": "0-00:01:40", "PriorityCalcPeriod": "00:00:10"}
     >>> site = Site(nodes=(Node(name="a", amounts=(1,)),), config=config)
     >>> jobs = Workload.build(submit=[0, 1, 2], run=[50, 50, 50], procs=[1, 1, 1])
     >>> found = standing(jobs, site, SlurmPolicy().simulate(jobs, site), 2, 22)
     >>> found.priority, found.parts["age"], found.ahead
-    (200, 200.0, (2,))
+    (180, 180.0, (2,))
     """
     if not has_factors(site):
         return None
@@ -88,7 +89,7 @@ class _Queue:
     def standing(self, row: int, when: int) -> Standing:
         self._count(when)
         job = self.job(row)
-        mine = self._rank(job, when)
+        mine = self._rank(job)
         schedule = self.schedule
         begun = np.where(schedule.start >= 0, schedule.start, np.iinfo(np.int64).max)
         cancelled = np.where(self.requests.cancel_at >= 0, self.requests.cancel_at, begun)
@@ -100,21 +101,31 @@ class _Queue:
         ahead = [
             int(self.workload.job_id[one.index])
             for one in others
-            if places & set(one.partitions) and self._rank(one, when) < mine
+            if places & set(one.partitions) and self._rank(one) < mine
         ]
         return Standing(
             when=when,
-            priority=self.factors.of(job, when, tested=True),
-            parts=self.factors.parts(job, when, tested=True),
+            priority=self._priority(job),
+            parts=self._parts(job),
             nice=job.nice,
             ahead=tuple(ahead),
             waiting=int(here.sum()),
         )
 
-    def _rank(self, job: Job, when: int) -> tuple[int, int, int, int]:
+    def _rank(self, job: Job) -> tuple[int, int, int, int]:
         sections = [self.machine.sections[name] for name in job.partitions]
         tier = max((one.tier for one in sections), default=0)
-        return -tier, -self.factors.of(job, when, tested=True), job.submit, job.id
+        return -tier, -self._priority(job), job.submit, job.id
+
+    def _priority(self, job: Job) -> int:
+        return priority_of(self._parts(job), job.nice)
+
+    def _parts(self, job: Job) -> dict[str, float]:
+        """As it was worked out last: at the last tick, or before that when it came (5.2)."""
+        last = self.factors.last
+        if last is None or last <= job.eligible:
+            return self.factors.parts(job, job.eligible, tested=False)
+        return self.factors.parts(job, last, tested=True)
 
     def job(self, row: int) -> Job:
         """The record of a job that waits."""
@@ -152,7 +163,8 @@ class _Queue:
         weights = self.factors.weights
         known = first_tick(self.site, self.workload.epoch)
         first = int(self.workload.submit[0]) if len(self.workload) else 0
-        first = first if known is None else known
+        # What ran up to the first tick is charged by it, as there were ticks before.
+        first = first if known is None else known - weights.period
         if weights.half_life:
             late = when - HALF_LIVES * weights.half_life
             first += max(0, late - first) // weights.period * weights.period
@@ -160,7 +172,9 @@ class _Queue:
         paid = bool(self.site.enforce & {"limits", "safe"})
         for now in range(first, when + 1, weights.period):
             # What a job used after its last tick is charged only where limits are enforced (5.5).
-            alive = (every.since < now) & (every.until > (now - weights.period if paid else now))
+            # In the second in which a job ends, a tick mostly comes before its end.
+            until = now - weights.period + 1 if paid else now
+            alive = (every.since < now) & (every.until >= until)
             running = [
                 self._running(int(row), int(since), min(int(until), now), now)
                 for row, since, until in zip(

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.cluster.features import counts_nodes
 from shadowtime.cluster.hostlist import compress
 from shadowtime.cluster.limits import job_allowed
-from shadowtime.cluster.shape import Shape, Shapes, in_a_row
+from shadowtime.cluster.shape import Shape, Shapes, in_a_row, left_out
 from shadowtime.cluster.site import FOREVER
 from shadowtime.cluster.site_folder import FILES
 from shadowtime.cluster.site_summary import summarise
@@ -299,9 +298,13 @@ def _why(made: Shapes, request: Request, seconds: int, user: str) -> tuple[str, 
     reason = ""
     for partition in chosen:
         try:
-            shape = made.of(request, partition)
+            shapes = made.all_of(request, partition)
         except InputError:
             return "has a feature expression that cannot be read", False
+        shape = next(
+            (one for one in shapes if one.nodes and _fits(site, one)),
+            shapes[0] if shapes else None,
+        )
         if shape is None:
             reason = "asks for a number of nodes or GPUs that its partition's bounds rule out"
         elif not shape.nodes:
@@ -318,10 +321,10 @@ def _why(made: Shapes, request: Request, seconds: int, user: str) -> tuple[str, 
 
 
 def _runs_without(request: Request) -> str:
-    if counts_nodes(request.features):
-        return "asks for so many nodes of a feature: the numbers are left out"
     if request.contiguous and not in_a_row(request):
         return "asks for contiguous nodes beside nodes it names: that is left out"
+    if left_out(request):
+        return "asks for so many nodes of a feature in a way that is not modelled: left out"
     return ""
 
 

@@ -160,7 +160,8 @@ def _known(
         from shadowtime.engine.site.claims import site_claims
 
         whole = hasattr(policy, "simulate")
-        return _Known(() if whole else site_claims(policy, workload, machine), None, made)
+        claims = () if whole else site_claims(policy, workload, machine)
+        return _Known(claims, rules_of(policy, workload, machine), made)
     contended = machine.shape == "nodes"
     whole = hasattr(policy, "simulate")  # a scheduler of its own, which claims nothing
     claims = () if whole else claims_of(policy, workload, contended=contended)

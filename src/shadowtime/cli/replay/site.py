@@ -204,10 +204,15 @@ def _scheduling(found: SiteReplay) -> list[RenderableType]:
             )
         )
     if found.reasons:
-        table = numbers_table("waited for", "jobs recorded", "simulated")
-        for name, count, simulated in found.reasons:
+        table = numbers_table("waited for", "jobs recorded", "simulated", "range of the runs")
+        for row in found.reasons:
+            mean = row.simulated
+            span = "" if mean is None else f"{row.low} to {row.high}"
             table.add_row(
-                name, number(count), "not told" if simulated is None else number(simulated)
+                row.reason,
+                number(row.recorded),
+                "not known" if mean is None else number(mean),
+                span,
             )
         shown += [Text(), table]
     return [*shown, Text()] if shown else []

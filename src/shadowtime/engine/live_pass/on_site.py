@@ -373,8 +373,8 @@ def decisions_of(rows: Sequence[Row], verdict: Verdict, site: Site) -> list[Deci
 
 def held_by(shapes: Shapes, ask: Request, run: Run) -> Held:
     """What a job takes on each node by a run, in the site's order of nodes."""
-    shape = shapes.of(ask, shapes.partitions[shapes.number[run.partition]])
-    assert shape is not None, "it starts by this shape"
+    # The amounts are those of every way to satisfy its features.
+    shape = shapes.all_of(ask, shapes.partitions[shapes.number[run.partition]])[0]
     nodes = shapes.site.nodes
     order = sorted(run.tasks, key=shapes.index.__getitem__)
     return tuple(

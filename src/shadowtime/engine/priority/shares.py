@@ -24,6 +24,8 @@ class Branch:
     children: list[Branch] = field(default_factory=list)
     level: float = 0.0
     factor: float = 0.0
+    effective: float = 0.0
+    """An account's part of all usage, with what flows down to it (classic formula)."""
     standing: float = 0.0
     """Its own priority as a part of the highest one."""
 
@@ -51,6 +53,7 @@ class Shares:
             self._homes.setdefault(user, branch)
         self.last: float | None = None
         """The last tick."""
+        self._note_accounts()
         self.rank()
 
     def _grow(self, associations: tuple[Association, ...]) -> None:
@@ -90,11 +93,15 @@ class Shares:
         return float(self.weights.decay ** (now - (now if self.last is None else self.last)))
 
     def tick(self, now: float, running: Iterable[tuple[Branch | None, float, float]]) -> None:
-        """Decay; charge (whom, billing, start) since the last tick or the start (5.4)."""
+        """Decay; charge (whom, billing, start) since the last tick or the start (5.4).
+
+        The parts of accounts in the classic formula are those before the charge (5.7).
+        """
         last = now if self.last is None else self.last
         fade = self.fade_to(now)
         for branch in self.branches.values():
             branch.usage *= fade
+        self._note_accounts()
         for branch_of, billing, start in running:
             self.charge(branch_of, billing * (max(0.0, now - max(last, start)) * fade))
         self.last = now
@@ -110,8 +117,7 @@ class Shares:
             self._rank = self._users = self._shared = max(1, len(users))
             self._climb(self.root.children, tied=False)
         else:
-            total = self.root.usage
-            self._classic(self.root, 1.0, 1.0 if total else 0.0, total)
+            self._classic(self.root, 1.0, self.root.usage)
 
     def _climb(self, siblings: list[Branch], *, tied: bool) -> None:
         """Depth first by level_fs; equal ones share a rank, also across tied accounts (5.6)."""
@@ -132,14 +138,35 @@ class Shares:
             one.factor = self._shared / self._users
             self._rank -= 1
 
-    def _classic(self, branch: Branch, norm: float, effective: float, total: float) -> None:
+    def _note_accounts(self) -> None:
+        """Each account's part of all usage: its own, and its share of what its parent used."""
+        total = self.root.usage
+
+        def down(branch: Branch) -> None:
+            shares = sum(one.shares for one in branch.children)
+            for one in branch.children:
+                if not one.name[1]:
+                    own = one.usage / total if total else 0.0
+                    one.effective = self._flowing(branch, one, own, shares)
+                    down(one)
+
+        if not self.weights.fair_tree:
+            down(self.root)
+
+    def _flowing(self, above: Branch, one: Branch, own: float, shares: float) -> float:
+        """Its own part of the usage, and its share of the rest of the account above."""
+        if above is self.root:
+            return own
+        return own + (above.effective - own) * (one.shares / shares if shares else 0.0)
+
+    def _classic(self, branch: Branch, norm: float, total: float) -> None:
         """F = 2^-(U / S): usage flows down with the shares (5.7)."""
         shares = sum(one.shares for one in branch.children)
         for one in branch.children:
-            part = one.shares / shares if shares else 0.0
-            own = one.usage / total if total else 0.0
-            used = own if branch is self.root else own + (effective - own) * part
-            share = norm * part
+            used = one.effective
+            if one.name[1]:
+                used = self._flowing(branch, one, one.usage / total if total else 0.0, shares)
+            share = norm * (one.shares / shares if shares else 0.0)
             damped = share * self.weights.dampening
             one.factor = 2 ** -(used / damped) if damped else 0.0
-            self._classic(one, share, used, total)
+            self._classic(one, share, total)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.features import counts_nodes
 from shadowtime.cluster.limits import bounded_shape, buckets_of, job_allowed
-from shadowtime.cluster.shape import Shape, Shapes, in_a_row
+from shadowtime.cluster.shape import Shape, Shapes, left_out
+from shadowtime.kernel.site.fields import RESERVES_FREELY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from shadowtime.cluster.limits import Bucket
-    from shadowtime.cluster.site import Site
+    from shadowtime.cluster.site import Partition, Site
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
@@ -29,6 +29,26 @@ class Alternative:
     buckets: tuple[int, ...]
     licences: tuple[tuple[str, int], ...]
     tier: int
+    reserves: int = RESERVES_FREELY
+    """Whether it may be planned, and how plans are counted (kernel/site/fields.py)."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SiteClasses:
+    """The classes of a workload's jobs, and the nodes each may use and reserve (classes.py)."""
+
+    kind: Ints
+    """The class of every job."""
+    group: tuple[int, ...]
+    """The group of every node of the site."""
+    order: tuple[tuple[tuple[int, int], ...], ...]
+    """For each class of jobs: groups of nodes in order of preference, each with how it reserves."""
+    reservations: int
+    """Plans that are counted, at most."""
+    times: int
+    """Plans counted by node, at most so many times each node's resources."""
+    most_planned: int
+    """Nodes that plans counted by node can hold, each counted for each plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +60,21 @@ class Asks:
     each: tuple[tuple[Alternative, ...], ...]
     of_job: Ints
     not_modelled: int
-    """Jobs that ask for something the engine leaves out (feature counts)."""
+    """Jobs that ask for something the engine leaves out (cluster/shape.py, ``left_out``)."""
 
 
 def asks_of(
-    workload: Workload, site: Site, requests: Requests, *, running: Collection[int] = ()
+    workload: Workload,
+    site: Site,
+    requests: Requests,
+    *,
+    running: Collection[int] = (),
+    classes: SiteClasses | None = None,
 ) -> Asks:
     """Everything the engine needs to know of the requests, each distinct one once.
 
-    ``running`` are rows of jobs that run already: no bound on a job alone keeps them out.
+    ``running`` are rows of jobs that run already: no bound on a job alone keeps them out, and no
+    class.
     """
     made = Shapes(site)
     seated = Shapes(without_bounds(site)) if running else made
@@ -60,44 +86,58 @@ def asks_of(
     user = workload.user
     request_s = np.maximum(workload.request, 1)
     limits_time = time_classes(site, made, request_s)
-    odd_requests = [
-        counts_nodes(one.features) or (one.contiguous and not in_a_row(one))
-        for one in requests.distinct
-    ]
+    odd_requests = [left_out(one) for one in requests.distinct]
     seated_here = np.zeros(len(workload), np.bool_)
     seated_here[list(running)] = True
-    columns = [requests.index, limits_time, seated_here]
+    columns: list[AnyArray] = [requests.index, limits_time, seated_here]
     columns += [user] if enforced or named else []
     columns += [request_s] if enforced else []
+    columns += [classes.kind] if classes is not None else []
     firsts, of_key = distinct_rows(columns)
     of_first = np.empty(len(firsts), np.int64)
     for at, row in enumerate(firsts.tolist()):
         request = requests.distinct[int(requests.index[row])]
         there = bool(seated_here[row])
         seconds = int(request_s[row])
-        found = []
+        usable: list[tuple[Partition, Shape]] = []
         name = user_name(workload, int(user[row]))
         shapes_here = seated if there else made
         for partition in shapes_here.chosen(request):
-            shape = shapes_here.of(request, partition)
-            if shape is None:
-                continue
-            if not there:
-                if not partition.up:
-                    continue
-                if not job_allowed(site, request, partition, shape, seconds, name):
-                    continue
-                shape = bounded_shape(site, request, partition, shape, name)
-            if shape is None:
-                continue
+            for shape in shapes_here.all_of(request, partition):
+                bounded: Shape | None = shape
+                if not there:
+                    if not partition.up:
+                        continue
+                    if not job_allowed(site, request, partition, shape, seconds, name):
+                        continue
+                    bounded = bounded_shape(site, request, partition, shape, name)
+                if bounded is not None:
+                    usable.append((partition, bounded))
+        found = []
+        for partition, shape, reserves in in_groups(usable, None if there else classes, row):
             number = shapes.setdefault(shape, len(shapes))
             shared = buckets_of(site, request, partition, name) if enforced else ()
             numbers = tuple(buckets.setdefault(one, len(buckets)) for one in shared)
-            found.append(Alternative(number, numbers, request.licences, partition.tier))
+            tier = partition.tier
+            found.append(Alternative(number, numbers, request.licences, tier, reserves))
         of_first[at] = each.setdefault(tuple(found), len(each))
     of_job = of_first[of_key]
     odd = int(np.array(odd_requests, np.int64)[requests.index].sum()) if len(workload) else 0
     return Asks(tuple(shapes), tuple(buckets), tuple(each), of_job, odd)
+
+
+def in_groups(
+    usable: list[tuple[Partition, Shape]], classes: SiteClasses | None, row: int
+) -> Iterator[tuple[Partition, Shape, int]]:
+    """Shapes as they are, or within each group of nodes that a job's class may use, in order."""
+    if classes is None:
+        yield from ((partition, shape, RESERVES_FREELY) for partition, shape in usable)
+        return
+    for group, reserves in classes.order[int(classes.kind[row])]:
+        for partition, shape in usable:
+            here = shape.among(tuple(n for n in shape.nodes if classes.group[n] == group))
+            if here is not None:
+                yield partition, here, reserves
 
 
 LARGEST_KEY = 1 << 62

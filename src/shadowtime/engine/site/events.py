@@ -10,25 +10,23 @@ from typing import Any
 
 from shadowtime.engine.corrections import correct, first_correction
 from shadowtime.engine.events import DONE, PASS_DUE, ROOM_NEEDED, compact, drop_stale_ends
-from shadowtime.engine.site.gone import note_gone
-from shadowtime.kernel.estimates import FIXED, LAST, learn_end, learn_submit, repredict
-from shadowtime.kernel.fields import (
-    ENDS_AT,
-    ESTIMATE,
-    EXPECTED,
-    LIMIT,
-    RANK,
-    RUN,
-    START,
-    SUBMIT,
-    WHICH,
+from shadowtime.engine.events import next_instant as next_of_jobs
+from shadowtime.engine.site.entering import (
+    LEFT,
+    admit,
+    be_over,
+    enter_queue,
+    leave_queue,
+    note_start,
+    to_queue,
 )
+from shadowtime.engine.site.gone import note_gone
+from shadowtime.kernel.estimates import FIXED, learn_end
+from shadowtime.kernel.fields import ENDS_AT, ESTIMATE, EXPECTED, LIMIT, RANK, RUN, START, WHICH
 from shadowtime.kernel.fields import FREE as TOTAL_FREE
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.queue import dequeue, enqueue
 from shadowtime.kernel.registers import (
-    ARRIVED,
     ATTEMPTS,
     BITS,
     CHANGED,
@@ -47,16 +45,11 @@ from shadowtime.kernel.registers import (
 from shadowtime.kernel.running import job_at
 from shadowtime.kernel.site.fields import (
     AFTER_START,
-    AHEAD,
-    ARRAY,
-    BEGIN_AT,
     BEGINS,
-    CANCEL,
     CANCELLED,
     CANCELS,
     CLOSINGS_AT,
     COMING,
-    DUE,
     EARLY,
     ENDED,
     ENTRIES,
@@ -68,7 +61,6 @@ from shadowtime.kernel.site.fields import (
     HELD,
     KEEPS,
     LOST,
-    OVER_AT,
     PASS_PENDING,
     PENDING,
     PHASE,
@@ -80,28 +72,9 @@ from shadowtime.kernel.site.fields import (
     REQUEUE,
     STEPS_SPARE,
     WIDE,
-    WIDTH,
 )
 from shadowtime.kernel.site.plain import number
-from shadowtime.kernel.site.start import (
-    COMPRESSED,
-    give_up,
-    hold_place,
-    hold_plan,
-    note_gain,
-    stop_run,
-)
-
-AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = 0, 1, 2, 3
-"""Kinds of dependencies; aftercorr is AFTER_OK, singleton AFTER_ANY."""
-
-LEFT, READY = 0, 1
-"""Places in ``count``: jobs that are not over, entries in the heap of jobs that may be ready."""
-WELL, ONE_MET, STARTED_ONCE = 1, 2, 4
-"""Bits of ``well``: ends well if it ends; one of several dependencies is met; it has started."""
-
-GROUP_JOB, GROUP_LEFT, GROUP_ANY = 0, 1, 2
-ARRAY_MOST, ARRAY_USED, ARRAY_FROM, ARRAY_BEHIND, ARRAY_NEXT = 0, 1, 2, 3, 4
+from shadowtime.kernel.site.start import COMPRESSED, give_up, hold_place, stop_run
 
 
 @routine
@@ -135,13 +108,7 @@ def advance(state: Any, world: Any, ground: Any, e: Any) -> int:
 def next_instant(state: Any, world: Any, ground: Any, e: Any) -> int:
     """Time of the next event of any kind."""
     reg = state.reg
-    now = reg[WAKE]
-    if reg[ENDS] > 0:
-        now = min(now, world.ends[0] >> reg[BITS])
-    if reg[CORRECTIONS] > 0:
-        now = min(now, world.corrections[0] >> reg[BITS])
-    if reg[ARRIVED] < state.job.shape[0]:
-        now = min(now, state.job[reg[ARRIVED], SUBMIT])
+    now = next_of_jobs(state, world)
     if ground.mark[BEGINS] > 0:
         now = min(now, e.begins[0] >> reg[BITS])
     if ground.mark[CANCELS] > 0:
@@ -247,15 +214,6 @@ def carry_out_failures(state: Any, world: Any, ground: Any, e: Any, now: int) ->
 
 
 @routine
-def to_queue(state: Any, ground: Any, job: int) -> None:
-    """The job waits from now on."""
-    ground.job[job, PHASE] = QUEUED
-    ground.job[job, DUE] = NEVER
-    ground.mark[WIDE] += ground.job[job, WIDTH]
-    enqueue(state, job)
-
-
-@routine
 def carry_out_closings(state: Any, ground: Any, e: Any, now: int) -> bool:
     """A node closes or opens, or that becomes known: whatever was refused is asked again."""
     any_closing = False
@@ -293,138 +251,6 @@ def carry_out_cancels(state: Any, ground: Any, e: Any, now: int) -> bool:
 
 
 @routine
-def leave_queue(state: Any, ground: Any, job: int, now: int) -> None:
-    """A waiting job goes; what was planned for it comes free."""
-    dequeue(state, job)
-    ground.mark[WIDE] -= ground.job[job, WIDTH]
-    due = ground.job[job, DUE]
-    if due < NEVER:
-        end = due + state.job[job, ESTIMATE]
-        hold_plan(ground, job, now, due, end, number(1))
-        note_gain(ground, job, due, end)
-        ground.job[job, DUE] = NEVER
-        ground.mark[EARLY] = 1
-        ground.mark[RELEASED] += 1
-
-
-@routine
-def admit(state: Any, ground: Any, e: Any, now: int) -> bool:
-    """Jobs submitted now, and those whose begin time has come."""
-    reg = state.reg
-    any_arrival = False
-    while reg[ARRIVED] < state.job.shape[0] and state.job[reg[ARRIVED], SUBMIT] <= now:
-        job = reg[ARRIVED]
-        reg[ARRIVED] += 1
-        if reg[LEARNER] != FIXED:
-            learn_submit(state, job)
-        reg[EVENTS] += 1
-        any_arrival = True
-        if 0 <= ground.job[job, CANCEL] <= now:
-            ground.mark[CANCELLED] += 1
-            be_over(state, ground, e, job, number(GONE_CANCELLED), now)
-            continue
-        ground.job[job, PHASE] = PENDING
-        if ground.job[job, BEGIN_AT] > now:
-            ground.mark[BEGINS] = push(
-                e.begins, ground.mark[BEGINS], ground.job[job, BEGIN_AT] << reg[BITS] | job
-            )
-        elif ground.job[job, AHEAD] == 0:
-            e.count[READY] = push(e.ready, e.count[READY], job)
-    mask = (1 << reg[BITS]) - 1
-    while ground.mark[BEGINS] > 0 and e.begins[0] >> reg[BITS] <= now:
-        job = e.begins[0] & mask
-        ground.mark[BEGINS] = pop(e.begins, ground.mark[BEGINS])
-        if ground.job[job, PHASE] == PENDING:
-            any_arrival = True
-            if ground.job[job, AHEAD] == 0:
-                e.count[READY] = push(e.ready, e.count[READY], job)
-    return any_arrival
-
-
-@routine
-def enter_queue(state: Any, ground: Any, e: Any, now: int) -> None:
-    """Jobs whose begin time, dependencies and array allow it enter the queue, by index."""
-    while e.count[READY] > 0:
-        job = e.ready[0]
-        e.count[READY] = pop(e.ready, e.count[READY])
-        array = ground.job[job, ARRAY]
-        if is_ready(ground, job, now):
-            if array >= 0:
-                if e.array[array, ARRAY_USED] >= e.array[array, ARRAY_MOST]:
-                    continue
-                e.array[array, ARRAY_USED] += 1
-            if state.reg[LEARNER] == LAST and state.job[job, SUBMIT] < now:
-                repredict(state, job)  # what was learned while it was not in the queue
-            to_queue(state, ground, job)
-        if array >= 0:
-            call_next(ground, e, array, now)
-
-
-@kernel
-def is_ready(ground: Any, job: int, now: int) -> bool:
-    """True if nothing but its array's throttle keeps a job out of the queue."""
-    return bool(
-        ground.job[job, PHASE] == PENDING
-        and ground.job[job, BEGIN_AT] <= now
-        and ground.job[job, AHEAD] == 0
-    )
-
-
-@routine
-def call_next(ground: Any, e: Any, array: int, now: int) -> None:
-    """Call the array's next task that is ready, if the throttle has room."""
-    if e.array[array, ARRAY_USED] >= e.array[array, ARRAY_MOST]:
-        return
-    at = e.array[array, ARRAY_NEXT]
-    behind = e.array[array, ARRAY_BEHIND]
-    while at < behind and ground.job[e.member[at], PHASE] > PENDING:
-        at += 1
-    e.array[array, ARRAY_NEXT] = at
-    while at < behind:
-        if is_ready(ground, e.member[at], now):
-            e.count[READY] = push(e.ready, e.count[READY], e.member[at])
-            return
-        at += 1
-
-
-@routine
-def be_over(state: Any, ground: Any, e: Any, job: int, phase: int, now: int) -> None:
-    """A job is done for good: its array and the jobs that depend on it learn so."""
-    array = ground.job[job, ARRAY]
-    if array >= 0 and ground.job[job, PHASE] >= QUEUED:
-        e.array[array, ARRAY_USED] -= 1
-    ground.job[job, PHASE] = phase
-    ground.job[job, OVER_AT] = now
-    e.count[LEFT] -= 1
-    if array >= 0:
-        call_next(ground, e, array, now)
-    well = phase == ENDED and e.well[job] & WELL != 0
-    for at in range(e.first[job], e.first[job + 1]):
-        kind = e.edge[at, 1]
-        if kind == AFTER and state.job[job, START] >= 0:
-            continue  # met when it started
-        if (kind == AFTER_OK and not well) or (kind == AFTER_NOT_OK and well):
-            continue
-        meet(ground, e, e.edge[at, 0], now)
-
-
-@routine
-def meet(ground: Any, e: Any, group: int, now: int) -> None:
-    """One of the jobs that a dependency names has done what was asked."""
-    e.group[group, GROUP_LEFT] -= 1
-    if e.group[group, GROUP_LEFT] != 0:
-        return
-    job = e.group[group, GROUP_JOB]
-    if e.group[group, GROUP_ANY] != 0:
-        if e.well[job] & ONE_MET != 0:
-            return  # another one of several has been met before
-        e.well[job] |= ONE_MET
-    ground.job[job, AHEAD] -= 1
-    if is_ready(ground, job, now):
-        e.count[READY] = push(e.ready, e.count[READY], job)
-
-
-@routine
 def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
     """Let the starts that the pass decided happen."""
     reg = state.reg
@@ -438,14 +264,7 @@ def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
         reg[ENDS] = push(world.ends, reg[ENDS], end << reg[BITS] | world.truth[job, RANK])
         if reg[LEARNER] != FIXED:
             first_correction(state, world, job)
-        if e.first[job] != e.first[job + 1] and e.well[job] & STARTED_ONCE == 0:
-            e.well[job] |= STARTED_ONCE
-            for at in range(e.first[job], e.first[job + 1]):
-                if e.edge[at, 1] == AFTER:
-                    waits_for = e.group[e.edge[at, 0], GROUP_JOB]
-                    if ground.job[waits_for, PHASE] == PENDING:
-                        ground.mark[AFTER_START] = 1
-                    meet(ground, e, e.edge[at, 0], now)
+        note_start(ground, e, job, now)
     reg[CHANGED] = 0
     if ground.mark[AFTER_START] != 0:
         reg[WAKE] = min(reg[WAKE], now + 1)

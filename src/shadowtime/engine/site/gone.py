@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.site.choose import LARGEST, walk
 from shadowtime.kernel.site.fields import (
     CLOSE_COUNT,
     CLOSE_FROM,
+    COUNTS,
     END,
     EVER,
     FREE,
@@ -27,6 +29,7 @@ from shadowtime.kernel.site.fields import (
     WHOSE,
 )
 from shadowtime.kernel.site.neighbours import has_row
+from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds
 
 
@@ -85,6 +88,8 @@ def fits_what_is_left(ground: Any, shape: int) -> bool:
             scratch[TALLY, tasks] += 1
     if ground.shape[shape, IN_A_ROW] != 0:
         return has_row(ground, shape)
+    if ground.shape[shape, COUNTS] >= 0:
+        return walk(ground, shape, number(LARGEST))
     left = ground.shape[shape, MOST] - wanted
     held = scratch.shape[1] - 1
     while held > 0 and left > 0:

@@ -155,11 +155,12 @@ def decide_site(
     estimate = known.estimate.copy()
     for row, seconds in snapshot.estimates.items():
         estimate[row] = seconds
-    asks = asks_of(workload, site, requests, running=snapshot.running)
-    state, world = empty_state(workload, site, asks, estimate, 0)
     made = None
     if by is None and not policy.reserve.sunny:
         made = prepare(policy, site, workload, effort=effort or 0)
+    classes = made.classes if made is not None else None
+    asks = asks_of(workload, site, requests, running=snapshot.running, classes=classes)
+    state, world = empty_state(workload, site, asks, estimate, 0)
     ground, node_at = build_ground(
         workload,
         site,
@@ -168,6 +169,7 @@ def decide_site(
         rule=rule_of(policy),
         keeps=made.keeps if made is not None else 0,
         plans=made.plans if made is not None else 0,
+        classes=classes,
     )
     state.reg[NOW] = snapshot.now
     state.reg[ARRIVED] = len(workload)

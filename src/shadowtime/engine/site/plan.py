@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from shadowtime.cluster.site import Site
     from shadowtime.engine.custom import Own
+    from shadowtime.engine.site.asks import SiteClasses
     from shadowtime.engine.site.tables import Ground
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
@@ -34,6 +35,8 @@ class Prepared(NamedTuple):
     """0: plans are dropped after the pass; 1: promises, compressed; 2: promises, not moved."""
     plans: int
     """How many jobs hold plans at once, at most."""
+    classes: SiteClasses | None = None
+    """Which nodes each class of jobs may use and reserve."""
     unfinished: Callable[[tuple[Any, ...]], bool] = lambda arguments: False
     """Whether the pass with these arguments left a sweep unfinished."""
 
@@ -60,10 +63,13 @@ def prepare_general(policy: Policy, site: Site, rule: int, workload: Workload) -
     n = len(workload)
     from shadowtime.engine.custom import own_of
     from shadowtime.engine.site import general
+    from shadowtime.engine.site.classes import site_classes
     from shadowtime.kernel.balance import common_scale
 
     kind, weight = order_of(policy.order)
-    depth = policy.reserve.depth(n)
+    classes = site_classes(policy, site, workload)
+    # The caps of the classes bound the plans, not the depth.
+    depth = policy.reserve.depth(n) if classes is None else n
     phases = phases_of(policy.backfill)
     weighing = policy.backfill.weighs
     totals = tuple(site.total.values())
@@ -71,6 +77,10 @@ def prepare_general(policy: Policy, site: Site, rule: int, workload: Workload) -
     own = own_of(policy, workload)
 
     def arguments(ground: Ground) -> tuple[Any, ...]:
+        widest = int(ground.job[:, f.WIDTH].max(initial=1))
+        nodes = min(min(depth, n) * widest, 1 << 40)
+        if classes is not None:
+            nodes = min(nodes, classes.most_planned + classes.reservations * widest)
         made = general.make_general(
             n=n,
             order=kind,
@@ -78,13 +88,20 @@ def prepare_general(policy: Policy, site: Site, rule: int, workload: Workload) -
             depth=depth,
             phase=phases[0] if phases else None,
             scale=scale,
-            widest=int(ground.job[:, f.WIDTH].max(initial=1)),
+            plan_nodes=nodes,
             own=own,
         )
         return (made, own.pointer)
 
     return Prepared(
-        general.run, general.decide_once, arguments, rule, own, keeps=0, plans=min(depth, 64)
+        general.run,
+        general.decide_once,
+        arguments,
+        rule,
+        own,
+        keeps=0,
+        plans=min(depth, 64),
+        classes=classes,
     )
 
 

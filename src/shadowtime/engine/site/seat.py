@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.site.events import to_queue
+from shadowtime.engine.site.entering import to_queue
 from shadowtime.kernel.fields import ESTIMATE, START
 from shadowtime.kernel.jit import entry
 from shadowtime.kernel.registers import NOW

@@ -25,6 +25,7 @@ from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.site.asks import SiteClasses
     from shadowtime.policy import Policy
     from shadowtime.policy.estimate import Estimate
     from shadowtime.types import Ints
@@ -64,7 +65,12 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
             rule=chosen.rule,
             keeps=chosen.keeps,
             plans=chosen.plans,
+            classes=chosen.classes,
         )
+        if chosen.classes is not None:
+            from shadowtime.engine.site.classes import reject_unplaceable
+
+            reject_unplaceable(policy, chosen.classes, workload, site, made.asks)
         state, ground = made.state, made.ground
         if policy.order.by_usage:
             from shadowtime.engine.site.by_priority import run_by_priority
@@ -101,17 +107,24 @@ class PreparedRun(NamedTuple):
 
 
 def prepared_run(
-    workload: Workload, site: Site, estimate: Estimate, *, rule: int, keeps: int, plans: int
+    workload: Workload,
+    site: Site,
+    estimate: Estimate,
+    *,
+    rule: int,
+    keeps: int,
+    plans: int,
+    classes: SiteClasses | None = None,
 ) -> PreparedRun:
     """The tables of a run of a workload on a site."""
     requests = requests_of(workload, site)
     known = known_at_submission(estimate, workload)
-    asks = asks_of(workload, site, requests)
+    asks = asks_of(workload, site, requests, classes=classes)
     state, world = empty_state(workload, site, asks, known.estimate, known.learner)
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
     ground, node_at = build_ground(
-        workload, site, requests, asks, rule=rule, keeps=keeps, plans=plans
+        workload, site, requests, asks, rule=rule, keeps=keeps, plans=plans, classes=classes
     )
     events = build_events(workload, site, requests, ground, state, node_at)
     note_gone_at(ground, int(workload.submit[0]) if len(workload) else 0)

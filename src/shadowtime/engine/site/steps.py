@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.engine.site import events
+from shadowtime.engine.site import entering, events
 from shadowtime.kernel.fields import ENDS_AT, EXPECTED
 from shadowtime.kernel.jit import entry, routine
 from shadowtime.kernel.registers import KILLS, NEVER, NOW
@@ -77,7 +77,7 @@ def stop_job(state: Any, world: Any, ground: Any, job: int) -> None:
         start.hold_place(ground, job, now, now, now + 1, number(1))
     start.stop_run(state, ground, job)
     state.reg[KILLS] += 1
-    events.to_queue(state, ground, job)
+    entering.to_queue(state, ground, job)
 
 
 @entry

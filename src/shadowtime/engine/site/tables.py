@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shadowtime.cluster.limits import NODES
+from shadowtime.cluster.shape import hold_counted
 from shadowtime.engine.site.clock import on_clock
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f
@@ -14,7 +15,7 @@ from shadowtime.kernel.site.limits import LICENCES
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
-    from shadowtime.engine.site.asks import Asks
+    from shadowtime.engine.site.asks import Asks, SiteClasses
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
@@ -32,7 +33,7 @@ class Ground(NamedTuple):
     close: Any  # int64[closings, 4], by node and begin
     reservation: Any  # int64[reservations, 3]
     ask: Any  # int64[asks, 2]: first alternative, and behind the last
-    alt: Any  # int64[alternatives, 3 + licences]
+    alt: Any  # int64[alternatives, 4 + licences]
     bucket: Any  # int64[...]: buckets of each alternative
     limit: Any  # int64[2, buckets, columns]: bounds and what is in use
     job: Any  # int64[n, COLUMNS]
@@ -40,6 +41,9 @@ class Ground(NamedTuple):
     gain: Any  # int64[room, 3]: node, begin, end
     ring: Any  # int64[RING, 1 + 2R]: node, free before, free after
     scratch: Any  # int64[SCRATCH, width]
+    count: Any  # int64[rows, SETS]: nodes that sets of counts of features ask for
+    kind: Any  # int64[rows, N]: which of those counts each node satisfies, as bits
+    planned: Any  # int64[N, R]: what the plans of a pass take (class partitioning)
 
 
 def build_ground(
@@ -51,6 +55,7 @@ def build_ground(
     rule: int,
     keeps: int,
     plans: int,
+    classes: SiteClasses | None = None,
 ) -> tuple[Ground, Ints]:
     """Fresh tables, and the site's node at each row of the table of nodes."""
     n, resources = len(workload), len(site.resources)
@@ -75,6 +80,7 @@ def build_ground(
     node[:, f.FREE : f.FREE + resources] = capacity
     node[:, f.FREE + resources :] = capacity
     shape, mask, bits = shape_table(asks, capacity, row_of)
+    count, kind = count_tables(asks, shape, row_of)
     close = closing_table(workload, site, row_of, node)
     mark[f.ANY_CLOSING] = len(close) > 0
     alt, ask, bucket, limit = limit_tables(asks, site)
@@ -83,7 +89,7 @@ def build_ground(
     tiers = {max((a.tier for a in one), default=0) for one in asks.each}
     mark[f.TIERS] = len(tiers) > 1
     cpus = int(capacity[:, 0].sum())
-    width = max(len(order), int(capacity[:, 0].max(initial=0)), limit.shape[2]) + 2
+    width = max(len(order), int(capacity[:, 0].max(initial=0)), limit.shape[2], f.SETS) + 2
     widest = int(job[:, f.WIDTH].max(initial=1))
     steps = 2 * len(order) + min(cpus, widest * n) + 2 * widest * min(plans, n) + 64
     step = np.empty((steps, f.LEVEL + resources), np.int64)
@@ -110,7 +116,12 @@ def build_ground(
         gain=np.empty((4 * min(cpus, widest * n) + 64 if keeps else 1, 3), np.int64),
         ring=np.zeros((f.RING, 1 + 2 * resources), np.int64),
         scratch=np.zeros((f.SCRATCH, width), np.int64),
+        count=count,
+        kind=kind,
+        planned=np.zeros((len(order) if classes else 1, resources), np.int64),
     )
+    if classes is not None:
+        mark[f.TIMES], mark[f.MOST_COUNTED] = classes.times, classes.reservations
     return ground, order
 
 
@@ -157,6 +168,23 @@ def shape_table(asks: Asks, capacity: Ints, row_of: Ints) -> tuple[Ints, Ints, A
     return table, flat, bits
 
 
+def count_tables(asks: Asks, shape: Ints, row_of: Ints) -> tuple[Ints, Ints]:
+    """Counts of features, each distinct list once, and which of them each node satisfies."""
+    rows: dict[tuple[tuple[int, frozenset[int]], ...], int] = {}
+    shape[:, f.COUNTS] = -1
+    for at, one in enumerate(asks.shapes):
+        if one.counts:
+            shape[at, f.COUNTS] = rows.setdefault(one.counts, len(rows))
+    count = np.zeros((max(1, len(rows)), f.SETS), np.int64)
+    kind = np.zeros((max(1, len(rows)), len(row_of) if rows else 1), np.int64)
+    for counts, row in rows.items():
+        for group, (k, nodes) in enumerate(counts):
+            bit = 1 << group
+            count[row, [chosen for chosen in range(f.SETS) if chosen & bit]] += k
+            kind[row, row_of[sorted(nodes)]] |= bit
+    return count, kind
+
+
 def most_held(shape: Any, capacity: Ints) -> Ints:
     """Tasks that each of the shape's nodes holds when it is empty."""
     held = np.full(len(capacity), shape.per_node, np.int64)
@@ -174,6 +202,8 @@ def fits_empty(shape: Any, held: Ints) -> bool:
     """True if the shape fits on the empty nodes."""
     if shape.in_a_row:
         return has_row(shape, held)
+    if shape.counts:
+        return hold_counted(shape, held.tolist())
     if (held[: shape.wanted] == 0).any() or (held > 0).sum() < shape.least:
         return False
     rest = np.sort(held[shape.wanted :])[::-1][: shape.most - shape.wanted]
@@ -265,6 +295,7 @@ def limit_tables(asks: Asks, site: Site) -> tuple[Ints, Ints, Ints, Ints]:
                     alt.shape,
                     len(bucket),
                     len(charged),
+                    alt.reserves,
                     *(counts.get(name, 0) for name in licences),
                 )
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shadowtime.engine.site.clock import on_clock
-from shadowtime.engine.site.events import AFTER, AFTER_ANY, AFTER_NOT_OK, AFTER_OK, LEFT
+from shadowtime.engine.site.entering import AFTER, AFTER_ANY, AFTER_NOT_OK, AFTER_OK, LEFT
 from shadowtime.errors import InputError
 from shadowtime.kernel.registers import BITS
 from shadowtime.kernel.site import fields as f

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.site.counts import missing, missing_with, use, use_none
 from shadowtime.kernel.site.fields import (
     BEST,
     BEST_FIT,
     CHOSEN,
+    COUNTS,
     EXCLUSIVE,
     FIRST_FIT,
     FREE,
@@ -72,6 +74,8 @@ def choose(ground: Any, now: int, shape: int, start: int, length: int) -> bool:
 def settle(ground: Any, now: int, shape: int, start: int) -> bool:
     """Choose among the nodes whose room is known."""
     rule = ground.mark[PLACE_RULE]
+    if rule == SLURM and ground.shape[shape, COUNTS] >= 0:
+        rule = number(FIRST_FIT)
     if rule != FIRST_FIT:
         note_steps(ground, now, shape, start)
     if rule == BEST_FIT or rule == PACK:
@@ -139,9 +143,16 @@ def alone(ground: Any, shape: int, rule: int) -> bool:
     tasks = ground.shape[shape, TASKS]
     scratch = ground.scratch
     best = -1
+    counts = ground.shape[shape, COUNTS]
+    if counts >= 0:
+        use_none(ground)
     for at in range(1 if wanted == 1 else ground.shape[shape, MASK_COUNT]):
         if scratch[ROOM, at] < tasks:
             continue
+        if counts >= 0:
+            node = ground.mask[ground.shape[shape, MASK_FROM] + at]
+            if missing_with(ground, counts, node) > 0:
+                continue
         if best < 0:
             best = at
         elif ahead(ground, shape, rule, at, best):
@@ -197,12 +208,18 @@ def taken_out(ground: Any, shape: int, rule: int, size: int) -> int:
 
 @routine
 def walk(ground: Any, shape: int, rule: int) -> bool:
-    """Give each node all it holds, in order, but keep one task for each node still due."""
+    """Give each node all it holds, in order, but keep one task for each node still due.
+
+    A node is passed over if the nodes or tasks left would not do for the counts of features.
+    """
     scratch = ground.scratch
     first = ground.shape[shape, MASK_FROM]
     size = arrange(ground, shape, rule)
     left = ground.shape[shape, TASKS]
     least, most = ground.shape[shape, LEAST], ground.shape[shape, MOST]
+    counts = ground.shape[shape, COUNTS]
+    if counts >= 0:
+        use_none(ground)
     count = 0
     at = 0
     while size > at and count < most and (left > 0 or count < least):
@@ -213,6 +230,12 @@ def walk(ground: Any, shape: int, rule: int) -> bool:
             place = scratch[ORDER, 0]
             size = taken_out(ground, shape, rule, size)
         due = max(0, least - count - 1)
+        if counts >= 0:
+            still = missing_with(ground, counts, ground.mask[first + place])
+            due = max(due, still)
+            if count + 1 + still > most or due >= left:
+                continue
+            use(ground, counts, ground.mask[first + place])
         give = min(scratch[ROOM, place], left - due)
         scratch[CHOSEN, count] = ground.mask[first + place]
         scratch[GIVEN, count] = give
@@ -231,16 +254,25 @@ def deal(ground: Any, shape: int) -> bool:
     rule = number(SPREAD)
     size = arrange(ground, shape, rule)
     most = min(ground.shape[shape, MOST], tasks)
+    counts = ground.shape[shape, COUNTS]
+    if counts >= 0:
+        use_none(ground)
     count = 0
     total = 0
     while size > 0 and count < most:
         place = scratch[ORDER, 0]
         size = taken_out(ground, shape, rule, size)
+        if counts >= 0:
+            if count + 1 + missing_with(ground, counts, ground.mask[first + place]) > most:
+                continue
+            use(ground, counts, ground.mask[first + place])
         scratch[CHOSEN, count] = place
         scratch[GIVEN, count] = 0
         total += scratch[ROOM, place]
         count += 1
     if count < ground.shape[shape, LEAST] or total < tasks:
+        return False
+    if counts >= 0 and missing(ground, counts) > 0:
         return False
     left = tasks
     while left > 0:

@@ -11,7 +11,9 @@ from typing import Any
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.site.choose import LARGEST, walk
 from shadowtime.kernel.site.fields import (
+    COUNTS,
     IN_A_ROW,
     LEAST,
     MASK_COUNT,
@@ -29,6 +31,7 @@ from shadowtime.kernel.site.fields import (
     WANTED,
 )
 from shadowtime.kernel.site.neighbours import has_row
+from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import look
 
 PLACES = 24
@@ -152,9 +155,11 @@ def settle_down(heap: Any, size: int, at: int) -> None:
 
 @routine
 def suffices(ground: Any, shape: int, bounded: bool) -> bool:
-    """True if nodes that together hold all tasks do so within the bound on nodes, or in a row."""
+    """True if nodes that hold all tasks do so within the bound on nodes, in a row, as counted."""
     if ground.shape[shape, IN_A_ROW] != 0:
         return has_row(ground, shape)
+    if ground.shape[shape, COUNTS] >= 0:
+        return walk(ground, shape, number(LARGEST))
     return not bounded or enough(ground, shape, total_of_wanted(ground, shape))
 
 

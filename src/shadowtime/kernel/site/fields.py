@@ -63,6 +63,14 @@ NEGATIVE = 34
 """1 if more was taken than there is: a promise does not hold any more."""
 LEFT = 35
 """Runs that have left their nodes so far."""
+TIMES = 36
+"""Class partitioning: plans counted by node take at most so many times what it has; 0 without."""
+MOST_COUNTED = 37
+"""Class partitioning: plans that are counted, at most."""
+COUNTED = 38
+"""Such plans in this pass."""
+CAPPED = 39
+"""1 while what a node holds is bounded by the plans that it may still get."""
 MARKS = 40
 
 # The table of nodes, one row each, in (weight, index) order.
@@ -107,7 +115,9 @@ DIVISOR = 18
 """Amounts per task are in parts of which so many make one."""
 IN_A_ROW = 19
 """1 if the nodes must be neighbours."""
-PER_TASK = 20
+COUNTS = 20
+"""Row of the counts of features that the shape asks for, -1 without."""
+PER_TASK = 21
 """First of R columns of amounts per task, then R of amounts per node."""
 
 # Steps of a node's availability.
@@ -165,6 +175,9 @@ ALT_SHAPE = 0
 ALT_FROM = 1
 """First of its buckets of limits."""
 ALT_COUNT = 2
+ALT_RESERVES = 3
+"""Whether it may be planned, and how plans are counted."""
+RESERVES_FREELY, RESERVES_COUNTED, RESERVES_BY_NODE, RESERVES_NEVER = 0, 1, 2, 3
 
 # Rows of scratch.
 ROOM = 0
@@ -182,7 +195,13 @@ TALLY = 6
 """How many nodes hold so many tasks."""
 CHARGE = 7
 """What a start adds to each column of limits."""
-SCRATCH = 8
+HITS = 8
+"""For each set of counts of features: nodes used that satisfy one of them."""
+SCRATCH = 9
+
+GROUPS = 4
+"""Counts of features in one shape, at most."""
+SETS = 1 << GROUPS
 
 # Limits.
 BOUND, USED = 0, 1

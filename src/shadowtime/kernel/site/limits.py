@@ -33,7 +33,7 @@ from shadowtime.kernel.site.fields import (
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.steps import amount
 
-LICENCES = 3
+LICENCES = 4
 """First of the columns of licences in the table of alternatives."""
 ASKED_FOR, IN_SCRATCH, IN_PLACE = 0, 1, 2
 """Where the amounts come from: the request, the placement found last, the job's own place."""

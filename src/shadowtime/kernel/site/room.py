@@ -6,10 +6,12 @@ from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.site.caps import room_in_cap
 from shadowtime.kernel.site.fields import (
     ALL_MEMORY,
     ANY_CLOSING,
     BEGIN,
+    CAPPED,
     CHANGES,
     CLOSE_COUNT,
     CLOSE_FROM,
@@ -87,6 +89,15 @@ def closed(ground: Any, now: int, shape: int, node: int, start: int, end: int) -
 
 @kernel
 def room_at(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> int:
+    """Tasks that the node holds throughout [start, start + length), and may be planned for."""
+    tasks = free_at(ground, now, shape, node, start, length)
+    if tasks > 0 and ground.mark[CAPPED] != 0:
+        tasks = min(tasks, room_in_cap(ground, shape, node))
+    return tasks
+
+
+@kernel
+def free_at(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> int:
     """Tasks that the node holds throughout [start, start + length)."""
     end = start + length
     if ground.mark[ANY_CLOSING] != 0 and closed(ground, now, shape, node, start, end):
@@ -108,6 +119,17 @@ def room_at(ground: Any, now: int, shape: int, node: int, start: int, length: in
 
 @kernel
 def look(ground: Any, now: int, shape: int, node: int, start: int, length: int) -> tuple[int, int]:
+    """The same, and the next start at which that may change."""
+    tasks, change = look_free(ground, now, shape, node, start, length)
+    if tasks > 0 and ground.mark[CAPPED] != 0:
+        tasks = min(tasks, room_in_cap(ground, shape, node))
+    return tasks, change
+
+
+@kernel
+def look_free(
+    ground: Any, now: int, shape: int, node: int, start: int, length: int
+) -> tuple[int, int]:
     """Tasks held throughout [start, start + length), and the next start at which that may change.
 
     Where nothing is held the next start is behind the last step or closing in the way.

@@ -21,12 +21,15 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import ATTEMPTS, LEARNER, NEVER, NOW, RUNNING, STARTED
 from shadowtime.kernel.running import end_at, find, insert, job_at, log, remove
+from shadowtime.kernel.site.caps import may_reserve
 from shadowtime.kernel.site.choose import choose
 from shadowtime.kernel.site.earliest import earliest
 from shadowtime.kernel.site.fields import (
     ALT,
+    ALT_RESERVES,
     ALT_SHAPE,
     ASK,
+    CAPPED,
     CHANGES,
     CHOSEN,
     EARLY,
@@ -53,6 +56,7 @@ from shadowtime.kernel.site.fields import (
     RES_END,
     RES_KNOWN,
     RESERVATION,
+    RESERVES_BY_NODE,
     RING,
     RUNS,
     SHAPE,
@@ -169,7 +173,7 @@ def ask_earliest(
     chosen = -1
     for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
         shape = ground.alt[alt, ALT_SHAPE]
-        if not open_for(ground, now, shape, length):
+        if not may_reserve(ground, alt) or not open_for(ground, now, shape, length):
             continue
         if (
             limited != 0
@@ -177,13 +181,17 @@ def ask_earliest(
             and not within(state, ground, job, alt, number(ASKED_FOR))
         ):
             continue
+        ground.mark[CAPPED] = int(ground.alt[alt, ALT_RESERVES] == RESERVES_BY_NODE)
         start = earliest(ground, now, shape, length, since, best)
         if start < best:
             best = start
             chosen = alt
+    ground.mark[CAPPED] = 0
     if chosen < 0:
         return NEVER, -1
+    ground.mark[CAPPED] = int(ground.alt[chosen, ALT_RESERVES] == RESERVES_BY_NODE)
     choose(ground, now, ground.alt[chosen, ALT_SHAPE], best, length)
+    ground.mark[CAPPED] = 0
     return best, chosen
 
 

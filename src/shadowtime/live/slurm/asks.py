@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from shadowtime.cluster.features import counts_nodes, matches
+from shadowtime.cluster.features import choices
 from shadowtime.cluster.hostlist import expand
 from shadowtime.errors import InputError
 from shadowtime.live.slurm.beyond import NONE
@@ -132,7 +132,8 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
     -----
     Left out of the model: heterogeneous jobs, partitions that the loop does not drive, reservations
     it does not see, licences that slurm.conf does not count, resources by socket, memory by GPU,
-    sockets, cores and threads, a least number of processors on a node, features with counts.
+    sockets, cores and threads, a least number of processors on a node, features of several nodes
+    together.
 
     Examples
     --------
@@ -195,10 +196,10 @@ def _any_sockets(text: str, threads: int) -> bool:
 def _readable(features: str) -> bool:
     if features in NONE:
         return True
-    if counts_nodes(features) or "[" in features:
+    if "*" in features or "[" in features:  # placed in simulations, not compared with the daemon
         return False
     try:
-        matches(features, set())
+        choices(features)
     except InputError:
         return False
     return True

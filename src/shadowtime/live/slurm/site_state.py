@@ -192,7 +192,8 @@ class OnSite:
         partition = self.shapes.number.get(row.partition.split(",")[0])
         shape = None
         if partition is not None and names:
-            shape = self.shapes.of(ask, self.shapes.partitions[partition])
+            shapes = self.shapes.all_of(ask, self.shapes.partitions[partition])
+            shape = shapes[0] if shapes else None
         found = []
         for host, tasks in spread(names, shape.tasks if shape is not None else row.cpus):
             has = self.capacity[host]

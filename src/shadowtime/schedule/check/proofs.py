@@ -110,7 +110,10 @@ def check(
     held = known_claims(schedule.claims if claims is None else claims)
     if isinstance(cluster, Site):
         # The proofs of the case that look at the machine are not made on a site.
-        on_site = Case(match(schedule, workload), cast("Any", cluster), held)
+        found = match(schedule, workload)
+        if rules is not None and len(found.workload) != len(workload):
+            rules = rules.take(np.isin(workload.job_id, found.workload.job_id))
+        on_site = Case(found, cast("Any", cluster), held, rules)
         repeated = () if again is None else (same_again(on_site, again),)
         return Report((*_on_site(on_site, cluster), *repeated))
     found = match(schedule, workload)

@@ -22,6 +22,8 @@ class Classes:
     names: tuple[str, ...]
     allowed: AnyArray
     """bool[classes, hosts]"""
+    group: tuple[int, ...] = ()
+    """On a site: the group of each node; a job's nodes are all of one."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

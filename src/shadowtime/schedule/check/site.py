@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shadowtime.cluster.limits import NODES, Bucket, bounded_shape, buckets_of, job_allowed
 from shadowtime.schedule.check.attempts import attempts_consistent
-from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
 from shadowtime.schedule.check.limits import limits_kept
 from shadowtime.schedule.check.report import Proof, not_made, proved, violated
@@ -17,6 +17,7 @@ from shadowtime.schedule.check.site_nodes import (
     alone,
     as_asked,
     each_node,
+    in_classes,
     in_partitions,
     with_features,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.cluster.site import Site
+    from shadowtime.schedule.check.case import Case
     from shadowtime.workload.request import Requests
 
 
@@ -158,6 +160,7 @@ def site_proofs(case: Case, site: Site, requests: Requests) -> list[Proof]:
     proofs.append(first)
     if first.verdict != "violated":
         proofs += [prove(trial) for prove in PROOFS[1:]]
+        proofs += [proof for proof in [in_classes(trial)] if proof is not None]
     proofs.append(limits_kept(_without_failed(trial)))
     waiting = (case.schedule.kills > 0) & ~trial.ran
     if waiting.any():
@@ -178,7 +181,5 @@ def _without_failed(trial: SiteCase) -> Case:
             lost[row] = any((name, end) in failures for name, _ in trial.places[row])
     cut = lost & (s.end - s.start < np.minimum(trial.workload.run, trial.workload.limit))
     start = np.where(cut, -1, s.start)
-    from dataclasses import replace
-
     match = replace(trial.case.match, schedule=s.replace(start=start))
-    return Case(match, trial.case.cluster, trial.case.claims)
+    return replace(trial.case, match=match)

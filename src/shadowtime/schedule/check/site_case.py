@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.cluster.shape import Shape, Shapes
+from shadowtime.cluster.shape import Shape, Shapes, missing
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.site_places import SitePlaces, parse_site_place
 
@@ -90,7 +90,7 @@ class SiteCase:
         return len(self._partitions[row]) > 1
 
     @cached_property
-    def _made(self) -> dict[tuple[int, int], Shape | None]:
+    def _made(self) -> dict[tuple[int, int], list[Shape]]:
         return {}
 
     def shape(self, row: int) -> Shape | None:
@@ -101,8 +101,13 @@ class SiteCase:
             return None
         if key not in self._made:
             request = self.request(row)
-            self._made[key] = self.shapes.of(request, self.shapes.partitions[partition])
-        return self._made[key]
+            self._made[key] = self.shapes.all_of(request, self.shapes.partitions[partition])
+        made = self._made[key]
+        if len(made) > 1:  # features that several sets of nodes satisfy
+            used = [self.shapes.index.get(name, -1) for name, _ in self.places[row]]
+            made = [one for one in made if set(used) <= set(one.nodes)] or made
+            made = [one for one in made if missing(one.counts, used) == 0] or made
+        return made[0] if made else None
 
     def amounts(self, row: int) -> list[tuple[int, tuple[int, ...]]]:
         """(node, amounts) of a job, from its cpus on each node; nothing where its shape fails."""

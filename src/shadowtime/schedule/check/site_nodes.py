@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.cluster.shape import missing as lacking
 from shadowtime.schedule.check.report import Proof, proved, violated
 from shadowtime.schedule.site_places import compressed
 
@@ -49,7 +50,8 @@ def in_partitions(case: SiteCase) -> Proof:
 
 
 def with_features(case: SiteCase) -> Proof:
-    """Every node has the features asked for; wanted nodes are used, excluded ones are not."""
+    """Every node has the features asked for, and so many have what is counted; wanted nodes are
+    used, excluded ones are not."""
     name = "site-features"
     rows = np.flatnonzero(case.ran).tolist()
     for row in rows:
@@ -72,7 +74,36 @@ def with_features(case: SiteCase) -> Proof:
                 f"{case.case.name(row)} asked for node {case.site.nodes[missing[0]].name} and did "
                 "not get it",
             )
+        short = lacking(shape.counts, nodes)
+        if short:
+            return violated(
+                name,
+                f"{case.case.name(row)} asks for nodes with {case.request(row).features}, and "
+                f"{short} of those it ran on are missing",
+            )
     return proved(name, f"{len(rows)} jobs on nodes with what they asked for")
+
+
+def in_classes(case: SiteCase) -> Proof | None:
+    """The nodes of a job are of one class, which its own may use; None without classes."""
+    rules = case.case.rules
+    if rules is None or rules.classes is None:
+        return None
+    name, classes = "class-eligible", rules.classes
+    rows = np.flatnonzero(case.ran).tolist()
+    for row in rows:
+        nodes = [case.shapes.index[node] for node, _ in case.places[row]]
+        kind = int(classes.kind[row])
+        wrong = [node for node in nodes if not classes.allowed[kind, node]]
+        if wrong:
+            return violated(
+                name,
+                f"{case.case.name(row)} ran on {case.site.nodes[wrong[0]].name}, where "
+                f"{classes.names[kind]} jobs may not run",
+            )
+        if len({classes.group[node] for node in nodes}) > 1:
+            return violated(name, f"{case.case.name(row)} ran on nodes of both classes")
+    return proved(name, f"{len(rows)} jobs, each on nodes of one class that it may use")
 
 
 def as_asked(case: SiteCase) -> Proof:

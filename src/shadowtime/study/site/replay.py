@@ -71,6 +71,51 @@ class GroupWait:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReasonRow:
+    """How many jobs waited for something, in the log and in each simulated run.
+
+    One moment at which a limit is reached concerns every job that waits then: the counts of single
+    runs lie far apart, and a recorded one is to be held against their range.
+
+    Examples
+    --------
+    >>> row = ReasonRow(reason="AssocGrpCpuLimit", recorded=5, counts=(0, 9))
+    >>> row.simulated, row.low, row.high
+    (4.5, 0, 9)
+    """
+
+    reason: str
+    recorded: int
+    counts: tuple[int, ...]
+    """By run; none where the policy does not say what jobs wait for."""
+
+    @property
+    def simulated(self) -> float | None:
+        """The mean over the runs."""
+        return sum(self.counts) / len(self.counts) if self.counts else None
+
+    @property
+    def low(self) -> int | None:
+        """The lowest run's."""
+        return min(self.counts, default=None)
+
+    @property
+    def high(self) -> int | None:
+        """The highest run's."""
+        return max(self.counts, default=None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "reason": self.reason,
+            "recorded": self.recorded,
+            "simulated": self.simulated,
+            "simulated_low": self.low,
+            "simulated_high": self.high,
+        }
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SiteReplay:
     """What a site did beside what its scheduler does in simulation."""
@@ -92,8 +137,8 @@ class SiteReplay:
     simulated_metrics: Mapping[str, float]
     backfilled: tuple[float, float, float] | None
     """Share of starts by backfill: recorded (sacct's Flags), and the lowest and highest run's."""
-    reasons: tuple[tuple[str, int, float | None], ...]
-    """What jobs waited for (sacct's Reason), how many, and how many in a simulated run."""
+    reasons: tuple[ReasonRow, ...]
+    """What jobs waited for (sacct's Reason)."""
     never_started: int
     """Jobs with a recorded start that no simulated run starts."""
 
@@ -114,10 +159,7 @@ class SiteReplay:
             "backfilled": None
             if shares is None
             else {"recorded": shares[0], "simulated_low": shares[1], "simulated_high": shares[2]},
-            "reasons": [
-                {"reason": name, "recorded": count, "simulated": simulated}
-                for name, count, simulated in self.reasons
-            ],
+            "reasons": [one.as_dict() for one in self.reasons],
         }
 
 
@@ -244,10 +286,8 @@ def _backfilled(
     return float((known == 2).mean()), min(shares), max(shares)
 
 
-def _reasons(
-    workload: Workload, trials: Sequence[Trial], which: AnyArray
-) -> tuple[tuple[str, int, float | None], ...]:
-    """Recorded reasons with counts, and the mean count over the runs where the model has them."""
+def _reasons(workload: Workload, trials: Sequence[Trial], which: AnyArray) -> tuple[ReasonRow, ...]:
+    """Recorded reasons with counts, and those of the runs where the model has them."""
     column = workload.extra.get("pending_reason")
     if column is None:
         return ()
@@ -255,18 +295,20 @@ def _reasons(
     recorded = Counter(workload.name_of("pending_reason", number) for number in numbers)
     chosen = set(workload.job_id[which].tolist())
     schedules = [one.schedule for one in trials]
-    met = Counter(
-        why for one in schedules for job, why in (one.waited_for or {}).items() if job in chosen
-    )
+    met = [
+        Counter(why for job, why in (one.waited_for or {}).items() if job in chosen)
+        for one in schedules
+    ]
     told = any(one.waited_for is not None for one in schedules)
     waited = which & (column != UNKNOWN)
     if workload.requests is not None:
         # A requeued job has a begin time too: that one is the simulation's own.
         waited &= workload.requests.begin > workload.submit
     given = Counter(workload.name_of("pending_reason", one) for one in column[waited].tolist())
-    rows: list[tuple[str, int, float | None]] = []
-    for name in sorted({*recorded, *met}, key=lambda each: (-recorded[each], each)):
-        from_log = float(given[name]) if name in BY_LOG else 0.0
-        simulated = from_log + met[name] / len(trials)
-        rows.append((name, recorded[name], simulated if told or from_log else None))
+    rows = []
+    for name in sorted({*recorded, *(n for one in met for n in one)},
+                       key=lambda each: (-recorded[each], each)):  # fmt: skip
+        from_log = given[name] if name in BY_LOG else 0
+        counts = tuple(from_log + one[name] for one in met) if told or from_log else ()
+        rows.append(ReasonRow(reason=name, recorded=recorded[name], counts=counts))
     return tuple(rows)

@@ -145,12 +145,10 @@ def _beyond(
     """The proof and the metrics of the last jobs, where the plan asks for them."""
     found: dict[str, float] = {}
     if case.check:
-        from shadowtime.cluster.site import Site
         from shadowtime.engine.rules import rules_of
         from shadowtime.schedule.check import check
 
-        machine: Any = cluster
-        rules = None if isinstance(machine, Site) else rules_of(policy, jobs, cluster)
+        rules = rules_of(policy, jobs, cluster)
         found[PROVED] = float(check(schedule, jobs, cluster, rules=rules).ok)
     if case.held_out:
         first = min(round((1 - case.held_out) * len(jobs)), len(jobs) - 1)

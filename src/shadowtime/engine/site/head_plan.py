@@ -1,0 +1,154 @@
+"""The head's plan, kept from pass to pass while nothing is released."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.engine.passes.phases import FITS
+from shadowtime.engine.site.candidates import sorted_already
+from shadowtime.engine.site.general_parts import (
+    DEPTH,
+    KEPT_AT,
+    KEPT_CHANGES,
+    KEPT_HEAD,
+    KEPT_LAST,
+    KEPT_START,
+    PHASES,
+    TEST,
+)
+from shadowtime.kernel.fields import ESTIMATE
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.registers import NEVER, NOW, VOLATILE
+from shadowtime.kernel.site.choose import choose
+from shadowtime.kernel.site.fields import (
+    ALT,
+    ALT_SHAPE,
+    ANY_CLOSING,
+    ASK,
+    CHANGES,
+    CHOSEN,
+    DUE,
+    FIRST_FIT,
+    GIVEN,
+    HAS_LIMITS,
+    PLACE_COUNT,
+    PLACE_FROM,
+    PLACE_RULE,
+    PLACEABLE,
+    PLACED,
+    RELEASED,
+    SHAPE,
+    TIMES,
+)
+from shadowtime.kernel.site.plain import number
+from shadowtime.kernel.site.start import hold_plan, keep_place
+
+
+@kernel
+def may_keep(state: Any, ground: Any, f: Any) -> bool:
+    """True where the head's plan outlives a pass in which nothing was released: it stays right.
+
+    One reservation in order of arrival, no job outlives its estimate, and nothing but ends lets
+    a job in or keeps it out. What starts leaves the plan its nodes: its start stays the earliest.
+    """
+    return bool(
+        f.par[DEPTH] == 1
+        and f.par[PHASES] != 0
+        and f.par[TEST] != FITS
+        and sorted_already(ground, f)
+        and state.reg[VOLATILE] == 0
+        and ground.mark[HAS_LIMITS] == 0
+        and ground.mark[ANY_CLOSING] == 0
+        and ground.mark[TIMES] == 0
+    )
+
+
+@kernel
+def keep_plan(state: Any, ground: Any, f: Any) -> None:
+    """Remember the plan of this pass."""
+    job = f.planned[0]
+    f.kept[KEPT_HEAD] = job
+    f.kept[KEPT_START] = ground.job[job, DUE]
+    f.kept[KEPT_AT] = ground.mark[RELEASED]
+
+
+@routine
+def give_plan_up(state: Any, ground: Any, f: Any) -> None:
+    """Drop the plan that was kept; its start remains known."""
+    job = f.kept[KEPT_HEAD]
+    start = ground.job[job, DUE]
+    if start < NEVER:
+        end = start + state.job[job, ESTIMATE]
+        hold_plan(ground, job, state.reg[NOW], start, end, number(1))
+        ground.job[job, DUE] = NEVER
+        ground.mark[RELEASED] += 1
+    f.kept[KEPT_HEAD] = -1
+    f.kept[KEPT_LAST] = job
+
+
+@kernel
+def plan_stands(state: Any, ground: Any, f: Any, size: int) -> bool:
+    """True if nothing was released since the plan was made and the head is the same."""
+    if f.kept[KEPT_AT] != ground.mark[RELEASED]:
+        return False
+    at = 0
+    while at < size and not fits_somewhere(ground, f.jobs[at]):
+        at += 1
+    return bool(at < size and f.jobs[at] == f.kept[KEPT_HEAD])
+
+
+@kernel
+def fits_somewhere(ground: Any, job: int) -> bool:
+    """True if one of the job's shapes fits on the empty nodes."""
+    ask = ground.job[job, ASK]
+    at = ground.ask[ask, 0]
+    while at < ground.ask[ask, 1] and ground.shape[ground.alt[at, ALT_SHAPE], PLACEABLE] == 0:
+        at += 1
+    return bool(at < ground.ask[ask, 1])
+
+
+@routine
+def behind_head(state: Any, ground: Any, f: Any, size: int) -> int:
+    """The candidates behind the head whose plan stands; its nodes are chosen again after starts."""
+    head = f.kept[KEPT_HEAD]
+    if f.kept[KEPT_CHANGES] != ground.mark[CHANGES] and ground.mark[PLACE_RULE] != FIRST_FIT:
+        now = state.reg[NOW]
+        length = state.job[head, ESTIMATE]
+        start = f.kept[KEPT_START]
+        hold_plan(ground, head, now, start, start + length, number(1))
+        choose(ground, now, ground.job[head, SHAPE], start, length)
+        if moved(ground, head):
+            if ground.mark[PLACED] > ground.job[head, PLACE_COUNT]:
+                keep_place(ground, head, ground.job[head, ALT])
+            else:
+                first = ground.job[head, PLACE_FROM]
+                for at in range(ground.mark[PLACED]):
+                    ground.place[first + at] = (
+                        ground.scratch[CHOSEN, at] << 32 | ground.scratch[GIVEN, at]
+                    )
+                ground.job[head, PLACE_COUNT] = ground.mark[PLACED]
+            ground.mark[RELEASED] += 1
+            f.kept[KEPT_AT] = ground.mark[RELEASED]
+        hold_plan(ground, head, now, start, start + length, number(-1))
+        f.kept[KEPT_CHANGES] = ground.mark[CHANGES]
+    count = 0
+    for i in range(size):
+        if f.jobs[i] > head:
+            f.heap[count] = i
+            count += 1
+    return count
+
+
+@kernel
+def moved(ground: Any, job: int) -> bool:
+    """True if the placement found last is not the job's own."""
+    if ground.mark[PLACED] != ground.job[job, PLACE_COUNT]:
+        return True
+    first = ground.job[job, PLACE_FROM]
+    at = 0
+    while (
+        at < ground.mark[PLACED]
+        and ground.place[first + at] == ground.scratch[CHOSEN, at] << 32 | ground.scratch[GIVEN, at]
+    ):
+        at += 1
+    return bool(at < ground.mark[PLACED])

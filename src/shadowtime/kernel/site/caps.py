@@ -1,0 +1,70 @@
+"""How many plans class partitioning allows in a pass: in all, or by what each node has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.site.fields import (
+    ALT_RESERVES,
+    COUNTED,
+    FREE,
+    LEVEL,
+    MOST_COUNTED,
+    PER_NODE,
+    PLACE_COUNT,
+    PLACE_FROM,
+    RESERVES_BY_NODE,
+    RESERVES_COUNTED,
+    RESERVES_NEVER,
+    TIMES,
+)
+from shadowtime.kernel.site.steps import amount
+
+
+@kernel
+def may_reserve(ground: Any, alt: int) -> bool:
+    """False if no plan may be made by an alternative in this pass any more."""
+    how = ground.alt[alt, ALT_RESERVES]
+    if how == RESERVES_COUNTED:
+        return bool(ground.mark[COUNTED] < ground.mark[MOST_COUNTED])
+    return bool(how != RESERVES_NEVER)
+
+
+@kernel
+def within_cap(ground: Any, shape: int, node: int, tasks: int) -> bool:
+    """True if the pass's plans and so many tasks take no more than TIMES what the node has."""
+    resources = ground.step.shape[1] - LEVEL
+    for k in range(resources):
+        most = ground.mark[TIMES] * ground.node[node, FREE + resources + k]
+        if ground.planned[node, k] + amount(ground, shape, node, tasks, k) > most:
+            return False
+    return True
+
+
+@routine
+def room_in_cap(ground: Any, shape: int, node: int) -> int:
+    """The most tasks that may be planned on a node beside the plans of this pass."""
+    low = 0
+    high = ground.shape[shape, PER_NODE]
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if within_cap(ground, shape, node, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@routine
+def count_reservation(ground: Any, job: int, alt: int, shape: int, sign: int) -> None:
+    """Count a plan in (+1) or out (-1)."""
+    how = ground.alt[alt, ALT_RESERVES]
+    if how == RESERVES_COUNTED:
+        ground.mark[COUNTED] += sign
+    elif how == RESERVES_BY_NODE:
+        first = ground.job[job, PLACE_FROM]
+        for at in range(first, first + ground.job[job, PLACE_COUNT]):
+            node, tasks = ground.place[at] >> 32, ground.place[at] & 0xFFFFFFFF
+            for k in range(ground.step.shape[1] - LEVEL):
+                ground.planned[node, k] += sign * amount(ground, shape, node, tasks, k)
