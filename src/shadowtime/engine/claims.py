@@ -1,4 +1,4 @@
-"""What a policy says of itself on a given workload, for check to prove."""
+"""What a policy claims on a given workload, for check to prove."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def claims_of(policy: Policy, workload: Workload, *, contended: bool = False) ->
 
 
 def _claims_of_choice(policy: Policy, workload: Workload) -> Iterator[str]:
-    """What a function that chooses says of itself, as far as the rest of the policy lets it."""
-    said = set(policy.backfill.claims)  # type: ignore[attr-defined]
+    """What a choosing function claims, as far as the rest of the policy lets it."""
+    claimed = set(policy.backfill.claims)  # type: ignore[attr-defined]
     by_arrival = {QUEUE_BY_ARRIVAL, HEAD_NEVER_IDLE, ARRIVAL_ORDER, NO_RESERVATION_VIOLATION}
     bounded = policy.estimate.bounds and bool((workload.effective_run <= workload.request).all())
     for claim in CLAIMS:
         needs_order = claim in by_arrival and not policy.order.by_arrival
         needs_bound = claim in (PROMISES_KEPT, NO_RESERVATION_VIOLATION) and not bounded
-        if claim in said and not needs_order and not needs_bound:
+        if claim in claimed and not needs_order and not needs_bound:
             yield claim
 
 

@@ -1,4 +1,4 @@
-"""The table of what functions of the user's own are told of jobs and what never changes."""
+"""The table of what users' own functions see of a job and what never changes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a user's own function did wrong, told once the compiled loop has stopped because of it.
+"""What a user's own function did wrong, reported once the compiled loop has stopped for it.
 
-An exception cannot pass through compiled code that runs without Python's lock, and who failed is
+An exception cannot pass through compiled code that runs without Python's lock; the job is
 all that the loop knows. So the function is called again, as plain Python, with the same arguments:
 that says what is wrong, and in which line.
 """

@@ -313,7 +313,7 @@ def phases_of(part: backfill.Backfill) -> tuple[tuple[int, int, int], ...]:
 
 
 def refuse_functions_on_nodes(policy: Policy) -> None:
-    """Refuse functions of the user's own where the passes on nodes never ask them."""
+    """Reject a user's own functions where the passes on nodes never call them."""
     for part in policy.parts.values():
         if part.written and part.slot != "order":
             raise PolicyError(
@@ -330,7 +330,7 @@ def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
 
 
 def refuse_loose_easy(policy: Policy) -> None:
-    """Refuse the readings of EASY that only its own pass knows."""
+    """Reject the readings of EASY that only its own pass knows."""
     if not policy.backfill.exact or policy.reserve.fixed != "no":
         raise PolicyError(
             f"{policy.name}: extra_update=no and fixed_reservation are defined for EASY on a "

@@ -63,7 +63,7 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster | Site) 
         stretched=stretched,
         stretch=_stretch(policy, workload, cluster) if stretched else None,
         classes=_classes(policy, workload, cluster),
-        # Who is cancelled in the queue may make room for others at any time.
+        # A job cancelled in the queue may make room for others at any time.
         starts_at_events=not leaves_the_queue(workload)
         and not policy.reserve.kept
         and not plans_freely(policy)
@@ -73,7 +73,7 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster | Site) 
 
 
 def plans_freely(policy: Policy) -> bool:
-    """True if a function chooses who starts and claims nothing about the head's reservation."""
+    """True if a function chooses what starts and claims nothing about the head's reservation."""
     part = policy.backfill
     return isinstance(part, Selected) and NO_RESERVATION_VIOLATION not in part.claims
 
@@ -93,7 +93,7 @@ def _limit(policy: Policy, workload: Workload) -> Ints:
 
 
 def _stretch(policy: Policy, workload: Workload, cluster: Cluster) -> Stretch | None:
-    """What a stretched limit is made of; None where it cannot be told from the schedule.
+    """What a stretched limit is made of; None where the schedule does not show it.
 
     Promises for good plan a limit long before the start, and predictions change with time.
     """
@@ -118,7 +118,7 @@ def _easy(policy: Policy, workload: Workload, cluster: Cluster) -> Easy | None:
     known = known_at_submission(policy.estimate, workload)
     steady = known.safe and not leaves_the_queue(workload)
     exact = policy.backfill.exact and policy.backfill.respects
-    per_event = policy.order.by_event  # who overtakes does not know what ends at that instant
+    per_event = policy.order.by_event  # overtaking jobs ignore what ends at that instant
     if (
         not (in_order and anywhere and one and exact and steady)
         or plans_freely(policy)

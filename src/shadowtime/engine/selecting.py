@@ -73,7 +73,7 @@ class Chooser:
         return Free(self.profile.time[0], self.profile.level[0], self.profile.count)
 
     def failure(self, policy: Policy, slot: int, job: int, now: int, name_of: Any) -> BaseException:
-        """What went wrong; a compiled function is called again in Python, which tells the line."""
+        """What went wrong; a compiled function is called again in Python, which names the line."""
         function = self.part.function
         if slot == SELECT:
             return PolicyError(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 
-def nobody(now: int, jobs: Any, free: Any) -> None:
+def start_none(now: int, jobs: Any, free: Any) -> None:
     """Stands in for the function: the session decides."""
 
 
@@ -78,7 +78,7 @@ class Session:
         from shadowtime.engine.simulate import refuse_unfit
         from shadowtime.kernel.state import build
 
-        part = Selected(nobody, compiled=False)
+        part = Selected(start_none, compiled=False)
         self.policy = Policy(name=name, order=order or Fcfs(), backfill=part)
         self.workload = workload
         refuse_unfit(workload, cluster)

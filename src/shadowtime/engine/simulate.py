@@ -115,7 +115,7 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
 def told_by_instants(schedule: Schedule) -> Schedule:
     """The schedule with reasons as they look once all passes of an instant are over.
 
-    With a pass for each event a job may be blocked and start at one instant; who reads a schedule
+    With a pass for each event a job may be blocked and start at one instant; a reader of a schedule
     knows its instants alone.
     """
     rows = np.arange(len(schedule))
@@ -142,7 +142,7 @@ def places_of(state: State, cluster: Cluster) -> tuple[str, ...]:
 
 
 def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Policy) -> None:
-    """Write down who takes a whole host, and the classes of the partition part."""
+    """Write down which jobs take a whole host, and the classes of the partition part."""
     if cluster.shape == "hosts":
         from shadowtime.cluster.dedicated import dedicated
 

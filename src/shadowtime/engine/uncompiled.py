@@ -40,7 +40,7 @@ def simulate_uncompiled(
     """Like :func:`shadowtime.engine.simulate`, hundreds of times slower, ready at once.
 
     A policy that cannot be handed to another process (a function of a user's own file) is run
-    here, compiled; so is a run that breaks there. ``report`` is told why.
+    here, compiled; so is a run that breaks there. ``report`` gets the reason.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def simulate_uncompiled(
         check=False,
     )
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        why = said[-1] if said else f"exit code {done.returncode}"
+        printed = done.stderr.decode(errors="replace").strip().splitlines()
+        why = printed[-1] if printed else f"exit code {done.returncode}"
         report(f"{name} could not be run without compiling ({why}), so it is compiled")
         return simulate(workload, cluster, policy)
     kind, content = pickle.loads(done.stdout)

@@ -118,7 +118,7 @@ def warm(
 ) -> list[str]:
     """See to it that every pass of these policies is compiled; returns those that were not.
 
-    ``announce`` is told beforehand what is missing, ``finished`` each pass as it is done.
+    ``announce`` gets what is missing beforehand, ``finished`` each pass as it is done.
     """
     import queue
     import threading
@@ -162,7 +162,7 @@ def warm(
 
 
 def _compile_elsewhere(name: str) -> subprocess.Popen[bytes]:
-    """A process that compiles one pass and says nothing."""
+    """A process that compiles one pass and prints nothing."""
     import subprocess
 
     code = f"from shadowtime.engine.warm import compile_pass; compile_pass({name!r})"

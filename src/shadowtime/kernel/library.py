@@ -141,10 +141,10 @@ def load() -> Library | None:
     """The library of this installation; None where there is none that can be used."""
     if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0"):
         return None
-    told = os.environ.get("SHADOWTIME_PREBUILT")
-    if told == "no":
+    named = os.environ.get("SHADOWTIME_PREBUILT")
+    if named == "no":
         return None
-    folder = Path(told) if told else FOLDER
+    folder = Path(named) if named else FOLDER
     try:
         listed = json.loads((folder / "kernels.json").read_text())
         code = ctypes.CDLL(str(folder / "kernels.so"))

@@ -59,7 +59,7 @@ def cache_folder(path: Path) -> Path:
 
 
 class DigestLocator:
-    """Tells Numba where the compiled code of a function lies: by the digest of its sources.
+    """Where Numba finds the compiled code of a function: by the digest of its sources.
 
     Numba's own locators go by the path and the time stamp of the file, so a second checkout or a
     new installation of the same sources would compile everything again.

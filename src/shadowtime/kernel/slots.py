@@ -92,7 +92,7 @@ def tick(state: Any, f: Any, custom: Any, until: int) -> None:
         call(
             custom, slot, state.reg, state.job, f.fact, f.asked[:rows], f.memory, f.answer[0, :rows]
         )
-        if state.reg[FAILED] < 0:  # who failed is told with its instant
+        if state.reg[FAILED] < 0:  # the failed job is reported with its instant
             state.reg[NOW] = now
         f.par[first + DUE] += f.par[first + PERIOD]
 

@@ -129,7 +129,7 @@ class BackfillPass:
                     while last >= at and not self.could_start(records[last]):
                         last -= 1
                 if last < at:
-                    self.out.nobody = at == 0 and not self.parameters.bf_running_job_reserve
+                    self.out.no_start = at == 0 and not self.parameters.bf_running_job_reserve
                     break
             if at == 0:
                 bound = self.parameters.bf_max_job_test
@@ -183,7 +183,7 @@ class BackfillPass:
         return self.idle_counts[at - 1] if at else self.state.usage.idle.bit_count()
 
     def keep(self, job: Job) -> None:
-        """A running exclusive job that nobody can preempt holds its nodes in the map (3.8c)."""
+        """A running exclusive job that no job can preempt holds its nodes in the map (3.8c)."""
         if not job.ask.exclusive and not self.state.machine.sections[job.partition].exclusive:
             return
         policy = self.state.preemption

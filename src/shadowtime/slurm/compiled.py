@@ -122,14 +122,14 @@ class CompiledPasses:
                 break
         self._tell_plans(made, records)
         mark = self.board.mark
-        made.out.nobody = bool(mark[b.NOBODY])
+        made.out.no_start = bool(mark[b.NO_START])
         if self.steady and not made.out.starts:
             made.out.valid_until = int(mark[b.VALID])
         return made.out
 
     def _rows_of(self, state: State, records: list[Record]) -> Ints:
         """The rows of the records, new ones for those that have none."""
-        if state.queue is None:  # nobody keeps these records
+        if state.queue is None:  # these records are not kept
             count = len(records)
             lines = [self._line(state, record) for record in records]
             if count > len(self.board.record):
@@ -175,7 +175,7 @@ class CompiledPasses:
         mark[b.STARTS_ONLY] = made.starts_only
         mark[b.RECORDS], mark[b.LAST] = count, count - 1
         mark[b.AT] = mark[b.TESTED] = mark[b.OVER] = mark[b.PLANS] = mark[b.BUSY] = 0
-        mark[b.VERSION] = mark[b.NOBODY] = mark[b.KEEP_UNTIL] = mark[b.FRESH_ENDS] = 0
+        mark[b.VERSION] = mark[b.NO_START] = mark[b.KEEP_UNTIL] = mark[b.FRESH_ENDS] = 0
         mark[b.SEEN] = mark[b.MEASURED] = mark[b.SHRUNK] = mark[b.ENDS] = -1
         mark[b.MAY_RUN_OUT] = 1
         mark[b.VALID] = made.now + FAR

@@ -161,7 +161,7 @@ class Loop:
         return self.out
 
     def _over(self) -> bool:
-        """Nothing but ticks and passes is left, and nobody runs: what waits, waits for ever."""
+        """Nothing but ticks and passes is left, and nothing runs: what waits, waits for ever."""
         rest = all(event.kind in PERIODIC for event in self.heap) if len(self.heap) < 3 else False
         idle = self.idle_passes > 2 or self.next_backfill == NEVER
         return rest and not self.running and self.main_due == NEVER and idle
@@ -320,7 +320,7 @@ class Loop:
             self.fresh = not (nothing and (full or self._shallow()))
         else:
             made = backfill_pass(state, now, plans=False)
-            self.changed = not made.nobody
+            self.changed = not made.no_start
             self.quiet_until = made.valid_until
             state.accounts.note_waiting(state.waiting, state.running, state.machine.sections)
         if made.starts:

@@ -72,7 +72,7 @@ def main_pass(state: State, now: int, *, full: bool = False) -> Outcome:
 
 
 def _yields(state: State, job: Job, now: int) -> bool:
-    """A job that is too young or of too low a priority blocks nobody (2.6)."""
+    """A job that is too young or of too low a priority blocks no other (2.6)."""
     wish = state.parameters
     if wish.bf_min_prio_reserve and job.priority < wish.bf_min_prio_reserve:
         return True

@@ -40,7 +40,7 @@ class Outcome:
     """(preempted job, for job)."""
     skipped: dict[int, str] = field(default_factory=dict)
     """Why jobs were passed over."""
-    nobody: bool = False
+    no_start: bool = False
     """True where no waiting job could have started, so that nothing was looked at."""
     valid_until: int = field(default=0, compare=False)
     """Before then another pass starts nothing either, where this one did not and nothing happens

@@ -244,7 +244,7 @@ def decisions_of(table: Table, machine: Cluster) -> list[Decision]:
 
 
 def promises_of(table: Table, due: Any) -> dict[str, int]:
-    """The promised starts of those who wait, by job."""
+    """The promised starts of waiting jobs, by job."""
     state = table.state
     n = len(table.ids)
     waits = state.wait[f.PROCS, :n] != BIG

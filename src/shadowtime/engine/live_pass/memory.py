@@ -90,35 +90,35 @@ class Memory:
         return Memory(
             now=plain.whole(plain.entry(values, "now"), "now", low=-1),
             jobs={
-                plain.text(job, "a job"): _note(told, f"the note of job {job}")
-                for job, told in plain.mapping(plain.entry(values, "jobs"), "jobs").items()
+                plain.text(job, "a job"): _note(value, f"the note of job {job}")
+                for job, value in plain.mapping(plain.entry(values, "jobs"), "jobs").items()
             },
             users={
-                plain.text(user, "a user"): _history(told, f"the history of user {user}")
-                for user, told in plain.mapping(plain.entry(values, "users"), "users").items()
+                plain.text(user, "a user"): _history(value, f"the history of user {user}")
+                for user, value in plain.mapping(plain.entry(values, "users"), "users").items()
             },
             head=plain.text(plain.entry(values, "head"), "head"),
             shadow=plain.whole(plain.entry(values, "shadow"), "shadow"),
             extra={
                 name: {
                     plain.text(key, name): plain.whole(known, name)
-                    for key, known in plain.mapping(told, name).items()
+                    for key, known in plain.mapping(value, name).items()
                 }
-                for name, told in plain.mapping(values.get("extra", {}), "extra").items()
+                for name, value in plain.mapping(values.get("extra", {}), "extra").items()
             },
             own={
-                plain.text(name, "a name"): _numbers(told, f"the memory of {name}")
-                for name, told in plain.mapping(values.get("own", {}), "own").items()
+                plain.text(name, "a name"): _numbers(value, f"the memory of {name}")
+                for name, value in plain.mapping(values.get("own", {}), "own").items()
             },
             promises={
-                plain.text(job, "a job"): _promise(job, told)
-                for job, told in plain.mapping(values.get("promises", {}), "promises").items()
+                plain.text(job, "a job"): _promise(job, value)
+                for job, value in plain.mapping(values.get("promises", {}), "promises").items()
             },
         )
 
 
-def _note(told: Any, name: str) -> Note:
-    found = plain.wholes(told, name, low=-1)
+def _note(value: Any, name: str) -> Note:
+    found = plain.wholes(value, name, low=-1)
     if not 1 <= len(found) <= len(Note._fields):
         raise InputError(f"{name} must have 1 to {len(Note._fields)} numbers, not {len(found)}")
     note = Note(*found)
@@ -127,11 +127,11 @@ def _note(told: Any, name: str) -> Note:
     return note
 
 
-def _promise(job: str, told: Any) -> Promise:
+def _promise(job: str, value: Any) -> Promise:
     name = f"the promise of job {job}"
-    if not isinstance(told, list) or len(told) != 4:
+    if not isinstance(value, list) or len(value) != 4:
         raise InputError(f"{name} must be a list of 4 values: start, partition, place, request")
-    start, partition, place, ask = told
+    start, partition, place, ask = value
     return Promise(
         job,
         plain.whole(start, name, low=0),
@@ -141,16 +141,16 @@ def _promise(job: str, told: Any) -> Promise:
     )
 
 
-def _numbers(told: Any, name: str) -> tuple[float, ...]:
-    if not isinstance(told, list) or not all(
-        isinstance(number, int | float) and math.isfinite(number) for number in told
+def _numbers(value: Any, name: str) -> tuple[float, ...]:
+    if not isinstance(value, list) or not all(
+        isinstance(number, int | float) and math.isfinite(number) for number in value
     ):
         raise InputError(f"{name} must be a list of finite numbers")
-    return tuple(map(float, told))
+    return tuple(map(float, value))
 
 
-def _history(told: Any, name: str) -> History:
-    found = plain.wholes(told, name, low=-1, high=MAX_SPAN)
+def _history(value: Any, name: str) -> History:
+    found = plain.wholes(value, name, low=-1, high=MAX_SPAN)
     if len(found) > len(History._fields):
         raise InputError(f"{name} must have at most {len(History._fields)} numbers")
     return History(*found)

@@ -255,7 +255,7 @@ class Tables:
         )
 
     def estimates(self) -> dict[int, int]:
-        """What the Last Model expects: of who waits by its user's last job, of who runs as then."""
+        """What the Last Model expects: waiting jobs by the user's last, running ones as then."""
         if not isinstance(self.policy.estimate, Last):
             return {}
         found = {}
@@ -268,7 +268,7 @@ class Tables:
         return found
 
     def promised(self, verdict: Verdict) -> dict[str, int]:
-        """Promised starts of who stays blocked, by job."""
+        """Promised starts of the jobs that stay blocked, by job."""
         found = {row: run.start for row, run in verdict.promises.items()}
         found = {**verdict.earliest, **found}
         return {

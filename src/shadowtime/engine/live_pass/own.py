@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def own_functions(policy: Policy, table: Table, state: Snapshot, memory: Memory) -> Own | None:
-    """What the policy's functions work with, after they were told the news; None without any.
+    """What the policy's functions work with, after they received the news; None without any.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def numbers_of(
 
 
 ENDED, SUBMITTED, TIMER = 0, 1, 2
-"""In which order news of one instant are told."""
+"""The order in which the news of one instant is reported."""
 
 
 def tell_the_news(policy: Policy, table: Table, state: Snapshot, memory: Memory, own: Own) -> None:
@@ -136,7 +136,7 @@ def tell_the_news(policy: Policy, table: Table, state: Snapshot, memory: Memory,
 
 def ticks(own: Own, since: int, until: int) -> list[tuple[int, int]]:
     """When timers go off behind one instant and up to another, with their numbers."""
-    if since < 0:  # the first pass: nobody knows of anything before it
+    if since < 0:  # the first pass: nothing before it is known
         return []
     return sorted(
         (when, timer)

@@ -168,7 +168,7 @@ def _without_default(ask: Request, site: Site) -> bool:
 
 
 def checksum(value: object) -> int:
-    """A number that tells two requests, or two sets of limits, apart."""
+    """A number that distinguishes two requests, or two sets of limits."""
     return zlib.crc32(repr(value).encode())
 
 

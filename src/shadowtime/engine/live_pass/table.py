@@ -34,7 +34,7 @@ FOREIGN = -1
 
 
 class Table(NamedTuple):
-    """The filled tables, and who is in which row."""
+    """The filled tables, and which job is in which row."""
 
     state: Any
     world: Any
@@ -45,7 +45,7 @@ class Table(NamedTuple):
     """The first row submitted since the last pass."""
     ended: tuple[str, ...]
     workload: Workload
-    """The same jobs as columns; who ended lately is among them."""
+    """The same jobs as columns, those that ended lately among them."""
 
 
 Row = tuple[Any, ...]
@@ -213,7 +213,7 @@ def corrected(row: Any, run: int) -> int:
 
 
 def facts_of(rows: Sequence[Row]) -> Any:
-    """Who runs, who waits, then the news by time: ends before submissions."""
+    """Running jobs, waiting jobs, then the news by time: ends before submissions."""
     from shadowtime.engine.live_pass.compiled.fill import NEWS_END, RUNS, WAITS
 
     runs = [(RUNS, at, 0) for at, row in enumerate(rows) if row[WHAT] == RUNS]

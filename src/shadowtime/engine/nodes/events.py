@@ -45,7 +45,7 @@ def advance(state: Any, world: Any, table: Any, rates: Any) -> int:
 
 @kernel
 def carry_out_ends(state: Any, world: Any, table: Any, rates: Any, now: int) -> None:
-    """End what ends now, by job id; those who stay speed up."""
+    """End what ends now, by job id; the jobs that stay speed up."""
     reg = state.reg
     mask = (1 << reg[BITS]) - 1
     cores = table.par[CORES]

@@ -28,7 +28,7 @@ COUNTED = 6
 RESERVES = 7
 """1 if the blocked head holds a reservation."""
 BACKFILL = 8
-"""Who may overtake, in which order: one of the kinds below."""
+"""Which jobs may overtake, in which order: one of the kinds below."""
 THETAS = 9
 """Number of thresholds."""
 BITS = 10
@@ -65,7 +65,7 @@ TOP = 27
 TRIED = 28
 """Jobs below this index cannot start before the table changes."""
 WANTED = 29
-"""Processors that the waiting jobs want."""
+"""Processors that the waiting jobs ask for."""
 BY_LOAD = 30
 """1 if the queue chooses one of the thresholds: a looser one for each machine full of jobs."""
 THETA_FROM = 31
@@ -73,7 +73,7 @@ THETA_FROM = 31
 THETA_TO = 32
 """and below here."""
 VERSION = 33
-"""Counts the changes of who runs where."""
+"""Counts the changes of what runs where."""
 HOLDS = 34
 """Counts the reservations that were pinned."""
 LOWEST = 35

@@ -210,7 +210,7 @@ def move(b: Any, job: int, need: Any, length: int, start: int, holes: bool) -> N
 
 @routine
 def start_due(state: Any, b: Any, now: int) -> None:
-    """Start who is due now."""
+    """Start jobs that are due now."""
     if b.mark[SOONEST] <= now:
         count = 0
         job = b.step[LISTED_AT, b.mark[FIRST]]
@@ -241,7 +241,7 @@ def start_due(state: Any, b: Any, now: int) -> None:
 
 @routine
 def start_around(state: Any, b: Any, now: int) -> None:
-    """Without compression: start who is due now, and who fits before its promise."""
+    """Without compression: start jobs that are due now, and those that fit before their promise."""
     head = -1
     soonest = NEVER
     arrived = state.reg[ARRIVED]

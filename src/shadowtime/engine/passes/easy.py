@@ -98,7 +98,7 @@ def decide(state: Any, parameters: Any, index: Any) -> None:
         and reg[VOLATILE] == 0
         and parameters[KEEP_EXTRA] == 0  # else extra is not what is left beside the last starts
     ):
-        # Nothing ended: the head stays blocked, and who did not fit before does not fit now.
+        # Nothing ended: the head stays blocked, and a job that did not fit before does not fit now.
         backfill(state, parameters, index, reg[FRESH])
         return
     if reg[VOLATILE] != 0:
@@ -264,7 +264,7 @@ def backfill_shortest_first(state: Any, parameters: Any, found: Any, first: int)
 
 @kernel
 def is_indexed(state: Any, index: Any) -> bool:
-    """True if the index tells the shortest jobs: not where estimates change while jobs wait."""
+    """True if the index gives the shortest jobs: not where estimates change while jobs wait."""
     return state.reg[LEARNER] != LAST and index.tree.shape[0] > 2
 
 
@@ -272,7 +272,7 @@ def is_indexed(state: Any, index: Any) -> bool:
 def backfill_by_index(state: Any, parameters: Any, index: Any) -> None:
     """The same starts: again and again the first by (estimate, arrival) that passes the tests.
 
-    Who was refused in an earlier pass since the last end is refused again, newcomers or not.
+    A job refused in an earlier pass since the last end is refused again, newcomers or not.
     """
     reg = state.reg
     let_in(index, state.wait, reg[BITS], reg[QUEUE_FROM], reg[ARRIVED])

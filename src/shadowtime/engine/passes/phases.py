@@ -1,4 +1,4 @@
-"""Backfilling in phases: who of the rest may start, in what order."""
+"""Backfilling in phases: which of the rest may start, in what order."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PHASES = 5
 
 @kernel
 def run_phases(state: Any, f: Any, size: int, custom: Any) -> None:
-    """Try the candidates in the heap, phase by phase; who does not start is tried in the next."""
+    """Try the candidates in the heap, phase by phase; what does not start is tried in the next."""
     for number in range(f.par[PHASES]):
         test = f.phase[number, TEST]
         shortest = f.phase[number, KEY] == SHORTEST
@@ -140,7 +140,7 @@ def start_backfilled(state: Any, f: Any, job: int, host: int, test: int) -> None
 
 @kernel
 def run_in_order(state: Any, f: Any, size: int, test: int, shortest: bool) -> int:
-    """Each candidate once, in order; those who do not start are kept for the next phase."""
+    """Each candidate once, in order; those that do not start are kept for the next phase."""
     heapify(state, f.heap, size, f.jobs, f.key, shortest)
     total, kept = size, 0
     while size > 0:

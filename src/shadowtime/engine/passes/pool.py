@@ -73,11 +73,11 @@ BALANCE = 3
 LEAST_USED = 4
 """Rule: the largest request for the least used resource (BL), taken again after each start."""
 NOT_WORSE = 5
-"""Rule: in order of arrival, who leaves the resources no less evenly used (IBB)."""
+"""Rule: in order of arrival, jobs that leave the resources no less evenly used (IBB)."""
 NOT_WORSE_FROZEN = 6
 """Rule: the same against the balance at the beginning of the traversal."""
 LITERAL = 7
-"""Rule: who does not raise the average use: Algorithm 1 of the IBB paper to the letter."""
+"""Rule: jobs that do not raise the average use: Algorithm 1 of the IBB paper to the letter."""
 
 RULE = 0
 RESERVES = 1
@@ -126,7 +126,7 @@ def decide(state: Any, f: Any) -> None:
     """One pass."""
     reg = state.reg
     if reg[CHANGED] == 0 and reg[HEAD] >= 0 and reg[VOLATILE] == 0:
-        # Nothing ended: the head stays blocked, and who did not fit before does not fit now.
+        # Nothing ended: the head stays blocked, and a job that did not fit before does not fit now.
         first = reg[FRESH] if f.par[SETTLED] != 0 else reg[HEAD] + 1
         f.par[SETTLED] = 1
         backfill(state, f, first)
@@ -197,7 +197,7 @@ def may_start(state: Any, f: Any, job: int, left: int) -> bool:
 
 @kernel
 def start_backfilled(state: Any, f: Any, job: int, left: int) -> None:
-    """Start a job that may; who stays beyond the shadow time uses up what is left over."""
+    """Start a job that may; one that stays beyond the shadow time uses up what is left over."""
     if state.job[job, ESTIMATE] > left:
         for k in range(f.extra.shape[0]):
             f.extra[k] -= state.job[job, NEED + k]
@@ -252,7 +252,7 @@ def walk(state: Any, f: Any, first: int, left: int, rule: int) -> None:
                 continue
             start_backfilled(state, f, job, left)
             if rule >= NOT_WORSE:
-                f.par[SETTLED] = 0  # the balance has moved: who was refused may be welcome now
+                f.par[SETTLED] = 0  # the balance has moved: a refused job may start now
                 if rule == NOT_WORSE:
                     note_balance(state, f)
 

@@ -1,10 +1,10 @@
 """A priority order with K reservations: the fast pass for long queues (spec 3.2 to 3.4).
 
 The same decisions as the general pass, proved equal in the tests, on pools and on hosts, wherever
-nothing but the wait tells jobs of the same estimate and needs apart. Three things make it fast:
+only the wait distinguishes jobs of the same estimate and needs. Three things make it fast:
 
 1. Of jobs that are alike only the first is looked at (kernel/alike.py): the order of all of them is
-   that of a few lines, and who cannot start now speaks for its whole kind.
+   that of a few lines, and a job that cannot start now stands for its whole kind.
 2. What is free only shrinks during a pass. Once the first job in order has its reservation, kinds
    that do not fit around it are out of the pass, and the pass ends where none is left.
 3. A kind that the caps of the partition refuse a reservation is refused as a whole.
@@ -234,7 +234,7 @@ def reserve_more(state: Any, f: Any, alike: Any, place: int, hopes: int) -> int:
 
 @routine
 def backfill(state: Any, f: Any, alike: Any, hopes: int) -> None:
-    """Start in order who fits around all reservations: the first of each kind, then the next."""
+    """Start in order what fits around all reservations: the first of each kind, then the next."""
     size = 0
     for i in range(hopes):
         number = alike.hope[i]

@@ -2,7 +2,7 @@
 
 The function is handed the queue in order and what will be free (kernel/choice.py). It answers in
 the columns ``start``, ``promised`` and ``due``. Whatever it plans is its own business; here it is
-only verified that what starts fits. A planned start that lies ahead rings the pass again.
+only verified that what starts fits. A planned start in the future calls the pass again.
 """
 
 from __future__ import annotations

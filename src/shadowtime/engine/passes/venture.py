@@ -1,6 +1,6 @@
 """PV-EASY on a pool of one resource: the fast pass (spec 2.3).
 
-The same decisions as the general pass, proved equal in the tests. Nobody is gathered: the head is
+The same decisions as the general pass, proved equal in the tests. No list is gathered: the head is
 the first job of the queue, and both phases of its backfilling are EASY's own walks over the queue,
 which skip blocks and groups by their minima; where many wait the first asks for the shortest
 job of each width (kernel/shortest.py). In the first the shadow time is that of the sunny jobs and
@@ -131,7 +131,7 @@ def nobody_fits(state: Any, head: int) -> bool:
 
 @routine
 def venture(state: Any, parameters: Any, index: Any, head: int) -> None:
-    """Who is expected to end by the shadow time, shortest first; then whoever fits, in order."""
+    """Jobs expected to end by the shadow time, shortest first; then any that fits, in order."""
     reg = state.reg
     shadow = reg[SHADOW]
     reg[EXTRA] = -1

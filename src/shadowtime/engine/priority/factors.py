@@ -88,7 +88,7 @@ class Factors:
         self.most_part = max([1, *(one.factor for one in self.sections.values())])
 
     def terms(self, claim: Claim, *, tested: bool) -> tuple[float, ...]:
-        """Size, partition, QOS, then each TRES; ``tested``: a pass has told which cpus it gets."""
+        """Size, partition, QOS, then each TRES; ``tested``: a pass has found which cpus it gets."""
         weights = self.weights
         section = self.sections.get(claim.partition, self.everywhere)
         cpus = claim.nodes * section.widest if tested and claim.whole else claim.cpus

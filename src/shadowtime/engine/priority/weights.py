@@ -47,20 +47,20 @@ class Weights:
     def of(site: Site) -> Weights:
         """From a site's configuration."""
 
-        def said(name: str) -> str:
+        def setting(name: str) -> str:
             value = site.setting(name)
             return "" if value == "(null)" else value
 
         def number(name: str, default: int = 0) -> int:
-            value = said(name)
+            value = setting(name)
             return int(value) if value.isdigit() else default
 
         def seconds(name: str, default: int) -> int:
-            value = said(name)
+            value = setting(name)
             found = parse_limit(value) if value else default
             return default if found is None else found
 
-        tres = re.findall(r"([\w/:]+)=([\d.]+)", said("PriorityWeightTRES"))
+        tres = re.findall(r"([\w/:]+)=([\d.]+)", setting("PriorityWeightTRES"))
         return Weights(
             age=number("PriorityWeightAge"),
             max_age=seconds("PriorityMaxAge", WEEK),
@@ -72,8 +72,8 @@ class Weights:
             tres=tuple((name.lower(), float(weight)) for name, weight in tres),
             half_life=seconds("PriorityDecayHalfLife", WEEK),
             period=seconds("PriorityCalcPeriod", 300) or 300,
-            fair_tree="NO_FAIR_TREE" not in said("PriorityFlags").upper(),
-            favor_small=said("PriorityFavorSmall").lower() in ("yes", "1"),
+            fair_tree="NO_FAIR_TREE" not in setting("PriorityFlags").upper(),
+            favor_small=setting("PriorityFavorSmall").lower() in ("yes", "1"),
             dampening=number("FairShareDampeningFactor", 1) or 1,
         )
 

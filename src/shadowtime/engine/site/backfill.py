@@ -17,12 +17,12 @@ from shadowtime.kernel.balance import fullest_with, least_used, sum_with
 from shadowtime.kernel.jit import routine
 from shadowtime.kernel.running import BACKFILLED
 from shadowtime.kernel.site.plain import number
-from shadowtime.kernel.site.start import ask_start, begin_placed, hopeful
+from shadowtime.kernel.site.start import ask_start, begin_placed, may_start
 
 
 @routine
 def fill(state: Any, ground: Any, f: Any, size: int) -> None:
-    """Backfilling: who of the rest may start, in what order."""
+    """Backfilling: which of the rest may start, in what order."""
     f.frozen[0] = fullest_with(state, f.scale, -1)
     f.frozen[1] = sum_with(state, f.scale, -1)
     if f.par[KEY] >= BALANCE:
@@ -40,7 +40,7 @@ def fill(state: Any, ground: Any, f: Any, size: int) -> None:
         else:
             job = f.jobs[f.heap[0]]
             size = removed_first(state, ground, f, size, shortest)
-        if not hopeful(state, ground, job):
+        if not may_start(state, ground, job):
             continue
         if f.par[TEST] >= NOT_WORSE and not keeps_balance(state, f, job, f.par[TEST]):
             continue
@@ -57,7 +57,7 @@ def fill_by_score(state: Any, ground: Any, f: Any, size: int) -> None:
         kept = 0
         for i in range(size):
             job = f.jobs[f.heap[i]]
-            if hopeful(state, ground, job) and ask_start(state, ground, job) >= 0:
+            if may_start(state, ground, job) and ask_start(state, ground, job) >= 0:
                 f.heap[kept] = f.heap[i]
                 kept += 1
         size = kept

@@ -63,7 +63,7 @@ def run_by_priority(
 
 @dataclass(slots=True)
 class Running:
-    """A job that runs: whose it is, what a second costs, and since when."""
+    """A running job: its association, what a second costs, and since when."""
 
     branch: Branch | None
     billing: float
@@ -112,7 +112,7 @@ class Priorities:
         self.counters = {"without_association": without}
 
     def before_pass(self, state: State, ground: Ground) -> None:
-        """Ticks up to now, what has ended, and priorities for those who entered the queue."""
+        """Ticks up to now, what has ended, and priorities for jobs that entered the queue."""
         now = int(state.reg[NOW])
         ticked = self._ticks(now - 1)
         ended = self._ends(ground, now)
@@ -131,7 +131,7 @@ class Priorities:
             self._rank(ground, rows)
 
     def after_pass(self, state: State, ground: Ground) -> None:
-        """Note who started, and what a second of each costs."""
+        """Note the jobs that started, and what a second of each costs."""
         now = int(state.reg[NOW])
         for row in state.did[WHICH, : int(state.reg[DECISIONS])].tolist():
             self.eligible[row] = -1
@@ -150,7 +150,7 @@ class Priorities:
         return any_tick
 
     def _ends(self, ground: Ground, now: int) -> bool:
-        """Forget who runs no longer; the rest of it is charged where limits are enforced (5.5)."""
+        """Forget what has ended; the rest of it is charged where limits are enforced (5.5)."""
         rows = np.array(sorted(self.running), np.int64)
         over = rows[ground.job[rows, f.PHASE] != f.RUNS].tolist()
         for row in over:

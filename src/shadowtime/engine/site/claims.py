@@ -1,4 +1,4 @@
-"""What a policy says of itself on a site, for check to prove."""
+"""What a policy claims on a site, for check to prove."""
 
 from __future__ import annotations
 

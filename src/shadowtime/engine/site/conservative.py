@@ -1,7 +1,7 @@
 """Conservative backfilling on a site: every job in the queue holds a plan that outlives the pass.
 
 One pass: promises that no longer hold are given again; after an early release one sweep in queue
-order moves promises to earlier starts; newcomers get theirs; who is due starts. The sweep looks
+order moves promises to earlier starts; newcomers get theirs; due jobs start. The sweep looks
 at few jobs: a job can gain only from nodes that came free since it was last asked, in a window that
 touches what came free.
 """
@@ -366,7 +366,7 @@ def improve(state: Any, ground: Any, job: int, since: int, until: int) -> None:
 
 @routine
 def start_due(state: Any, ground: Any, f: Any, count: int) -> None:
-    """Start who is due now; without compression also who fits before its promise."""
+    """Start jobs that are due now; without compression also those that fit before their promise."""
     now = state.reg[NOW]
     if ground.mark[SOONEST] > now and f.par[COMPRESS] != 0:
         for i in range(count):

@@ -123,7 +123,7 @@ def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
 
 @routine
 def start_and_plan(state: Any, ground: Any, f: Any, size: int) -> tuple[int, int]:
-    """In order: start who fits, plan for blocked ones up to the depth.
+    """In order: start jobs that fit, plan for blocked ones up to the depth.
 
     Returns how many plans there are and how many candidates are left in the heap.
     """
@@ -191,7 +191,7 @@ def plan(state: Any, ground: Any, f: Any, job: int, plans: int) -> bool:
     f.planned[plans] = job
     if ground.mark[TIMES] != 0:
         count_reservation(ground, job, alt, ground.job[job, SHAPE], number(1))
-    f.kept[KEPT_CHANGES] = ground.mark[CHANGES]  # who starts later in this pass moves the choice
+    f.kept[KEPT_CHANGES] = ground.mark[CHANGES]  # later starts in this pass move the choice
     return True
 
 

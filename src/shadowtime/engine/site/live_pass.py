@@ -72,7 +72,7 @@ class SiteJobs:
     """Plans of waiting jobs that a policy with kept promises made before."""
     freed: Sequence[Freed] | None = None
     """What came free early since the promises were made, behind what the verdict before handed
-    over: only who can use it is asked whether it can start earlier. None: not known, so every
+    over: only jobs that can use it are tried for an earlier start. None: not known, so every
     promise is compared with every node."""
     asked: Mapping[int, int] = field(default_factory=dict)
     """How many entries of ``freed`` each promise has been compared with, if not none."""

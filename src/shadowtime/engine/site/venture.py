@@ -77,7 +77,7 @@ def run_venture(
 
 
 def decide_venture(policy: Policy, state: State, world: World, ground: Ground) -> dict[int, int]:
-    """One pass on filled tables; returns who is stopped, with the job that starts in its stead."""
+    """One pass on filled tables; returns the stopped jobs, each with the job it makes room for."""
     made = Pass(state, world, ground, Venture.of(policy))
     made.carry_out()
     return made.stopped
@@ -92,7 +92,7 @@ class Pass:
     ground: Ground
     parts: Venture
     stopped: dict[int, int] = field(default_factory=dict)
-    """Who was stopped for whom."""
+    """Which job was stopped for which."""
 
     @property
     def now(self) -> int:
@@ -194,7 +194,7 @@ class Pass:
         return when
 
     def fill(self, rows: list[int]) -> None:
-        """Start who fits, in this order."""
+        """Start the jobs that fit, in this order."""
         jobs = np.array(rows, np.int64)
         fits = np.zeros(len(jobs), np.int8)
         steps.fits_now(self.state, self.ground, jobs, fits)

@@ -141,7 +141,7 @@ def might_start(state: Any, ground: Any, job: int) -> bool:
 
 
 @kernel
-def hopeful(state: Any, ground: Any, job: int) -> bool:
+def may_start(state: Any, ground: Any, job: int) -> bool:
     """A quick test that fails only if the job cannot start now around the plans."""
     ask = ground.job[job, ASK]
     length = state.job[job, ESTIMATE]

@@ -55,7 +55,7 @@ EACH_CPUS = 26
 """Cpus of every node where all are alike."""
 KEEPS_RUNNING = 27
 """bf_running_job_reserve."""
-NOBODY = 28
+NO_START = 28
 """1 where no record could start, so that nothing was looked at."""
 SHRUNK = 29
 """Version of the map that ``shrink`` was counted in."""

@@ -32,7 +32,7 @@ from shadowtime.kernel.slurm.board import (
     MIN_NODES,
     NARROW_NODES,
     NARROW_PASS,
-    NOBODY,
+    NO_START,
     NOW,
     NOW_ONLY,
     OVER,
@@ -280,7 +280,7 @@ def walk(board: Any) -> int:
             if mark[SEEN] != mark[VERSION] or mark[SEEN_STAMP] != mark[STAMP] or mark[LAST] < at:
                 last_to_start(board, at)
             if mark[LAST] < at:
-                mark[NOBODY] = 1 if at == 0 and mark[KEEPS_RUNNING] == 0 else 0
+                mark[NO_START] = 1 if at == 0 and mark[KEEPS_RUNNING] == 0 else 0
                 return DONE
         if at == 0:
             tasks = 0

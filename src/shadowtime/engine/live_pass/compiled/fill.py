@@ -28,7 +28,7 @@ WHAT, JOB, WHEN = 0, 1, 2
 
 @entry
 def fill(state: Any, world: Any, facts: Any, now: int) -> None:
-    """Carry out facts in their order: who runs, who waits, then the news by time."""
+    """Carry out facts in their order: running jobs, waiting jobs, then the news by time."""
     reg = state.reg
     for i in range(facts.shape[1]):
         what = facts[WHAT, i]

@@ -1,4 +1,4 @@
-"""Backfilling on nodes: who of the rest starts now, around the reservation (spec 4.7)."""
+"""Backfilling on nodes: which of the rest start now, around the reservation (spec 4.7)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WIDTH, HEIGHT = fields.LENGTH, fields.PROCS
 
 @kernel
 def backfill(state: Any, table: Any, k: Any) -> None:
-    """Start who may overtake the blocked head.
+    """Start the jobs that may overtake the blocked head.
 
     One scan in the policy's order; or RUA's: again and again, of all whose start is now, the one
     with the least penalty, then the shortest, then the oldest.
@@ -66,7 +66,7 @@ def backfill(state: Any, table: Any, k: Any) -> None:
                     continue
             choosy = table.par[SEARCH] == THRESHOLD or table.job[job, REACH] > 0
             if choosy and not roomy(table, job):
-                # It costs something now. Whom that is too much already need not know how much.
+                # It costs something now. Where that is too much already, how much does not matter.
                 if table.par[HOLD] == PENDING and table.par[SEARCH] == CHEAPEST:
                     pin(table, k)
                 if k.must_wait(table, k.within, job):

@@ -1,4 +1,4 @@
-"""Who holds which processors in the table: booking in and out (ledger.py)."""
+"""Which job holds which processors in the table: booking in and out (ledger.py)."""
 
 from __future__ import annotations
 

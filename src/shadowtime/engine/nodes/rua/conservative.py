@@ -169,7 +169,7 @@ def compress(state: Any, table: Any, b: Any, k: Any) -> None:
                 continue
             due = b.job[job, DUE]
             before = min(due, gain)
-            # With its own time left aside: who finds no room so finds none.
+            # With its own time left aside: a job that finds no room so finds none.
             at = k.first_room(b, table, job, ZERO, before, due)
             if at < 0:
                 continue
@@ -219,7 +219,7 @@ def rebuild(state: Any, table: Any, b: Any, k: Any) -> None:
 # ------------------------------------------------------------------------- starts
 @routine
 def start_due(state: Any, table: Any, b: Any, k: Any, now: int) -> None:
-    """Start who is due now; without compression also whose place part would have it now."""
+    """Start jobs that are due now; without compression also those the place part puts now."""
     head = first_waiting(state)
     if head < 0:
         b.par[SOONEST] = NEVER

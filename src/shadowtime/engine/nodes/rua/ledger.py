@@ -4,7 +4,7 @@ The line of time is cut where a job starts or ends. Each piece has a row: how ma
 free, which ones (a bit each), and what the jobs there draw on every node. A running job's row of
 processors stays as it was booked when the job was promised its start, so starting costs nothing
 here. A cut that no job starts or ends at any more is closed, so that ends, which are where others
-may start, can be told from what was one once.
+may start, can be distinguished from what was one once.
 
 Where reservations count processors (resv=counts), only running jobs have bits and demand.
 """
@@ -40,7 +40,7 @@ SLOTS = 8
 PLAN_MORE = 9
 """Seconds by which the plan at hand stretches the job's limit."""
 CAP = 10
-"""Costs from this on are all the same to who asks: they need not be worked out to the end."""
+"""Costs from this on make no difference to the caller: they need not be worked out to the end."""
 
 # The line of time, by place.
 BEGIN = 0

@@ -84,7 +84,7 @@ def run(state: Any, world: Any, table: Any, rates: Any, k: Any) -> int:
 
 @kernel
 def admit(state: Any, table: Any) -> None:
-    """Take in who was submitted at this instant: what they want, how long they may run."""
+    """Take in jobs submitted at this instant: what they ask for, how long they may run."""
     for job in range(state.reg[FRESH], state.reg[ARRIVED]):
         table.par[WANTED] += table.job[job, PROCS]
         if state.reg[LEARNER] != FIXED:
@@ -114,7 +114,7 @@ def decide(state: Any, table: Any, k: Any) -> None:
     if (
         table.par[BACKFILL] == NEVER_BACKFILL
         or state.reg[WAITING] == 1
-        or nobody_narrow(state, table)
+        or none_narrow_enough(state, table)
     ):
         return
     if table.par[RESERVES] != 0 and table.par[HOLD] == 0:
@@ -137,7 +137,7 @@ def start_heads(state: Any, table: Any, k: Any) -> bool:
             par[HEAD] = head
             par[PROMISE] = NEVER
             par[STALE] = 1
-        # Who lacks processors is not helped by time alone: the plan holds until the table changes.
+        # Time alone does not help a job without processors: the plan holds until the table changes.
         if par[STALE] != 0 or table.job[head, PROCS] <= par[FREE]:
             let_go(table)
             par[STALE] = 0
@@ -156,7 +156,7 @@ def start_heads(state: Any, table: Any, k: Any) -> bool:
 
 
 @kernel
-def nobody_narrow(state: Any, table: Any) -> bool:
+def none_narrow_enough(state: Any, table: Any) -> bool:
     """True if every waiting job is wider than what is free."""
     free = table.par[FREE]
     for block in range(state.reg[QUEUE_FROM] >> SHIFT, (state.reg[ARRIVED] + BLOCK - 1) >> SHIFT):

@@ -77,7 +77,7 @@ def parameters(policy: Policy) -> dict[int, int]:
 
 
 def backfill_of(policy: Policy) -> int:
-    """Who may overtake, as the kernels call it."""
+    """Which jobs may overtake, as the kernels number it."""
     if not policy.backfill.phases:
         return f.NEVER_BACKFILL
     codes = {"order": f.IN_ORDER, "shortest": f.SHORTEST, "least-penalty": f.LEAST_PENALTY}

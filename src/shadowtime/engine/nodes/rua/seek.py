@@ -114,7 +114,7 @@ def seek(
     quick = NEVER  # slowness of the start chosen
     best = -1
     best_start = -1
-    # Who is asked again is asked about the promised start first: mostly it is hard to improve on.
+    # A job that is placed again tries the promised start first: mostly it is hard to improve on.
     sure = latest == NEVER
     if not sure and (kind == THRESHOLD or (kind == CHEAPEST and near == latest)):
         b.par[CAP] = UNCAPPED
@@ -155,7 +155,7 @@ def seek(
         if start < 0 or (kind == CHEAPEST and best >= 0 and start > near):
             break
         at = place_of(b, start)
-    # Who meets a threshold nowhere, or has none, takes what costs least.
+    # A job that meets a threshold nowhere, or has none, takes what costs least.
     if best >= 0 and (chosen < 0 or met > strict):
         if chosen < 0 or par[BASE] * (best_start - now) + best <= quick:
             chosen = best_start

@@ -169,7 +169,7 @@ def write_on(b: Any, node: int, count: int, wish: int, first: int, last: int) ->
 def places_on(b: Any, cores: int, width: int, wish: int) -> int:
     """How many processes of a demand go where so much is free.
 
-    Most nodes are told apart without a division.
+    Most nodes are distinguished without a division.
     """
     if wish == ALONE:
         return b.par[SHARE] if cores == b.par[CORES] else 0

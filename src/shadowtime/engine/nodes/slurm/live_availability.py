@@ -1,4 +1,4 @@
-"""The scheduler's book for a snapshot: who waits with which wish, what running jobs hold."""
+"""The scheduler's tables for a snapshot: what waiting jobs ask for, what running jobs hold."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 In arrival order every job gets the earliest start at which its nodes have, for its whole limit,
 the cores it needs and (LessC, HPerf) the bandwidth it is counted with; nodes are filled in index
-order. Who can start now does. Under HPerf a finished job leaves a record of its tag behind.
+order. A job that can start now does. Under HPerf a finished job leaves a record of its tag behind.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def run(state: Any, world: Any, table: Any, rates: Any, b: Any) -> int:
 def decide(state: Any, b: Any, now: int) -> None:
     """One pass: touches the queue, the log of decisions and the book alone.
 
-    Plans only matter to those behind who could start now, so the pass ends with the last of them;
-    who that is becomes clear as plans are made, and is asked again after 1, 2, 4, ... jobs. No job
+    Plans only matter to later jobs that could start now, so the pass ends with the last of them;
+    which one becomes clear as plans are made, and is asked again after 1, 2, 4, ... jobs. No job
     is harmed by a plan that begins when all of those would have ended (HORIZON): such a job is put
     off, until a job comes whose own plan might meet it.
     """

@@ -23,7 +23,7 @@ from shadowtime.engine.nodes.slurm.availability import (
 from shadowtime.kernel.jit import kernel, routine
 
 HORIZON = 15
-"""Register: when the last of those who may start now would end."""
+"""Register: when the last of the jobs that may start now would end."""
 
 
 @routine
