@@ -81,6 +81,7 @@ def sweep(
     shake: int = 0,
     resample: int = 0,
     seeds: Sequence[int] = (1,),
+    phases: int = 0,
     window: Any = None,
     metrics: Sequence[str] = (),
     workers: int | None = None,
@@ -93,7 +94,8 @@ def sweep(
     -----
     ``jobs`` is a plan file (``plan.toml``), or a log or a list of logs: paths or workloads.
     ``cluster`` is a machine or a list of machines; policies may hold ranges, as in
-    ``"easy(reserve=1..20)"``. Runs go to ``workers`` processes of this machine (1: this process),
+    ``"easy(reserve=1..20)"``; with ``phases`` the policy slurm makes its passes at each of so many
+    offsets. Runs go to ``workers`` processes of this machine (1: this process),
     or to any ``concurrent.futures.Executor`` whose workers see the same files. As with every use of
     processes, a script calls this below ``if __name__ == "__main__":``.
 
@@ -125,6 +127,7 @@ def sweep(
             shake=shake,
             resample=resample,
             seeds=seeds,
+            phases=phases,
             window=window,
             metrics=metrics,
         )

@@ -44,6 +44,13 @@ GENERATED = (
     help="Runs for each point that depends on chance. [default: 10; hperf 30]",
 )
 @click.option("--quick", is_flag=True, help="Fewer points and runs, where a paper takes minutes.")
+@click.option(
+    "--resume",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help="Keep what each simulation finds in DIR and take from it what is there: the same command "
+    "goes on after Ctrl-C.",
+)
 @options.folder
 @options.as_json
 @options.report
@@ -52,6 +59,7 @@ def command(
     traces: str | None,
     seeds: int | None,
     quick: bool,
+    resume: str | None,
     folder: str | None,
     as_json: bool,
     report: str | None,
@@ -65,6 +73,7 @@ def command(
     \b
     shadowtime paper pv-easy --traces logs
     shadowtime paper pv-easy --traces logs -o pv-easy --report pv-easy.html
+    shadowtime paper pv-easy --traces logs --resume runs
     """
     from shadowtime.cli.common.outputs import check_outputs, wrote
     from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
@@ -74,7 +83,7 @@ def command(
     paper: Paper = import_module(f"shadowtime.study.papers.{PAPERS[name]}").PAPER
     if quick and paper.quick is None:
         raise UsageError(f"{name} has no quick form: try --seeds 1")
-    found = _carried_out(paper, traces or None, seeds or paper.seeds, quick=quick)
+    found = _carried_out(paper, traces or None, seeds or paper.seeds, quick=quick, resume=resume)
     typed = options.command_line()
     if folder:
         write_paper(found, folder, command=typed)
@@ -87,7 +96,9 @@ def command(
         show_paper(found)
 
 
-def _carried_out(paper: Paper, traces: str | None, seeds: int, *, quick: bool) -> Reproduction:
+def _carried_out(
+    paper: Paper, traces: str | None, seeds: int, *, quick: bool, resume: str | None
+) -> Reproduction:
     """Read, compile, run; with a sign of life for each."""
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
@@ -107,6 +118,10 @@ def _carried_out(paper: Paper, traces: str | None, seeds: int, *, quick: bool) -
     jobs = sum(len(subject.workload) for subject in subjects)
     prepare([parse_policy(text) for text in paper.policies], subjects[0].cluster, jobs=jobs)
     plan = ((quick and paper.quick) or paper.plan)(subjects, seeds)
+    if resume:
+        from shadowtime.study.papers.kept import kept
+
+        plan = kept(plan, resume, paper=paper.name, subjects=subjects, seeds=seeds, quick=quick)
     with (
         working(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance,
         compile_notice("the engine", "up to half a minute"),

@@ -22,6 +22,8 @@ import numpy as np
 from shadowtime.errors import InputError, UsageError
 from shadowtime.policy import Policy
 from shadowtime.policy.functions import plain
+from shadowtime.policy.part import Part
+from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,12 +124,29 @@ def of_policy(policy: Any, text: str | None = None) -> str:
     if own and text:
         return digest("file", text.rpartition(":")[2], *own)
     if isinstance(policy, Policy):
-        parts = {
-            slot: [type(part).__name__, {k: _setting(v) for k, v in part.settings().items()}]
-            for slot, part in policy.parts.items()
-        }
+        parts = {slot: _part(part) for slot, part in policy.parts.items()}
         return digest("parts", json.dumps(parts, sort_keys=True))
     return digest("object", _source(type(policy)), _state(policy))
+
+
+def _part(part: Part) -> list[Any]:
+    """What a part is: its kind, its parameters, and of functions in it their source."""
+    found: list[Any] = [
+        type(part).__name__,
+        {k: _setting(v) for k, v in part.settings().items()},
+    ]
+    if isinstance(part, Written):  # its parameters are the function's: the function is apart
+        found.append([[one.name, _written(getattr(part, one.name))] for one in fields(part)])
+    return found
+
+
+def _written(value: Any) -> Any:
+    """A field of a part that is a function: what it learns, whose memory, its test."""
+    if isinstance(value, Part):
+        return _part(value)
+    if isinstance(value, tuple):
+        return [_written(one) for one in value]
+    return _setting(value)
 
 
 @cache

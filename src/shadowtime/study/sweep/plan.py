@@ -107,6 +107,35 @@ class Variant:
             )  # fmt: skip
         return found
 
+    def at_offsets(self, count: int) -> list[Variant]:
+        """This policy with its passes at each of so many offsets; alone if it has no such offsets.
+
+        Examples
+        --------
+        >>> [slurm] = Variant.of("slurm(bf_interval=30)")
+        >>> [one.name for one in slurm.at_offsets(2)]
+        ['slurm(bf_interval=30, phase=0, phases=2)', 'slurm(bf_interval=30, phase=1, phases=2)']
+        >>> [easy] = Variant.of("easy")
+        >>> easy.at_offsets(2) == [easy]
+        True
+        """
+        policy = self.make()
+        if not hasattr(policy, "offsets"):
+            return [self]
+        found = []
+        for number, one in enumerate(policy.offsets(count)):
+            more = f"phase={number}, phases={count}"
+            text = (
+                f"{self.name[:-1]}, {more})" if self.name.endswith(")") else f"{self.name}({more})"
+            )
+            found.append(
+                Variant(
+                    name=text, template=self.template, digest=of_policy(one), given=one,
+                    settings=(*self.settings, ("phase", str(number))),
+                )
+            )  # fmt: skip
+        return found
+
     def make(self) -> Any:
         """The policy."""
         return parse_policy(self.given) if isinstance(self.given, str) else self.given
@@ -126,6 +155,20 @@ def _absolute(text: str) -> str:
         file, _, name = text.rpartition(":")
         return f"{os.path.abspath(file)}:{name}"
     return text
+
+
+def _with_phases(variants: Sequence[Variant], count: int) -> list[Variant]:
+    """Policies whose passes fall at offsets, at each of so many; the others as they are."""
+    found = [one for variant in variants for one in variant.at_offsets(count)]
+    if len(found) == len(variants) and count > 1:
+        raise UsageError(
+            f"phases = {count} changes no policy of the plan: only slurm makes its passes at "
+            "offsets; leave it out"
+        )
+    for variant in variants:
+        if "phase" in variant.name and hasattr(variant.make(), "offsets"):
+            raise UsageError(f"{variant.name} names its own phase: leave that or phases out")
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +212,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Logs x policies x loads x copies x seeds.
+    """Logs x policies x phases x loads x copies x seeds.
 
     Examples
     --------
@@ -200,12 +243,16 @@ class Plan:
         shake: int = 0,
         resample: int = 0,
         seeds: Sequence[int] = (SEED,),
+        phases: int = 0,
         window: str | Window | None = None,
         metrics: Sequence[str] = (),
         check: bool = False,
         held_out: float = 0.0,
     ) -> Plan:
-        """From what a plan file or a call says; policies may hold ranges."""
+        """From what a plan file or a call says; policies may hold ranges.
+
+        With ``phases``, Slurm's own policy runs with its passes at each of so many offsets.
+        """
         if not logs or not policies or not loads or not seeds:
             missing = "log" if not logs else "policy" if not policies else "load"
             raise UsageError(f"the plan has no {missing}: name at least one")
@@ -220,9 +267,10 @@ class Plan:
             for seed in seeds
             if count
         ]
+        variants = [one for policy in policies for one in Variant.of(policy)]
         return Plan(
             logs=tuple(logs),
-            variants=tuple(one for policy in policies for one in Variant.of(policy)),
+            variants=tuple(_with_phases(variants, phases) if phases else variants),
             loads=tuple(one if isinstance(one, Load) else Load.parse(str(one)) for one in loads),
             replicas=tuple(copies) or (Replicas(),),
             window=window if isinstance(window, Window) else Window.parse(window or "all"),

@@ -13,8 +13,8 @@ from shadowtime.study.sweep.plan import Log, Plan
 if TYPE_CHECKING:
     import os
 
-TOP = ("logs", "clusters", "policies", "loads", "shake", "resample", "seeds", "window", "metrics",
-       "cleaning", "jobs", "log", "check", "held_out")  # fmt: skip
+TOP = ("logs", "clusters", "policies", "loads", "shake", "resample", "seeds", "phases", "window",
+       "metrics", "cleaning", "jobs", "log", "check", "held_out")  # fmt: skip
 ONE = ("path", "cluster", "clusters", "name", "jobs", "cleaning", "demand")
 CLEANING = ("overrun", "cancelled", "too_wide", "rules", "tz", "slurm_cluster", "unlimited",
             "bad_lines", "max_size")  # fmt: skip
@@ -26,8 +26,9 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     Rules
     -----
     ``logs`` and ``policies`` are needed; ``clusters``, ``loads``, ``shake`` or ``resample``,
-    ``seeds``, ``window``, ``metrics``, ``jobs`` (only the first so many) and the table ``cleaning``
-    are not. A table ``[[log]]`` names one log with a cluster, name, jobs and cleaning of its own.
+    ``seeds``, ``phases`` (offsets of Slurm's own passes), ``window``, ``metrics``, ``jobs`` (only
+    the first so many) and the table ``cleaning`` are not. A table ``[[log]]`` names one log with a
+    cluster, name, jobs and cleaning of its own.
     """
     file = Path(path)
     try:
@@ -84,6 +85,7 @@ def _plan(table: dict[str, Any], folder: Path) -> Plan:
         shake=_count(table, "shake") or 0,
         resample=_count(table, "resample") or 0,
         seeds=seeds,
+        phases=_count(table, "phases") or 0,
         window=table.get("window"),
         metrics=_texts(table, "metrics"),
         check=check,
