@@ -89,13 +89,13 @@ def test_reasons_are_near_those_of_sacct_and_follow_a_slice() -> None:
     """E2's limits: as many jobs met each as sacct says; --where counts those jobs alone."""
     site, jobs = read_site(FOLDER / "E2")
     found = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=3))
-    told = {name: (count, simulated) for name, count, simulated in found.reasons}
-    assert set(told) == {"QOSMaxJobsPerUserLimit", "QOSGrpCpuLimit"}
-    for count, simulated in told.values():
+    rows = {row.reason: (row.recorded, row.simulated) for row in found.reasons}
+    assert set(rows) == {"QOSMaxJobsPerUserLimit", "QOSGrpCpuLimit"}
+    for count, simulated in rows.values():
         assert simulated is not None and abs(simulated - count) <= 0.25 * count
     few = Where.parse("qos=few")
     part = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=2), where=few)
-    assert {name for name, _, _ in part.reasons} == {"QOSMaxJobsPerUserLimit"}
+    assert {row.reason for row in part.reasons} == {"QOSMaxJobsPerUserLimit"}
 
 
 @recorded
@@ -103,6 +103,6 @@ def test_requeued_jobs_wait_for_their_begin_time() -> None:
     """Preempted jobs of G carry BeginTime, which the simulation gives itself, not the log."""
     site, jobs = read_site(FOLDER / "G")
     found = replay_site(jobs, site, SlurmPolicy(), repeats=Repeats(phases=3))
-    told = {name: (count, simulated) for name, count, simulated in found.reasons}
-    count, simulated = told["BeginTime"]
+    rows = {row.reason: (row.recorded, row.simulated) for row in found.reasons}
+    count, simulated = rows["BeginTime"]
     assert simulated is not None and simulated > 0 and abs(simulated - count) <= 0.35 * count
