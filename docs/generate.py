@@ -44,10 +44,10 @@ def parts() -> str:
     from dataclasses import fields
 
     from shadowtime.policy.part import show
-    from shadowtime.policy.values import PARTS
+    from shadowtime.policy.values import parts as parts_by_slot
 
     def rows() -> Iterator[tuple[str, str, str, str]]:
-        for slot, named in PARTS.items():
+        for slot, named in parts_by_slot().items():
             for name, part in named.items():
                 settings = "; ".join(
                     f"`{f.name}={show(getattr(part, f.name))}` {f.metadata['doc']}"
