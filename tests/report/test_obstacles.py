@@ -16,6 +16,8 @@ from shadowtime.cluster.site import Limits, Node, Outage, Partition, Qos, Reserv
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.report import explain
+from shadowtime.report.obstacle import Obstacle
+from shadowtime.report.obstacle_words import way_lines
 from shadowtime.report.obstacles import obstacles
 from shadowtime.schedule import Schedule
 from shadowtime.slurm.standing import standing
@@ -210,3 +212,15 @@ def test_priorities_are_near_those_that_sprio_showed(name: str, bound: float) ->
         assert found is not None
         off.append(abs(found.priority - told) / told)
     assert len(off) > 20 and float(np.median(off)) < bound
+
+
+def test_limits_on_minutes_are_printed_in_minutes() -> None:
+    """GrpTRESMins and GrpTRESRunMins are set in minutes, so their amounts are printed in them."""
+    used = Obstacle(
+        kind="limit", name="QOSGrpCPUMinutesLimit", who="QOS cap", since=0, until=60,
+        bound=13_200, used=14_796,
+    )  # fmt: skip
+    ahead = replace(used, name="AssocGrpCPURunMinutesLimit", used=12_000, asked=1_800)
+    [line, other] = way_lines([used, ahead], str, str)
+    assert "QOS cap may use 220 minutes in all, 246 were used." in line
+    assert "running jobs of QOS cap may have 220 minutes left in all, 200 were left and it" in other

@@ -106,11 +106,21 @@ def _limit(one: Obstacle, jobs: str) -> str:
     tail = f"; at the end {jobs} ran" if jobs else ""
     if "Jobs" in one.name:
         return f"{one.name}: {one.who} may run {number(one.bound)} at once{tail}"
+    if "Minutes" in one.name:
+        bound, used, asked = (number(each // 60) for each in (one.bound, one.used, one.asked))
+        takes = f" and it takes {asked}" if one.asked else ""
+        if "RunMinutes" in one.name:
+            return (
+                f"{one.name}: running jobs of {one.who} may have {bound} minutes left in all, "
+                f"{used} were left{takes}{tail}"
+            )
+        return (
+            f"{one.name}: {one.who} may use {bound} minutes in all, {used} were used{takes}{tail}"
+        )
     amount = memory if "Mem" in one.name else number
-    unit = " resource seconds ahead" if "RunMinutes" in one.name else ""
     return (
-        f"{one.name}: {one.who} may have {amount(one.bound)}{unit}, {amount(one.used)} were in "
-        f"use and it takes {amount(one.asked)}{tail}"
+        f"{one.name}: {one.who} may have {amount(one.bound)}, {amount(one.used)} were in use and "
+        f"it takes {amount(one.asked)}{tail}"
     )
 
 
