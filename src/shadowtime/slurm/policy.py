@@ -128,12 +128,13 @@ class SlurmPolicy:
             notes.append(f"{self.name}: {found}; slurm(latency=N) sets it")
         return notes
 
-    def latency_on(self, workload: Workload, parameters: Parameters) -> int:
-        """Milliseconds: as given, else as the log shows, else the default."""
+    def measured_on(self, workload: Workload, site: Site) -> SlurmPolicy:
+        """This policy with the latency that a log shows, for runs on copies and changes of it."""
         if self.latency != AS_MEASURED:
-            return self.latency
+            return self
+        parameters = self.parameters_on(site.config)
         found = measure(workload, batch_sched_delay=parameters.batch_sched_delay)
-        return found.milliseconds if found else DEFAULT
+        return replace(self, latency=found.milliseconds if found else DEFAULT)
 
     def simulate(self, workload: Workload, cluster: Cluster | Site) -> Schedule:
         """One run; jobs that never start have start -1."""
@@ -145,7 +146,7 @@ class SlurmPolicy:
             requests_of(workload, site),
             phase=replace(
                 Phase.some(self.phases, parameters.bf_interval)[self.phase],
-                latency=self.latency_on(workload, parameters) / 1000,
+                latency=self.measured_on(workload, site).latency / 1000,
             ),
             parameters=parameters,
         )

@@ -372,3 +372,27 @@ def test_a_closed_loop_sends_more_to_a_faster_site() -> None:
     assert loop.together.whole.effect == "shorter"
     with pytest.raises(UsageError, match="--feedback works on the log as it is"):
         what_if(closed, [Change("load", "2")], repeats=Repeats(phases=2), feedback=True)
+
+
+def test_every_run_has_the_latency_of_the_log_as_it_was() -> None:
+    """A log under more load shows other gaps; the machine answers no faster for it."""
+    rows = np.arange(12)
+    jobs = Workload.build(
+        submit=rows,
+        run=[50] * 12,
+        procs=[1] * 12,
+        recorded_start=rows * 53,
+        extra={"node_list": rows * 0, "started_by": rows * 0 + 1},
+        names={"node_list": ("n1",)},
+    )
+    site = Site(nodes=(Node(name="n1", amounts=(1,)),))
+    world = SiteWorld(site=site, jobs=jobs, policy=SlurmPolicy(), zone=ZoneInfo("UTC"))
+    used: list[int] = []
+
+    def engine(jobs: Workload, site: Any, policy: Any) -> Any:
+        used.append(policy.latency)
+        return policy.simulate(jobs, site)
+
+    changes = [Change("set", "batch_sched_delay=30"), Change("load", "2")]
+    what_if(world, changes, repeats=Repeats(phases=2), engine=engine)
+    assert used == [2500] * 8

@@ -130,9 +130,10 @@ def run_trials(
 ) -> list[Trial]:
     """Simulate a policy once for each repeat.
 
-    A policy without phases (all but ``slurm``) is
-    run on shaken copies, as nothing else differs from run to run.
+    A policy without phases (all but ``slurm``) is run on shaken copies, as nothing else differs
+    from run to run.
     """
+    policy = as_measured(policy, workload, site)
     found = []
     for number in range(repeats.count):
         jobs = repeats.copy(workload, number, shake=not hasattr(policy, "phase"))
@@ -140,6 +141,12 @@ def run_trials(
         found.append(Trial(jobs, engine(jobs, cast("Cluster", site), at)))
         advance()
     return found
+
+
+def as_measured(policy: Any, workload: Workload, site: Site) -> Any:
+    """The policy with what it reads from a log fixed, so that no copy of the log changes it."""
+    fixed = getattr(policy, "measured_on", None)
+    return policy if fixed is None else fixed(workload, site)
 
 
 def predicted(means: Sequence[float] | Floats, run: float = 0.0) -> Interval | None:

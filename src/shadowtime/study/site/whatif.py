@@ -17,7 +17,7 @@ from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.schedule import Schedule
 from shadowtime.study.site.changes import Change, apply_all, without_effect
 from shadowtime.study.site.feedback import closed_loop, throughput
-from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
+from shadowtime.study.site.trials import Repeats, Trial, as_measured, mean_of, predicted
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.sessions import sessions_of
@@ -244,10 +244,13 @@ class _Runner:
 
     def trials(self, changes: Sequence[Change]) -> list[Trial]:
         found = []
+        world = self.world
+        # By the log as it was: a latency that moved with the load would look like an effect.
+        chosen = as_measured(apply_all(world, changes).policy, world.jobs, world.site)
         for number in range(self.repeats.count):
-            copy = self.repeats.copy(self.world.jobs, number)
-            made = apply_all(self.world.replace(jobs=copy), changes)
-            policy = self.repeats.phased(made.policy, number)
+            copy = self.repeats.copy(world.jobs, number)
+            made = apply_all(world.replace(jobs=copy), changes)
+            policy = self.repeats.phased(chosen, number)
             run = partial(_simulated, self.engine, cast("Cluster", made.site), policy)
             if self.sessions is None:
                 found.append(Trial(made.jobs, run(made.jobs)))
