@@ -1,8 +1,12 @@
-"""Policies of one's own: functions that choose sets, in Python and compiled; agents' decisions."""
+"""Policies of one's own: functions in slots, sets in Python and compiled, agents' decisions."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
+from math import log10, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +18,30 @@ from shadowtime.api.sweep import load_log
 from shadowtime.engine import simulate
 from shadowtime.engine.episodes import Episodes
 from shadowtime.study.sweep import Log
+from shadowtime.workload.embedded import demo_workload
+from shadowtime.workload.slicing import first_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+@st.order
+def f1(now: int, job: Any) -> float:
+    """F1 of Carastan-Santos and de Camargo, as a user writes it."""
+    return -(log10(job.estimate) * job.procs + 870 * log10(max(1, job.submit)))
+
+
+@st.order
+def aged_area(now: int, job: Any) -> float:
+    """An order that changes while jobs wait, so that every pass asks for all of them."""
+    return job.wait / sqrt(job.estimate * job.procs)
+
+
+@st.backfill_key
+def least_area(now: int, job: Any) -> float:
+    """SAF backfilling."""
+    return -job.estimate * job.procs
 
 
 @st.select(compiled=False)
@@ -48,6 +72,13 @@ def easy_in_python(now: int, jobs: Any, free: Any) -> None:
 def own(folder: Path) -> Iterator[Row]:
     """CPU seconds, in one process, so that other work on the machine does not count."""
     jobs, machine = load_log(Log.of(path_of("KTH", folder)))
+    yield _own_function(jobs, machine, "an order written by a user (F1)", st.easy(order=f1), 5e5)
+    keyed = st.easy(backfill=least_area)
+    yield _own_function(jobs, machine, "a backfill key written by a user (SAF)", keyed, 6e5)
+    aged = st.easy(order=aged_area)
+    yield _own_function(jobs, machine, "an order that changes with every second", aged, None)
+    yield _small_runs()
+    yield _second_process(folder)
     mine = st.easy(backfill=easy_in_python)
     same = simulate(jobs, machine, st.policy("easy")).start
     assert (simulate(jobs, machine, mine).start == same).all(), "easy in Python is not EASY"
@@ -65,6 +96,70 @@ def own(folder: Path) -> Iterator[Row]:
         )
     for mode in ("order", "backfill"):
         yield _decisions(jobs, machine, mode)
+
+
+def _own_function(jobs: Any, machine: Any, what: str, policy: Any, bar: float | None) -> Row:
+    """The best of five runs."""
+    simulate(jobs, machine, policy)  # compiled
+    rates = []
+    for _ in range(5):
+        begin = time.process_time()
+        simulate(jobs, machine, policy)
+        rates.append(len(jobs) / (time.process_time() - begin))
+    return Row(
+        what=f"KTH, {what}", value=max(rates), unit="jobs/s", bar=bar, at_least=True,
+        note=f"{len(jobs):,} jobs, simulate()",
+    )  # fmt: skip
+
+
+def _small_runs() -> Row:
+    jobs, policy = first_jobs(demo_workload(), 1000), st.easy(order=f1)
+    machine = st.Cluster.pool(256)
+    simulate(jobs, machine, policy)
+    begin = time.process_time()
+    for _ in range(500):
+        simulate(jobs, machine, policy)
+    rate = 500 / (time.process_time() - begin)
+    return Row(
+        what="simulations of 1,000 jobs with an order written by a user",
+        value=rate, unit="runs/s", bar=500.0, at_least=True, note="one process",
+    )  # fmt: skip
+
+
+PROGRAM = """
+import time, sys
+import shadowtime as st
+
+@st.order
+def fresh(now, job):
+    return -job.estimate * job.procs - {number} * job.submit
+
+jobs = st.demo().take(range(500))
+begin = time.process_time()
+st.simulate(jobs, "pool:256", st.easy(order=fresh))
+print(time.process_time() - begin)
+"""
+
+
+def _second_process(folder: Path) -> Row:
+    """Files that a second process adds to the cache for a function that a first one compiled."""
+    program = folder / "fresh.py"
+    program.write_text(PROGRAM.format(number=time.time_ns() % 1_000_003))
+    cache = folder / "cache"
+    environment = {**os.environ, "SHADOWTIME_CACHE": str(cache)}
+    spent, counts = [], []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, str(program)], env=environment, capture_output=True, text=True,
+            check=True, timeout=900,
+        )  # fmt: skip
+        spent.append(float(done.stdout))
+        counts.append(sum(path.is_file() for path in cache.rglob("*")))
+    return Row(
+        what="files that a second process compiles for a function of a user's own",
+        value=counts[1] - counts[0], unit="files", bar=0.0,
+        note=f"first {spent[0]:.1f} s of CPU and {counts[0]} files, second {spent[1]:.2f} s",
+    )  # fmt: skip
 
 
 COMPILED = ("los", "priority-conservative")

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 FIGURES: dict[str, Callable[[float], str]] = {
     "jobs/s": lambda v: f"{v / 1e6:.2f} M jobs/s",
+    "runs/s": lambda v: f"{v:,.0f} runs/s",
+    "files": lambda v: f"{v:.0f} files",
     "us/job": lambda v: f"{v:.2f} us/job",
     "us": lambda v: f"{v:.2f} us",
     "x": lambda v: f"{v:.2f} x",

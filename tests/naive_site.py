@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 from naive import BACKFILLED, CORRECTIONS, HEAD, KEYS, PREEMPTING, RESERVED, Estimates, Job
@@ -278,17 +279,22 @@ class Run:
     frozen: int
     estimate: int
     corrections: int = 0
+    saved: int = 0  # seconds of its work that earlier attempts left behind
+    restart: int = 0  # seconds that go into starting again
 
     @property
     def end(self) -> int:
-        return self.start + self.job.effective_run
+        return self.start + self.restart + self.job.effective_run - self.saved
+
+    def left_of(self, whole: int) -> int:
+        """What this attempt takes if the whole job takes so long: a second of work at least."""
+        return self.restart + max(1, whole - self.saved)
 
     def expected_end(self, now: int) -> int:
+        latest = self.start + self.restart + self.job.request - self.saved
         if self.start + self.estimate > now:
             return self.start + self.estimate
-        if self.start + self.job.request > now:
-            return self.start + self.job.request
-        return now + 1
+        return latest if latest > now else now + 1
 
 
 @dataclass(frozen=True)
@@ -343,10 +349,15 @@ class SiteWorld:
     left: int = 0
     """Runs that are over."""
     usage: dict[Any, int] = field(default_factory=dict)
+    every: int = 0  # seconds of work between checkpoints; 1: suspended; 0: killed
+    restart: int = 0  # seconds of starting again after a stop
+    saved: dict[int, int] = field(default_factory=dict)  # row -> work that is behind it
+    worked: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # (overhead, kept)
     priority: Priority | None = None
     times: int = 0
     planned: dict[int, list[int]] = field(default_factory=dict)
     """What the plans of this pass take on nodes of class one."""
+    score: Callable[..., float] | None = None
 
     # -- amounts
     def capacity(self, node: int) -> Vector:
@@ -430,7 +441,14 @@ class SiteWorld:
         return most
 
     def place(
-        self, shape: Shape, held: list[Held], start: int, length: int, *, planning: bool = False
+        self,
+        row: int,
+        shape: Shape,
+        held: list[Held],
+        start: int,
+        length: int,
+        *,
+        planning: bool = False,
     ) -> Tasks | None:
         """Tasks on named nodes for [start, start + length), None where the shape does not fit."""
         if not self.reservation_open(shape, start, length):
@@ -481,6 +499,9 @@ class SiteWorld:
             found = self.by_sets(shape, room, cpus)
             if found is not None:
                 return found
+        elif self.rule == "score":
+            score = {node: self.scored(row, node, room, held, start) for node in room}
+            order.sort(key=lambda n: (n not in shape.wanted, -score[n]))
         if self.rule not in ("spread", "slurm") or (self.rule == "slurm" and shape.counts):
             found = self.walk(shape, order, room)
             if found is not None:
@@ -489,6 +510,30 @@ class SiteWorld:
         found = self.walk(shape, order, room)
         assert not shape.counts or (found is not None) == possible(shape, room)
         return found
+
+    def scored(self, row: int, node: int, room: Tasks, held: list[Held], start: int) -> float:
+        """What the user's function says of a node with room for a job."""
+        job, site = self.jobs[row], self.site
+        weights = sorted({one.weight for one in site.nodes})
+        seen = SimpleNamespace(
+            submit=job.submit,
+            wait=self.now - job.submit,
+            request=job.request,
+            estimate=self.estimate(row),
+            user=job.user,
+        )
+        told = {
+            "number": node,
+            "weight": weights.index(site.nodes[node].weight),
+            "room": room[node],
+            "start": start,
+        }
+        for field_name, name in (("cpus", "cpus"), ("memory", "memory"), ("gpus", "gpu")):
+            at = site.resources.index(name) if name in site.resources else None
+            told[field_name] = -1 if at is None else self.capacity(node)[at]
+            told[f"free_{field_name}"] = -1 if at is None else self.free_at(held, node, start)[at]
+        assert self.score is not None
+        return self.score(self.now, seen, SimpleNamespace(**told))
 
     @staticmethod
     def walk(shape: Shape, order: list[int], room: Tasks) -> Tasks | None:
@@ -626,7 +671,22 @@ class SiteWorld:
         return len(room) >= shape.least and sum(best) >= shape.tasks
 
     def estimate(self, row: int) -> int:
-        return self.estimates.of(self.jobs[row])
+        """What the job's next attempt is expected to take."""
+        whole = self.estimates.of(self.jobs[row])
+        if row not in self.saved:
+            return whole
+        return self.restart + max(1, whole - self.saved[row])
+
+    def stop(self, row: int, run: Run) -> None:
+        """A run ends before its job: it waits again, its work is lost or saved."""
+        self.leave(row, run)
+        self.attempts.append((run.job.id, run.start, self.now))
+        self.waiting.append(row)
+        starting = min(run.restart, self.now - run.start)
+        work = run.saved + self.now - run.start - starting
+        safe = work - work % self.every if self.every else 0
+        self.worked.setdefault(row, []).append((starting, safe - run.saved))
+        self.saved[row] = safe
 
     def earliest(
         self,
@@ -643,7 +703,7 @@ class SiteWorld:
         for t in sorted(times):
             if self.now <= t < before:
                 for shape in shapes:
-                    tasks = self.place(shape, held, t, length, planning=True)
+                    tasks = self.place(row, shape, held, t, length, planning=True)
                     if tasks is not None:
                         return Plan(t, shape, tasks)
         return None
@@ -794,8 +854,10 @@ class SiteWorld:
 
     # -- starts and ends
     def start(self, row: int, shape: Shape, tasks: Tasks, reason: int) -> None:
-        estimate = self.estimate(row)
-        run = Run(self.jobs[row], self.now, shape, tasks, estimate, estimate)
+        whole, estimate = self.estimates.of(self.jobs[row]), self.estimate(row)
+        run = Run(self.jobs[row], self.now, shape, tasks, whole, estimate)
+        if row in self.saved:
+            run.saved, run.restart = self.saved[row], self.restart
         for key, amount in self.charges(row, shape, tasks).items():
             self.usage[key] = self.usage.get(key, 0) + amount
         self.waiting.remove(row)
@@ -887,6 +949,10 @@ class Rules:
     venture: bool = True
     preempt: bool = True
     prune: bool = False
+    every: int = 0
+    restart: int = 0
+    score: Callable[..., float] | None = None
+    """For place="score": the number of (now, job, node), higher first."""
     priority: dict[str, Any] | None = None
     """Settings of the multifactor priority, where that is the order."""
     classes: Classes | None = None
@@ -894,7 +960,7 @@ class Rules:
 
 def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Tasks] | None:
     for shape in world.considered(row):
-        tasks = world.place(shape, held, world.now, world.estimate(row))
+        tasks = world.place(row, shape, held, world.now, world.estimate(row))
         if tasks is not None and world.within(row, shape, tasks):
             return shape, tasks
     return None
@@ -954,7 +1020,8 @@ def fits_but_over_a_limit(world: SiteWorld, row: int, held: list[Held]) -> bool:
     """A placement exists now, but what it would take passes a bound: the limit forbids it."""
     length = world.estimate(row)
     return any(
-        world.place(shape, held, world.now, length) is not None for shape in world.considered(row)
+        world.place(row, shape, held, world.now, length) is not None
+        for shape in world.considered(row)
     )
 
 
@@ -1094,10 +1161,7 @@ def pv_easy(world: SiteWorld, rules: Rules) -> None:
         if not victims:
             break
         for run in victims:
-            row = world.row_of(run)
-            world.leave(row, run)
-            world.attempts.append((run.job.id, run.start, world.now))
-            world.waiting.append(row)
+            world.stop(world.row_of(run), run)
         began = begin(head, PREEMPTING)
         assert began
     plan = world.earliest(head, world.considered(head), runs_without(shadow(head)))
@@ -1200,7 +1264,7 @@ class Conservative:
             if plan.start > world.now and not self.rules.compress:
                 for shape in world.considered(row):
                     tasks = world.place(
-                        shape, self.held(world, without=row), world.now, world.estimate(row)
+                        row, shape, self.held(world, without=row), world.now, world.estimate(row)
                     )
                     if tasks is not None and world.within(row, shape, tasks):
                         self.plan[row] = plan = Plan(world.now, shape, tasks)
@@ -1341,6 +1405,9 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
         estimates=Estimates(rules.estimate, jobs),
         shapes=shapes,
         closings=closings,
+        every=rules.every,
+        restart=rules.restart,
+        score=rules.score,
     )
     for row, mine in enumerate(shapes):
         shapes[row] = [world.bounded(row, shape) for shape in mine]
@@ -1383,25 +1450,26 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
             world.estimates.ended(run.job)
         if world.estimates.corrected:
             for run in world.running:
-                while run.start + run.estimate <= now and run.estimate < run.job.request:
+                while run.start + run.estimate <= now and run.estimate < run.left_of(
+                    run.job.request
+                ):
                     more = (
                         CORRECTIONS[run.corrections]
                         if run.corrections < len(CORRECTIONS)
                         else FOREVER
                     )
-                    run.estimate = min(run.job.request, run.frozen + more)
+                    run.estimate = run.left_of(min(run.job.request, run.frozen + more))
                     run.corrections += 1
         failed = {c.node for c in closings if c.failure and c.begin == now}
         for run in sorted((r for r in world.running if failed & set(r.tasks)), key=world.row_of):
             row = world.row_of(run)
-            world.leave(row, run)
             if kept is not None:
                 kept.released = True
             world.over_at[row] = now
             if site.requeue and asks.requeue[row] != 0:
-                world.attempts.append((jobs[row].id, run.start, now))
-                world.waiting.append(row)
+                world.stop(row, run)
             else:
+                world.leave(row, run)
                 world.over[row] = "lost"
         for row in [i for i in world.pending + world.waiting if 0 <= cancel[i] == now]:
             world.over[row] = "cancelled"

@@ -118,7 +118,10 @@ def test_live():
     made = decide(policy, state, Memory())
     assert stops(made) == ["8"]
     assert stops(decide(parse_policy("pv-easy"), state, Memory())) == ["7", "8"], "by rank"
-    with pytest.raises(PolicyError, match="live, a requeued job starts from the beginning"):
+    with pytest.raises(
+        PolicyError,
+        match="live, a suspended job keeps its nodes",
+    ):
         decide(st.policy("pv-easy", preempt=youngest(mode="suspend")), state, Memory())
 
 
@@ -127,5 +130,5 @@ def test_parameters_are_checked():
     assert str(youngest(mode="checkpoint", every=60)) == "youngest(mode=checkpoint, every=60)"
     with pytest.raises(PolicyError, match="mode must be one of kill, suspend, checkpoint"):
         youngest(mode="freeze")
-    with pytest.raises(PolicyError, match="on a site the order alone can be a function"):
+    with pytest.raises(PolicyError, match="on a site order and place alone can be functions"):
         st.policy("pv-easy", preempt=youngest).refuse_nonsense("site")

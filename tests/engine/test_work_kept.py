@@ -10,9 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
+import naive_site
+from engine.site_worlds import assert_same as same_on_site
+from engine.site_worlds import sites, workloads
 from engine.test_priority import POOL, crowd, one
 from engine.worlds import COLUMNS, as_cluster, as_workload, assert_same, simulated, worlds
 from shadowtime.cluster import Cluster
+from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import plan, simulate
 from shadowtime.engine.rules import rules_of
 from shadowtime.errors import PolicyError
@@ -177,8 +181,63 @@ def test_kept_work_must_be_told():
     assert any("columns kept and overhead" in str(proof.detail) for proof in report.proofs)
 
 
-def test_not_on_a_site():
-    """A site's jobs start from the beginning, so the mode is refused there with what to do."""
-    message = "on a site a stopped job starts from the beginning: use mode=kill"
-    with pytest.raises(PolicyError, match=message):
-        parse_policy("pv-easy(mode=suspend)").refuse_nonsense("site")
+ON_SITES = ("mode=suspend, overhead=3", "mode=checkpoint, every=4, overhead=2, estimate=last-two")
+
+
+@pytest.mark.parametrize("variant", ON_SITES)
+def test_on_sites(variant):
+    """On named nodes too, where failures stop jobs as well: every run, and what each one kept."""
+    naive_rules = {"mode=suspend, overhead=3": (1, 3, "last")}.get(variant, (4, 2, "last-two"))
+    every, restart, estimate = naive_rules
+    rules = naive_site.Rules(backfill="venture", estimate=estimate, every=every, restart=restart)
+    policy = parse_policy(f"pv-easy({variant})")
+
+    @given(workloads(overruns=True), sites())
+    @settings(max_examples=40, deadline=None)
+    def equal(workload, site):
+        schedule = same_on_site(workload, site, policy, rules)
+        world = naive_site.simulate(workload, site, rules)
+        attempts = schedule.attempts
+        for row, expected in world.worked.items():
+            mine = np.flatnonzero(
+                (attempts.job_id == workload.job_id[row]) & (attempts.killed == 1)
+            )
+            pairs = zip(attempts.overhead[mine].tolist(), attempts.kept[mine].tolist(), strict=True)
+            assert list(pairs) == expected
+        report = check(schedule, workload, site, rules=rules_of(policy, workload, site))
+        assert report.first_violation is None
+
+    equal()
+
+
+def test_on_a_site_as_on_a_pool():
+    """One node is a pool: the same starts, ends, attempts, proofs and metrics."""
+    jobs = JOBS.replace(run=np.array([40, 90, 40, 5]))
+    site = Site(nodes=(Node(name="a", amounts=(4,)),))
+    policy = parse_policy("pv-easy(mode=checkpoint, every=15, overhead=7)")
+    one, other = simulate(jobs, Cluster.pool(4), policy), simulate(jobs, site, policy)
+    for name in ("start", "end", "kills", "promised"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    for name in ("start", "end", "kept", "overhead"):
+        assert np.array_equal(getattr(one.attempts, name), getattr(other.attempts, name)), name
+    report = check(other, jobs, site, rules=rules_of(policy, jobs, site))
+    assert report.ok and "work-conserved" in {proof.name for proof in report.proofs}
+    measured = measure(one, jobs, Cluster.pool(4)), measure(other, jobs, site)
+    for name in ("wasted_load", "restarting_s"):
+        assert measured[0][name] == pytest.approx(measured[1][name]), name
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("mode=suspend", "a suspended job keeps its nodes and its memory"),
+        ("mode=checkpoint", "the loop cannot see what a job has saved"),
+        ("overhead=5", "the loop cannot see what a job has saved"),
+    ],
+)
+def test_live_is_refused_with_the_reason(mode, said):
+    """On a pool and on a site alike, in one sentence with what to use."""
+    from shadowtime.engine.live_pass.decide import refuse
+
+    with pytest.raises(PolicyError, match=f"{said}.*use mode=kill with overhead=0"):
+        refuse(parse_policy(f"pv-easy({mode})"))

@@ -176,9 +176,17 @@ def test_predictors_are_compared():
         compare_predictors(jobs, Cluster.pool(4), parse_policy("easy"), ["last", "last"])
 
 
+def needs_lightgbm() -> None:
+    """Skip a test where the extra ml, or a library of the system that it needs, is missing."""
+    try:
+        import lightgbm  # noqa: F401
+    except (ImportError, OSError) as error:
+        pytest.skip(f"the extra ml cannot be used: {error}")
+
+
 def test_boosted_trees_beat_the_request():
     """Users who always ask for four times what they need; the same answer twice."""
-    pytest.importorskip("lightgbm", reason="the extra ml is not installed")
+    needs_lightgbm()
     rng = np.random.default_rng(3)
     n = 600
     user = rng.integers(1, 5, n)
@@ -198,7 +206,7 @@ def test_boosted_trees_beat_the_request():
 
 def test_boosted_trees_know_nothing_of_the_future():
     """Run times of jobs that end after a submission leave its prediction as it was."""
-    pytest.importorskip("lightgbm", reason="the extra ml is not installed")
+    needs_lightgbm()
     rng = np.random.default_rng(4)
     n, seen = 300, 200
     run = rng.integers(60, 900, n)

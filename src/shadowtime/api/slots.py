@@ -17,6 +17,7 @@ from shadowtime.policy.backfill import ByKey, ByTest, Selected
 from shadowtime.policy.estimate import Predicted
 from shadowtime.policy.order import Custom
 from shadowtime.policy.parse import make_policy
+from shadowtime.policy.place import Scored
 from shadowtime.policy.preempt import Victims
 from shadowtime.policy.reserve import Chosen, Planned
 
@@ -179,6 +180,33 @@ def victim(
         return made.with_values(prune=prune, mode=mode, every=every, overhead=overhead)
 
     return make if function is None else make(function)
+
+
+def place(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
+    """Where a job goes: ``function(now, job, node, user)`` scores a node, higher first.
+
+    Rules
+    -----
+    Asked on a site about every node with room for the job, at a start and when one is planned.
+    ``node`` has number, weight, room (tasks of the job that it holds), start (now, or the planned
+    one), cpus, memory, gpus, and free_cpus, free_memory, free_gpus at that start; -1 where the
+    site does not count it. Each node takes as many tasks as it holds, and nodes that the job asked
+    for by name come first. Ties go by (weight, number). Jobs that want neighbouring nodes get the
+    first such row instead.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> from shadowtime.cluster.site import Node, Site
+    >>> @st.place
+    ... def fullest_last(now, job, node):
+    ...     return node.free_cpus / node.cpus
+    >>> site = Site(nodes=tuple(Node(name=name, amounts=(4,)) for name in "abc"))
+    >>> jobs = st.Workload.build(submit=[0, 1, 2, 3], run=[9, 9, 9, 9], procs=[1, 1, 1, 2])
+    >>> list(st.simulate(jobs, site, st.easy(place=fullest_last)).schedule.place)
+    ['a:1', 'b:1', 'c:1', 'a:2']
+    """
+    return _decorated(Scored, function, memory, by)
 
 
 def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str, ...] = ()) -> Any:

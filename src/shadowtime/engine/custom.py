@@ -27,7 +27,16 @@ from shadowtime.errors import PolicyError
 from shadowtime.kernel import library
 from shadowtime.kernel import record as home
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
-from shadowtime.kernel.record import Job, no_function, own_signature, record
+from shadowtime.kernel.record import (
+    NODE_WORDS,
+    TOLD_FROM,
+    Job,
+    Node,
+    no_function,
+    node_record,
+    own_signature,
+    record,
+)
 from shadowtime.kernel.slots import (
     BACKFILL_KEY,
     BACKFILL_TEST,
@@ -37,12 +46,13 @@ from shadowtime.kernel.slots import (
     LEARN_SUBMIT,
     LEARN_TIMER,
     ORDER,
+    PLACE,
     PLAN,
     RESERVE,
     TIMERS,
     VICTIM,
 )
-from shadowtime.policy import backfill, estimate, order, preempt, reserve
+from shadowtime.policy import backfill, estimate, order, place, preempt, reserve
 from shadowtime.policy.functions import LEARN, PRIORITY, TIMER, handed_to, plain
 from shadowtime.policy.written import ALL, KEYS, Written
 
@@ -83,7 +93,10 @@ class Use:
         if self.takes is TIMER:  # it is asked for rows of the memory
             return f"now, memory[at, {self.column}:{self.column + self.width}]"
         own = f"memory[{row}, {self.column}:{self.column + self.width}]"
-        given = ["now", "row", own, "out[i]"][: self.handed]
+        given = ["now", "row", own, "out[i]"]
+        if self.slot == PLACE:
+            given = ["now", "row", "node_record(jobs, i)", own]
+        given = given[: self.handed]
         return ", ".join([*given, *map(repr, self.values)])
 
 
@@ -101,6 +114,12 @@ class Own(NamedTuple):
     """Of each timer its period, 0, and 1 if it writes into the row of all jobs (slots.py)."""
     chooser: Any = None
     """The function that chooses sets of jobs (selecting.py), if there is one."""
+    told: Ints | None = None
+    """What a place function was asked about last (kernel/site/score.py)."""
+
+    def on_nodes(self, count: int) -> Own:
+        """The same, with room to ask a place function about so many nodes."""
+        return self._replace(told=np.zeros(TOLD_FROM + NODE_WORDS * count, np.int64))
 
 
 def uses_of(policy: Policy) -> tuple[Use, ...]:
@@ -117,6 +136,7 @@ def uses_of(policy: Policy) -> tuple[Use, ...]:
             (PLAN, policy.reserve, reserve.Planned),
             (ESTIMATE, policy.estimate, estimate.Predicted),
             (VICTIM, policy.preempt, preempt.Victims),
+            (PLACE, policy.place, place.Scored),
         )
         if isinstance(part, kind)
     ]
@@ -231,7 +251,11 @@ def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
         import numba
 
     name = f"fill_{tag}"
-    names: dict[str, Any] = {"__name__": home.__name__, "record": record}
+    names: dict[str, Any] = {
+        "__name__": home.__name__,
+        "record": record,
+        "node_record": node_record,
+    }
     for number, use in enumerate(uses):
         written = plain(use.function)
         names[f"f{number}"] = numba.njit(twin(written, tag)) if compiles() else written
@@ -258,7 +282,7 @@ def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
 
 
 def source_of(uses: tuple[Use, ...], name: str) -> str:
-    """The text of the filler: a loop over the candidates for each slot.
+    """The text of the filler: a loop over the candidates for each slot, of a place over nodes.
 
     Examples
     --------
@@ -269,10 +293,11 @@ def source_of(uses: tuple[Use, ...], name: str) -> str:
     """
     lines = [f"def {name}(slot, now, job, fact, jobs, memory, out):"]
     for slot in sorted({use.slot for use in uses}):
+        count, at = ("len(out)", "jobs[0]") if slot == PLACE else ("len(jobs)", "jobs[i]")
         lines += [
             f"    if slot == {slot}:",
-            "        for i in range(len(jobs)):",
-            "            at = jobs[i]",
+            f"        for i in range({count}):",
+            f"            at = {at}",
         ]
         if slot < LEARN_TIMER:
             lines.append("            row = record(now, job, fact, at)")
@@ -327,7 +352,11 @@ def refuse_uncompilable(use: Use) -> None:
     from numba import types
 
     whole = types.NamedUniTuple(types.int64, len(Job._fields), Job)
-    kinds: list[Any] = [types.int64, whole, types.float64[::1], types.float64][: use.handed]
+    kinds: list[Any] = [types.int64, whole, types.float64[::1], types.float64]
+    if use.slot == PLACE:
+        node = types.NamedUniTuple(types.int64, len(Node._fields), Node)
+        kinds = [types.int64, whole, node, types.float64[::1]]
+    kinds = kinds[: use.handed]
     if not use.takes.by_record:
         kinds = [types.int64] * use.handed
     if use.takes is TIMER:

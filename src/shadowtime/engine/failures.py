@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.choice import SELECT, SELECT_BROKE
-from shadowtime.kernel.record import ACCOUNT, EXECUTABLE, ROW, USER
+from shadowtime.kernel.record import ACCOUNT, EXECUTABLE, ROW, USER, node_record
 from shadowtime.kernel.registers import FAILED, NOW
-from shadowtime.kernel.slots import LEARN_TIMER, SLOT_SHIFT
+from shadowtime.kernel.slots import LEARN_TIMER, PLACE, SLOT_SHIFT
 from shadowtime.policy.functions import LEARN, TIMER, plain, where
 from shadowtime.policy.written import ALL, KEYS
 
@@ -70,12 +70,19 @@ def failure_of(
         row = type(row)(*map(int, row))
         at = -1 if use.whose == ALL else own.fact[job, use.whose]
         user = own.memory[at, use.column : use.column + use.width].copy()
-        arguments: tuple[Any, ...] = (now, row, user, float(now))[: use.handed]
+        handed: tuple[Any, ...] = (now, row, user, float(now))
+        node = None
+        if slot == PLACE:
+            node = plain(node_record)(own.told, int(own.told[1]))  # type: ignore[index]
+            handed = (now, row, type(node)(*map(int, node)), user)
+        arguments = handed[: use.handed]
         shown = {"wait": row.wait, "estimate": row.estimate, "procs": row.procs}
         if not use.takes.by_record:
             arguments = tuple(shown.values())
         else:
             shown = {"submit": row.submit} | shown
+            if node is not None:
+                shown |= {"node.number": int(node.number), "node.room": int(node.room)}
             arguments += use.values
         given = ", ".join(f"{name}={value}" for name, value in shown.items())
         found = use

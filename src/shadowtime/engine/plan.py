@@ -318,7 +318,7 @@ def refuse_functions_on_nodes(policy: Policy) -> None:
         if part.written and part.slot != "order":
             raise PolicyError(
                 f"{policy.name}: {part.slot}={part} is a function of your own, which passes on "
-                "nodes never ask; use a pool or hosts"
+                f"nodes never ask; use a {'site' if part.slot == 'place' else 'pool or hosts'}"
             )
 
 

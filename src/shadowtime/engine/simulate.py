@@ -10,6 +10,7 @@ from shadowtime.cluster import Cluster
 from shadowtime.engine.claims import claims_of
 from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.plan import plan, refuse_functions_on_nodes
+from shadowtime.engine.work import keep_work
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.registers import (
@@ -83,11 +84,8 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     mark_classes(state, workload, cluster, policy)
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
-    state.reg[SAVE_EVERY] = policy.preempt.save_every
-    state.reg[OVERHEAD] = policy.preempt.restart_s
+    keep_work(state, policy)
     state.reg[BY_EVENT] = policy.order.by_event
-    if policy.preempt.changes_runs:
-        state.job[:, f.INITIAL] = state.job[:, f.ESTIMATE]
     own = None
     if any(isinstance(part, Written) for part in policy.parts.values()):
         from shadowtime.engine.custom import own_of
@@ -235,10 +233,16 @@ def as_schedule(
     )
 
 
-def attempts_of(workload: Workload, state: State, start: Any, end: Any) -> Attempts:
-    """All runs of preempted jobs: the lost ones from the log, then the one that counted."""
+def attempts_of(
+    workload: Workload, state: State, start: Any, end: Any, cut: Any = False
+) -> Attempts:
+    """All runs of preempted jobs: the lost ones from the log, then the one that counted.
+
+    A job that never ran again (start -1) has no such run; of one that was ``cut`` off for good,
+    nothing that it did counts.
+    """
     lost = state.tried[:, : state.reg[ATTEMPTS]]
-    last = np.flatnonzero(state.job[:, f.KILLS])
+    last = np.flatnonzero((state.job[:, f.KILLS] > 0) & (start >= 0))
     if lost.shape[1] == 0 and len(last) == 0:
         return Attempts.none()
     jobs = np.concatenate([lost[f.VICTIM], last])
@@ -254,5 +258,7 @@ def attempts_of(workload: Workload, state: State, start: Any, end: Any) -> Attem
     )
     if state.reg[SAVE_EVERY] == 0 and state.reg[OVERHEAD] == 0:
         return made
-    saved = np.concatenate([lost[f.SAVED], np.minimum(workload.run, state.job[:, f.LIMIT])[last]])
+    before = state.job[:, f.AHEAD] + state.reg[OVERHEAD]
+    whole = np.where(cut, before, np.minimum(workload.run, state.job[:, f.LIMIT]))
+    saved = np.concatenate([lost[f.SAVED], whole[last]])
     return made.with_work(saved[order], restart=int(state.reg[OVERHEAD]))

@@ -81,6 +81,49 @@ class Job(NamedTuple):
     """When it was first in order and could not start, -1 if never."""
 
 
+class Node(NamedTuple):
+    """A node with room for a job, as a place function sees it (-1: not counted on the machine)."""
+
+    number: int
+    """Its place among the machine's nodes, from 0: neighbours have neighbouring numbers."""
+    weight: int
+    """Rank of its weight among the site's weights, from 0."""
+    room: int
+    """Tasks of the job that it holds."""
+    start: int
+    """When the job would start there: now, or the start that is planned for it."""
+    cpus: int
+    memory: int
+    gpus: int
+    free_cpus: int
+    """What is free on it at that start."""
+    free_memory: int
+    free_gpus: int
+
+
+NODE_WORDS = len(Node._fields)
+TOLD_FROM = 2
+"""What a place function is asked about: the job, which node failed, then the nodes' fields."""
+
+
+@kernel
+def node_record(told: Any, i: int) -> Any:
+    """The record of the i-th node that a place function is asked about."""
+    at = TOLD_FROM + NODE_WORDS * i
+    return Node(
+        told[at],
+        told[at + 1],
+        told[at + 2],
+        told[at + 3],
+        told[at + 4],
+        told[at + 5],
+        told[at + 6],
+        told[at + 7],
+        told[at + 8],
+        told[at + 9],
+    )
+
+
 CHANGING = frozenset(("wait", "start", "ran", "promised", "blocked_at"))
 """Fields that change while a job waits."""
 

@@ -25,6 +25,8 @@ LEARN_END = 8
 """What happened: the function writes into the memory."""
 VICTIM = 9
 """A key for each running job that may be stopped, higher first."""
+PLACE = 10
+"""A score for each node that has room for a job, higher first (kernel/site/score.py)."""
 LEARN_TIMER = 12
 """The first of the slots of timers: the function writes into rows of the memory."""
 TIMERS = 4

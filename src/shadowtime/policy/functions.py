@@ -48,6 +48,7 @@ ESTIMATE = Slot("estimate")
 LEARN = Slot("learn", optional=0)
 TIMER = Slot("timer", ("now", "user"), optional=0)
 VICTIM = Slot("victim")
+PLACE = Slot("place", ("now", "job", "node", "user"))
 SELECT = Slot("select", ("now", "jobs", "free"), optional=0)
 
 

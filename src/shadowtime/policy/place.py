@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from shadowtime.errors import PolicyError
 from shadowtime.frozen import dataclass
+from shadowtime.policy.functions import PLACE, Slot
 from shadowtime.policy.part import Part, parameter
+from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,6 +272,30 @@ class Consecutive(Place):
     on_site: ClassVar[str] = "SLURM"
     name: ClassVar[str] = "slurm"
     summary: ClassVar[str] = "site: Slurm's choice, the smallest set of neighbours that suffices"
+
+
+@dataclass(frozen=True)
+class Scored(Written, Place):
+    """The nodes with room in the order of a function of the user's own, the highest first.
+
+    Nodes that a job asks for by name come first all the same; ties go by (weight, number). Each
+    node is given as many tasks as it holds.
+    """
+
+    on_site: ClassVar[str] = "SCORE"
+    name: ClassVar[str] = "scored"
+    summary: ClassVar[str] = "site: nodes in your function's order, the highest first"
+    takes: ClassVar[Slot] = PLACE
+
+    def objections(self, policy: Policy, shape: str) -> Iterator[str]:
+        if shape in ("pool", "hosts"):
+            yield (
+                f"place={self} scores nodes, of which a {shape.removesuffix('s')} has none to "
+                "choose from; use a site"
+            )
+        if shape == "nodes":
+            yield f"place={self} is not defined on nodes that share bandwidth; use a site"
+        yield from super().objections(policy, shape)
 
 
 NAMED: dict[str, Place] = {

@@ -98,8 +98,6 @@ class ShadowLoad(Preempt):
             yield f"preempt={self.name} ranks jobs by submission; use order=fcfs"
         if shape not in WHOLE:
             yield f"preempt={self.name} is defined on a pool only"
-        if shape == "site" and self.changes_runs:
-            yield "on a site a stopped job starts from the beginning: use mode=kill with overhead=0"
         if shape == "site" and not policy.reserve.sunny:
             yield f"on a site preempt={self.name} needs reserve=sunny"
         if policy.reserve.kept:

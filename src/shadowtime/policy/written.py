@@ -73,13 +73,13 @@ class Written(Part):
     """Functions that are called every so many seconds."""
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
-        if shape == "site" and self.slot != "order":
+        if shape == "site" and self.slot not in ("order", "place"):
             yield (
-                "on a site the order alone can be a function of your own, not the "
+                "on a site order and place alone can be functions of your own, not the "
                 f"{self.slot}; use a pool or hosts"
             )
         if shape == "site" and (self.learners or self.timers):
-            yield "on a site the order cannot learn yet; use a pool or hosts"
+            yield f"on a site the {self.slot} cannot learn yet; use a pool or hosts"
         yield from super().objections(policy, shape)
 
     def __post_init__(self) -> None:

@@ -94,7 +94,7 @@ def _library() -> Any:
     """A function that fits a model; LightGBM is an extra."""
     try:
         import lightgbm
-    except ImportError:
+    except (ImportError, OSError):  # OSError: its compiled part lacks a library of the system
         raise UsageError(
             "estimate=lightgbm needs the package lightgbm: pip install 'shadowtime[ml]'"
         ) from None

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import shadowtime as st
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.semantics import SEMANTICS
@@ -91,6 +92,60 @@ def test_source_of_a_users_part_is_in_the_key(tmp_path: Path) -> None:
 
     keys_module._file_digest.cache_clear()
     assert digest(of_policy(parse_policy(f"{file}:mine"), f"{file}:mine")) != before
+
+
+def test_functions_of_one_name_are_told_apart() -> None:
+    """The catalogue's functions, a user's in any slot, what they learn: all are in the key."""
+    texts = ("wfp3", "unicef", "saf", "spt", "sqf", "f1", "f2", "f3", "f4", "los", "slack")
+    known = [of_policy(parse_policy(text)) for text in texts]
+    assert len(set(known)) == len(texts)
+
+    def made(sign: int) -> list[str]:
+        weight = float(sign)
+
+        @st.place
+        def near(now, job, node):
+            return weight * node.number
+
+        @st.order(memory=1)
+        def fair(now, job, user):
+            return user[0]
+
+        @fair.learn
+        def _(now, job, user):
+            user[0] += weight
+
+        @st.backfill_test
+        def short(now, job):
+            return job.estimate < weight
+
+        @st.backfill_key
+        def least(now, job):
+            return job.procs
+
+        parts = ({"place": near}, {"order": fair}, {"backfill": least.where(short)})
+        return [of_policy(st.easy(**one)) for one in parts]
+
+    assert made(1) == made(1)
+    assert not set(made(1)) & set(made(2))
+
+
+def test_phases_are_an_axis() -> None:
+    """Slurm's own policy at each offset of its passes; every other policy once."""
+    plan = Plan.of([Log.of(jobs(), "pool:256")], ["slurm(bf_interval=30)", "easy"], phases=3)
+    names = [one.name for one in plan.variants]
+    assert names[1] == "slurm(bf_interval=30, phase=1, phases=3)" and names[3:] == ["easy"]
+    assert [one.make().phase for one in plan.variants[:3]] == [0, 1, 2]
+    again = Plan.of([Log.of(jobs(), "pool:256")], [names[1]])
+    assert next(again.cases()).key in {case.key for case in plan.cases()}
+    assert {case.row()["set_phase"] for case in plan.cases() if "set_phase" in case.row()} == set(
+        "012"
+    )
+    assert {case.row()["template"] for case in plan.cases()} == {"slurm(bf_interval=30)", "easy"}
+    with pytest.raises(UsageError, match="changes no policy of the plan"):
+        Plan.of([Log.of(jobs(), "pool:256")], ["easy"], phases=3)
+    with pytest.raises(UsageError, match="names its own phase"):
+        Plan.of([Log.of(jobs(), "pool:256")], ["slurm(phase=1)"], phases=3)
 
 
 def test_numbers_beside_a_function_are_in_the_key() -> None:

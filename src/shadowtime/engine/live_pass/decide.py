@@ -196,10 +196,12 @@ def refuse(policy: Policy | Any) -> None:
             )
         return
     if policy.preempt.changes_runs:
+        why = "the loop cannot see what a job has saved, and plans with its whole request"
+        if policy.preempt.save_every == 1:
+            why = "a suspended job keeps its nodes and its memory"
         raise PolicyError(
-            f"{policy.name}: preempt={policy.preempt} keeps the work of stopped jobs or lets them "
-            "start again at a cost, in simulations only; live, a requeued job starts from the "
-            "beginning: use mode=kill with overhead=0"
+            f"{policy.name}: preempt={policy.preempt} is for simulations: live, {why}; use "
+            "mode=kill with overhead=0"
         )
     if policy.order.by_event:
         raise PolicyError(f"{policy.name}: ties=pyss is an order of simulated events: leave it out")

@@ -24,7 +24,7 @@ from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, PROMISED
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import gather
-from shadowtime.kernel.registers import BITS, NEVER, NOW, SLIPPED, VOLATILE, WAITING, WAKE
+from shadowtime.kernel.registers import BITS, FAILED, NEVER, NOW, SLIPPED, VOLATILE, WAITING, WAKE
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.site.choose import choose
 from shadowtime.kernel.site.fields import (
@@ -110,6 +110,8 @@ def run(state: Any, world: Any, ground: Any, e: Any, f: Any) -> int:
         if code != PASS_DUE:
             return int(code)
         decide(state, ground, f)
+        if state.reg[FAILED] >= 0:
+            return DONE
         carry_out_decisions(state, world, ground, e)
 
 
@@ -423,7 +425,7 @@ def start_early(state: Any, ground: Any, job: int) -> None:
             continue
         if ground.mark[HAS_LIMITS] != 0 and not within(state, ground, job, alt, number(ASKED_FOR)):
             continue
-        if choose(ground, now, shape, now, length) and (
+        if choose(state, ground, job, shape, now, length) and (
             ground.mark[HAS_LIMITS] == 0 or within(state, ground, job, alt, number(IN_SCRATCH))
         ):
             promise(state, ground, job, now, alt)

@@ -22,6 +22,7 @@ from shadowtime.engine.site.entering import (
 )
 from shadowtime.engine.site.gone import note_gone
 from shadowtime.kernel.estimates import FIXED, learn_end
+from shadowtime.kernel.fields import AHEAD as WORK_BEHIND
 from shadowtime.kernel.fields import ENDS_AT, ESTIMATE, EXPECTED, LIMIT, RANK, RUN, START, WHICH
 from shadowtime.kernel.fields import FREE as TOTAL_FREE
 from shadowtime.kernel.heap import pop, push
@@ -257,7 +258,8 @@ def carry_out_decisions(state: Any, world: Any, ground: Any, e: Any) -> None:
     now = reg[NOW]
     for i in range(reg[DECISIONS]):
         job = state.did[WHICH, i]
-        end = now + min(world.truth[job, RUN], state.job[job, LIMIT])
+        whole = min(world.truth[job, RUN], state.job[job, LIMIT])
+        end = now + whole - state.job[job, WORK_BEHIND]
         world.truth[job, ENDS_AT] = end
         if reg[ENDS] == world.ends.shape[0]:
             compact(state, world)

@@ -41,7 +41,7 @@ from shadowtime.engine.site.head_plan import (
 )
 from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, PROMISED, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.registers import DECISIONS, NEVER, NOW, VOLATILE, WAITING
+from shadowtime.kernel.registers import DECISIONS, FAILED, NEVER, NOW, VOLATILE, WAITING
 from shadowtime.kernel.running import BACKFILLED, HEAD, RESERVED
 from shadowtime.kernel.site.caps import count_reservation
 from shadowtime.kernel.site.fields import (
@@ -76,6 +76,8 @@ def run(state: Any, world: Any, ground: Any, e: Any, f: Any, custom: Any) -> int
         if code != PASS_DUE:
             return int(code)
         decide(state, ground, f, custom)
+        if state.reg[FAILED] >= 0:
+            return DONE
         carry_out_decisions(state, world, ground, e)
 
 

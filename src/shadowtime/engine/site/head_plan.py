@@ -37,6 +37,7 @@ from shadowtime.kernel.site.fields import (
     PLACEABLE,
     PLACED,
     RELEASED,
+    SCORE,
     SHAPE,
     TIMES,
 )
@@ -48,8 +49,9 @@ from shadowtime.kernel.site.start import hold_plan, keep_place
 def may_keep(state: Any, ground: Any, f: Any) -> bool:
     """True where the head's plan outlives a pass in which nothing was released: it stays right.
 
-    One reservation in order of arrival, no job outlives its estimate, and nothing but ends lets
-    a job in or keeps it out. What starts leaves the plan its nodes: its start stays the earliest.
+    One reservation in order of arrival, no job outlives its estimate, nothing but ends lets a job
+    in or keeps it out, and no function that may follow the clock chooses its nodes. What starts
+    leaves the plan its nodes: its start stays the earliest.
     """
     return bool(
         f.par[DEPTH] == 1
@@ -60,6 +62,7 @@ def may_keep(state: Any, ground: Any, f: Any) -> bool:
         and ground.mark[HAS_LIMITS] == 0
         and ground.mark[ANY_CLOSING] == 0
         and ground.mark[TIMES] == 0
+        and ground.mark[PLACE_RULE] != SCORE
     )
 
 
@@ -116,7 +119,7 @@ def behind_head(state: Any, ground: Any, f: Any, size: int) -> int:
         length = state.job[head, ESTIMATE]
         start = f.kept[KEPT_START]
         hold_plan(ground, head, now, start, start + length, number(1))
-        choose(ground, now, ground.job[head, SHAPE], start, length)
+        choose(state, ground, head, ground.job[head, SHAPE], start, length)
         if moved(ground, head):
             if ground.mark[PLACED] > ground.job[head, PLACE_COUNT]:
                 keep_place(ground, head, ground.job[head, ALT])

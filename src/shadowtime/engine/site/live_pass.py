@@ -18,7 +18,7 @@ from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.conservative import MANY_GAINS
 from shadowtime.engine.site.gone import note_gone_at
-from shadowtime.engine.site.plan import prepare, rule_of
+from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.simulate import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.errors import PolicyError, UsageError
@@ -161,6 +161,7 @@ def decide_site(
     classes = made.classes if made is not None else None
     asks = asks_of(workload, site, requests, running=snapshot.running, classes=classes)
     state, world = empty_state(workload, site, asks, estimate, 0)
+    own = made.own if made is not None else own_on(policy, site, workload)
     ground, node_at = build_ground(
         workload,
         site,
@@ -170,6 +171,7 @@ def decide_site(
         keeps=made.keeps if made is not None else 0,
         plans=made.plans if made is not None else 0,
         classes=classes,
+        own=own,
     )
     state.reg[NOW] = snapshot.now
     state.reg[ARRIVED] = len(workload)
@@ -198,11 +200,12 @@ def decide_site(
         state, ground = with_more_room(state, ground)
         decide_by = by or partial(decide_venture, policy)
         stops = decide_by(state, world, ground)
+        refuse_failed(policy, state, own, workload)
         return replace(verdict(site, asks, state, ground, node_at, snapshot, before), stops=stops)
     arguments = made.arguments(ground)
     while made.decide_once(state, ground, *arguments) == ROOM_NEEDED:
         state, ground = with_more_room(state, ground)
-    refuse_failed(policy, state, made.own, workload)
+    refuse_failed(policy, state, own, workload)
     found = verdict(site, asks, state, ground, node_at, snapshot, before)
     return replace(found, unfinished=made.unfinished(arguments))
 

@@ -29,7 +29,7 @@ class Prepared(NamedTuple):
     """One pass over (state, ground, *arguments)."""
     arguments: Callable[[Ground], tuple[Any, ...]]
     rule: int
-    own: Own | None
+    own: Own
     """What the policy's own functions work with."""
     keeps: int
     """0: plans are dropped after the pass; 1: promises, compressed; 2: promises, not moved."""
@@ -46,9 +46,18 @@ def prepare(policy: Policy, site: Site, workload: Workload, *, effort: int = 0) 
     rule = rule_of(policy)
     if policy.reserve.sunny:
         raise PolicyError(f"{policy.name}: a single decision on a site cannot stop jobs")
+    own = own_on(policy, site, workload)
     if policy.reserve.kept:
-        return prepare_conservative(policy, rule, len(workload), effort)
-    return prepare_general(policy, site, rule, workload)
+        return prepare_conservative(policy, rule, len(workload), effort, own)
+    return prepare_general(policy, site, rule, workload, own)
+
+
+def own_on(policy: Policy, site: Site, workload: Workload) -> Own:
+    """What the policy's own functions work with."""
+    from shadowtime.engine.custom import own_of
+
+    own = own_of(policy, workload)
+    return own.on_nodes(len(site.nodes)) if rule_of(policy) == f.SCORE else own
 
 
 def rule_of(policy: Policy) -> int:
@@ -58,10 +67,11 @@ def rule_of(policy: Policy) -> int:
     return int(getattr(f, policy.place.on_site))
 
 
-def prepare_general(policy: Policy, site: Site, rule: int, workload: Workload) -> Prepared:
+def prepare_general(
+    policy: Policy, site: Site, rule: int, workload: Workload, own: Own
+) -> Prepared:
     """The general pass."""
     n = len(workload)
-    from shadowtime.engine.custom import own_of
     from shadowtime.engine.site import general
     from shadowtime.engine.site.classes import site_classes
     from shadowtime.kernel.balance import common_scale
@@ -74,7 +84,6 @@ def prepare_general(policy: Policy, site: Site, rule: int, workload: Workload) -
     weighing = policy.backfill.weighs
     totals = tuple(site.total.values())
     scale = common_scale(totals) if weighing else np.zeros(len(totals) + 1, np.int64)
-    own = own_of(policy, workload)
 
     def arguments(ground: Ground) -> tuple[Any, ...]:
         widest = int(ground.job[:, f.WIDTH].max(initial=1))
@@ -105,7 +114,7 @@ def prepare_general(policy: Policy, site: Site, rule: int, workload: Workload) -
     )
 
 
-def prepare_conservative(policy: Policy, rule: int, n: int, effort: int) -> Prepared:
+def prepare_conservative(policy: Policy, rule: int, n: int, effort: int, own: Own) -> Prepared:
     """Promises that outlive the pass."""
     from shadowtime.engine.site import conservative
 
@@ -119,7 +128,7 @@ def prepare_conservative(policy: Policy, rule: int, n: int, effort: int) -> Prep
         conservative.decide_once,
         arguments,
         rule,
-        None,
+        own,
         keeps=1 if compress else 2,
         plans=64,
         unfinished=lambda arguments: bool(arguments[0].par[conservative.UNFINISHED]),

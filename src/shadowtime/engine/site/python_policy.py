@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
+from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, jobs_of, policy_parts
 from shadowtime.engine.site import steps
-from shadowtime.engine.site.plan import rule_of
+from shadowtime.engine.site.plan import own_on, rule_of
 from shadowtime.engine.site.simulate import as_site_schedule, prepared_run, with_more_room
 from shadowtime.policy.snapshot import ask_policy, name_of
 
@@ -72,8 +73,11 @@ def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
     [0, 9, 2]
     """
     name = name_of(policy)
-    rule = rule_of(policy_parts(policy))
-    made = prepared_run(workload, site, estimate_of(policy), rule=rule, keeps=0, plans=0)
+    parts = policy_parts(policy)
+    own = own_on(parts, site, workload)
+    made = prepared_run(
+        workload, site, estimate_of(policy), rule=rule_of(parts), keeps=0, plans=0, own=own
+    )
     state, world, ground, events = made.state, made.world, made.ground, made.events
     index = {int(job_id): row for row, job_id in enumerate(workload.job_id)}
     observer = Observer(site.as_nodes(), jobs_of(workload, state))
@@ -89,6 +93,7 @@ def simulate_object(workload: Workload, site: Site, policy: Any) -> Schedule:
         seen = observer.snapshot(state, fits=fits_of(state, ground))
         carry_out(state, ask_policy(policy, seen), index, name, OnSite(state, world, ground))
         steps.finish_pass(state, world, ground, events)
+    refuse_failed(parts, state, own, workload)
     claims = tuple(getattr(policy, "claims", ()))
     return as_site_schedule(
         workload, site, name, claims, state, world, ground, made.asks, made.node_at

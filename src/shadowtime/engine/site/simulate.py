@@ -12,22 +12,23 @@ from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.gone import note_gone_at
-from shadowtime.engine.site.plan import prepare, rule_of
+from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.engine.site.world import Events, build_events
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ATTEMPTS, CLAMPED, NEVER, RUNNING, SLIPPED, VOLATILE
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.state import State, World, build
-from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.site_places import SitePlaces
 from shadowtime.workload.site_requests import requests_of
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.custom import Own
     from shadowtime.engine.site.asks import SiteClasses
     from shadowtime.policy import Policy
     from shadowtime.policy.estimate import Estimate
+    from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
@@ -55,7 +56,9 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
     if policy.reserve.sunny:
         from shadowtime.engine.site.venture import run_venture
 
-        made, state, ground = run_venture(workload, site, policy, rule_of(policy))
+        own = own_on(policy, site, workload)
+        made, state, ground = run_venture(workload, site, policy, rule_of(policy), own)
+        refuse_failed(policy, state, own, workload)
     else:
         chosen = prepare(policy, site, workload)
         made = prepared_run(
@@ -66,6 +69,7 @@ def simulate_site(workload: Workload, site: Site, policy: Policy | Any) -> Sched
             keeps=chosen.keeps,
             plans=chosen.plans,
             classes=chosen.classes,
+            own=chosen.own,
         )
         if chosen.classes is not None:
             from shadowtime.engine.site.classes import reject_unplaceable
@@ -115,6 +119,7 @@ def prepared_run(
     keeps: int,
     plans: int,
     classes: SiteClasses | None = None,
+    own: Own | None = None,
 ) -> PreparedRun:
     """The tables of a run of a workload on a site."""
     requests = requests_of(workload, site)
@@ -124,7 +129,15 @@ def prepared_run(
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
     ground, node_at = build_ground(
-        workload, site, requests, asks, rule=rule, keeps=keeps, plans=plans, classes=classes
+        workload,
+        site,
+        requests,
+        asks,
+        rule=rule,
+        keeps=keeps,
+        plans=plans,
+        classes=classes,
+        own=own,
     )
     events = build_events(workload, site, requests, ground, state, node_at)
     note_gone_at(ground, int(workload.submit[0]) if len(workload) else 0)
@@ -215,8 +228,6 @@ def as_site_schedule(
     start = np.where(ran, made.start, -1)
     end = np.where(phase == f.GONE_LOST, job[:, f.OVER_AT], np.where(ran, made.end, -1))
     shape = asks.shapes
-    attempts = attempts_of(workload, state, start, end)
-    real = attempts.start >= 0
     places = SitePlaces(
         names=tuple(node.name for node in site.nodes),
         node=node_at,
@@ -253,12 +264,7 @@ def as_site_schedule(
         reason=np.where(ran, made.reason, 0).astype(np.int8),
         counters=counters,
         unstarted=unstarted,
-        attempts=Attempts(
-            job_id=attempts.job_id[real],
-            start=attempts.start[real],
-            end=attempts.end[real],
-            killed=attempts.killed[real],
-        ),
+        attempts=attempts_of(workload, state, start, end, cut=phase == f.GONE_LOST),
     )
 
 

@@ -9,12 +9,15 @@ import numpy as np
 from shadowtime.cluster.limits import NODES
 from shadowtime.cluster.shape import hold_counted
 from shadowtime.engine.site.clock import on_clock
+from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.site.limits import LICENCES
+from shadowtime.kernel.site.score import Scoring
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.custom import Own
     from shadowtime.engine.site.asks import Asks, SiteClasses
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
@@ -44,6 +47,7 @@ class Ground(NamedTuple):
     count: Any  # int64[rows, SETS]: nodes that sets of counts of features ask for
     kind: Any  # int64[rows, N]: which of those counts each node satisfies, as bits
     planned: Any  # int64[N, R]: what the plans of a pass take (class partitioning)
+    own: Scoring
 
 
 def build_ground(
@@ -56,8 +60,12 @@ def build_ground(
     keeps: int,
     plans: int,
     classes: SiteClasses | None = None,
+    own: Own | None = None,
 ) -> tuple[Ground, Ints]:
-    """Fresh tables, and the site's node at each row of the table of nodes."""
+    """Fresh tables, and the site's node at each row of the table of nodes.
+
+    ``own`` is what a place function works with.
+    """
     n, resources = len(workload), len(site.resources)
     order = np.array(
         sorted(range(len(site.nodes)), key=lambda i: (site.nodes[i].weight, i)), np.int64
@@ -68,6 +76,7 @@ def build_ground(
     mark[f.PLACE_RULE] = rule
     mark[f.STEPS_FREE] = -1
     mark[f.MEMORY] = site.resources.index("memory") if "memory" in site.resources else -1
+    mark[f.GPUS] = site.resources.index("gpu") if "gpu" in site.resources else -1
     mark[f.KEEPS] = keeps
     mark[f.SOONEST] = NEVER
     mark[f.RELEASED] = 1
@@ -119,10 +128,19 @@ def build_ground(
         count=count,
         kind=kind,
         planned=np.zeros((len(order) if classes else 1, resources), np.int64),
+        own=scoring_of(own, len(order)),
     )
     if classes is not None:
         mark[f.TIMES], mark[f.MOST_COUNTED] = classes.times, classes.reservations
     return ground, order
+
+
+def scoring_of(own: Own | None, nodes: int) -> Scoring:
+    """What a place function works with; without one, tables that are never read."""
+    if own is None or own.told is None:
+        table = np.zeros((1, 1), np.int64)
+        return Scoring(no_function, table, np.zeros((1, 1)), table[0], np.zeros(1), np.zeros(1))
+    return Scoring(own.pointer, own.fact, own.memory, own.told, np.zeros(nodes), np.zeros(nodes))
 
 
 def shape_table(asks: Asks, capacity: Ints, row_of: Ints) -> tuple[Ints, Ints, Any]:

@@ -14,8 +14,9 @@ import numpy as np
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.site import steps
 from shadowtime.engine.site.simulate import prepared_run, with_more_room
+from shadowtime.engine.work import keep_work
 from shadowtime.kernel import fields as columns
-from shadowtime.kernel.registers import ARRIVED, BIG, BITS, NEVER, NOW, RUNNING
+from shadowtime.kernel.registers import ARRIVED, BIG, BITS, FAILED, NEVER, NOW, RUNNING
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.site.start import ASIDE
 from shadowtime.policy import backfill, preempt
@@ -23,6 +24,7 @@ from shadowtime.types import Reason
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
+    from shadowtime.engine.custom import Own
     from shadowtime.engine.site.simulate import PreparedRun
     from shadowtime.engine.site.tables import Ground
     from shadowtime.kernel.state import State, World
@@ -57,11 +59,12 @@ class Venture:
 
 
 def run_venture(
-    workload: Workload, site: Site, policy: Policy, rule: int
+    workload: Workload, site: Site, policy: Policy, rule: int, own: Own
 ) -> tuple[PreparedRun, State, Ground]:
     """Run a workload; returns what it worked on, and the tables as they are at the end."""
-    made = prepared_run(workload, site, policy.estimate, rule=rule, keeps=0, plans=0)
+    made = prepared_run(workload, site, policy.estimate, rule=rule, keeps=0, plans=0, own=own)
     state, ground = made.state, made.ground
+    keep_work(state, policy)
     parts = Venture.of(policy)
     while True:
         code = steps.go_to_pass(state, made.world, ground, made.events)
@@ -73,6 +76,8 @@ def run_venture(
         if made.volatile:
             steps.update_expected(state, ground)
         Pass(state, made.world, ground, parts).carry_out()
+        if state.reg[FAILED] >= 0:
+            return made, state, ground
         steps.finish_pass(state, made.world, ground, made.events)
 
 

@@ -1,10 +1,11 @@
-"""Which nodes a shape is given: first fit, best fit, pack, spread, Slurm's sets of neighbours."""
+"""Which nodes a shape is given: first fit, best fit, pack, spread, Slurm's sets, a user's score."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.registers import NOW
 from shadowtime.kernel.site.counts import missing, missing_with, use, use_none
 from shadowtime.kernel.site.fields import (
     BEST,
@@ -27,6 +28,7 @@ from shadowtime.kernel.site.fields import (
     PLACE_RULE,
     PLACED,
     ROOM,
+    SCORE,
     SLURM,
     SPREAD,
     TASKS,
@@ -37,6 +39,7 @@ from shadowtime.kernel.site.fields import (
 from shadowtime.kernel.site.neighbours import take_row, take_sets
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, room_at
+from shadowtime.kernel.site.score import fill_scores
 from shadowtime.kernel.site.steps import current
 
 LARGEST = 9
@@ -44,8 +47,9 @@ LARGEST = 9
 
 
 @routine
-def choose(ground: Any, now: int, shape: int, start: int, length: int) -> bool:
+def choose(state: Any, ground: Any, job: int, shape: int, start: int, length: int) -> bool:
     """Find tasks on named nodes for [start, start + length); False where the shape does not fit."""
+    now = state.reg[NOW]
     scratch = ground.scratch
     first = ground.shape[shape, MASK_FROM]
     size = ground.shape[shape, MASK_COUNT]
@@ -67,17 +71,19 @@ def choose(ground: Any, now: int, shape: int, start: int, length: int) -> bool:
         return False
     if ground.shape[shape, IN_A_ROW] != 0:
         return take_row(ground, shape)
-    return settle(ground, now, shape, start)
+    return settle(state, ground, job, shape, start)
 
 
 @kernel
-def settle(ground: Any, now: int, shape: int, start: int) -> bool:
+def settle(state: Any, ground: Any, job: int, shape: int, start: int) -> bool:
     """Choose among the nodes whose room is known."""
     rule = ground.mark[PLACE_RULE]
     if rule == SLURM and ground.shape[shape, COUNTS] >= 0:
         rule = number(FIRST_FIT)
     if rule != FIRST_FIT:
-        note_steps(ground, now, shape, start)
+        note_steps(ground, state.reg[NOW], shape, start)
+    if rule == SCORE:
+        fill_scores(state, ground, job, shape, start)
     if rule == BEST_FIT or rule == PACK:
         if alone(ground, shape, rule):
             return True
@@ -113,6 +119,10 @@ def ahead(ground: Any, shape: int, rule: int, a: int, b: int) -> bool:
     wanted = ground.shape[shape, WANTED]
     if (a < wanted) != (b < wanted):
         return bool(a < wanted)
+    if rule == SCORE:
+        if ground.own.score[a] != ground.own.score[b]:
+            return bool(ground.own.score[a] > ground.own.score[b])
+        return a < b
     if rule != LARGEST:
         first = ground.shape[shape, MASK_FROM]
         one = ground.node[ground.mask[first + a], WEIGHT]

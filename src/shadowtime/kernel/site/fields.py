@@ -71,7 +71,9 @@ COUNTED = 38
 """Such plans in this pass."""
 CAPPED = 39
 """1 while what a node holds is bounded by the plans that it may still get."""
-MARKS = 40
+GPUS = 40
+"""Place of GPUs among the resources, -1 where they are not counted."""
+MARKS = 44
 
 # The table of nodes, one row each, in (weight, index) order.
 FIRST_STEP = 0
@@ -211,4 +213,4 @@ RING = 4096
 """Changes of nodes that are remembered; a power of two."""
 EVER = (1 << 40) - 1
 """An end that never comes."""
-FIRST_FIT, BEST_FIT, PACK, SPREAD, SLURM = 0, 1, 2, 3, 4
+FIRST_FIT, BEST_FIT, PACK, SPREAD, SLURM, SCORE = 0, 1, 2, 3, 4, 5

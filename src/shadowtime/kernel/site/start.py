@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.estimates import FIXED, repredict
+from shadowtime.kernel.estimates import FIXED, left_of, repredict
 from shadowtime.kernel.fields import (
+    AHEAD,
     ESTIMATE,
     EXPECTED,
     FROM,
+    INITIAL,
     KILLS,
     REASON,
     REQUEST,
+    SAVED,
     START,
     UNTIL,
     VICTIM,
@@ -19,8 +22,17 @@ from shadowtime.kernel.fields import (
 from shadowtime.kernel.fields import FREE as TOTAL_FREE
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
-from shadowtime.kernel.registers import ATTEMPTS, LEARNER, NEVER, NOW, RUNNING, STARTED
-from shadowtime.kernel.running import end_at, find, insert, job_at, log, remove
+from shadowtime.kernel.registers import (
+    ATTEMPTS,
+    LEARNER,
+    NEVER,
+    NOW,
+    OVERHEAD,
+    RUNNING,
+    SAVE_EVERY,
+    STARTED,
+)
+from shadowtime.kernel.running import end_at, find, insert, job_at, log, remove, save
 from shadowtime.kernel.site.caps import may_reserve
 from shadowtime.kernel.site.choose import choose
 from shadowtime.kernel.site.earliest import earliest
@@ -119,7 +131,7 @@ def ask_start(state: Any, ground: Any, job: int) -> int:
         named = ground.shape[shape, RESERVATION]
         if named >= 0 and ground.reservation[named, RES_BEGIN] > now:
             continue
-        if choose(ground, now, shape, now, length):
+        if choose(state, ground, job, shape, now, length):
             if ground.mark[HAS_LIMITS] == 0 or within(state, ground, job, alt, number(IN_SCRATCH)):
                 return alt
             ground.mark[TRIED] = 1
@@ -190,7 +202,7 @@ def ask_earliest(
     if chosen < 0:
         return NEVER, -1
     ground.mark[CAPPED] = int(ground.alt[chosen, ALT_RESERVES] == RESERVES_BY_NODE)
-    choose(ground, now, ground.alt[chosen, ALT_SHAPE], best, length)
+    choose(state, ground, job, ground.alt[chosen, ALT_SHAPE], best, length)
     ground.mark[CAPPED] = 0
     return best, chosen
 
@@ -277,6 +289,12 @@ def begin_placed(state: Any, ground: Any, job: int, alt: int, reason: int) -> No
     begin_here(state, ground, job, reason)
 
 
+@kernel
+def latest_end(state: Any, job: int) -> int:
+    """When the run of a job is over by its request, what it has behind it counted in."""
+    return int(state.job[job, START] + state.job[job, REQUEST] - state.job[job, AHEAD])
+
+
 @routine
 def give_up(state: Any, ground: Any, job: int) -> None:
     """A running job leaves its nodes now, at its end or stopped."""
@@ -288,7 +306,7 @@ def give_up(state: Any, ground: Any, job: int) -> None:
         hold_place(ground, job, now, now, expected, number(1))
         note_gain(ground, job, now, expected)
         ground.mark[EARLY] = 1
-    elif expected < now and state.job[job, START] + state.job[job, REQUEST] > now:
+    elif expected < now and latest_end(state, job) > now:
         ground.mark[EARLY] = 1  # its request would have been its expected end by now
     ground.mark[RELEASED] += 1
     ground.mark[LEFT] += 1
@@ -312,16 +330,23 @@ def note_gain(ground: Any, job: int, begin: int, end: int) -> None:
 
 @routine
 def stop_run(state: Any, ground: Any, job: int) -> None:
-    """A failure stops a running job: the attempt goes on record."""
+    """A running job is stopped, by a policy or a failure: the attempt goes on record.
+
+    What becomes of its work is for the registers SAVE_EVERY and OVERHEAD to say, as on a pool.
+    """
     give_up(state, ground, job)
     at = state.reg[ATTEMPTS]
     state.tried[VICTIM, at] = job
     state.tried[FROM, at] = state.job[job, START]
     state.tried[UNTIL, at] = state.reg[NOW]
+    state.tried[SAVED, at] = save(state, job)
     state.reg[ATTEMPTS] = at + 1
     state.job[job, KILLS] += 1
+    state.job[job, AHEAD] = state.tried[SAVED, at] - state.reg[OVERHEAD]
     if state.reg[LEARNER] != FIXED:
         repredict(state, job)
+    elif state.reg[SAVE_EVERY] + state.reg[OVERHEAD] != 0:
+        state.job[job, ESTIMATE] = left_of(state, job, state.job[job, INITIAL])
 
 
 @routine
@@ -331,7 +356,7 @@ def extend_overdue(state: Any, ground: Any) -> None:
     at = 0
     while at < state.reg[RUNNING] and end_at(state, at) <= now:
         job = job_at(state, at)
-        later = state.job[job, START] + state.job[job, REQUEST]
+        later = latest_end(state, job)
         if later > now:
             remove(state, at)
             insert(state, job, later)

@@ -28,12 +28,14 @@ from shadowtime.schedule.check.site_time import (
     no_outage,
     throttled,
 )
+from shadowtime.schedule.check.work import work_conserved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.cluster.site import Site
     from shadowtime.schedule.check.case import Case
+    from shadowtime.types import AnyArray
     from shadowtime.workload.request import Requests
 
 
@@ -161,7 +163,11 @@ def site_proofs(case: Case, site: Site, requests: Requests) -> list[Proof]:
     if first.verdict != "violated":
         proofs += [prove(trial) for prove in PROOFS[1:]]
         proofs += [proof for proof in [in_classes(trial)] if proof is not None]
-    proofs.append(limits_kept(_without_failed(trial)))
+    cut = _cut(trial)
+    proofs.append(limits_kept(_without(trial, cut)))
+    kept = work_conserved(case, unfinished=cut | ~trial.ran)
+    if kept is not None:
+        proofs.append(kept)
     waiting = (case.schedule.kills > 0) & ~trial.ran
     if waiting.any():
         proofs.append(not_made("attempts-consistent", "requeued jobs never ran again"))
@@ -170,8 +176,8 @@ def site_proofs(case: Case, site: Site, requests: Requests) -> list[Proof]:
     return proofs
 
 
-def _without_failed(trial: SiteCase) -> Case:
-    """The case without the runs that a failure of one of their nodes ended."""
+def _cut(trial: SiteCase) -> AnyArray:
+    """Jobs whose last run a failure of one of its nodes ended."""
     s = trial.case.schedule
     failures = {(one.node, trial.clock(one.begin)) for one in trial.site.outages if not one.drain}
     lost = np.zeros(len(s), bool)
@@ -179,7 +185,13 @@ def _without_failed(trial: SiteCase) -> Case:
         for row in np.flatnonzero(trial.ran).tolist():
             end = int(s.end[row])
             lost[row] = any((name, end) in failures for name, _ in trial.places[row])
-    cut = lost & (s.end - s.start < np.minimum(trial.workload.run, trial.workload.limit))
+    cut: AnyArray = lost & (s.worked < np.minimum(trial.workload.run, trial.workload.limit))
+    return cut
+
+
+def _without(trial: SiteCase, cut: AnyArray) -> Case:
+    """The case without some last runs."""
+    s = trial.case.schedule
     start = np.where(cut, -1, s.start)
     match = replace(trial.case.match, schedule=s.replace(start=start))
     return replace(trial.case, match=match)

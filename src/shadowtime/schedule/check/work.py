@@ -56,7 +56,7 @@ def worked(case: Case) -> Worked:
     return Worked(row, start, end, stopped, kept, overhead, again, attempts.before[order])
 
 
-def work_conserved(case: Case) -> Proof | None:
+def work_conserved(case: Case, *, unfinished: AnyArray | None = None) -> Proof | None:
     """Starting again, work that counts and work that is lost make up every attempt.
 
     Rules
@@ -64,6 +64,8 @@ def work_conserved(case: Case) -> Proof | None:
     The work that counts adds up to the run, cut at the limit; the last attempt loses nothing, and
     the first costs no start again. Where the policy is known, every later attempt begins with its
     overhead, and a stopped one keeps what was done by its last checkpoint, no more and no less.
+    Jobs that are ``unfinished`` (a failure ended them, or they left the queue) have no last attempt
+    in this sense.
     """
     attempts, rules = case.schedule.attempts, case.rules
     told = attempts.kept is not None and attempts.overhead is not None
@@ -75,7 +77,7 @@ def work_conserved(case: Case) -> Proof | None:
         )
     w = worked(case)
     needs = np.minimum(case.workload.run, case.limit)
-    for wrong, what in _wrong(case, w, needs):
+    for wrong, what in _wrong(case, w, needs, unfinished):
         found = np.flatnonzero(wrong)
         if len(found):
             k = int(found[0])
@@ -93,10 +95,14 @@ def work_conserved(case: Case) -> Proof | None:
     )
 
 
-def _wrong(case: Case, w: Worked, needs: Ints) -> Iterator[tuple[AnyArray, str]]:
+def _wrong(
+    case: Case, w: Worked, needs: Ints, unfinished: AnyArray | None
+) -> Iterator[tuple[AnyArray, str]]:
     """Which attempts break a rule, and how a sentence about them goes on."""
     length = w.end - w.start
     last = ~np.append(w.again[1:], False)
+    if unfinished is not None:
+        last &= ~unfinished[w.row]
     total = np.bincount(w.row, weights=w.kept, minlength=len(needs)).astype(np.int64)
     yield (w.kept < 0) | (w.overhead < 0) | (w.kept + w.overhead > length), "is not as long as that"
     yield ~w.again & (w.overhead > 0), "is the first and has nothing to start again"

@@ -1,0 +1,75 @@
+"""What a place function of the user's own is asked about the nodes with room, in one call."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from shadowtime.kernel.jit import routine
+from shadowtime.kernel.record import NODE_WORDS, TOLD_FROM
+from shadowtime.kernel.registers import FAILED, NOW
+from shadowtime.kernel.site.fields import (
+    BEST,
+    FREE,
+    GPUS,
+    INDEX,
+    LEVEL,
+    MASK_COUNT,
+    MASK_FROM,
+    MEMORY,
+    ROOM,
+    WEIGHT,
+)
+from shadowtime.kernel.slots import PLACE, SLOT_SHIFT
+
+
+class Scoring(NamedTuple):
+    """What place functions work with."""
+
+    pointer: Any
+    fact: Any  # int64[n, FACTS]
+    memory: Any  # float64[rows, numbers]
+    told: Any  # int64[TOLD_FROM + NODE_WORDS * N]: kernel/record.py
+    answer: Any  # float64[N]: scores of the nodes that were asked about
+    score: Any  # float64[N]: by place of the mask
+
+
+@routine
+def fill_scores(state: Any, ground: Any, job: int, shape: int, start: int) -> None:
+    """Ask the function about every node with room; the first failure of a run is noted."""
+    if state.reg[FAILED] >= 0:
+        return  # what was asked then is still needed, for the message
+    own = ground.own
+    resources = ground.step.shape[1] - LEVEL
+    first = ground.shape[shape, MASK_FROM]
+    count = 0
+    for place in range(ground.shape[shape, MASK_COUNT]):
+        if ground.scratch[ROOM, place] <= 0:
+            continue
+        node = ground.mask[first + place]
+        at = TOLD_FROM + NODE_WORDS * count
+        own.told[at] = ground.node[node, INDEX]
+        own.told[at + 1] = ground.node[node, WEIGHT]
+        own.told[at + 2] = ground.scratch[ROOM, place]
+        own.told[at + 3] = start
+        step = ground.scratch[BEST, place]
+        for k in range(3):
+            column = 0
+            if k > 0:
+                column = ground.mark[MEMORY] if k == 1 else ground.mark[GPUS]
+            counted = column >= 0
+            own.told[at + 4 + k] = ground.node[node, FREE + resources + column] if counted else -1
+            own.told[at + 7 + k] = ground.step[step, LEVEL + column] if counted else -1
+        count += 1
+    own.told[0] = job
+    told = own.told[: TOLD_FROM + NODE_WORDS * count]
+    failed = own.pointer(
+        PLACE, state.reg[NOW], state.job, own.fact, told, own.memory, own.answer[:count]
+    )
+    if failed >= 0:
+        own.told[1] = failed
+        state.reg[FAILED] = PLACE << SLOT_SHIFT | job
+    count = 0
+    for place in range(ground.shape[shape, MASK_COUNT]):
+        if ground.scratch[ROOM, place] > 0:
+            own.score[place] = own.answer[count]
+            count += 1
