@@ -114,6 +114,6 @@ def test_sacct_and_slurmctld_agree(name: str) -> None:
 
 
 def test_the_check_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """``check slurm`` tells the latency of the log."""
+    """``check slurm`` prints the latency of the log."""
     assert run(["check", "slurm", str(recording_path("A")), "--every", "50"]) == 0
-    assert "ms after an end" in " ".join(capsys.readouterr().out.split())
+    assert "start latency " in " ".join(capsys.readouterr().out.split())

@@ -41,8 +41,8 @@ class Latency:
 
     def __str__(self) -> str:
         return (
-            f"nodes can be used {self.milliseconds} ms after an end: {self.handovers} starts "
-            f"came {self.mean_gap:.2f} s after an end on their nodes"
+            f"start latency {self.milliseconds} ms ({self.handovers} starts followed an end on "
+            f"their nodes after {self.mean_gap:.2f} s on average)"
         )
 
 
@@ -96,7 +96,7 @@ def measure(workload: Workload, *, batch_sched_delay: int = 0) -> Latency | None
     ...     names={"node_list": ("n1",)},
     ... )
     >>> print(measure(log))
-    nodes can be used 2500 ms after an end: 11 starts came 3.00 s after an end on their nodes
+    start latency 2500 ms (11 starts followed an end on their nodes after 3.00 s on average)
     """
     by = workload.extra.get("started_by")
     places = workload.extra.get("node_list")

@@ -122,8 +122,8 @@ class SlurmPolicy:
                 workload, batch_sched_delay=self.parameters_on(config).batch_sched_delay
             )
             found = shown or (
-                f"nodes are taken to be usable {DEFAULT} ms after an end: the log has too few "
-                "starts right after an end to measure it"
+                f"start latency {DEFAULT} ms by default: the log has too few starts right after "
+                "an end to measure it"
             )
             notes.append(f"{self.name}: {found}; slurm(latency=N) sets it")
         return notes
