@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 NUMBERS = {"blocks": 1, "nodes": 1, "cores": 1, "workers": 1, "retries": 3}
-"""Options that are whole numbers, with what they are unless said."""
+"""Options that are whole numbers, with their defaults."""
 TEXTS = {"walltime": "01:00:00", "init": "", "options": "", "address": ""}
 SLURM = {"partition": "", "account": "", "qos": "", "constraint": ""}
 CONDOR = {"requirements": ""}
@@ -60,69 +60,91 @@ def workers_of(where: str, texts: Sequence[str]) -> int:
     >>> workers_of("condor", ["blocks=8", "workers=2"])
     16
     """
-    said = options_of(where, texts)
-    return int(said["blocks"] * said["nodes"] * said["workers"])
+    chosen = options_of(where, texts)
+    return int(chosen["blocks"] * chosen["nodes"] * chosen["workers"])
 
 
 @contextlib.contextmanager
 def parsl_executor(where: str, texts: Sequence[str], *, folder: str) -> Iterator[Executor]:
     """An executor whose workers are jobs of Slurm or HTCondor; they end with the block.
 
-    Workers use this Python and this cache of compiled code: both must be on a file system that the
-    nodes share, like the logs and the results.
+    Workers use this Python, its PYTHONPATH and this cache of compiled code: all must be on a file
+    system that the nodes share, like the logs and the results.
     """
-    said = options_of(where, texts)
+    chosen = options_of(where, texts)
     try:
         from parsl.addresses import address_by_hostname
         from parsl.concurrent import ParslPoolExecutor
         from parsl.config import Config
         from parsl.executors import HighThroughputExecutor
+        from parsl.executors.high_throughput.executor import DEFAULT_LAUNCH_CMD
         from parsl.launchers import SimpleLauncher, SrunLauncher
         from parsl.providers import CondorProvider, SlurmProvider
     except ImportError:
         raise MissingExtra("parsl", extra="scale", purpose="run workers on a cluster") from None
     runs = Path(folder).resolve() / "parsl"
     common: dict[str, Any] = {
-        "nodes_per_block": said["nodes"], "init_blocks": said["blocks"], "min_blocks": 0,
-        "max_blocks": said["blocks"], "walltime": said["walltime"], "worker_init": _init(said),
+        "nodes_per_block": chosen["nodes"], "init_blocks": chosen["blocks"], "min_blocks": 0,
+        "max_blocks": chosen["blocks"], "walltime": chosen["walltime"],
+        "worker_init": _init(chosen),
     }  # fmt: skip
     if where == "slurm":
-        launcher = SrunLauncher() if said["nodes"] > 1 else SimpleLauncher()
-        own: dict[str, Any] = {name: said[name] or None for name in SLURM}
+        launcher = SrunLauncher() if chosen["nodes"] > 1 else SimpleLauncher()
+        own: dict[str, Any] = {name: chosen[name] or None for name in SLURM}
         provider: Any = SlurmProvider(
-            scheduler_options=said["options"], cores_per_node=said["cores"], exclusive=False,
+            scheduler_options=chosen["options"], cores_per_node=chosen["cores"], exclusive=False,
             launcher=launcher, **own, **common,
         )  # fmt: skip
     else:
         provider = CondorProvider(
-            scheduler_options=said["options"], cores_per_slot=said["cores"],
-            requirements=said["requirements"], **common,
+            scheduler_options=chosen["options"], cores_per_slot=chosen["cores"],
+            requirements=chosen["requirements"], **common,
         )  # fmt: skip
     executor = HighThroughputExecutor(
         label="sweep",
-        address=said["address"] or address_by_hostname(),
+        address=chosen["address"] or address_by_hostname(),
         provider=provider,
-        max_workers_per_node=said["workers"],
+        max_workers_per_node=chosen["workers"],
         worker_logdir_root=str(runs),
-        # By default it is looked for on PATH, where the scripts of an environment need not be.
-        interchange_launch_cmd=[
-            sys.executable,
-            "-m",
-            "parsl.executors.high_throughput.interchange",
-        ],
+        # By default both are looked for on PATH, where the scripts of an environment need not be.
+        launch_cmd=launch_command(DEFAULT_LAUNCH_CMD),
+        interchange_launch_cmd=[sys.executable, "-m", f"{HTEX}.interchange"],
         encrypted=True,
     )
     config = Config(
-        executors=[executor], retries=said["retries"], run_dir=str(runs),
+        executors=[executor], retries=chosen["retries"], run_dir=str(runs),
         initialize_logging=False, strategy="none",
     )  # fmt: skip
     with ParslPoolExecutor(config) as pool:
         yield pool
 
 
-def _init(said: dict[str, Any]) -> str:
-    """What a job does before its workers start."""
+HTEX = "parsl.executors.high_throughput"
+
+
+def launch_command(usual: str, python: str = sys.executable) -> str:
+    """The command that starts the workers of a job: by this Python, not by a script on PATH.
+
+    Examples
+    --------
+    >>> launch_command("process_worker_pool.py {debug} -a {addresses}", "/opt/python")
+    '/opt/python -m parsl.executors.high_throughput.process_worker_pool {debug} -a {addresses}'
+    """
+    _, _, words = usual.partition(" ")
+    quoted = shlex.quote(python).replace("{", "{{{{").replace("}", "}}}}")  # it is formatted twice
+    return f"{quoted} -m {HTEX}.process_worker_pool {words}"
+
+
+def _init(chosen: dict[str, Any]) -> str:
+    """What a job does before its workers start.
+
+    Slurm hands on the environment of who submits, HTCondor does not: what Python and the cache
+    depend on is set for both.
+    """
     lines = [f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"]
     if cache := os.environ.get("SHADOWTIME_CACHE"):
         lines.append(f"export SHADOWTIME_CACHE={shlex.quote(os.path.abspath(cache))}")
-    return "\n".join([*lines, *([said["init"]] if said["init"] else [])])
+    if modules := os.environ.get("PYTHONPATH"):
+        searched = os.pathsep.join(map(os.path.abspath, modules.split(os.pathsep)))
+        lines.append(f"export PYTHONPATH={shlex.quote(searched)}")
+    return "\n".join([*lines, *([chosen["init"]] if chosen["init"] else [])])
