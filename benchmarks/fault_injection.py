@@ -79,7 +79,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--site", action="store_true", help="a mixed site with slurmdbd")
     parser.add_argument("--pace", type=float, default=1.2, help="seconds between two faults")
     parser.add_argument(
-        "--keep", metavar="DIR", help="copy the logs of the loop and of slurmctld there"
+        "--keep", metavar="DIR", help="copy the logs there, what jobs wrote and what was done"
     )
     chosen = parser.parse_args(words)
     found = inject(
@@ -139,12 +139,30 @@ def inject(
                 if world.loop.process is not None:
                     world.loop.end(signal.SIGKILL)
                 if keep is not None:
-                    keep.mkdir(parents=True, exist_ok=True)
-                    shutil.copy(world.loop.log, keep / f"{policy}.log")
-                    log = cluster.folder / "log" / "slurmctld.log"
-                    shutil.copy(log, keep / f"{policy}-slurmctld.log")
+                    keep_evidence(world, keep)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep_evidence(world: World, folder: Path) -> None:
+    """The logs, what every job wrote and what was done when: enough to judge each case later."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(world.loop.log, folder / "loop.log")
+    shutil.copytree(world.cluster.folder / "log", folder / "log", dirs_exist_ok=True)
+    shutil.copytree(world.out, folder / "marks", dirs_exist_ok=True)
+    with contextlib.suppress(OSError):
+        shutil.copy(world.loop.state.with_name("passes.jsonl"), folder)
+    to_wall = time.time() - time.monotonic()
+    done = {
+        "faults": [(when + to_wall, kind) for when, kind in world.faults],
+        "unsaved": world.unsaved,
+        "without_daemon": world.without_daemon,
+        "stalls": [
+            (stall.began + to_wall, stall.seconds, stall.job, stall.during)
+            for stall in world.stalls
+        ],
+    }
+    (folder / "done.json").write_text(json.dumps(done, indent=1))
 
 
 @contextlib.contextmanager

@@ -104,7 +104,7 @@ class Pool:
         self.config.write_text(configuration(self, owner))
         self.start_master()
 
-    def start_master(self, *, patience: float = 90) -> None:
+    def start_master(self, *, patience: float = 300) -> None:
         """Start the daemons on what is in the folder, and wait for all of them."""
         drop: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
         self.master = subprocess.Popen(

@@ -18,7 +18,7 @@ from shadowtime.live.port import Decision, PortError, Snapshot
 from shadowtime.live.store import InMemory, Store
 from shadowtime.policy import parse_policy
 
-PATIENCE = 300.0
+PATIENCE = 600.0
 """Far above what anything takes: the machine may be busy, and a pass may have to be compiled."""
 
 

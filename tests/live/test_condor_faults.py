@@ -46,7 +46,7 @@ def test_held_or_removed_between_decision_and_act(pool: Pool) -> None:
     schedd.act(h.JobAction.Release, [held])
     schedd.act(h.JobAction.Hold, [held], reason=("wait for my data", 0))
     schedd.act(h.JobAction.Remove, [removed])
-    pool.wait(lambda: status(pool, removed) == 0, 30, "the removal")
+    pool.wait(lambda: status(pool, removed) == 0, 300, "the removal")
     first, second, third = loop.port.apply(decisions)
     assert (first.done, status(pool, held)) == (False, 5)
     assert "wait for my data" in first.why
@@ -82,7 +82,7 @@ def test_the_schedd_is_killed_and_comes_back(pool: Pool) -> None:
     """The master starts another one; the loop waits for it and goes on."""
     jobs = [submit(pool, 3, cpus=8) for _ in range(2)] + [submit(pool, 1, cpus=8) for _ in range(2)]
     loop, _ = loop_on(pool, "easy")
-    turn_until(loop, lambda: status(pool, jobs[0]) == 2)
+    turn_until(loop, lambda: jobs[0] in started(pool))
     old = pool.pids("condor_schedd")
     for pid in old:
         os.kill(pid, signal.SIGKILL)
@@ -136,7 +136,7 @@ def test_the_loop_is_killed_and_started_again(pool: Pool, tmp_path: Path) -> Non
     first.communicate()
     kept = StateFile(state).load()
     assert kept.counters["started"] >= 1
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     everybody_once(pool, jobs)
 
@@ -146,7 +146,7 @@ def test_no_pool_at_all_is_one_sentence(pool: Pool) -> None:
     command = [sys.executable, "-m", "shadowtime", "live", "condor", "--policy", "ibb", "--once",
                "--pool", "127.0.0.1:9"]  # fmt: skip
     environment = dict(os.environ, CONDOR_CONFIG=str(pool.config))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode != 0
     assert "does not answer" in done.stderr
     assert "Traceback" not in done.stderr
@@ -158,7 +158,7 @@ def test_no_configuration_is_not_waited_for(tmp_path: Path) -> None:
     config.write_text("LOCAL_DIR = $ENV(PWD)\n")
     command = [sys.executable, "-m", "shadowtime", "live", "condor", "--policy", "easy"]
     environment = dict(os.environ, CONDOR_CONFIG=str(config))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2, done.stderr
     assert "--pool HOST" in done.stderr and "Traceback" not in done.stderr
 
@@ -167,7 +167,7 @@ def test_no_configuration_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_job_that_avoids_a_slot_leaves_no_machine_idle(pool: Pool, policy: str) -> None:
     """Its own slot is busy and the other is free: whoever comes behind it gets that one."""
     on_the_first = 'regexp("@n1@", TARGET.Name)'
-    long = submit(pool, 200, cpus=8, requirements=on_the_first)
+    long = submit(pool, 3600, cpus=8, requirements=on_the_first)
     loop, _ = loop_on(pool, policy)
     turn_until(loop, lambda: long in started(pool))
     picky = submit(pool, 1, cpus=8, requirements=on_the_first)

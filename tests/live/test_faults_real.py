@@ -26,7 +26,7 @@ def test_faults_lose_double_and_block_no_job(policy: str, seed: int) -> None:
         [sys.executable, str(ROOT / "benchmarks" / "fault_injection.py"), *words],
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=850,
     )
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
+from live.test_slurm_real import lasting_until
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory, Snapshot, WaitingJob
 from shadowtime.errors import PolicyError
@@ -223,9 +224,8 @@ def test_a_policy_file_drives_a_real_slurm(queue: SlurmCluster, tmp_path: Path) 
     file, log, go = tmp_path / "mine.py", tmp_path / "log", queue.folder / "go"
     file.write_text(CODE)
     # Keeps the loop busy until the policy has been loaded, whichever policy starts it.
-    until = f"for i in $(seq 3000); do [ -e {go} ] && exit; sleep 0.2; done"
-    jobs = [queue.sbatch("--ntasks=1", "--time=20", script=until)]
-    words = ["--policy", f"{file}:Mine", "--apply", "--until-idle", "--for", "400s"]
+    jobs = [queue.sbatch("--ntasks=1", "--time=20", script=lasting_until(go))]
+    words = ["--policy", f"{file}:Mine", "--apply", "--until-idle", "--for", "850s"]
     words += ["--state", str(tmp_path / "state.json"), "--log", str(log), "--pass-limit", "60"]
     loop = subprocess.Popen(
         [sys.executable, "-m", "shadowtime", "live", "slurm", *words],
@@ -237,14 +237,14 @@ def test_a_policy_file_drives_a_real_slurm(queue: SlurmCluster, tmp_path: Path) 
         return log.exists() and what in log.read_text()
 
     try:
-        wait_for(lambda: logged(f"start {jobs[0]} "), "the first start", 300)
+        wait_for(lambda: logged(f"start {jobs[0]} "), "the first start", 600)
         if logged("loading and compiling"):
-            wait_for(lambda: logged("is loaded and decides"), "the policy", 300)
+            wait_for(lambda: logged("is loaded and decides"), "the policy", 600)
         for minutes in (1, 3):
             jobs.append(queue.sbatch("--ntasks=1", f"--time={minutes}", script="true"))
-            wait_for(lambda: logged(f"start {jobs[-1]} "), "the next start", 120)
+            wait_for(lambda: logged(f"start {jobs[-1]} "), "the next start", 600)
         go.touch()
-        assert loop.wait(120) == 0, loop.communicate()[1]
+        assert loop.wait(600) == 0, loop.communicate()[1]
     finally:
         loop.kill()
         loop.communicate()

@@ -45,7 +45,7 @@ def export(cluster: SlurmCluster, to: Path, capsys: pytest.CaptureFixture[str]) 
     """Run the very command that `shadowtime trace sacct` prints."""
     assert run(["trace", "sacct", "--print-command"]) == 0
     command = capsys.readouterr().out.replace("jobs.psv", str(to))
-    subprocess.run(["sh", "-c", command], env=cluster.env, check=True, timeout=60)
+    subprocess.run(["sh", "-c", command], env=cluster.env, check=True, timeout=300)
 
 
 def lines_of(export: Path) -> list[str]:

@@ -107,7 +107,7 @@ def reasons(slurm: SlurmCluster, array: str) -> set[str]:
 
 def test_on_a_real_slurm(queue: SlurmCluster, tmp_path: Path) -> None:
     """A task is sent where a node is not free: the rest of its array nevertheless runs later."""
-    blocker = queue.sbatch("--nodelist=n1", "--exclusive", "--time=1", script="sleep 60")
+    blocker = queue.sbatch("--nodelist=n1", "--exclusive", "--time=30", script="sleep 1800")
     queue.run("scontrol", "release", blocker)
     wait_for(lambda: "RUNNING" in queue.run("squeue", "-h", "-j", blocker, "-o", "%T"), "it to run")
     array = queue.sbatch("--array=1-4%2", "--time=1", script="true")

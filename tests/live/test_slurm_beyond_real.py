@@ -17,7 +17,7 @@ import pytest
 
 from conftest import require
 from live.conftest import put_up_the_gate
-from live.test_slurm_real import completed, finish, loop_over, runner, tidied
+from live.test_slurm_real import completed, finish, loop_over, runner, starts_of, tidied
 from shadowtime.cli import run
 from shadowtime.live.loop import Loop
 from shadowtime.live.port import Start
@@ -72,8 +72,8 @@ def site(mixed: SlurmCluster) -> Iterator[SlurmCluster]:
     mixed.clear()
 
 
-def turn(loop: Loop, until: object, seconds: float = 40.0) -> None:
-    """Let the loop run until something is so."""
+def turn(loop: Loop, until: object, seconds: float = 600.0) -> None:
+    """Let the loop run until something is so; its first look may have to compile the pass."""
     last = time.monotonic() + seconds
     loop.run(stopped=lambda: until() or time.monotonic() > last)
     told = loop.port.run(("squeue", "-a", "-o", "%i %T %r %Q %R %n %m %C")).out
@@ -159,9 +159,10 @@ def test_limits_that_slurm_enforces(site: SlurmCluster, tmp_path: Path) -> None:
     ]
     wide = site.sbatch("--nodes=3", "--exclusive", "--time=1", script="sleep 1")
     loop = loop_over(site, "easy", tmp_path)
-    turn(loop, lambda: done(site, wide), 20)
-    assert not done(site, *tight), "it ran beside the first, not after all of them"
-    turn(loop, lambda: done(site, *tight))
+    turn(loop, lambda: done(site, wide, *tight))
+    starts = starts_of(site, [wide, *tight])
+    last = max(starts[job] for job in tight)
+    assert starts[wide] < last, "it ran beside one of them, not after all"
 
 
 def test_a_start_taken_back_leaves_the_users_nodes(site: SlurmCluster, tmp_path: Path) -> None:
@@ -174,7 +175,7 @@ def test_a_start_taken_back_leaves_the_users_nodes(site: SlurmCluster, tmp_path:
     finish(loop)
 
     other = site.sbatch("--nodes=2", "--exclusive", "--nodelist=n[1-2]", "--time=1")
-    blocker = site.sbatch("--partition=other", "--nodelist=n3", "--ntasks=4", script="sleep 60")
+    blocker = site.sbatch("--partition=other", "--nodelist=n3", "--ntasks=4", script="sleep 1800")
     wait_for(lambda: field_of(site, blocker, "State") == "RUNNING", "the blocker")
     loop = loop_over(site, "easy", tmp_path)
     loop.port.snapshot()
@@ -185,13 +186,13 @@ def test_a_start_taken_back_leaves_the_users_nodes(site: SlurmCluster, tmp_path:
     assert field_of(site, other, "ReqNodes") == "n[3-4]"
     again = loop_over(site, "easy", tmp_path)
     again.port.known = lambda job: True
-    turn(again, lambda: field_of(site, other, "ReqNodes") == "n[1-2]", 20)
+    turn(again, lambda: field_of(site, other, "ReqNodes") == "n[1-2]")
     turn(again, lambda: done(site, other))
 
 
 def test_memory_by_node_and_by_processor(site: SlurmCluster, tmp_path: Path) -> None:
     """5,000 MB on each node, however the tasks lie; 1,000 MB a processor."""
-    by_node = site.sbatch("--nodes=2", "--ntasks=3", "--mem=5000", "--time=1", script="sleep 60")
+    by_node = site.sbatch("--nodes=2", "--ntasks=3", "--mem=5000", "--time=30", script="sleep 1800")
     by_cpu = site.sbatch("--ntasks=3", "--nodes=1", "--mem-per-cpu=1200", "--time=1")
     beside = site.sbatch("--ntasks=1", "--nodelist=n2", "--mem=4000", "--time=1")
     loop = loop_over(site, "easy", tmp_path)
@@ -266,7 +267,7 @@ def test_nobody_comes_past_the_gate(
         queue.run(*AS_NOBODY, "scontrol", "update", f"JobId={out}", "Partition=aside")
         assert field_of(queue, mine, "Reason") == "JobHeldUser"
         assert int(field_of(queue, out, "PriorityLong")) > 0
-        busy = queue.sbatch("--partition=aside", "--ntasks=1", "--time=1", script="sleep 60")
+        busy = queue.sbatch("--partition=aside", "--ntasks=1", "--time=30", script="sleep 1800")
         queue.run("scontrol", "update", "PartitionName=aside", "State=UP")
         wait_for(lambda: field_of(queue, busy, "State") == "RUNNING", "the other partition")
         past = queue.sbatch("--partition=aside", *here, "--exclusive", "--nodes=8")
@@ -302,11 +303,11 @@ def test_a_second_loop_is_refused_and_a_signal_ends_the_first(
         assert first.stdout is not None
         assert "acting" in first.stdout.readline()
         second = live(queue, tmp_path / "two.json")
-        _, err = second.communicate(timeout=60)
+        _, err = second.communicate(timeout=300)
         assert second.returncode == 2
         assert "another loop already drives partition batch" in err
         first.send_signal(signal.SIGTERM)
-        first.communicate(timeout=10)
+        first.communicate(timeout=60)
         assert first.returncode in (0, -signal.SIGTERM)
     finally:
         first.kill()

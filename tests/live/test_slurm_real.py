@@ -36,7 +36,7 @@ EIGHT = Cluster(shape="nodes", hosts=tuple(Host(f"n{k}", (16,)) for k in range(1
 
 
 def runner(slurm: SlurmCluster) -> Commands:
-    return Commands(timeout=20, env={**slurm.env, **ENVIRONMENT})
+    return Commands(timeout=120, env={**slurm.env, **ENVIRONMENT})
 
 
 def loop_over(
@@ -50,15 +50,24 @@ def loop_over(
     )
 
 
-def submit(slurm: SlurmCluster, log: Path, nodes: int, seconds: int, minutes: int) -> str:
-    """A job of whole nodes that writes down each of its runs."""
+def submit(slurm: SlurmCluster, log: Path, nodes: int, seconds: int | Path, minutes: int) -> str:
+    """A job of whole nodes that writes down each of its runs.
+
+    It lasts so many seconds, or until a file appears.
+    """
     log.touch()
     log.chmod(0o666)
-    script = f"echo $SLURM_JOB_ID >> {log}\nsleep {seconds}"
+    lasts = lasting_until(seconds) if isinstance(seconds, Path) else f"sleep {seconds}"
+    script = f"echo $SLURM_JOB_ID >> {log}\n{lasts}"
     return slurm.sbatch(f"--nodes={nodes}", "--exclusive", f"--time={minutes}", script=script)
 
 
-def finish(loop: Loop, *, seconds: float = 120.0) -> None:
+def lasting_until(go: Path) -> str:
+    """A script that ends when a file appears, whatever the machine takes until then."""
+    return f"for i in $(seq 3000); do [ -e {go} ] && exit; sleep 0.2; done"
+
+
+def finish(loop: Loop, *, seconds: float = 600.0) -> None:
     """Let the loop go on until nobody is left; the time counts from its first look.
 
     In that look the policy's pass may be compiled, which takes as long as the machine is busy.
@@ -159,10 +168,12 @@ def test_a_loop_without_memory_finds_a_job_that_was_stopped(
     queue: SlurmCluster, tmp_path: Path
 ) -> None:
     """The state file is lost after a preemption: the stopped job runs all the same."""
-    log = queue.folder / "runs-forgotten.log"
-    ids = [submit(queue, log, *job) for job in JOBS["pv-easy"]]
+    log, go = queue.folder / "runs-forgotten.log", queue.folder / "go-forgotten"
+    narrow, head, late = JOBS["pv-easy"]
+    jobs = (narrow, (head[0], go, 10), late)  # the head lasts until the stopped job is at the gate
+    ids = [submit(queue, log, *job) for job in jobs]
     loop = loop_over(queue, "pv-easy", tmp_path)
-    until = time.monotonic() + 300
+    until = time.monotonic() + 600
     stopped = ids[2]
 
     def at_the_gate() -> bool:
@@ -170,7 +181,8 @@ def test_a_loop_without_memory_finds_a_job_that_was_stopped(
         return told == ["1", "JobHeldUser"] or time.monotonic() > until
 
     loop.run(stopped=at_the_gate)
-    assert time.monotonic() <= until, "nobody was stopped, or did not come back to the gate"
+    go.touch()
+    assert time.monotonic() <= until, "no job was stopped, or it did not come back to the gate"
     (tmp_path / "again").mkdir()
     finish(loop_over(queue, "pv-easy", tmp_path / "again"))
     assert Counter(log.read_text().split()) == {ids[0]: 1, ids[1]: 1, stopped: 2}
@@ -283,7 +295,7 @@ def test_arrays_dependencies_and_holds(queue: SlurmCluster, tmp_path: Path) -> N
         most = max(most, said.count(array))
 
     wanted = {first, after, f"{array}_1", f"{array}_2", f"{array}_3"}
-    until = time.monotonic() + 90
+    until = time.monotonic() + 600
 
     def done() -> set[str]:
         return wanted & set(queue.run("squeue", "-h", "-r", "-t", "CD", "-o", "%i").split())
@@ -376,7 +388,7 @@ def test_a_job_that_ends_before_it_is_stopped_is_not_run_again(
 ) -> None:
     """Seen running, ended since: the stop comes to nothing. One that runs goes back to the gate."""
     log = queue.folder / "runs-stop.log"
-    ids = [submit(queue, log, 2, seconds, 1) for seconds in (1, 60)]
+    ids = [submit(queue, log, 2, seconds, 20) for seconds in (1, 1200)]
     loop = loop_over(queue, "easy", tmp_path)
     loop.step()
     wait_for(lambda: len(log.read_text().split()) == 2, "both to run")
@@ -391,27 +403,36 @@ def test_a_job_that_ends_before_it_is_stopped_is_not_run_again(
     assert told[ids[1]] in ("COMPLETING", "PENDING")
 
 
-def wait_until_saved(slurm: SlurmCluster) -> None:
-    """Slurm writes its state a few seconds after a change; what it has not written it forgets."""
-    began, mark = time.monotonic(), time.time()
+def wait_until_saved(slurm: SlurmCluster, job: str) -> None:
+    """Slurm writes its state a few seconds after a change; what it has not written it forgets.
+
+    A further change, of this job, makes it write once more after all that has happened.
+    """
+    mark = time.time()
+    slurm.run("scontrol", "update", f"JobId={job}", "Comment=saved")
     state = slurm.folder / "state" / "job_state"
-    wait_for(
-        lambda: (state.exists() and state.stat().st_mtime > mark) or time.monotonic() > began + 8,
-        "Slurm to save its state",
-    )
+    wait_for(lambda: state.exists() and state.stat().st_mtime > mark, "Slurm to save its state")
 
 
 def test_the_controller_dies_and_comes_back(queue: SlurmCluster, tmp_path: Path) -> None:
-    """Killed with -9 while jobs run and others wait: every job runs exactly once."""
-    log = queue.folder / "runs-controller.log"
-    ids = [submit(queue, log, 4, 12, 1) for _ in range(2)]
+    """Killed with -9 while jobs run and others wait: every job runs exactly once.
+
+    Those that run end when it is back: Slurm itself runs a job again whose end it had not saved.
+    """
+    log, go = queue.folder / "runs-controller.log", queue.folder / "go-controller"
+    ids = [submit(queue, log, 4, go, 20) for _ in range(2)]
     loop = loop_over(queue, "easy", tmp_path)
     loop.step()
     wait_for(lambda: len(log.read_text().split()) == 2, "two jobs to run")
     ids += [submit(queue, log, 4, 1, 1) for _ in range(4)]
-    wait_until_saved(queue)
+    wait_until_saved(queue, ids[-1])
     queue.kill("slurmctld", signal.SIGKILL)
-    back = threading.Timer(3.0, queue.start_controller)
+
+    def come_back() -> None:
+        queue.start_controller()
+        go.touch()
+
+    back = threading.Timer(3.0, come_back)
     back.start()
     try:
         finish(loop)
@@ -429,9 +450,9 @@ def test_the_loop_is_killed_and_comes_back(queue: SlurmCluster, tmp_path: Path) 
     for _ in range(2):
         seen = len(log.read_text().split())
         process = subprocess.Popen(argv, env=queue.env, stdout=subprocess.PIPE)
-        wait_for(lambda: len(log.read_text().split()) > seen, "a job to start", 60)  # noqa: B023
+        wait_for(lambda: len(log.read_text().split()) > seen, "a job to start", 600)  # noqa: B023
         process.kill()
         process.communicate()
-    done = subprocess.run(argv, env=queue.env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, env=queue.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert Counter(log.read_text().split()) == Counter(ids)

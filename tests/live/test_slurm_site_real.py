@@ -23,7 +23,7 @@ def test_sixty_jobs_on_a_mixed_site() -> None:
         [sys.executable, str(ROOT / "benchmarks" / "live_site.py"), "--policy", "easy"],
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=850,
     )
     assert done.stdout, done.stderr
     found = json.loads(done.stdout)

@@ -24,7 +24,7 @@ from study.sweep.worlds import GATE, write_log, write_plan
 
 TASKS = 3
 RUNS = 2 * 8 * 32
-PATIENCE = 300
+PATIENCE = 600
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def condor(pool: Pool, program: str, *words: str) -> None:
         env={**os.environ, "CONDOR_CONFIG": str(pool.config)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr + done.stdout

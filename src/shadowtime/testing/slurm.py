@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SBIN = Path("/usr/sbin")
 CLUSTER = "shadowtime"
-SECONDS = 60.0
-"""How long anything may take to come up."""
+SECONDS = 300.0
+"""How long anything may take to come up, on a slow and busy machine too."""
 
 
 def missing_programs() -> list[str]:
@@ -232,7 +232,7 @@ class SlurmCluster:
         self.pids.pop(name, None)
         process.send_signal(sign)
         try:
-            process.wait(timeout=20)
+            process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -117,7 +117,7 @@ def record(
         return not cluster.run("squeue", "-h", "-a").strip()
 
     try:
-        wait_for(over, "the last job to end", 60 + 4 * jobs[-1].at)
+        wait_for(over, "the last job to end", 300 + 4 * jobs[-1].at)
     except UsageError:
         if not lenient:
             raise
