@@ -150,5 +150,5 @@ def known(values: Mapping[str, Any], names: Sequence[str], what: str) -> None:
 
 
 def _wrong(name: str, wanted: str, value: Any) -> InputError:
-    told = shown(value) if not isinstance(value, dict | list) else f"a {type(value).__name__}"
-    return InputError(f"{name} must be {wanted}, not {told}")
+    found = shown(value) if not isinstance(value, dict | list) else f"a {type(value).__name__}"
+    return InputError(f"{name} must be {wanted}, not {found}")

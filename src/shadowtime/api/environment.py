@@ -65,8 +65,8 @@ def environment(
     Rules
     -----
     ``mode`` "order": the agent chooses which waiting job is next, others overtake as under EASY.
-    "backfill": the queue is in order of arrival, and the agent chooses who overtakes; the last
-    action is "nobody". An episode is a window of so many jobs; ``windows`` of them are drawn by
+    "backfill": the queue is in order of arrival, and the agent chooses which job overtakes; the
+    last action is "none". An episode is a window of so many jobs; ``windows`` of them are drawn by
     ``seed``. An observation holds (slots, 6) numbers: wait and estimate in seconds, share of the
     processors, 1 if it fits now, share that is free, seconds until the reservation. ``info`` has
     ``action_mask``. The rewards of an episode add up to minus the mean slowdown, bounded by

@@ -205,9 +205,9 @@ def _count_unused(
 
 def _listed(jobs: Workload) -> str:
     """Jobs by id with what they ask for."""
-    told = []
+    listed = []
     for job, needs in zip(jobs.job_id.tolist(), jobs.demand.tolist(), strict=True):
         amounts = (f"{n} {name}" for n, name in zip(needs, jobs.resources, strict=True))
-        told.append(f"job {job} ({', '.join(amounts)})")
-    more = f" and {len(told) - LISTED} more" if len(told) > LISTED else ""
-    return ", ".join(told[:LISTED]) + more
+        listed.append(f"job {job} ({', '.join(amounts)})")
+    more = f" and {len(listed) - LISTED} more" if len(listed) > LISTED else ""
+    return ", ".join(listed[:LISTED]) + more

@@ -131,7 +131,7 @@ def contention_of(cluster: Cluster) -> Contention | None:
     Rules
     -----
     The table ``[contention]`` of a cluster file (``Cluster.options["contention"]``) may name the
-    ``shared`` resources (``["bandwidth"]`` unless said), the ``law`` (``proportional``, or
+    ``shared`` resources (``["bandwidth"]`` by default), the ``law`` (``proportional``, or
     ``sloped`` with ``slope`` and ``phys``), ``stretch`` (``rate`` or ``window``) and a ``default``
     demand. A capacity is a resource of the nodes, or a key of their group. All nodes must be alike.
 
@@ -142,24 +142,24 @@ def contention_of(cluster: Cluster) -> Contention | None:
     >>> contention_of(machine.replace(options={"contention": sloped})).law
     Sloped(slope=Fraction(9, 25), phys={})
     """
-    told = dict(_table(cluster.options.get("contention", {})))
-    names = told.pop("shared", ["bandwidth"])
+    table = dict(_table(cluster.options.get("contention", {})))
+    names = table.pop("shared", ["bandwidth"])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ClusterError('contention.shared must be a list like ["bandwidth"]')
     capacity = {name: amount for name in names if (amount := _capacity(cluster, name)) is not None}
     if not capacity:
-        if told:
+        if table:
             raise ClusterError(
                 f"the cluster has a contention table, but no node says its {' or '.join(names)}"
             )
         return None
-    law = _law(told, capacity)
-    stretch = told.pop("stretch", "rate")
+    law = _law(table, capacity)
+    stretch = table.pop("stretch", "rate")
     if stretch not in STRETCHES:
         raise ClusterError(f"contention.stretch must be rate or window, not {stretch!r}")
-    default = _amounts("default", told.pop("default", {}), capacity, low=0)
-    if told:
-        raise ClusterError(f"contention has no key {', '.join(sorted(told))}")
+    default = _amounts("default", table.pop("default", {}), capacity, low=0)
+    if table:
+        raise ClusterError(f"contention has no key {', '.join(sorted(table))}")
     return Contention(capacity=capacity, law=law, stretch=stretch, default=default)
 
 
@@ -175,10 +175,10 @@ def _capacity(cluster: Cluster, name: str) -> int | None:
         found = {host.capacity[cluster.resources.index(name)] for host in cluster.hosts}
     else:
         groups = cluster.options.get("groups", {})
-        said = [group.get(name) for group in groups.values()] if groups else []
+        amounts = [group.get(name) for group in groups.values()] if groups else []
         if name in cluster.options:
-            said.append(cluster.options[name])
-        found = set(said)
+            amounts.append(cluster.options[name])
+        found = set(amounts)
     if found <= {None}:
         return None
     if len(found) != 1:
@@ -189,13 +189,13 @@ def _capacity(cluster: Cluster, name: str) -> int | None:
     return amount
 
 
-def _law(told: dict[str, Any], capacity: Mapping[str, int]) -> Law:
-    name = told.pop("law", "proportional")
+def _law(table: dict[str, Any], capacity: Mapping[str, int]) -> Law:
+    name = table.pop("law", "proportional")
     if name == "proportional":
         return Proportional()
     if name == "sloped":
-        slope = _fraction("slope", told.pop("slope", "0.36"))
-        return Sloped(slope=slope, phys=_amounts("phys", told.pop("phys", {}), capacity, low=1))
+        slope = _fraction("slope", table.pop("slope", "0.36"))
+        return Sloped(slope=slope, phys=_amounts("phys", table.pop("phys", {}), capacity, low=1))
     raise ClusterError(f"contention.law must be proportional or sloped, not {name!r}")
 
 

@@ -46,7 +46,9 @@ def parse_associations(
     """
     ignore_rest(table, _KNOWN, "association", ignore)
     above: list[tuple[int, str]] = []
-    told = "parentname" in table.columns or any(row.get("account")[:1] == " " for row in table.rows)
+    rooted = "parentname" in table.columns or any(
+        row.get("account")[:1] == " " for row in table.rows
+    )
     found = []
     for row in table.rows:
         account, user = row.get("account"), row.get("user").strip()
@@ -54,7 +56,7 @@ def parse_associations(
             raise ClusterError(f"{row.where}: the association has no account")
         parent = _parent(account, user, above) or ("" if user else row.get("parentname").strip())
         account = account.strip()
-        if not parent and not user and account != "root" and not told:
+        if not parent and not user and account != "root" and not rooted:
             parent = "root"
         priority = row.count("priority")
         found.append(
@@ -70,7 +72,7 @@ def parse_associations(
                 priority=priority or 0,
             )
         )
-    if not told and any(one.parent == "root" and not one.user for one in found):
+    if not rooted and any(one.parent == "root" and not one.user for one in found):
         note(
             "the associations do not say which account stands below which: all are put below "
             "root; add ParentName to their format, or sshare's output"
@@ -117,7 +119,7 @@ def with_shares(
     associations: Sequence[Association], shares: Sequence[Share]
 ) -> tuple[Association, ...]:
     """The associations with usage and place in the tree from sshare; sshare's own without any."""
-    told = {(one.account, one.user, one.partition): one for one in shares}
+    known = {(one.account, one.user, one.partition): one for one in shares}
     if not associations:
         return tuple(
             Association(
@@ -128,7 +130,7 @@ def with_shares(
         )  # fmt: skip
     found = []
     for one in associations:
-        share = told.get((one.account, one.user, one.partition))
+        share = known.get((one.account, one.user, one.partition))
         if share is None:
             found.append(one)
         else:

@@ -63,8 +63,8 @@ def read_site_alone(
         )
     from shadowtime.cluster.slurm_site import SlurmTexts, site_from_slurm
 
-    said = SlurmTexts(**texts, include=_beside(here), labels=labels)
-    site = site_from_slurm(said, zone=zone_of(tz), unusable=unusable)
+    slurm_texts = SlurmTexts(**texts, include=_beside(here), labels=labels)
+    site = site_from_slurm(slurm_texts, zone=zone_of(tz), unusable=unusable)
     return site if site.name else site.replace(name=here.name)
 
 

@@ -21,10 +21,10 @@ _MOST = 1 << 53
 class Group:
     """One table; ``where`` names it in errors."""
 
-    def __init__(self, said: object, where: str) -> None:
-        if not isinstance(said, dict):
+    def __init__(self, content: object, where: str) -> None:
+        if not isinstance(content, dict):
             raise ClusterError(f"{where}: this must be a table")
-        self.said: Mapping[str, Any] = said
+        self.content: Mapping[str, Any] = content
         self.where = where
         self.asked: set[str] = set()
         self.inner: list[Group] = []
@@ -32,25 +32,25 @@ class Group:
     def get(self, key: str) -> Any:
         """What the key says, None where it is missing."""
         self.asked.add(key)
-        return self.said.get(key)
+        return self.content.get(key)
 
     def names(self) -> list[str]:
         """The keys of a table in which people choose them."""
-        return list(self.said)
+        return list(self.content)
 
     def done(self) -> None:
         """Reject keys that no one asked for."""
-        reject_unknown(self.said, self.asked, self.where)
+        reject_unknown(self.content, self.asked, self.where)
         for one in self.inner:
             one.done()
 
     def wrong(self, key: str, what: str) -> ClusterError:
         """The error for a value of the wrong kind."""
-        return ClusterError(f"{self.where}: {key} must be {what}, not {self.said.get(key)!r}")
+        return ClusterError(f"{self.where}: {key} must be {what}, not {self.content.get(key)!r}")
 
     def missing(self, key: str) -> ClusterError:
         """The error for a key that must be there; it may stand there under a similar name."""
-        near = difflib.get_close_matches(key, [k for k in self.said if k not in self.asked], n=1)
+        near = difflib.get_close_matches(key, [k for k in self.content if k not in self.asked], n=1)
         if near:
             return ClusterError(f"{self.where}: there is no key {near[0]!r}: did you mean {key}?")
         return ClusterError(f"{self.where}: {key} is missing")
@@ -203,15 +203,15 @@ class Group:
         return None if self.get(key) == "parent" else self.whole(key, 1)
 
 
-class Said(Group):
+class Document(Group):
     """The whole file."""
 
-    def __init__(self, said: object, path: str) -> None:
-        super().__init__(said, path)
+    def __init__(self, content: object, path: str) -> None:
+        super().__init__(content, path)
 
     def only(self, tables: Iterable[str]) -> None:
         """Reject tables of other names."""
-        reject_unknown(self.said, tables, self.where)
+        reject_unknown(self.content, tables, self.where)
 
     def table(self, key: str) -> Group:
         """A table of the file."""
@@ -230,15 +230,17 @@ class Said(Group):
             label = one.get("name") or number if isinstance(one, dict) else number
             found.append(Group(one, f"{self.where}: {key} {label}"))
         if key == "nodes":  # errors name them by number: a wrong one may be the name
-            found = [Group(one.said, f"{self.where}: nodes {n}") for n, one in enumerate(found, 1)]
+            found = [
+                Group(one.content, f"{self.where}: nodes {n}") for n, one in enumerate(found, 1)
+            ]
         self.inner += found
         return found
 
 
-def reject_unknown(said: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+def reject_unknown(content: Mapping[str, Any], known: Iterable[str], where: str) -> None:
     """An error for the first key that is not known, with the nearest that are."""
     names = list(known)
-    for key in said:
+    for key in content:
         if key not in names:
             near = difflib.get_close_matches(key, names, n=2, cutoff=0.6)
             hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"

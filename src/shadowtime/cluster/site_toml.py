@@ -35,7 +35,7 @@ from shadowtime.cluster.site import (
     Reservation,
     Site,
 )
-from shadowtime.cluster.site_table import Group, Said
+from shadowtime.cluster.site_table import Document, Group
 from shadowtime.cluster.slurm_gres import parse_gres
 from shadowtime.errors import ClusterError
 
@@ -82,10 +82,10 @@ def parse_site_toml(text: str, *, path: str = "the site file") -> Site:
         whole = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ClusterError(f"{path}: {error}") from None
-    said = Said(whole, path)
-    said.only(TABLES)
-    head = said.table("site")
-    groups = [_nodes(group) for group in said.groups("nodes")]
+    document = Document(whole, path)
+    document.only(TABLES)
+    head = document.table("site")
+    groups = [_nodes(group) for group in document.groups("nodes")]
     if not groups:
         raise ClusterError(f"{path}: there is no node in it: write [[nodes]] with names and cpus")
     counted = _resources(head, groups)
@@ -93,26 +93,26 @@ def parse_site_toml(text: str, *, path: str = "the site file") -> Site:
     if len(nodes) > MAX_NODES:
         raise ClusterError(f"{path}: more than {MAX_NODES} nodes")
     every = tuple(node.name for node in nodes)
-    config = said.table("config")
-    licences = said.table("licences")
+    config = document.table("config")
+    licences = document.table("licences")
     site = Site(
         nodes=tuple(nodes),
         resources=counted,
         name=head.text("name"),
         requeue=head.flag("requeue", True),
         enforce=frozenset(head.texts("enforce")),
-        partitions=tuple(_partition(one, every) for one in said.groups("partitions")),
-        qos=tuple(_qos(one) for one in said.groups("qos")),
-        associations=tuple(_association(one) for one in said.groups("accounts")),
-        reservations=tuple(_reservation(one, every) for one in said.groups("reservations")),
-        outages=tuple(o for one in said.groups("outages") for o in _outages(one, every)),
+        partitions=tuple(_partition(one, every) for one in document.groups("partitions")),
+        qos=tuple(_qos(one) for one in document.groups("qos")),
+        associations=tuple(_association(one) for one in document.groups("accounts")),
+        reservations=tuple(_reservation(one, every) for one in document.groups("reservations")),
+        outages=tuple(o for one in document.groups("outages") for o in _outages(one, every)),
         switches=tuple(
-            (one.text("name"), one.hosts("nodes", every)) for one in said.groups("switches")
+            (one.text("name"), one.hosts("nodes", every)) for one in document.groups("switches")
         ),
         licences={name: licences.whole(name) for name in licences.names()},
         config={name: config.text(name) for name in config.names()},
     )
-    said.done()
+    document.done()
     return site
 
 
@@ -144,12 +144,12 @@ def _nodes(group: Group) -> dict[str, Any]:
 
 def _resources(head: Group, groups: list[dict[str, Any]]) -> tuple[str, ...]:
     found = dict.fromkeys(name for group in groups for name in group["amounts"])
-    told = head.texts("resources")
-    if told:
-        missing = [name for name in told if name not in found and name != "cpus"]
+    named = head.texts("resources")
+    if named:
+        missing = [name for name in named if name not in found and name != "cpus"]
         if missing:
             raise ClusterError(f"{head.where}: no node has {missing[0]}")
-        return ("cpus", *(name for name in told if name != "cpus"))
+        return ("cpus", *(name for name in named if name != "cpus"))
     others = sorted(
         (name for name in found if name not in ("cpus", "memory")),
         key=lambda name: (list(found).index(name.partition(":")[0]), ":" in name),

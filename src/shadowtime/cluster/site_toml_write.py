@@ -83,22 +83,22 @@ def _node(same: list[Node], resources: tuple[str, ...]) -> dict[str, Any]:
     first = same[0]
     amounts = dict(zip(resources, first.amounts, strict=True))
     gres = {name: n for name, n in amounts.items() if name not in ("cpus", "memory")}
-    said: dict[str, Any] = {
+    entries: dict[str, Any] = {
         "names": compress([node.name for node in same]),
         "cpus": amounts["cpus"],
     }
     if "memory" in amounts:
-        said["memory"] = _size(amounts["memory"])
+        entries["memory"] = _size(amounts["memory"])
     if first.real_memory and first.real_memory != amounts.get("memory"):
-        said["real_memory"] = _size(first.real_memory)
-    said["gres"] = _gres(gres)
-    said["features"] = sorted(first.features)
+        entries["real_memory"] = _size(first.real_memory)
+    entries["gres"] = _gres(gres)
+    entries["features"] = sorted(first.features)
     usual = Node(name="", amounts=())
     for key in ("weight", "sockets", "threads_per_core"):
         if getattr(first, key) != getattr(usual, key):
-            said[key] = getattr(first, key)
-    said["near"] = list(first.near)
-    return said
+            entries[key] = getattr(first, key)
+    entries["near"] = list(first.near)
+    return entries
 
 
 def _gres(amounts: Mapping[str, int]) -> str:
@@ -113,30 +113,30 @@ def _gres(amounts: Mapping[str, int]) -> str:
 
 
 def _partition(one: Partition, every: tuple[str, ...]) -> dict[str, Any]:
-    said = _different(one, Partition(name="", nodes=()))
-    said["nodes"] = "ALL" if one.nodes == every else compress(one.nodes)
+    entries = _different(one, Partition(name="", nodes=()))
+    entries["nodes"] = "ALL" if one.nodes == every else compress(one.nodes)
     if one.default_memory is not None:
-        said["default_memory"] = _size(one.default_memory)
-    return said
+        entries["default_memory"] = _size(one.default_memory)
+    return entries
 
 
 def _association(one: Association) -> dict[str, Any]:
-    said = _different(one, Association(account=""))
+    entries = _different(one, Association(account=""))
     if one.shares is None:
-        said["shares"] = "parent"
+        entries["shares"] = "parent"
     usual = one.account if one.user else "" if one.account == "root" else "root"
-    said["parent"] = None if one.parent == usual else one.parent
-    return said
+    entries["parent"] = None if one.parent == usual else one.parent
+    return entries
 
 
 def _different(one: Any, usual: Any) -> dict[str, Any]:
     """The fields that are not as usual, in their order."""
-    said: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for each in fields(one):
         value = getattr(one, each.name)
         if value != getattr(usual, each.name):
-            said[each.name] = _different(value, Limits()) if each.name == "limits" else value
-    return said
+            entries[each.name] = _different(value, Limits()) if each.name == "limits" else value
+    return entries
 
 
 def _size(kb: int) -> str | int:
@@ -146,15 +146,15 @@ def _size(kb: int) -> str | int:
     return kb
 
 
-def _group(title: str, said: Mapping[str, Any]) -> list[str]:
-    return [f"[[{title}]]", *_pairs(said), ""]
+def _group(title: str, entries: Mapping[str, Any]) -> list[str]:
+    return [f"[[{title}]]", *_pairs(entries), ""]
 
 
-def _pairs(said: Mapping[str, Any], *, every: bool = False) -> list[str]:
+def _pairs(entries: Mapping[str, Any], *, every: bool = False) -> list[str]:
     """Lines ``key = value``; what is empty is left out unless ``every`` is wanted."""
     return [
         f"{_key(name)} = {_value(value)}"
-        for name, value in said.items()
+        for name, value in entries.items()
         if every or (value is not None and value != "" and not _is_empty(value))
     ]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from shadowtime.cluster.cluster import Cluster, Host
 from shadowtime.cluster.slurm_conf import conf_lines, with_defaults
 from shadowtime.cluster.slurm_nodes import (
-    NodeSaid,
+    NodeRecord,
     conf_nodes,
     distinct,
     hosts_of,
@@ -99,23 +99,23 @@ class _Machine:
         if unusable not in ("keep", "drop"):
             raise ClusterError(f"unusable must be keep or drop, not {unusable!r}")
         self.drop = unusable == "drop"
-        self.nodes: list[NodeSaid] = []
+        self.nodes: list[NodeRecord] = []
         self.partitions: dict[str, dict[str, Any]] = {}
         self.settings: dict[str, str] = {}
 
-    def partition(self, said: Mapping[str, str], where: str) -> None:
-        name = said["partitionname"]
+    def partition(self, record: Mapping[str, str], where: str) -> None:
+        name = record["partitionname"]
         try:
             self.partitions[name] = {
-                "nodes": said.get("nodes", ""),
-                "default": said.get("default", "NO").upper() == "YES",
-                "max_time": parse_limit(said.get("maxtime", "UNLIMITED")),
-                "default_time": parse_limit(said.get("defaulttime", "NONE")),
-                "priority_tier": number(said.get("prioritytier", "1"), "PriorityTier", where),
-                "preempt_mode": said.get("preemptmode", ""),
-                "oversubscribe": said.get("oversubscribe", "NO"),
-                "qos": said.get("qos", "N/A"),
-                "state": said.get("state", "UP"),
+                "nodes": record.get("nodes", ""),
+                "default": record.get("default", "NO").upper() == "YES",
+                "max_time": parse_limit(record.get("maxtime", "UNLIMITED")),
+                "default_time": parse_limit(record.get("defaulttime", "NONE")),
+                "priority_tier": number(record.get("prioritytier", "1"), "PriorityTier", where),
+                "preempt_mode": record.get("preemptmode", ""),
+                "oversubscribe": record.get("oversubscribe", "NO"),
+                "qos": record.get("qos", "N/A"),
+                "state": record.get("state", "UP"),
             }
         except ClusterError as error:
             prefix = "" if str(error).startswith(where) else f"{where}: "
@@ -152,7 +152,7 @@ class _Machine:
         )
 
 
-def _about(node: NodeSaid) -> dict[str, Any]:
+def _about(node: NodeRecord) -> dict[str, Any]:
     return {
         "features": list(node.features),
         "partitions": list(node.partitions),

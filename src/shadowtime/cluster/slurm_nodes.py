@@ -17,8 +17,8 @@ _BROKEN = ("DOWN", "DRAIN", "FAIL", "NO_RESPOND", "NOT_RESPONDING")
 
 
 @dataclass(frozen=True, kw_only=True)
-class NodeSaid:
-    """One node: processors, memory in KB, and the rest as it was said."""
+class NodeRecord:
+    """One node: processors, memory in KB, and the rest as written."""
 
     name: str
     cpus: int
@@ -39,13 +39,13 @@ class NodeSaid:
         return any(word in self.state for word in _BROKEN)
 
 
-def scontrol_node(record: Mapping[str, str], where: str) -> NodeSaid:
+def scontrol_node(record: Mapping[str, str], where: str) -> NodeRecord:
     """A record of ``scontrol show node``: processors are CPUEfctv, else CPUTot."""
     cpus = number(record.get("cpuefctv") or record.get("cputot", ""), "CPUTot", where)
     return _node(record["nodename"], cpus, record, where)
 
 
-def conf_nodes(lines: Iterable[tuple[str, dict[str, str]]]) -> Iterator[NodeSaid]:
+def conf_nodes(lines: Iterable[tuple[str, dict[str, str]]]) -> Iterator[NodeRecord]:
     """The nodes of slurm.conf.
 
     Processors are CPUs, else Boards x Sockets x CoresPerSocket x ThreadsPerCore, less
@@ -57,9 +57,9 @@ def conf_nodes(lines: Iterable[tuple[str, dict[str, str]]]) -> Iterator[NodeSaid
             yield _node(host, cpus, pairs, where)
 
 
-def distinct(nodes: Iterable[NodeSaid]) -> list[NodeSaid]:
+def distinct(nodes: Iterable[NodeRecord]) -> list[NodeRecord]:
     """The nodes that exist (FUTURE ones do not), each described once and with a processor."""
-    found: dict[str, NodeSaid] = {}
+    found: dict[str, NodeRecord] = {}
     for node in nodes:
         if "FUTURE" in node.state:
             continue
@@ -76,25 +76,27 @@ def distinct(nodes: Iterable[NodeSaid]) -> list[NodeSaid]:
     return list(found.values())
 
 
-def _node(host: str, cpus: int, said: Mapping[str, str], where: str) -> NodeSaid:
-    features = said.get("availablefeatures") or said.get("features") or said.get("feature", "")
+def _node(host: str, cpus: int, record: Mapping[str, str], where: str) -> NodeRecord:
+    features = (
+        record.get("availablefeatures") or record.get("features") or record.get("feature", "")
+    )
 
     def count(key: str, what: str) -> int:
-        return number(said.get(key, "1"), what, where)
+        return number(record.get(key, "1"), what, where)
 
-    real = number(said.get("realmemory", "1"), "RealMemory", where)
-    kept = number(said.get("memspeclimit", "0"), "MemSpecLimit", where)
+    real = number(record.get("realmemory", "1"), "RealMemory", where)
+    kept = number(record.get("memspeclimit", "0"), "MemSpecLimit", where)
     sockets = count("sockets", "Sockets")
-    if "socketsperboard" in said:
+    if "socketsperboard" in record:
         sockets = count("boards", "Boards") * count("socketsperboard", "SocketsPerBoard")
-    return NodeSaid(
+    return NodeRecord(
         name=host,
         cpus=cpus,
         memory=max(real - kept, 0) * 1024,  # Slurm counts MB, and a node that does not say has 1
-        gres=said.get("gres", ""),
-        state=said.get("state", "UNKNOWN").upper(),
+        gres=record.get("gres", ""),
+        state=record.get("state", "UNKNOWN").upper(),
         features=tuple(names_of(features)),
-        partitions=tuple(names_of(said.get("partitions", ""))),
+        partitions=tuple(names_of(record.get("partitions", ""))),
         weight=count("weight", "Weight"),
         sockets=sockets,
         cores_per_socket=count("corespersocket", "CoresPerSocket"),

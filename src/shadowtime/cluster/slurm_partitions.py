@@ -28,7 +28,7 @@ _SHOWN = {"allowgroups": "AllowGroups", "allowaccounts": "AllowAccounts", "allow
 
 
 def parse_partition(
-    said: Mapping[str, str],
+    record: Mapping[str, str],
     where: str,
     *,
     every: Sequence[str],
@@ -40,34 +40,34 @@ def parse_partition(
 
     ``ignore`` is called with each key that is not modelled and not at its default.
     """
-    name = said["partitionname"]
+    name = record["partitionname"]
     for key, usual in USUAL.items():
-        value = said.get(key, usual)
+        value = record.get(key, usual)
         if value.upper() not in (usual.upper(), "", "(NULL)", "N/A", "UNLIMITED"):
             ignore(f"partition {_SHOWN.get(key, key)}")
-    oversubscribe = said.get("oversubscribe", said.get("shared", "NO")).upper()
+    oversubscribe = record.get("oversubscribe", record.get("shared", "NO")).upper()
     if oversubscribe.startswith(("FORCE", "YES")) and not oversubscribe.endswith(":1"):
         ignore("partition OverSubscribe")
-    memory, per = _default_memory(said, settings)
+    memory, per = _default_memory(record, settings)
     try:
         return Partition(
             name=name,
-            nodes=_nodes(said.get("nodes", ""), where, every, sets or {}),
-            max_time=parse_limit(said.get("maxtime", "UNLIMITED")),
-            default_time=parse_limit(said.get("defaulttime", "NONE")),
-            min_nodes=_count(said, "minnodes", 0) or 0,
-            max_nodes=_count(said, "maxnodes", None),
-            max_cpus_per_node=_count(said, "maxcpuspernode", None),
-            tier=_count(said, "prioritytier", None) or _count(said, "priority", 1) or 1,
-            priority_factor=_either(said, ("priorityjobfactor", "priority"), 1),
+            nodes=_nodes(record.get("nodes", ""), where, every, sets or {}),
+            max_time=parse_limit(record.get("maxtime", "UNLIMITED")),
+            default_time=parse_limit(record.get("defaulttime", "NONE")),
+            min_nodes=_count(record, "minnodes", 0) or 0,
+            max_nodes=_count(record, "maxnodes", None),
+            max_cpus_per_node=_count(record, "maxcpuspernode", None),
+            tier=_count(record, "prioritytier", None) or _count(record, "priority", 1) or 1,
+            priority_factor=_either(record, ("priorityjobfactor", "priority"), 1),
             exclusive=oversubscribe == "EXCLUSIVE",
             default_memory=memory,
             default_memory_per="node" if per == "node" else "cpu",
-            qos="" if said.get("qos", "").lower() in _NONE else said["qos"],
-            preempt=preempting(said.get("preemptmode", "")),
-            up=said.get("state", "UP").upper() == "UP",
-            default=said.get("default", "NO").upper() == "YES",
-            billing=parse_billing(said.get("tresbillingweights", "")),
+            qos="" if record.get("qos", "").lower() in _NONE else record["qos"],
+            preempt=preempting(record.get("preemptmode", "")),
+            up=record.get("state", "UP").upper() == "UP",
+            default=record.get("default", "NO").upper() == "YES",
+            billing=parse_billing(record.get("tresbillingweights", "")),
         )
     except ClusterError as error:
         prefix = "" if str(error).startswith(where) else f"{where}: "
@@ -132,8 +132,8 @@ def _nodes(
     return tuple(found)
 
 
-def _count(said: Mapping[str, str], key: str, otherwise: int | None) -> int | None:
-    text = said.get(key, "").strip()
+def _count(record: Mapping[str, str], key: str, otherwise: int | None) -> int | None:
+    text = record.get(key, "").strip()
     if text.lower() in _NONE:
         return otherwise
     if not re.fullmatch(r"[0-9]{1,12}", text):
@@ -141,15 +141,17 @@ def _count(said: Mapping[str, str], key: str, otherwise: int | None) -> int | No
     return int(text)
 
 
-def _either(said: Mapping[str, str], keys: Sequence[str], otherwise: int) -> int:
-    counts = (_count(said, key, None) for key in keys)
+def _either(record: Mapping[str, str], keys: Sequence[str], otherwise: int) -> int:
+    counts = (_count(record, key, None) for key in keys)
     return next((count for count in counts if count is not None), otherwise)
 
 
-def _default_memory(said: Mapping[str, str], settings: Mapping[str, str]) -> tuple[int | None, str]:
+def _default_memory(
+    record: Mapping[str, str], settings: Mapping[str, str]
+) -> tuple[int | None, str]:
     """KB; the partition's own, else the cluster's."""
     low = {key.lower(): value for key, value in settings.items()}
-    for source in (said, low):
+    for source in (record, low):
         for key, per in (("defmempercpu", "cpu"), ("defmempernode", "node")):
             amount = _count(source, key, None)
             if amount:

@@ -19,7 +19,7 @@ from shadowtime.cluster.slurm_config import (
     parse_licences,
 )
 from shadowtime.cluster.slurm_gres import gpus_by_socket, gres_conf_near, parse_gres
-from shadowtime.cluster.slurm_nodes import NodeSaid, conf_nodes, distinct, hosts_of, scontrol_node
+from shadowtime.cluster.slurm_nodes import NodeRecord, conf_nodes, distinct, hosts_of, scontrol_node
 from shadowtime.cluster.slurm_partitions import parse_partition
 from shadowtime.cluster.slurm_reservations import parse_reservations
 from shadowtime.cluster.slurm_text import records_and_unknown
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SlurmTexts:
-    """What a site said, by the command or file it comes from; empty where it said nothing."""
+    """A site's own texts by the command or file they come from; empty where there is none."""
 
     nodes: str = ""
     partitions: str = ""
@@ -107,11 +107,11 @@ class _Reader:
         texts = self.texts
         settings = parse_config(texts.config) if texts.config else conf_config(self.conf)
         low = {key.lower(): value for key, value in settings.items()}
-        said, partitions_said = self._said()
-        broken = tuple(node.name for node in said if node.broken)
+        records, partition_records = self._records()
+        broken = tuple(node.name for node in records if node.broken)
         if self.drop:
-            said = [node for node in said if not node.broken]
-        resources, nodes = self._nodes(said, consumes_memory(settings))
+            records = [node for node in records if not node.broken]
+        resources, nodes = self._nodes(records, consumes_memory(settings))
         if broken:
             verb = "left out" if self.drop else "counted all the same"
             many = ", ".join(broken[:5]) + (" ..." if len(broken) > 5 else "")
@@ -129,7 +129,7 @@ class _Reader:
         return Site(
             nodes=nodes,
             resources=resources,
-            partitions=self._partitions(partitions_said, said, settings),
+            partitions=self._partitions(partition_records, records, settings),
             qos=parse_qos(self._table("qos"), ignore=self.ignore),
             associations=with_shares(associations, shares),
             reservations=self._reservations(),
@@ -154,9 +154,9 @@ class _Reader:
             getattr(self.texts, kind), path=self.texts.label(kind), cluster=self.cluster
         )
 
-    def _said(self) -> tuple[list[NodeSaid], list[tuple[str, Mapping[str, str]]]]:
+    def _records(self) -> tuple[list[NodeRecord], list[tuple[str, Mapping[str, str]]]]:
         """Nodes and partitions as they were described."""
-        nodes: list[NodeSaid] = []
+        nodes: list[NodeRecord] = []
         partitions: list[tuple[str, Mapping[str, str]]] = []
         for kind in ("nodes", "partitions"):
             for line, record, unknown in records_and_unknown(getattr(self.texts, kind)):
@@ -177,19 +177,19 @@ class _Reader:
         return found, partitions or list(with_defaults(iter(self.conf), "partitionname"))
 
     def _nodes(
-        self, said: list[NodeSaid], memory: bool | None
+        self, records: list[NodeRecord], memory: bool | None
     ) -> tuple[tuple[str, ...], tuple[Node, ...]]:
-        if not said:
+        if not records:
             raise ClusterError("every node is down, drained or failing: keep them to simulate")
-        gres = {node.name: parse_gres(node.gres) for node in said}
+        gres = {node.name: parse_gres(node.gres) for node in records}
         names = list(dict.fromkeys(name for each in gres.values() for name in each))
         names.sort(key=lambda name: name.partition(":")[0])  # a family before its types
-        if not memory and any(node.memory > 1024 for node in said):
+        if not memory and any(node.memory > 1024 for node in records):
             why = "does not say" if memory is None else "says that jobs do not use it up"
             self.notes.append(f"memory is not counted: SelectTypeParameters {why}")
         bound = gres_conf_near(
             self.texts.gres_conf,
-            {node.name: (node.sockets, node.cores_per_socket) for node in said},
+            {node.name: (node.sockets, node.cores_per_socket) for node in records},
             path=self.texts.label("gres_conf"),
         )
         resources = ("cpus", *(["memory"] if memory else []), *names)
@@ -208,27 +208,27 @@ class _Reader:
                 near=bound.get(node.name) or gpus_by_socket(node.gres, node.sockets),
                 real_memory=node.memory,
             )
-            for node in said
+            for node in records
         )
 
     def _partitions(
         self,
         found: list[tuple[str, Mapping[str, str]]],
-        said: list[NodeSaid],
+        records: list[NodeRecord],
         settings: Mapping[str, str],
     ) -> tuple[Partition, ...]:
-        every = [node.name for node in said]
+        every = [node.name for node in records]
         if not found:
-            names = dict.fromkeys(name for node in said for name in node.partitions)
+            names = dict.fromkeys(name for node in records for name in node.partitions)
             return tuple(
-                Partition(name=name, nodes=tuple(n.name for n in said if name in n.partitions))
+                Partition(name=name, nodes=tuple(n.name for n in records if name in n.partitions))
                 for name in names
             )
-        dropped = every if not self.drop else [node.name for node in self._said()[0]]
+        dropped = every if not self.drop else [node.name for node in self._records()[0]]
         partitions = [
             parse_partition(
                 record, where, every=dropped, settings=settings, ignore=self.ignore,
-                sets=self._sets(said),
+                sets=self._sets(records),
             )
             for where, record in found
         ]  # fmt: skip
@@ -240,7 +240,7 @@ class _Reader:
             for one in partitions
         )
 
-    def _sets(self, said: list[NodeSaid]) -> dict[str, list[str]]:
+    def _sets(self, records: list[NodeRecord]) -> dict[str, list[str]]:
         """NodeSet lines of slurm.conf: nodes by name, by feature, or both."""
         sets: dict[str, list[str]] = {}
         for where, pairs in self.conf:
@@ -248,7 +248,7 @@ class _Reader:
                 continue
             names = hosts_of(pairs.get("nodes", ""), where)
             wanted = pairs.get("feature", "")
-            names += [node.name for node in said if wanted and wanted in node.features]
+            names += [node.name for node in records if wanted and wanted in node.features]
             sets[pairs["nodeset"]] = list(dict.fromkeys(names))
         return sets
 

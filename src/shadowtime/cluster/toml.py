@@ -63,16 +63,16 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
     import tomllib
 
     try:
-        said = tomllib.loads(text)
+        document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise ClusterError(f"{path}: not TOML: {error}") from None
-    head = said.pop("cluster", {})
+    head = document.pop("cluster", {})
     if not isinstance(head, dict):
         raise ClusterError(f"{path}: cluster must be a table: write [cluster]")
-    given = [name for name in ("hosts", "nodes") if name in said]
+    given = [name for name in ("hosts", "nodes") if name in document]
     if len(given) != 1:
         raise ClusterError(f"{path}: describe the machine in tables [[hosts]] (or [[nodes]])")
-    groups = said.pop(given[0])
+    groups = document.pop(given[0])
     if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
         raise ClusterError(f"{path}: write [[{given[0]}]] with double brackets, a table per group")
     shape = head.pop("shape", given[0])
@@ -106,7 +106,7 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
         hosts = [Host("pool", tuple(sums))]
     if sum(host.capacity[0] for host in hosts) > MAX_PROCS:
         raise ClusterError(f"{path}: more than {MAX_PROCS} processors in all")
-    options = {**head, **said}
+    options = {**head, **document}
     if "dedicated" in options:
         usual = options.get("dedicated_exclusive", True)
         options |= _dedicated(options["dedicated"], resources, path, unit, usual)
@@ -117,22 +117,22 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
     )
 
 
-def _resources(told: object, groups: list[dict[str, Any]], path: str) -> tuple[str, ...]:
-    if told is None:
+def _resources(wanted: object, groups: list[dict[str, Any]], path: str) -> tuple[str, ...]:
+    if wanted is None:
         return tuple(key for key in _USUAL if key == "procs" or any(key in g for g in groups))
-    if not isinstance(told, list) or not all(isinstance(name, str) for name in told):
+    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
         raise ClusterError(f'{path}: resources must be a list like ["procs", "memory"]')
-    names = [_ALIAS.get(str(name), str(name)) for name in told]
+    names = [_ALIAS.get(str(name), str(name)) for name in wanted]
     return ("procs", *(name for name in names if name != "procs"))
 
 
 def _dedicated(
-    said: object, resources: tuple[str, ...], path: str, unit: int, usual: object
+    group: object, resources: tuple[str, ...], path: str, unit: int, usual: object
 ) -> dict[str, dict[str, int] | bool]:
     """The options of :func:`shadowtime.cluster.dedicated.dedicated`."""
-    if not isinstance(said, dict):
+    if not isinstance(group, dict):
         raise ClusterError(f"{path}: dedicated must be a table: write [dedicated] and procs = 64")
-    limits: dict[str, object] = {_ALIAS.get(key, str(key)): said[key] for key in said}
+    limits: dict[str, object] = {_ALIAS.get(key, str(key)): group[key] for key in group}
     exclusive = limits.pop("exclusive", usual)
     if not isinstance(exclusive, bool):
         raise ClusterError(f"{path}: dedicated: exclusive must be true or false")

@@ -43,23 +43,23 @@ def calibrate(processes: Sequence[int], *, megabytes: int = 64, seconds: float =
     context = multiprocessing.get_context("spawn")
     for count in processes:
         barrier = context.Barrier(count)
-        said: Any = context.SimpleQueue()
+        results: Any = context.SimpleQueue()
         workers = [
-            context.Process(target=_stream, args=(megabytes, seconds, barrier, said))
+            context.Process(target=_stream, args=(megabytes, seconds, barrier, results))
             for _ in range(count)
         ]
         for worker in workers:
             worker.start()
-        rates = [said.get() for _ in workers]
+        rates = [results.get() for _ in workers]
         for worker in workers:
             worker.join()
         found[count] = sum(rates)
     return Bandwidth(by_processes=found)
 
 
-def _stream(megabytes: int, seconds: float, barrier: Any, said: Any) -> None:
+def _stream(megabytes: int, seconds: float, barrier: Any, results: Any) -> None:
     barrier.wait()
-    said.put(stream(megabytes, seconds))
+    results.put(stream(megabytes, seconds))
 
 
 def stream(megabytes: int, seconds: float) -> float:

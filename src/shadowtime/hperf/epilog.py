@@ -68,12 +68,12 @@ def record_of(environment: Mapping[str, str], spool: Path, *, now: int) -> Recor
     whole = spool / f"{job}.json"
     if whole.is_file():
         try:
-            told = json.loads(_text(whole))
+            values = json.loads(_text(whole))
         except (ValueError, RecursionError):
             raise InputError("not a whole JSON object: half written?", path=str(whole)) from None
-        if not isinstance(told, dict):
+        if not isinstance(values, dict):
             raise InputError("a measurement must be a JSON object", path=str(whole))
-        return record_from({"tag": tag, "key": key, "finished": now} | told)
+        return record_from({"tag": tag, "key": key, "finished": now} | values)
     declared = _DECLARED.search(comment)
     if declared is None:
         return None
@@ -160,7 +160,9 @@ def after_job(
         waiting.unlink(missing_ok=True)
     if table is not None:
         publish(known, table)
-    said = f"{added.new} recorded, {added.known} known already"
+    message = f"{added.new} recorded, {added.known} known already"
     if broken:
-        said += f"; {len(broken)} lines of {PENDING} are no records: set aside in {spool / BROKEN}"
-    return said
+        message += (
+            f"; {len(broken)} lines of {PENDING} are no records: set aside in {spool / BROKEN}"
+        )
+    return message

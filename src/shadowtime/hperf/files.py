@@ -91,7 +91,7 @@ def _from_json_lines(path: Path) -> Iterator[Record]:
             ) from None
 
 
-def record_from(told: Any) -> Record:
+def record_from(values: Any) -> Record:
     """A record from the plain values of a JSON object.
 
     Examples
@@ -99,44 +99,44 @@ def record_from(told: Any) -> Record:
     >>> record_from({"tag": "cg", "bandwidth": 12}).bandwidth
     12.0
     """
-    if not isinstance(told, dict):
+    if not isinstance(values, dict):
         raise InputError("a record must be a JSON object")
-    strange = set(told) - {*COLUMNS, "processes"}
+    strange = set(values) - {*COLUMNS, "processes"}
     if strange:
         raise InputError(f"a record has no field {', '.join(map(shown, sorted(strange)))}")
-    missing = {"tag", "bandwidth"} - set(told)
+    missing = {"tag", "bandwidth"} - set(values)
     if missing:
         raise InputError(f"a record needs {' and '.join(sorted(missing))}")
     processes = tuple(
         _process(plain.mapping(each, "a process"))
-        for each in plain.items(told.get("processes", []), "processes")
+        for each in plain.items(values.get("processes", []), "processes")
     )
     return Record(
-        tag=_text("tag", told["tag"]),
-        bandwidth=_number(float, "bandwidth", told["bandwidth"]),
-        elapsed=_number(float, "elapsed", told.get("elapsed", 0.0)),
-        width=_number(int, "width", told.get("width", 1)),
-        key=None if told.get("key") is None else _text("key", told["key"]),
-        finished=_number(int, "finished", told.get("finished", 0)),
-        source=_text("source", told.get("source", "import")),
+        tag=_text("tag", values["tag"]),
+        bandwidth=_number(float, "bandwidth", values["bandwidth"]),
+        elapsed=_number(float, "elapsed", values.get("elapsed", 0.0)),
+        width=_number(int, "width", values.get("width", 1)),
+        key=None if values.get("key") is None else _text("key", values["key"]),
+        finished=_number(int, "finished", values.get("finished", 0)),
+        source=_text("source", values.get("source", "import")),
         processes=processes,
     )
 
 
-def _process(told: dict[str, Any]) -> Process:
-    threads = plain.items(plain.entry(told, "threads"), "threads")
+def _process(values: dict[str, Any]) -> Process:
+    threads = plain.items(plain.entry(values, "threads"), "threads")
     return Process(
-        rank=plain.whole(plain.entry(told, "rank"), "rank", low=0, high=MAX_SPAN),
-        node=plain.text(plain.entry(told, "node"), "node"),
-        elapsed=float(plain.number(plain.entry(told, "elapsed"), "elapsed")),
+        rank=plain.whole(plain.entry(values, "rank"), "rank", low=0, high=MAX_SPAN),
+        node=plain.text(plain.entry(values, "node"), "node"),
+        elapsed=float(plain.number(plain.entry(values, "elapsed"), "elapsed")),
         threads=tuple(_thread(plain.mapping(each, "a thread")) for each in threads),
     )
 
 
-def _thread(told: dict[str, Any]) -> Thread:
-    counters = plain.mapping(plain.entry(told, "counters"), "counters")
+def _thread(values: dict[str, Any]) -> Thread:
+    counters = plain.mapping(plain.entry(values, "counters"), "counters")
     return Thread(
-        number=plain.whole(plain.entry(told, "number"), "number", low=0, high=MAX_SPAN),
+        number=plain.whole(plain.entry(values, "number"), "number", low=0, high=MAX_SPAN),
         counters={
             plain.text(name, "a counter"): plain.whole(value, "a counter", low=0, high=MAX_COUNT)
             for name, value in counters.items()

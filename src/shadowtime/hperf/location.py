@@ -1,4 +1,4 @@
-"""Which store is meant: told, from the environment, or the user's own."""
+"""Which store is meant: the one given, the environment's, or the user's own."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def default_store(environment: Mapping[str, str] = os.environ) -> str:
     >>> default_store({"XDG_DATA_HOME": "/data"})
     '/data/shadowtime/hperf.sqlite'
     """
-    told = environment.get(VARIABLE)
-    if told:
-        return told
+    wanted = environment.get(VARIABLE)
+    if wanted:
+        return wanted
     home = environment.get("XDG_DATA_HOME") or os.path.join(
         os.path.expanduser("~"), ".local", "share"
     )
@@ -32,7 +32,7 @@ def default_store(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def absolute_store(where: str) -> str:
-    """The same store from whatever folder it is asked: a file by its whole path, a server as told.
+    """The same store from whatever folder it is asked: a file by its whole path, a server as given.
 
     Examples
     --------

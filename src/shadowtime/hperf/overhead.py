@@ -54,6 +54,6 @@ def _timed(command: Sequence[str]) -> float:
     except OSError as wrong:
         raise UsageError(f"{command[0]} cannot be run: {wrong.strerror}") from None
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip()[-200:]
-        raise UsageError(f"{command[0]} ended with {done.returncode}: {said}")
+        output = done.stderr.decode("utf-8", "replace").strip()[-200:]
+        raise UsageError(f"{command[0]} ended with {done.returncode}: {output}")
     return time.perf_counter() - begin

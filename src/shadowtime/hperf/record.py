@@ -108,9 +108,9 @@ class Record:
                 f"no process of {tag} has counted {LLC_MISSES}", hint="Collect that counter."
             )
         longest = max(p.elapsed for p in processes)
-        told = {"elapsed": longest, "width": len(processes)} | others
+        values = {"elapsed": longest, "width": len(processes)} | others
         mean = math.fsum(found) / len(found)
-        return Record(tag=tag, bandwidth=mean, processes=processes, **told)
+        return Record(tag=tag, bandwidth=mean, processes=processes, **values)
 
 
 def bandwidth_of(misses: int, seconds: float) -> float:

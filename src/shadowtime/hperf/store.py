@@ -73,7 +73,7 @@ class Store:
         return {row.name: Average(row.total / row.records, row.records) for row in sorted(rows)}
 
     def records(self, tag: str | None = None) -> Iterator[Record]:
-        """Every record, of one tag if told, in the order in which they came."""
+        """Every record, of one tag if given, in the order in which they came."""
         with understood(self.where), self._engine.connect() as connection:
             yield from read_records(connection, tag)
 
@@ -100,7 +100,7 @@ class Store:
         raise StoreError(f"the store {self.where} is too busy: try again")
 
     def forget(self, tag: str | None = None, *, before: int | None = None) -> int:
-        """Delete records, of one tag if told and older than an instant if told; how many."""
+        """Delete records, of one tag and older than an instant where given; how many."""
         gone = 0
         for name in [tag.strip()] if tag is not None else list(self.averages()):
             with understood(self.where), writing(self._engine) as connection:

@@ -88,13 +88,13 @@ class _Look:
             return "it was changed after the decision"
         if not decision.place:
             return "no hosts have room for it as it asks for them"
-        told = {host: list(amounts) for host, amounts in decision.held}
-        job = job if told else with_start(job, decision, self.cluster)
+        held = {host: list(amounts) for host, amounts in decision.held}
+        job = job if held else with_start(job, decision, self.cluster)
         needs = []
         for host, count in decision.place:
             if host not in self.free:
                 return f"{host} cannot be used now"
-            need = self.whole[host] if job.alone else told.get(host) or list(portion(job, count))
+            need = self.whole[host] if job.alone else held.get(host) or list(portion(job, count))
             if not room(self.free[host], need):
                 return f"{host} has no room for it any more"
             needs.append((host, need))

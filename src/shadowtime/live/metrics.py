@@ -136,8 +136,8 @@ class Metrics:
             for labels, value in values:
                 yield f"{PREFIX}_{name}{labels} {value:.15g}"
 
-        told = labelled(**self.labels)
-        yield from one("info", "gauge", "What this loop drives, always 1.", (told, 1))
+        labels = labelled(**self.labels)
+        yield from one("info", "gauge", "What this loop drives, always 1.", (labels, 1))
         yield from one("looks_total", "counter", "Looks at the cluster.", ("", counts.looks))
         yield from one("errors_total", "counter", "Looks that failed.", ("", counts.errors))
         yield from one("passes_total", "counter", "Passes of the policy.", ("", counts.passes))

@@ -124,7 +124,7 @@ def again(job: RunningJob) -> WaitingJob:
 def with_start(job: WaitingJob, start: Start, cluster: Cluster) -> WaitingJob:
     """A job with all that its start takes: nodes of its own, the bandwidth found under its tag.
 
-    Slurm is told that bandwidth with the start, and then holds the job to it like any other need.
+    That bandwidth goes to Slurm with the start, and then holds the job to it like any other need.
 
     Examples
     --------

@@ -133,8 +133,8 @@ def _pass(values: Mapping[str, Any]) -> Pass:
         state=state,
         memory=Memory.from_json(plain.mapping(plain.entry(values, "memory"), "memory")),
         decisions=tuple(
-            decision_from_json(plain.mapping(told, "a decision"))
-            for told in plain.items(plain.entry(values, "decisions"), "decisions")
+            decision_from_json(plain.mapping(one, "a decision"))
+            for one in plain.items(plain.entry(values, "decisions"), "decisions")
         ),
     )
 
@@ -251,16 +251,16 @@ def _jobs(
     kind: type[Job], values: Mapping[str, Any], name: str, cluster: Cluster
 ) -> tuple[Job, ...]:
     return tuple(
-        _job(kind, plain.mapping(told, "a job"), cluster)
-        for told in plain.items(plain.entry(values, name), name)
+        _job(kind, plain.mapping(one, "a job"), cluster)
+        for one in plain.items(plain.entry(values, name), name)
     )
 
 
-def _job(kind: type[Job], told: Mapping[str, Any], cluster: Cluster) -> Job:
+def _job(kind: type[Job], values: Mapping[str, Any], cluster: Cluster) -> Job:
     """A job whose every field is what it must be, and whose amounts are the cluster's resources."""
     named = [slot.name for slot in fields(kind) if slot.name not in FILLED_IN]
-    plain.known(told, named, "a job")
-    given = {name: FIELDS[name](value, name) for name, value in told.items()}
+    plain.known(values, named, "a job")
+    given = {name: FIELDS[name](value, name) for name, value in values.items()}
     try:
         job: Job = kind(**given)
     except TypeError as error:

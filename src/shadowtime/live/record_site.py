@@ -60,9 +60,9 @@ def ask_from_json(value: Any, name: str) -> Request:
     >>> ask_from_json(json.loads(json.dumps(ask_to_json(ask))), "ask") == ask
     True
     """
-    told = plain.mapping(value, name)
-    plain.known(told, [one.name for one in fields(Request)], "a request")
-    return Request(**{key: FIELDS[key](entry, key) for key, entry in told.items()})
+    values = plain.mapping(value, name)
+    plain.known(values, [one.name for one in fields(Request)], "a request")
+    return Request(**{key: FIELDS[key](entry, key) for key, entry in values.items()})
 
 
 def _count(value: Any, name: str) -> int:
@@ -76,12 +76,12 @@ def _amount(value: Any, name: str) -> int:
 def _gres(value: Any, name: str) -> tuple[Gres, ...]:
     found = []
     for one in plain.items(value, name):
-        told = plain.mapping(one, name)
-        per = plain.text(plain.entry(told, "per"), "per")
+        values = plain.mapping(one, name)
+        per = plain.text(plain.entry(values, "per"), "per")
         if per not in ("node", "task", "job"):
             raise InputError(f"{name} is counted per node, task or job, not {per[:40]!r}")
-        count = plain.whole(plain.entry(told, "count"), name, low=0)
-        found.append(Gres(name=plain.text(plain.entry(told, "name"), name), count=count, per=per))  # type: ignore[arg-type]
+        count = plain.whole(plain.entry(values, "count"), name, low=0)
+        found.append(Gres(name=plain.text(plain.entry(values, "name"), name), count=count, per=per))  # type: ignore[arg-type]
     return tuple(found)
 
 

@@ -58,7 +58,7 @@ class LogPort:
 
     ``cluster`` lists the hosts. The clock stands still until :meth:`forward`. Jobs draw what the
     workload's column ``bandwidth`` says; with ``measures`` their demand is what was measured of
-    their tags before: told as a submit plug-in would, or as a store that is asked at every look.
+    their tags before: given as a submit plug-in would, or as a store that is asked at every look.
     """
 
     workload: Workload

@@ -227,17 +227,17 @@ def _kept(raw: bytes) -> tuple[int, LoopState]:
     return old, LoopState(
         policy=plain.text(plain.entry(values, "policy"), "policy"),
         memory=Memory.from_json(plain.mapping(plain.entry(values, "memory"), "memory")),
-        intents={plain.text(job, "a job"): _intent(told, job) for job, told in intents.items()},
+        intents={plain.text(job, "a job"): _intent(stored, job) for job, stored in intents.items()},
         counters={plain.text(k, "a counter"): plain.whole(v, k) for k, v in counters.items()},
         aside={job: plain.text(why, f"the reason of job {job}") for job, why in aside.items()},
         port=plain.mapping(plain.entry(values, "port"), "port"),
     )
 
 
-def _intent(told: Any, job: str) -> dict[str, Any]:
+def _intent(stored: Any, job: str) -> dict[str, Any]:
     """A decision on its way, as the loop writes it; what it holds besides stays as it is."""
     name = f"the intent of job {job}"
-    values = plain.mapping(told, name)
+    values = plain.mapping(stored, name)
     if plain.entry(values, "kind") not in ("start", "stop"):
         raise InputError(f"{name} must be to start or to stop")
     plain.whole(plain.entry(values, "at"), name)

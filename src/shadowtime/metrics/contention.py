@@ -70,8 +70,8 @@ def contention_metrics(schedule: Schedule, workload: Workload, which: AnyArray) 
         ("wait_finished", "_s", jobs.wait),
     )
     for stem, unit, values in columns:
-        told = summary(values)
-        result |= {f"{stem}_{name}{unit}": told[name] for name in TOLD if name in told}
+        summed = summary(values)
+        result |= {f"{stem}_{name}{unit}": summed[name] for name in TOLD if name in summed}
     return result
 
 

@@ -133,7 +133,7 @@ _SINGLE: tuple[tuple[str, str, str, Better, str, str], ...] = (
     ("dominant_share_mean", "Mean dominant share", "share", "neither", "resources",
      "mean over the scored jobs of the largest part of any resource they ask for"),
     ("throughput_per_h", "Jobs ended per hour", "", "higher", "resources",
-     "jobs that end in the window over its hours (told where there are several resources)"),
+     "jobs that end in the window over its hours (shown where there are several resources)"),
     ("clamped_predictions", "Predictions clamped", "", "neither", "prediction",
      "predictions of the whole run below 1 s, no number, or (but for the virtual predictor) beyond "
      "the request, set to the nearest possible value"),

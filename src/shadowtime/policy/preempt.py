@@ -132,15 +132,15 @@ class Victims(Written, ShadowLoad):
         return replace(super().with_values(**changes), **own)
 
     def __str__(self) -> str:
-        told = super().__str__()
+        text = super().__str__()
         given = ", ".join(
             f"{name}={show(getattr(self, name))}"
             for name, declared in self.own_parameters().items()
             if getattr(self, name) != declared.default
         )
         if not given:
-            return told
-        return f"{told[:-1]}, {given})" if told.endswith(")") else f"{told}({given})"
+            return text
+        return f"{text[:-1]}, {given})" if text.endswith(")") else f"{text}({given})"
 
 
 NAMED: dict[str, Preempt] = {part.name: part() for part in (NoPreemption, ShadowLoad)}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
 
 KINDS = 3
-"""Kinds of nodes told one by one before the rest is counted."""
+"""Kinds of nodes listed one by one before the rest is counted."""
 
 
 def memory(kilobytes: int) -> str:
@@ -71,8 +71,8 @@ def machine(cluster: Cluster) -> str:
     count = len(cluster.hosts)
     if cluster.shape != "site":
         return f"{number(count)} {cluster.shape} with {has}"
-    told = f"{number(count)} node{'' if count == 1 else 's'} with {has}"
-    return f"{told} ({kinds_of_nodes(cluster)})"
+    text = f"{number(count)} node{'' if count == 1 else 's'} with {has}"
+    return f"{text} ({kinds_of_nodes(cluster)})"
 
 
 def kinds_of_nodes(cluster: Cluster) -> str:
@@ -81,9 +81,9 @@ def kinds_of_nodes(cluster: Cluster) -> str:
     found = Counter(host.capacity for host in cluster.hosts).most_common()
     if len(found) == 1:
         return f"each {amounts(dict(zip(resources, found[0][0], strict=True)))}"
-    told = [_kind(count, resources, capacity) for capacity, count in found[:KINDS]]
+    kinds = [_kind(count, resources, capacity) for capacity, count in found[:KINDS]]
     rest = sum(count for _, count in found[KINDS:])
-    return "; ".join([*told, *([f"{number(rest)} of other kinds"] if rest else [])])
+    return "; ".join([*kinds, *([f"{number(rest)} of other kinds"] if rest else [])])
 
 
 def _kind(count: int, resources: Sequence[str], capacity: Sequence[int]) -> str:

@@ -30,7 +30,7 @@ class Obstacle:
 
     @property
     def same(self) -> tuple[str, str, str]:
-        """What two stretches must share to be told as one."""
+        """What two stretches must share to be shown as one."""
         return self.kind, self.name, self.who
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.standing import Standing
 
 SHOWN = 8
-"""Stretches told one by one, the last ones; those before are summed up."""
+"""Stretches listed one by one, the last ones; those before are summed up."""
 HELD = {
     "Dependency": "it depended on other jobs",
     "DependencyNeverSatisfied": "it depended on other jobs",
@@ -46,8 +46,8 @@ def way_lines(
         for one in before:
             word = one.name if one.kind in ("limit", "reservation") else KINDS[one.kind]
             kinds[word] = kinds.get(word, 0) + one.until - one.since
-        told = ", ".join(f"{word} {span(seconds)}" for word, seconds in kinds.items())
-        lines.append(f"In its way until {at(shown[0].since)}: {told}.")
+        times = ", ".join(f"{word} {span(seconds)}" for word, seconds in kinds.items())
+        lines.append(f"In its way until {at(shown[0].since)}: {times}.")
     for one in shown:
         lasted = span(one.until - one.since)
         lines.append(f"In its way from {at(one.since)}, for {lasted}: {_why(one, named)}.")

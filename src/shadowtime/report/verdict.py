@@ -206,8 +206,8 @@ def _open(runs: Sequence[PolicyRun], decided: Sequence[Contest], wins: Counter[i
         f"{f'{gap}{short(runs[rival].name)}, {doubt}' if gap else ''}."
     )
     clear = [f"{short(runs[place].name)} {count}" for place, count in wins.most_common()]
-    told = f"Clear wins: {', '.join(clear)}" if clear else "No win is clear"
-    return f"{text} {told} of {len(decided)} metrics, by the differences over the same copies."
+    summary = f"Clear wins: {', '.join(clear)}" if clear else "No win is clear"
+    return f"{text} {summary} of {len(decided)} metrics, by the differences over the same copies."
 
 
 def challenger(runs: Sequence[PolicyRun], verdict: Verdict) -> int | None:

@@ -273,17 +273,17 @@ def read_cluster(folder: Path, name: str = CLUSTER) -> Cluster:
 
     path = folder / name
     try:
-        said: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
-        if "toml" in said:
+        content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+        if "toml" in content:
             from shadowtime.cluster.site_toml import parse_site_toml
 
-            return cast("Cluster", parse_site_toml(str(said["toml"]), path=str(path)))
+            return cast("Cluster", parse_site_toml(str(content["toml"]), path=str(path)))
         return Cluster(
-            name=said["name"],
-            shape=said["shape"],
-            resources=tuple(said["resources"]),
-            hosts=tuple(Host(str(name), tuple(capacity)) for name, *capacity in said["hosts"]),
-            options=said["options"],
+            name=content["name"],
+            shape=content["shape"],
+            resources=tuple(content["resources"]),
+            hosts=tuple(Host(str(name), tuple(capacity)) for name, *capacity in content["hosts"]),
+            options=content["options"],
         )
     except FileNotFoundError:
         raise InputError("no such file", path=str(path), hint="Write the folder again.") from None

@@ -98,25 +98,25 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
     from shadowtime.study.trust import Trust
 
     entries = _chosen(content["policies"], policies, root)
-    said = content.get("report", {})
+    shown = content.get("report", {})
     window = _window(content.get("window", {}))
     workload = _workload(root, content)
     runs = tuple(_run(entry, workload, root) for entry in entries)
     result = ReportInput(
-        title=said.get("title") or workload.name,
+        title=shown.get("title") or workload.name,
         workload=workload,
         cluster=read_cluster(root / "inputs"),
         runs=runs,
         window=str(window),
         versions=dict(content.get("versions", {})),
         command=str(content.get("command", "")),
-        seeds=tuple(said.get("seeds", ())),
-        interval_note=said.get("interval_note", ""),
-        paper=tuple(_paper(item) for item in said.get("paper", ())),
-        trust=Trust.from_dict(said["trust"]) if said.get("trust") else None,
-        replay=bool(said.get("replay", False)) and len(runs) > 1,
-        replayed=dict(said.get("replayed", {})) if len(runs) > 1 else {},
-        effects=dict(said.get("effects", {})) if len(runs) > 1 else {},
+        seeds=tuple(shown.get("seeds", ())),
+        interval_note=shown.get("interval_note", ""),
+        paper=tuple(_paper(item) for item in shown.get("paper", ())),
+        trust=Trust.from_dict(shown["trust"]) if shown.get("trust") else None,
+        replay=bool(shown.get("replay", False)) and len(runs) > 1,
+        replayed=dict(shown.get("replayed", {})) if len(runs) > 1 else {},
+        effects=dict(shown.get("effects", {})) if len(runs) > 1 else {},
     )
     return Folder(root, content, result, window)
 
@@ -218,11 +218,11 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _window(said: Mapping[str, Any]) -> Window:
+def _window(values: Mapping[str, Any]) -> Window:
     from shadowtime.metrics import Window
 
     known = {field.name for field in fields(Window)}
-    return Window(**{name: value for name, value in said.items() if name in known})
+    return Window(**{name: value for name, value in values.items() if name in known})
 
 
 def _paper(item: Mapping[str, Any]) -> PaperTable | Claim:

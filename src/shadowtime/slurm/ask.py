@@ -44,7 +44,7 @@ class Ask:
     suits: int = 0
     excluded: int = 0
     one_node: bool = False
-    """True where the user said -N 1."""
+    """True where the user gave -N 1."""
     fixed_nodes: int = 0
     """The upper bound of -N where given."""
     floor: tuple[int, int | None, int] = field(init=False, compare=False, repr=False)

@@ -37,11 +37,11 @@ def first_tick(site: Site, epoch: int | None) -> int | None:
     >>> first_tick(site, 90_000), first_tick(site, None)
     (26, None)
     """
-    told = setting(site.config, "BOOT_TIME")
-    if epoch is None or not told:
+    booted = setting(site.config, "BOOT_TIME")
+    if epoch is None or not booted:
         return None
     try:
-        boot = int(datetime.fromisoformat(told).replace(tzinfo=UTC).timestamp())
+        boot = int(datetime.fromisoformat(booted).replace(tzinfo=UTC).timestamp())
     except ValueError:
         return None
     if boot > epoch + ZONES:
@@ -77,7 +77,7 @@ class Multifactor:
         self.shares.rank()
 
     def of(self, job: Job, now: float, *, tested: bool) -> int:
-        """A job's priority; ``tested``: a pass has told which cpus it would get (5.3)."""
+        """A job's priority; ``tested``: a pass has found which cpus it would get (5.3)."""
         return priority_of(self.parts(job, now, tested=tested), job.nice)
 
     def parts(self, job: Job, now: float, *, tested: bool) -> dict[str, float]:

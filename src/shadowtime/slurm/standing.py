@@ -197,8 +197,8 @@ class _Queue:
     def _cpus(self, row: int) -> int:
         """Cpus that a job held: as its place says, else what it asked for."""
         place = self.schedule.place
-        told = [cpus for _, cpus in parse_site_place(place[row])] if place is not None else []
-        known = [cpus for cpus in told if cpus is not None]
-        if told and len(known) == len(told):
+        held = [cpus for _, cpus in parse_site_place(place[row])] if place is not None else []
+        known = [cpus for cpus in held if cpus is not None]
+        if held and len(known) == len(held):
             return sum(known)
         return int(self.workload.procs[row])

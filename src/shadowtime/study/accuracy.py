@@ -1,4 +1,4 @@
-"""What a policy's predictor said of each job, and how far it was off.
+"""What a policy's predictor expected of each job, and how far it was off.
 
 A schedule holds no predictions, but it holds all that they were made from: which jobs of a user
 had ended by when. So they are worked out again, exactly as the engine made them.

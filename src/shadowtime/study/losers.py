@@ -31,7 +31,7 @@ TOP_USERS = 8
 
 METRIC = "wait_mean_s"
 WORSE = 0.05
-"""A class that waits up to this share longer is not said to lose."""
+"""A class that waits up to this share longer does not count as losing."""
 OF_RUN = 0.01
 """Nor is one that waits longer by less than this share of its mean run time."""
 SHARE = 0.005

@@ -295,7 +295,7 @@ class Trust:
         }
 
     @staticmethod
-    def from_dict(said: Mapping[str, Any]) -> Trust:
+    def from_dict(stored: Mapping[str, Any]) -> Trust:
         """The verdict that as_dict() wrote, judged again by today's rules.
 
         Examples
@@ -306,9 +306,9 @@ class Trust:
         """
         values = {
             item["rule"]: math.nan if item["value"] is None else float(item["value"])
-            for item in said.get("findings", ())
+            for item in stored.get("findings", ())
         }
-        return judge(values, policy=str(said.get("policy", "")))
+        return judge(values, policy=str(stored.get("policy", "")))
 
 
 def judge(measured: Mapping[str, float], *, policy: str = "") -> Trust:

@@ -117,15 +117,15 @@ def _scale(workload: Workload) -> float:
 def _held(workload: Workload) -> dict[str, float]:
     """Jobs that were not allowed to start at submission, where the log says so."""
     held = np.zeros(len(workload), bool)
-    told = False
+    known = False
     if "eligible" in workload.extra:
-        told = True
+        known = True
         held |= workload.extra["eligible"] > workload.submit + HELD_FOR * _scale(workload)
     before = workload.extra.get("preceding_job")
     if before is not None and len(np.unique(before[before > 0])) > 1:  # else a filler
-        told = True
+        known = True
         held |= np.isin(before, workload.job_id) & (before != workload.job_id)
-    return {"held": float(held.mean())} if told else {}
+    return {"held": float(held.mean())} if known else {}
 
 
 def _elsewhere(workload: Workload) -> dict[str, float]:

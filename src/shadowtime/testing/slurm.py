@@ -205,8 +205,8 @@ class SlurmCluster:
 
         def known() -> bool:
             self.run("sacctmgr", "--immediate", "add", "cluster", CLUSTER, check=False)
-            said = self.run("sacctmgr", "--noheader", "show", "cluster", check=False)
-            return CLUSTER in said
+            output = self.run("sacctmgr", "--noheader", "show", "cluster", check=False)
+            return CLUSTER in output
 
         wait_for(known, "slurmdbd")
 
@@ -269,8 +269,8 @@ class SlurmCluster:
         self.pids[name] = process.pid
 
     def _all_idle(self) -> bool:
-        said = self.run("sinfo", "-h", "-N", "-o", "%N %t", check=False)
-        return len({line for line in said.splitlines() if line.endswith(" idle")}) == self.nodes
+        output = self.run("sinfo", "-h", "-N", "-o", "%N %t", check=False)
+        return len({line for line in output.splitlines() if line.endswith(" idle")}) == self.nodes
 
     def _daemon_user(self) -> str:
         return self.owner or ("slurm" if _is_root() else "")

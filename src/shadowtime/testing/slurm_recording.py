@@ -155,14 +155,14 @@ def _write_sacct(cluster: SlurmCluster, folder: Path, since: int, count: int) ->
     path = folder / "jobs.psv"
 
     def complete() -> bool:
-        said = cluster.run(
+        output = cluster.run(
             "sacct",
             *("-a", "-X", "-D", "-P", "--noconvert", "-S", begin, "-E", "now+1minutes"),
             f"--format={RECOMMENDED}",
             env={"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"},
         )
-        path.write_text(said)
-        rows = said.splitlines()[1:]
+        path.write_text(output)
+        rows = output.splitlines()[1:]
         return len(rows) >= count and not any("RUNNING" in row for row in rows)
 
     wait_for(complete, "sacct to know every end")

@@ -3,7 +3,7 @@
 Run as a program with a setting (``SHADOWTIME_TEST_CLUSTER=`` and a random word): it waits until its
 standard input ends, which the kernel sees to when the parent dies of whatever cause, and then kills
 every process whose environment holds that setting, and what those have started. The word is given
-to the cluster's daemons and to nobody else, so nobody else is ended. A signal at the parent's death
+to the cluster's daemons alone, so nothing else is ended. A signal at the parent's death
 (PR_SET_PDEATHSIG) would not do: it is tied to the thread that started a daemon, and daemons start
 others, some of them in sessions of their own.
 """

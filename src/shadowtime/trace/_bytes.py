@@ -39,7 +39,7 @@ _CHUNK = 1 << 22
 def load(
     path: str | os.PathLike[str], *, max_size: int = MAX_SIZE, binary: Collection[str] = ()
 ) -> bytes:
-    """The bytes of a text file, plain or gzip (told by its content, not its name).
+    """The bytes of a text file, plain or gzip (recognised by its content, not its name).
 
     A UTF-8 mark at the start and the line ends of old Macs are taken out of the way. A file of
     more than ``max_size`` bytes, as it lies or unpacked, is refused before it fills the memory.

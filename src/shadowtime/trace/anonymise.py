@@ -179,10 +179,10 @@ def _field(column: str, value: str, names: Names) -> str:
     return value
 
 
-def key_path(told: str | None) -> Path:
+def key_path(given: str | None) -> Path:
     """Where the key is kept: the file that was named, else one in the user's own settings."""
-    if told:
-        return Path(told)
+    if given:
+        return Path(given)
     home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return Path(home) / "shadowtime" / "anonymise.key"
 

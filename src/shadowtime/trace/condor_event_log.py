@@ -66,8 +66,8 @@ class Clock:
     def read(self, stamp: str, offset: str | None) -> int:
         """The time of an event, a fraction of a second cut off."""
         if offset:
-            told = stamp.replace(" ", "T") + ("+00:00" if offset == "Z" else offset)
-            return int(datetime.fromisoformat(told).timestamp())
+            iso = stamp.replace(" ", "T") + ("+00:00" if offset == "Z" else offset)
+            return int(datetime.fromisoformat(iso).timestamp())
         if "/" not in stamp:
             return parse_stamp(stamp.replace(" ", "T"), self.zone)
         self.without_year += 1
@@ -146,25 +146,25 @@ def _table_row(event: Event, row: str, ends: list[int]) -> None:
 
 
 def _json_events(text: str, clock: Clock) -> Iterator[Event | tuple[int, str]]:
-    for line, told in split_ads(text):
-        if isinstance(told, str):
-            yield line, told
+    for line, ad in split_ads(text):
+        if isinstance(ad, str):
+            yield line, ad
             continue
         try:
             stamp = re.fullmatch(
-                r"(\S{10}T\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[-+]\d\d:?\d\d)?", str(told["eventtime"])
+                r"(\S{10}T\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[-+]\d\d:?\d\d)?", str(ad["eventtime"])
             )
             if stamp is None:
-                raise ValueError(f"{told['eventtime']!r} is not the time of an event")
+                raise ValueError(f"{ad['eventtime']!r} is not the time of an event")
             yield Event(
                 line,
-                int(told["eventtypenumber"]),
-                int(told["cluster"]),
-                int(told.get("proc", 0)),
-                int(told.get("subproc", told.get("node", 0)) or 0),
+                int(ad["eventtypenumber"]),
+                int(ad["cluster"]),
+                int(ad.get("proc", 0)),
+                int(ad.get("subproc", ad.get("node", 0)) or 0),
                 clock.read(stamp[1], stamp[2]),
                 "",
-                attributes=told,
+                attributes=ad,
             )
         except KeyError as missing:
             yield line, f"the event has no {missing}"
@@ -213,7 +213,7 @@ def parse_event_log(
     a failure of the shadow ends a run whose job then waits again. Removed while it ran is a job
     whose eviction lies at most two seconds before. Processors and memory are those requested and
     allocated in the table at the end, else those of the slot, times the nodes of a parallel job.
-    A time limit is known only where the log was told to hold it (job_ad_information_attrs).
+    A time limit is known only where the log is configured to hold it (job_ad_information_attrs).
     Jobs that have not ended and jobs whose submission is not in the log are dropped and counted.
 
     Examples
@@ -237,13 +237,13 @@ def parse_event_log(
     except (KeyError, ValueError, OSError):
         raise UsageError(f"{tz!r} is not a time zone: write it like UTC or Europe/Zurich") from None
     log = _Log(tz_told=tz is not None, unlimited=UNKNOWN if unlimited is None else unlimited)
-    for told in split_events(text, clock):
+    for event in split_events(text, clock):
         try:
-            if isinstance(told, tuple):
-                raise ValueError(told[1])
-            log.take(told)
+            if isinstance(event, tuple):
+                raise ValueError(event[1])
+            log.take(event)
         except ValueError as error:
-            line = told[0] if isinstance(told, tuple) else told.line
+            line = event[0] if isinstance(event, tuple) else event.line
             if bad_lines == "refuse":
                 raise InputError(str(error), path=path, line=line, hint=HINT) from None
             log.jobs.counts["bad_lines_dropped"] += 1
@@ -297,11 +297,11 @@ class _Log:
         counts["local_times_as_utc"] += not self.tz_told
         hosts = max(len(job.nodes), 1)
 
-        def told(attribute: str, factor: int) -> int:
+        def total(attribute: str, factor: int) -> int:
             amount = job.ad.get(attribute)
             return amount * factor if isinstance(amount, int) and amount > 0 else UNKNOWN
 
-        asked = told("requestmemory", hosts * 1024)
+        asked = total("requestmemory", hosts * 1024)
         return CondorJob(
             cluster=event.cluster,
             proc=event.proc,
@@ -310,13 +310,13 @@ class _Log:
             start=start,
             end=end,
             status=_status(event),
-            procs=told("cpus", hosts),
-            requested_procs=told("requestcpus", hosts),
+            procs=total("cpus", hosts),
+            requested_procs=total("requestcpus", hosts),
             nodes=hosts,
             request=self.unlimited if request == UNKNOWN else request,
-            memory=asked if asked > 0 else told("memory", hosts * 1024),
+            memory=asked if asked > 0 else total("memory", hosts * 1024),
             used_memory=job.used * hosts if job.used > 0 else UNKNOWN,
-            resources={"gpus": max(told("gpus", hosts), 0), **resources_of(job.ad, hosts)},
+            resources={"gpus": max(total("gpus", hosts), 0), **resources_of(job.ad, hosts)},
             user=str(job.ad.get("owner") or ""),
             executable=str(job.ad.get("cmd") or ""),
         )
@@ -333,8 +333,8 @@ def _note(job: _Open, event: Event) -> None:
             job.ad[resource] = allocated
     if event.number == IMAGE_SIZE:
         size = re.search(r"(?<!\d)([0-9]{1,15})[ \t]+-[ \t]+ResidentSetSize", event.text)
-        told = int(size[1]) if size else whole(event.attributes, "ResidentSetSize")
-        job.used = max(job.used, told)
+        used = int(size[1]) if size else whole(event.attributes, "ResidentSetSize")
+        job.used = max(job.used, used)
     if event.number == TERMINATED and "requestcpus" in event.attributes:  # the JSON spelling
         job.ad.update(event.attributes)
 

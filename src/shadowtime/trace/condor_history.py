@@ -77,11 +77,11 @@ def parse_condor_history(
     if bad_lines not in ("refuse", "drop"):
         raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
     jobs = CondorJobs()
-    for line, told in split_ads(text):
+    for line, ad in split_ads(text):
         try:
-            if isinstance(told, str):
-                raise ValueError(told)
-            _take(jobs, line, told, UNKNOWN if unlimited is None else unlimited)
+            if isinstance(ad, str):
+                raise ValueError(ad)
+            _take(jobs, line, ad, UNKNOWN if unlimited is None else unlimited)
         except ValueError as error:
             if bad_lines == "refuse":
                 raise InputError(str(error), path=path, line=line, hint=HINT) from None

@@ -71,9 +71,9 @@ class CondorJob:
     executable: str = ""
 
     def __post_init__(self) -> None:
-        told = {name.replace("_", " "): getattr(self, name) for name in _HIGHEST}
-        bounds = dict(zip(told, _HIGHEST.values(), strict=True))
-        for name, value in {**self.resources, **told}.items():
+        limits = {name.replace("_", " "): getattr(self, name) for name in _HIGHEST}
+        bounds = dict(zip(limits, _HIGHEST.values(), strict=True))
+        for name, value in {**self.resources, **limits}.items():
             most = bounds.get(name, MAX_AMOUNT)
             if value > most:
                 raise ValueError(f"the job's {name} is {shown(value)}, beyond {most}")
@@ -103,9 +103,9 @@ class CondorJobs:
     def trace(self, name: str, path: str | None, *, source: str, zone: str) -> RawTrace:
         """All of it as a raw trace, in the order (submit, cluster, proc)."""
         if not self.jobs:
-            told = ", ".join(f"{count} {rule}" for rule, count in self.counts.items() if count)
+            repairs = ", ".join(f"{count} {rule}" for rule, count in self.counts.items() if count)
             raise InputError(
-                f"there is no ended job in it ({told or 'nothing at all'})",
+                f"there is no ended job in it ({repairs or 'nothing at all'})",
                 path=path,
                 hint="Export with `condor_history -json > history.json` where the schedd runs.",
             )
@@ -160,7 +160,7 @@ def _fields(
     def each(amount: int) -> int:
         return -(-amount // procs) if amount > 0 and procs > 0 else UNKNOWN
 
-    told = {
+    values = {
         "job_id": number,
         "submit": job.submit - origin,
         "wait": (job.start if job.start >= 0 else max(job.end, job.submit)) - job.submit,
@@ -174,7 +174,7 @@ def _fields(
         "status": job.status,
         **{kind: names[kind][getattr(job, kind)] for kind in _NAMED},
     }
-    return tuple(told.get(name, UNKNOWN) for name in FIELDS)
+    return tuple(values.get(name, UNKNOWN) for name in FIELDS)
 
 
 def _demands(jobs: list[CondorJob]) -> dict[str, Ints]:

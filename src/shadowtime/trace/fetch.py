@@ -154,8 +154,8 @@ def _checked(
     try:
         raw = parse_swf(load(part), name=name, bad_lines="drop")
     except InputError as error:
-        told = str(error).removeprefix(f"{part}: ")
-        raise InputError(f"this is not a log: {told}", path=str(folder / name)) from None
+        reason = str(error).removeprefix(f"{part}: ")
+        raise InputError(f"this is not a log: {reason}", path=str(folder / name)) from None
     sums = _recorded(folder)
     stem = name.removesuffix(".gz").removesuffix(".swf")
     verified = "nothing yet"

@@ -47,7 +47,7 @@ parse_swf = _later("swf", "parse_swf")
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a user said about reading a log; a format takes what has a meaning for it."""
+    """A user's options for reading a log; a format takes what has a meaning for it."""
 
     name: str
     path: str

@@ -43,10 +43,10 @@ def machine(header: Sequence[str]) -> dict[str, int]:
     >>> machine(["; MaxNodes: 184  ( 6,  171,   7)", ";MaxProcs:1664 (72, 1368, 224)"])
     {'procs': 1664, 'nodes': 184}
     """
-    said = dict(reversed(entries(header)))  # the first of several counts
+    entry = dict(reversed(entries(header)))  # the first of several counts
     found = {}
     for key, name in (("maxprocs", "procs"), ("maxnodes", "nodes")):
-        value = said.get(key, "")
+        value = entry.get(key, "")
         words = [text.replace(",", "") for text in _NUMBER.findall(value)]
         if not words or value.startswith("-") or max(map(len, words)) > _LONGEST:
             continue
@@ -65,8 +65,8 @@ def start_moment(header: Sequence[str]) -> datetime | None:
     >>> start_moment(["; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm"])
     datetime.datetime(1996, 9, 23, 14, 0, 31, tzinfo=zoneinfo.ZoneInfo(key='Europe/Stockholm'))
     """
-    said = dict(reversed(entries(header)))
-    start, zone = said.get("unixstarttime", ""), said.get("timezonestring", "UTC")
+    entry = dict(reversed(entries(header)))
+    start, zone = entry.get("unixstarttime", ""), entry.get("timezonestring", "UTC")
     try:
         from zoneinfo import ZoneInfo
 

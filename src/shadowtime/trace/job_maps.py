@@ -177,7 +177,7 @@ def mapped(
             f"the table has no column {missing[0]!r}, which the map {found.name} names", path=path
         )
     n = len(next(iter(columns.values()), []))
-    told: dict[str, list[Any]] = {}
+    made: dict[str, list[Any]] = {}
     for ours, theirs in found.columns.items():
         scale = UNITS[found.units.get(ours, "s")]
         cells = columns[theirs]
@@ -192,21 +192,21 @@ def mapped(
                     f"{theirs} must be {_WANTED[_kind(ours)]}, not {shown(str(cell))}",
                     path=path, line=first + row,
                 ) from None  # fmt: skip
-        told[ours] = values
-    start, end = told.get("start", [None] * n), told.pop("end", [None] * n)
-    if "run" not in told:
-        told["run"] = [
+        made[ours] = values
+    start, end = made.get("start", [None] * n), made.pop("end", [None] * n)
+    if "run" not in made:
+        made["run"] = [
             b - a if a is not None and b is not None else None
             for a, b in zip(start, end, strict=True)
         ]
-    told["run"] = [value if value is not None and value >= 0 else None for value in told["run"]]
-    states = told.pop("state", None)
+    made["run"] = [value if value is not None and value >= 0 else None for value in made["run"]]
+    states = made.pop("state", None)
     if states is not None:
-        told["status"] = [_status(one, begun) for one, begun in zip(states, start, strict=True)]
-    ids = told.get("job_id", [None] * n)
+        made["status"] = [_status(one, begun) for one, begun in zip(states, start, strict=True)]
+    ids = made.get("job_id", [None] * n)
     if None in ids or len(set(ids)) < n or not all(isinstance(one, int) for one in ids):
-        told["job_id"] = list(range(1, n + 1))
-    return told
+        made["job_id"] = list(range(1, n + 1))
+    return made
 
 
 def _kind(ours: str) -> str:

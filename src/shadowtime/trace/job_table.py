@@ -197,28 +197,28 @@ class _Row:
 
 
 def _request(get: _Row) -> Request:
-    said: dict[str, Any] = {
+    columns: dict[str, Any] = {
         name: value for name in COUNTS if (value := get.signed(name)) is not None
     }
-    for name, value in said.items():
+    for name, value in columns.items():
         if value < 0 or (value == 0 and name != "memory"):
             raise get.wrong(f"{name} must be at least 1, not {value}")
-    if "tasks" not in said and "procs" in get.columns and get.number("procs") > 0:
-        said["tasks"] = max(get.number("procs") // said.get("cpus_per_task", 1), 1)
+    if "tasks" not in columns and "procs" in get.columns and get.number("procs") > 0:
+        columns["tasks"] = max(get.number("procs") // columns.get("cpus_per_task", 1), 1)
     if get.text("memory_per"):
-        said["memory_per"] = _choice(get, "memory_per", ("node", "cpu"))
+        columns["memory_per"] = _choice(get, "memory_per", ("node", "cpu"))
     for name in ("exclusive", "contiguous"):
         if get.text(name):
-            said[name] = _choice(get, name, ("yes", "no")) == "yes"
+            columns[name] = _choice(get, name, ("yes", "no")) == "yes"
     for name in ("wanted", "excluded"):
-        said[name] = tuple(part for part in get.text(name).split(",") if part)
+        columns[name] = tuple(part for part in get.text(name).split(",") if part)
     licences = (part.rpartition(":") for part in get.text("licences").split(",") if part)
     try:
-        said["licences"] = tuple((name or n, int(n) if name else 1) for name, _, n in licences)
+        columns["licences"] = tuple((name or n, int(n) if name else 1) for name, _, n in licences)
     except ValueError:
         raise get.wrong(f"licences must be like matlab:1, not {get.text('licences')!r}") from None
     return Request(
-        **said, gres=_gres(get), features=get.text("features"), qos=get.text("qos"),
+        **columns, gres=_gres(get), features=get.text("features"), qos=get.text("qos"),
         account=get.text("account"), reservation=get.text("reservation"),
         partitions=tuple(part for part in get.text("partition").split(",") if part),
     )  # fmt: skip

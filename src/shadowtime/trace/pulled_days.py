@@ -76,9 +76,9 @@ def records(text: str, *, path: str) -> list[tuple[Mapping[str, str], str]]:
     each = list(rows.each())
     starts = [line for line, _ in each]
     found: list[tuple[Mapping[str, str], str]] = []
-    for (line, told), end in zip(each, [*starts[1:], len(lines) + 1], strict=True):
+    for (line, row), end in zip(each, [*starts[1:], len(lines) + 1], strict=True):
         raw = "\n".join(lines[line - 1 : end - 1]).rstrip("\n")
-        fields = {} if isinstance(told, str) else dict(zip(rows.columns, told, strict=True))
+        fields = {} if isinstance(row, str) else dict(zip(rows.columns, row, strict=True))
         found.append((fields, raw))
     return found
 

@@ -315,11 +315,11 @@ class SacctJobs:
         if more:
             self.named = np.concatenate([self.named, np.full((more, 3), UNKNOWN, np.int64)])
         for place in self.asked.new(found):
-            said = self.asked.each[place].said
+            row = self.asked.each[place].row
             self.named[place] = (
-                self.names["group"](said["account"]),
-                self.names["queue"](said["qos"]),
-                self.names["partition"](said["partition"]),
+                self.names["group"](row["account"]),
+                self.names["queue"](row["qos"]),
+                self.names["partition"](row["partition"]),
             )
 
     def _run(self, start: Ints, end: Ints, get: _Taken) -> Ints:

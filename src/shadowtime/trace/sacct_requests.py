@@ -9,7 +9,7 @@ named rules that count the jobs they touched:
 ``gres_per_job``
     a number that the nodes do not share evenly, or that did not grow with them.
 ``options_from_line``
-    jobs whose submission (SubmitLine) said more.
+    jobs whose submission (SubmitLine) shows more.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NONE = ("", "(null)", "None", "N/A")
 class Asked:
     """What the columns of :data:`READ` say, for all rows in which they say the same."""
 
-    said: Mapping[str, str]
+    row: Mapping[str, str]
     tres: Mapping[str, int]
     """The list of what was allocated, else of what was requested."""
     amounts: tuple[int, ...]
@@ -81,7 +81,7 @@ class SacctRequests:
         """The place in ``each`` of what every row says, given the columns ``read``."""
         found = self.known.column(zip(*columns, strict=True))
         if len(self.amounts) < len(self.each):
-            # What is beyond all bounds is only told apart from what is not: the row is bad.
+            # What is beyond all bounds is only distinguished from what is not: the row is bad.
             new = [[min(amount, _BEYOND) for amount in one.amounts]
                    for one in self.each[len(self.amounts) :]]  # fmt: skip
             self.amounts = np.concatenate([self.amounts, np.array(new, np.int64)])
@@ -113,7 +113,7 @@ class SacctRequests:
         cancelled[:], array[:], task[:], throttle[:] = left, ids.array, ids.task, ids.throttle
         if "submitline" in self.read:
             for row, place in enumerate(found.tolist()):
-                line = self.each[place].said["submitline"]
+                line = self.each[place].row["submitline"]
                 if line:
                     options = parse_line(line)
                     begin[row] = submit_options.begin_of(options, int(submit[row]))
@@ -153,58 +153,58 @@ class SacctRequests:
         return self.lists.setdefault(hosts, len(self.lists))
 
     def _find(self, texts: tuple[str, ...]) -> int:
-        said = {**_NOTHING, **dict(zip(self.read, texts, strict=True))}
-        got, asked = fields.parse_tres(said["alloctres"]), fields.parse_tres(said["reqtres"])
-        procs = got.get("cpu") or fields.parse_count(said["ncpus"] or said["alloccpus"], "NCPUS")
-        wanted = asked.get("cpu") or fields.parse_count(said["reqcpus"], "ReqCPUS")
-        nodes = fields.parse_count(said["nnodes"] or said["allocnodes"], "NNodes")
+        row = {**_NOTHING, **dict(zip(self.read, texts, strict=True))}
+        got, asked = fields.parse_tres(row["alloctres"]), fields.parse_tres(row["reqtres"])
+        procs = got.get("cpu") or fields.parse_count(row["ncpus"] or row["alloccpus"], "NCPUS")
+        wanted = asked.get("cpu") or fields.parse_count(row["reqcpus"], "ReqCPUS")
+        nodes = fields.parse_count(row["nnodes"] or row["allocnodes"], "NNodes")
         memory = got.get("mem") or asked.get("mem") or UNKNOWN
         if memory < 0:
-            memory = fields.parse_reqmem(said["reqmem"], max(procs, wanted), nodes)
+            memory = fields.parse_reqmem(row["reqmem"], max(procs, wanted), nodes)
         gpus = fields.gpus_of(got or asked) if got or asked else UNKNOWN
         amounts = (procs, wanted, nodes, memory, gpus)
         try:
-            request, rules = _request(said)
-            self.each.append(Asked(said, got or asked, amounts, request, rules))
+            request, rules = _request(row)
+            self.each.append(Asked(row, got or asked, amounts, request, rules))
         except ValueError as error:
-            self.each.append(Asked(said, got or asked, amounts, None, (), trouble=str(error)))
+            self.each.append(Asked(row, got or asked, amounts, None, (), trouble=str(error)))
         return len(self.each) - 1
 
 
-def _request(said: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
+def _request(row: Mapping[str, str]) -> tuple[Request, tuple[str, ...]]:
     """The request behind a row, and the rules that were needed for it."""
-    asked, got = fields.parse_tres(said["reqtres"]), fields.parse_tres(said["alloctres"])
-    cpus = asked.get("cpu") or fields.parse_count(said["reqcpus"], "ReqCPUS")
-    given = got.get("cpu") or fields.parse_count(said["ncpus"] or said["alloccpus"], "NCPUS")
-    nodes = asked.get("node") or fields.parse_count(said["reqnodes"], "ReqNodes")
-    placed = got.get("node") or fields.parse_count(said["nnodes"], "NNodes")
+    asked, got = fields.parse_tres(row["reqtres"]), fields.parse_tres(row["alloctres"])
+    cpus = asked.get("cpu") or fields.parse_count(row["reqcpus"], "ReqCPUS")
+    given = got.get("cpu") or fields.parse_count(row["ncpus"] or row["alloccpus"], "NCPUS")
+    nodes = asked.get("node") or fields.parse_count(row["reqnodes"], "ReqNodes")
+    placed = got.get("node") or fields.parse_count(row["nnodes"], "NNodes")
     nodes = max(nodes if nodes > 0 else placed, 1)
     cpus = max(cpus if cpus > 0 else given, 1)
     rules: list[str] = []
-    memory, per = _memory(said, asked, got, cpus=cpus, nodes=nodes, rules=rules)
+    memory, per = _memory(row, asked, got, cpus=cpus, nodes=nodes, rules=rules)
     request = Request(
         nodes=nodes,
         tasks=cpus,
         memory=memory,
         memory_per=per,
         gres=_gres(asked, got, nodes=nodes, placed=placed, rules=rules),
-        features=_plain(said["constraints"]),
-        partitions=tuple(p for p in said["partition"].strip().split(",") if p),
-        qos=_plain(said["qos"]),
-        account=_plain(said["account"]),
-        reservation=_plain(said["reservation"]),
+        features=_plain(row["constraints"]),
+        partitions=tuple(p for p in row["partition"].strip().split(",") if p),
+        qos=_plain(row["qos"]),
+        account=_plain(row["account"]),
+        reservation=_plain(row["reservation"]),
         licences=tuple((k[8:], v) for k, v in asked.items() if k.startswith("license/")),
     )
-    if said["submitline"].strip():
-        told = submit_options.apply_options(parse_line(said["submitline"]), request)
-        if told != request:
+    if row["submitline"].strip():
+        submitted = submit_options.apply_options(parse_line(row["submitline"]), request)
+        if submitted != request:
             rules.append("options_from_line")
-        request = told
+        request = submitted
     return request, tuple(rules)
 
 
 def _memory(
-    said: Mapping[str, str],
+    row: Mapping[str, str],
     asked: Mapping[str, int],
     got: Mapping[str, int],
     *,
@@ -213,7 +213,7 @@ def _memory(
     rules: list[str],
 ) -> tuple[int | None, Literal["node", "cpu"]]:
     """KB per node or cpu; up to 21.07 ReqMem says which, later only the sum is known."""
-    word = said["reqmem"].strip()
+    word = row["reqmem"].strip()
     if word[-1:] in ("c", "n"):
         per: Literal["node", "cpu"] = "cpu" if word[-1] == "c" else "node"
         each = fields.parse_reqmem(word[:-1], 1, 1)

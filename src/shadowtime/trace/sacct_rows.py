@@ -184,13 +184,13 @@ def _pieces(rows: Iterator[Row]) -> Iterator[Piece | BadRow]:
         lines.clear()
         fields.clear()
 
-    for line, told in rows:
-        if isinstance(told, str):
+    for line, row in rows:
+        if isinstance(row, str):
             yield from gathered()
-            yield BadRow(line, told)
+            yield BadRow(line, row)
             continue
         lines.append(line)
-        fields.append(told)
+        fields.append(row)
         if len(lines) >= _MOST:
             yield from gathered()
     yield from gathered()
@@ -321,10 +321,10 @@ def _quoted(lines: Iterator[str], before: int, n: int) -> Iterator[Row]:
     try:
         for fields in reader:
             if any(part.strip() for part in fields):
-                told: list[str] | str = fields
+                row: list[str] | str = fields
                 if len(fields) != n:
-                    told = f"expected {n} columns, found {len(fields)} (commas must be quoted)"
-                yield before + reader.line_num, told
+                    row = f"expected {n} columns, found {len(fields)} (commas must be quoted)"
+                yield before + reader.line_num, row
     except csv.Error as error:
         yield before + reader.line_num, str(error)
 

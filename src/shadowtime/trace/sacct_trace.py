@@ -194,8 +194,8 @@ def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:
     read.counts["requeued_joined"] = sum(map(len, jobs.lost.values()))
     first, last = jobs.first, jobs.last
     if not len(first):
-        told = ", ".join(f"{count} {rule}" for rule, count in read.counts.items() if count)
-        what = f"there is no ended job in it ({told or 'no line at all'})"
+        summary = ", ".join(f"{count} {rule}" for rule, count in read.counts.items() if count)
+        what = f"there is no ended job in it ({summary or 'no line at all'})"
         raise InputError(what, path=path, hint="Was a time span given to sacct (-S, -E)?")
     origin = int(rows[SUBMIT, first].min())
     asked = read.asked.requests(

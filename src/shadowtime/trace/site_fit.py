@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 
 def fit_to_site(
-    site: Site, workload: Workload, *, release: str, told: AnyArray | None = None
+    site: Site, workload: Workload, *, release: str, known: AnyArray | None = None
 ) -> tuple[Site, Workload]:
     """The site and the workload with what each reveals of the other.
 
-    ``told`` marks jobs whose options are all known: nothing is inferred about those.
+    ``known`` marks jobs whose options are all known: nothing is inferred about those.
     """
     hosts = _hosts(workload)
     site, inferred_nodes = _reservations(site, workload, hosts)
@@ -51,11 +51,11 @@ def fit_to_site(
         return site, workload
     counts = dict(asked.inferred)
     counts["reservation_nodes"] = inferred_nodes
-    asked = _whole_nodes(asked, workload, site, hosts, counts, told)
+    asked = _whole_nodes(asked, workload, site, hosts, counts, known)
     if "memory" not in site.resources:
         asked = _without_memory(asked, counts)
     else:
-        asked = _default_memory(asked, site, counts, told)
+        asked = _default_memory(asked, site, counts, known)
     if release == "eligible":
         asked = _eligible(asked, workload, counts)
     counts = {name: count for name, count in counts.items() if count or name == "exclusive"}
@@ -79,7 +79,7 @@ def _whole_nodes(
     site: Site,
     hosts: list[tuple[str, ...]],
     counts: dict[str, int],
-    told: AnyArray | None,
+    known: AnyArray | None,
 ) -> Requests:
     size = {node.name: node.amounts[0] for node in site.nodes}
     whole = np.array([sum(size.get(h, -(1 << 40)) for h in each) for each in hosts], np.int64)
@@ -92,8 +92,8 @@ def _whole_nodes(
     threads = max(node.threads_per_core for node in site.nodes)
     rounded = -(-wanted // threads) * threads
     exclusive = (procs == whole[places]) & (wanted > 0) & (rounded < procs)
-    if told is not None:
-        exclusive &= ~told
+    if known is not None:
+        exclusive &= ~known
     exclusive &= np.array([not one.exclusive for one in asked.distinct])[asked.index]
     counts["exclusive"] = int(exclusive.sum())
     return _changed(asked, exclusive, lambda one: replace(one, exclusive=True))
@@ -108,7 +108,7 @@ def _without_memory(asked: Requests, counts: dict[str, int]) -> Requests:
 
 
 def _default_memory(
-    asked: Requests, site: Site, counts: dict[str, int], told: AnyArray | None
+    asked: Requests, site: Site, counts: dict[str, int], known: AnyArray | None
 ) -> Requests:
     defaults = {one.name: one for one in site.partitions}
 
@@ -122,8 +122,8 @@ def _default_memory(
         )
 
     had = np.array([usual(one) for one in asked.distinct])[asked.index]
-    if told is not None:
-        had &= ~told
+    if known is not None:
+        had &= ~known
     counts["memory_default"] = int(had.sum())
     return _changed(asked, had, lambda one: replace(one, memory=None, memory_per="node"))
 

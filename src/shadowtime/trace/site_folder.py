@@ -82,10 +82,12 @@ def read_site(
         path, tz=tz, cluster=cluster, unlimited=unlimited, bad_lines=bad_lines, **switches
     )
     workload = workload.replace(name=here.resolve().name)
-    told = None
+    known = None
     if submits and (here / SUBMITS).is_file():
-        workload, told = with_submits(workload, read_text(here / SUBMITS), path=str(here / SUBMITS))
-    return fit_to_site(site, workload, release=release, told=told)
+        workload, known = with_submits(
+            workload, read_text(here / SUBMITS), path=str(here / SUBMITS)
+        )
+    return fit_to_site(site, workload, release=release, known=known)
 
 
 def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload, AnyArray]:
@@ -106,7 +108,7 @@ def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload,
             "the header must have the column jobid, and args as the last one", path=path, line=1
         )
     at = head.index("jobid")
-    said: dict[int, str] = {}
+    options_of: dict[int, str] = {}
     for number, line in enumerate(lines[1:], 2):
         fields = line.split("|", len(head) - 1)
         if len(fields) != len(head):
@@ -114,7 +116,7 @@ def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload,
                 f"expected {len(head)} columns, found {len(fields)}", path=path, line=number
             )
         if fields[at].strip().isdigit():  # a submission that was rejected has no id
-            said[int(fields[at])] = fields[-1]
+            options_of[int(fields[at])] = fields[-1]
     distinct = dict.fromkeys(asked.distinct)
     numbers: dict[Request, int] = {one: i for i, one in enumerate(distinct)}
     index = asked.index.copy()
@@ -123,9 +125,9 @@ def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload,
     ids = workload.extra.get("log_id", workload.job_id)
     for row in range(len(workload)):
         job = int(asked.array[row]) if asked.array[row] >= 0 else int(ids[row])
-        if job not in said:
+        if job not in options_of:
             continue
-        options = parse_line(f"sbatch {said[job]}")
+        options = parse_line(f"sbatch {options_of[job]}")
         request = submit_options.apply_options(options, asked[row])
         if not any(option.startswith("mem") for option in options):
             request = replace(request, memory=None, memory_per="node")

@@ -77,7 +77,7 @@ def parse_slurm_csv(
         raise InputError("there is no job in it", path=path)
     column = dict(zip(COLUMNS, np.array(rows, np.int64).T, strict=True))
     origin = int(column["submit"].min())
-    told = {
+    values = {
         "job_id": column["jobname"],
         "submit": column["submit"] - origin,
         "run": column["actualduration"],
@@ -87,7 +87,7 @@ def parse_slurm_csv(
     unknown = np.full(len(rows), UNKNOWN, np.int64)
     return RawTrace(
         name=name,
-        table=np.stack([told.get(field, unknown) for field in FIELDS]),
+        table=np.stack([values.get(field, unknown) for field in FIELDS]),
         line=np.array(lines, np.int64),
         path=path,
         header=(

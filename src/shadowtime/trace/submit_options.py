@@ -41,51 +41,51 @@ def apply_options(options: Mapping[str, str], request: Request) -> Request:
     >>> asked.nodes, asked.max_nodes, asked.tasks, asked.cpus_per_task, asked.memory_per
     (2, 4, 8, 2, 'cpu')
     """
-    said: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     nodes = _RANGE.fullmatch(options.get("nodes", ""))
     if nodes:
-        said["nodes"] = max(int(nodes[1]), 1)
-        said["max_nodes"] = int(nodes[2] or nodes[1])
+        changes["nodes"] = max(int(nodes[1]), 1)
+        changes["max_nodes"] = int(nodes[2] or nodes[1])
     each = _count(options, "cpus-per-task")
     if each:
-        said["cpus_per_task"] = each
+        changes["cpus_per_task"] = each
     tasks = _count(options, "ntasks")
     per_node = _count(options, "ntasks-per-node")
     if tasks:
-        said["tasks"] = tasks
+        changes["tasks"] = tasks
     elif per_node and (nodes or request.nodes):
-        said["tasks"] = per_node * said.get("nodes", request.nodes)
+        changes["tasks"] = per_node * changes.get("nodes", request.nodes)
     elif nodes:
-        said["tasks"] = said["nodes"]
+        changes["tasks"] = changes["nodes"]
     elif each:
-        said["tasks"] = max(request.cpus // each, 1)
+        changes["tasks"] = max(request.cpus // each, 1)
     if per_node:
-        said["tasks_per_node"] = per_node
-        least = -(-said.get("tasks", request.tasks) // per_node)
-        said["nodes"] = max(said.get("nodes", 1), least)
-    said |= _memory(options) | _lists(options)
+        changes["tasks_per_node"] = per_node
+        least = -(-changes.get("tasks", request.tasks) // per_node)
+        changes["nodes"] = max(changes.get("nodes", 1), least)
+    changes |= _memory(options) | _lists(options)
     gres = _gres(options)
     if gres:
-        said["gres"] = gres
+        changes["gres"] = gres
     if _count(options, "cpus-per-gpu"):
-        said["cpus_per_gpu"] = _count(options, "cpus-per-gpu")
+        changes["cpus_per_gpu"] = _count(options, "cpus-per-gpu")
     if "constraint" in options:
-        said["features"] = options["constraint"]
+        changes["features"] = options["constraint"]
     if options.get("exclusive", "no") in ("", "exclusive"):
-        said["exclusive"] = "exclusive" in options or request.exclusive
+        changes["exclusive"] = "exclusive" in options or request.exclusive
     if "contiguous" in options:
-        said["contiguous"] = True
+        changes["contiguous"] = True
     for option in ("qos", "account", "reservation"):
         if options.get(option) and not getattr(request, option):
-            said[option] = options[option]
+            changes[option] = options[option]
     if options.get("partition"):
-        said["partitions"] = tuple(p for p in options["partition"].split(",") if p)
-    wanted = said.get("wanted", ())
-    if len(wanted) > said.get("nodes", request.nodes):
-        said["nodes"] = len(wanted)
-    if said.get("max_nodes") is not None:
-        said["max_nodes"] = max(said["max_nodes"], said.get("nodes", 1))
-    return replace(request, **said)
+        changes["partitions"] = tuple(p for p in options["partition"].split(",") if p)
+    wanted = changes.get("wanted", ())
+    if len(wanted) > changes.get("nodes", request.nodes):
+        changes["nodes"] = len(wanted)
+    if changes.get("max_nodes") is not None:
+        changes["max_nodes"] = max(changes["max_nodes"], changes.get("nodes", 1))
+    return replace(request, **changes)
 
 
 def _count(options: Mapping[str, str], name: str) -> int:

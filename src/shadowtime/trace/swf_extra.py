@@ -37,10 +37,10 @@ def extra_names(header: Sequence[str], path: str | None = None) -> tuple[str, ..
     >>> extra_names(["; MaxProcs: 8", "; ExtraFields: bandwidth, network"])
     ('bandwidth', 'network')
     """
-    said = [value for key, value in entries(header) if key == KEY.lower()]
-    if not said:
+    values = [value for key, value in entries(header) if key == KEY.lower()]
+    if not values:
         return ()
-    names = tuple(said[0].replace(",", " ").split())
+    names = tuple(values[0].replace(",", " ").split())
     bad = [name for name in names if not _NAME.fullmatch(name) or name in FIELDS]
     if bad or len(set(names)) != len(names):
         raise InputError(

@@ -67,9 +67,9 @@ def _header(
     lines = [line if line.startswith(";") else f"; {line}" for line in lines]
     if not lines:
         lines = ["; Version: 2.2", f"; MaxJobs: {jobs}"]
-    said = machine(lines)
+    written = machine(lines)
     for name, key in (("nodes", "MaxNodes"), ("procs", "MaxProcs")):
-        if name in size and name not in said:
+        if name in size and name not in written:
             lines.append(f"; {key}: {size[name]}")
     left_out = [name for name in resources if name not in _IN_SWF]
     if left_out:

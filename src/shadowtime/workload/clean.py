@@ -352,5 +352,5 @@ class CleaningLog:
             )
 
     def _told(self) -> str:
-        told = [f"{count} {explain(rule)}" for rule, count in self.counts.items() if count]
-        return "; ".join(told) or "the log is empty"
+        listed = [f"{count} {explain(rule)}" for rule, count in self.counts.items() if count]
+        return "; ".join(listed) or "the log is empty"

@@ -128,7 +128,7 @@ class Demands:
             raise UsageError(
                 f"{name!r} is no demand: write {', '.join(SCENARIOS)} or shares as in 80/10/10"
             )
-        told: dict[str, int] = {}
+        wanted: dict[str, int] = {}
         for word in settings:
             key, _, value = (part.strip() for part in word.partition("="))
             if key not in ("seed", "high", "medium", "low") or not _NUMBER.fullmatch(value):
@@ -136,8 +136,8 @@ class Demands:
                     f"{word!r} is not a demand setting: write seed=2, high=1750, medium=1000 or "
                     "low=500 (MB/s per process)"
                 )
-            told[key] = int(value)
-        return Demands(scenario, **told)
+            wanted[key] = int(value)
+        return Demands(scenario, **wanted)
 
     def draw(self, workload: Workload) -> Workload:
         """The jobs with their bandwidth."""

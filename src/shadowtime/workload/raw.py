@@ -104,10 +104,10 @@ class RawTrace:
     @property
     def in_parts(self) -> bool:
         """The header states ``Preemption: Double``: jobs are listed whole and in parts."""
-        said = (line.lstrip("; \t").lower().partition(":") for line in self.header)
+        entries = (line.lstrip("; \t").lower().partition(":") for line in self.header)
         return any(
             key.strip() == "preemption" and value.split()[:1] == ["double"]
-            for key, _, value in said
+            for key, _, value in entries
         )
 
     def __getitem__(self, name: str) -> Ints:

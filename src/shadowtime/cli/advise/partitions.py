@@ -153,7 +153,7 @@ def _parts(
         yield Text("No number of hosts has room for the large jobs and leaves any for others.")
         return
     yield _guidelines(advice, best)
-    yield Text("\nSimulated, the mean wait in hours unless said otherwise:")
+    yield Text("\nSimulated, the mean wait in hours unless noted otherwise:")
     yield _effects(runs, waits)
     yield Text(_verdict(runs, waits))
 

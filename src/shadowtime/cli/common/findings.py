@@ -28,9 +28,11 @@ MANY = 3
 def winner_line(result: ReportInput) -> tuple[str | None, Text]:
     """The winner's name, None where no policy wins, and the sentences about it."""
     verdict = verdict_of(result)
-    said = Text.assemble((verdict.headline, "bold green" if verdict.winner is not None else "bold"))
+    sentence = Text.assemble(
+        (verdict.headline, "bold green" if verdict.winner is not None else "bold")
+    )
     name = None if verdict.winner is None else result.runs[verdict.winner].name
-    return name, said.append(f" {unbroken(verdict.detail)}")
+    return name, sentence.append(f" {unbroken(verdict.detail)}")
 
 
 def load_warning(setting: Setting) -> Text | None:

@@ -33,7 +33,7 @@ def working(
 
     Nothing is shown before ``patience`` seconds. On a terminal the line moves and vanishes at the
     end; elsewhere it is printed once, so that a log says what took so long (not if ``quiet``: the
-    caller has said it).
+    caller has printed it).
     """
     state = State(what, steps)
 

@@ -29,7 +29,7 @@ def command(runs: int | None, as_json: bool) -> None:
     from shadowtime.hperf.collect import perf, resctrl
 
     reasons = {"perf": perf.missing(), "resctrl": resctrl.missing(), "declared": "", "csv": ""}
-    told: dict[str, object] = {
+    content: dict[str, object] = {
         "collectors": {name: why or "works" for name, why in reasons.items()}
     }
     if not as_json:
@@ -41,7 +41,7 @@ def command(runs: int | None, as_json: bool) -> None:
         works = not reasons["perf"]
         wrapper = [*perf.COMMAND, "-o", "/dev/null"] if works else ["/usr/bin/env"]
         found = overhead([sys.executable, "-c", LOAD], wrapper, runs=runs)
-        told["overhead"] = {
+        content["overhead"] = {
             "wrapper": wrapper[0],
             "runs": runs,
             "plain_s": list(found.plain),
@@ -55,4 +55,4 @@ def command(runs: int | None, as_json: bool) -> None:
                 f"{runs} pairs of runs, {wrapper[0]} {'counting' if works else 'counting nothing'}"
             )
     if as_json:
-        options.print_json(told)
+        options.print_json(content)

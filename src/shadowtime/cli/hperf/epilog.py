@@ -32,7 +32,7 @@ def command(spool: str, table: str | None, store: str | None) -> None:
 
     job = os.environ.get("SLURM_JOB_ID", "?")
     try:
-        said = after_job(
+        message = after_job(
             os.environ,
             lambda: open_store(store, patience=10.0),
             spool=Path(spool),
@@ -40,6 +40,6 @@ def command(spool: str, table: str | None, store: str | None) -> None:
             now=int(time()),
         )
     except (ShadowtimeError, OSError) as wrong:
-        said = f"not recorded: {wrong}"
+        message = f"not recorded: {wrong}"
     stamp = datetime.now().isoformat(timespec="seconds")
-    click.echo(f"{stamp} job {job}: {said}")
+    click.echo(f"{stamp} job {job}: {message}")

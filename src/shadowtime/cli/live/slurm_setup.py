@@ -88,7 +88,7 @@ def _partitions(folder: object, wanted: str) -> tuple[list[str], bool]:
     known = parse_slurm_conf(
         path.read_text(), path=str(path), include=lambda name: (path.parent / name).read_text()
     ).options["partitions"]
-    default = next((name for name, said in known.items() if said["default"]), "")
+    default = next((name for name, record in known.items() if record["default"]), "")
     names = [name.strip() for name in wanted.split(",") if name.strip()] or [default]
     for name in names:
         if name not in known:

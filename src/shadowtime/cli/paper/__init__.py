@@ -68,7 +68,7 @@ def command(
 
     NAME is pv-easy, ibb, rua, hperf or class-partitioning. Every number stands beside the
     published one, every claim gets a verdict with the evidence, and what does not reproduce is
-    said.
+    reported.
 
     \b
     shadowtime paper pv-easy --traces logs

@@ -30,7 +30,7 @@ HEADING = 12
 """Longer headings are broken."""
 
 MANY = 20
-"""More points than this are not told one by one."""
+"""More points than this are not listed one by one."""
 
 
 def show_paper(found: Reproduction) -> None:
@@ -65,8 +65,8 @@ def _sentences(title: str, sentences: tuple[str, ...]) -> Iterator[RenderableTyp
 
 def _claims(found: Reproduction) -> Iterator[RenderableType]:
     counts = {verdict: sum(claim.verdict == verdict for claim in found.claims) for verdict in MARKS}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    yield Text(f"\nClaims, each reading by itself: {told}", "bold")
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    yield Text(f"\nClaims, each reading by itself: {summary}", "bold")
     for text, group in groupby(found.claims, key=lambda claim: claim.text):
         claims = list(group)
         first = claims[0]

@@ -196,10 +196,10 @@ def _scheduling(found: SiteReplay) -> list[RenderableType]:
 
     shown: list[RenderableType] = []
     if found.backfilled is not None:
-        told, low, high = found.backfilled
+        recorded, low, high = found.backfilled
         shown.append(
             Text(
-                f"started by backfill: {percent(told)} recorded, "
+                f"started by backfill: {percent(recorded)} recorded, "
                 f"{percent(low)} to {percent(high)} simulated"
             )
         )

@@ -53,7 +53,7 @@ def command(
     """Write LOG as SWF to OUT, gzip if it ends in .gz.
 
     LOG is SWF, an sacct export, a Slurm site's CSV, the output of condor_history (-json, -jsonl,
-    -long) or an HTCondor job event log, told apart by its content.
+    -long) or an HTCondor job event log, recognised by its content.
 
     Without any of the options every line is kept as it stands. With one of them the jobs are
     cleaned first. The order: mix, flurries, jobs, days, load.

@@ -94,11 +94,11 @@ def as_content(found: WhatIf, experiment: Experiment) -> dict[str, Any]:
     from shadowtime.metrics import Window
     from shadowtime.result.write import as_object
 
-    told = found.as_dict()
-    groups = told.pop("groups")
+    values = found.as_dict()
+    groups = values.pop("groups")
     trust = found.trust
     verdict = {"verdict": trust.grade, "meaning": trust.meaning} if trust else {}
-    about = {"baseline": experiment.baseline, **verdict, **told}
+    about = {"baseline": experiment.baseline, **verdict, **values}
     return as_object(_as_report(found), Window.all(), groups=groups, whatif=about)
 
 
@@ -161,8 +161,8 @@ def write_what_if(
     from shadowtime.result.write import write_folder
 
     result = _as_report(found, for_folder=True)
-    told = {**content, "policies": content["policies"][: len(result.runs)]}
-    root = write_folder(told, result, folder)
+    document = {**content, "policies": content["policies"][: len(result.runs)]}
+    root = write_folder(document, result, folder)
     write_result(root / "experiment.toml", experiment.to_toml(root.resolve()))
     head = "by,name,jobs,baseline_wait_mean_s,changed_wait_mean_s,low_s,high_s,difference_s,effect"
     lines = [head]
@@ -273,7 +273,7 @@ def _throughput(found: WhatIf) -> str:
     )
 
 
-def _sentences(arm: Arm, told: str = "") -> list[Text]:
+def _sentences(arm: Arm, note: str = "") -> list[Text]:
     from rich.text import Text
 
     from shadowtime.cli.common.tables import count
@@ -289,8 +289,8 @@ def _sentences(arm: Arm, told: str = "") -> list[Text]:
             found.append(Text(f"{verb}: {_named(rows)}"))
     if not any(row.effect != "no clear effect" for row in arm.groups):
         found.append(Text("no clear effect on anybody: the differences are within the noise"))
-    if told:
-        found.append(Text(told))
+    if note:
+        found.append(Text(note))
     if arm.never_started:
         never = count(arm.never_started, "job")
         found.append(

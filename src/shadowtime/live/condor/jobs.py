@@ -148,11 +148,11 @@ def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> WaitingJob:
 
 def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> RunningJob | None:
     """A job that holds slots, or is about to; None if these are not the cluster's any more."""
-    told = ad.get("remotehosts") or ad.get("remotehost") or ad.get(PLACE.lower()) or ""
+    hosts_text = ad.get("remotehosts") or ad.get("remotehost") or ad.get(PLACE.lower()) or ""
     start = whole(ad, "jobcurrentstartdate", now)
     if ad.get("jobstatus") == IDLE:
-        told, start = ad.get(PLACE.lower(), ""), now
-    names = [parent(name) for name in str(told).split(",") if name]
+        hosts_text, start = ad.get(PLACE.lower(), ""), now
+    names = [parent(name) for name in str(hosts_text).split(",") if name]
     static = takes_whole_slots(ad, slots)
     need = need_of(ad, slots, static=static)
     capacity = {host.name: host.capacity for host in slots.cluster.hosts}

@@ -36,8 +36,8 @@ def first_screen(report: ReportInput, losers: str) -> str:
     rest = [name for name in metric_names(report.runs) if name not in shown]
     grouped = sorted(rest, key=lambda name: describe(name).group)
     copied = any(run.copies for run in report.runs)
-    said = (verdict.headline, verdict.detail)
-    headline, detail = effect_sentences(report.effects) if report.effects else said
+    sentences = (verdict.headline, verdict.detail)
+    headline, detail = effect_sentences(report.effects) if report.effects else sentences
     note = report.interval_note or "Means over copies of the log with their 95 % intervals."
     return fill(
         "result.html",

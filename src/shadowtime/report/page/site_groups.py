@@ -26,20 +26,20 @@ TITLES = {
 
 def replayed(report: ReportInput) -> str:
     """The section of a site's replay; empty elsewhere."""
-    told = report.replayed
-    if not told:
+    replay = report.replayed
+    if not replay:
         return ""
     groups = [
         {"title": TITLES.get(by, f"By {by}"), "rows": [_row(one) for one in rows]}
-        for by, rows in groupby(told["groups"], key=lambda one: one["by"])
+        for by, rows in groupby(replay["groups"], key=lambda one: one["by"])
     ]
     return str(
         fill(
             "replayed.html",
-            runs=told["runs"],
+            runs=replay["runs"],
             groups=groups,
-            backfilled=told["backfilled"],
-            reasons=told["reasons"],
+            backfilled=replay["backfilled"],
+            reasons=replay["reasons"],
         )
     )
 
@@ -54,20 +54,20 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def effects(report: ReportInput) -> str:
     """The section of a what-if: each change alone, then the groups; empty elsewhere."""
-    told = report.effects
-    if not told:
+    found = report.effects
+    if not found:
         return ""
     groups = [
         {"title": TITLES.get(by, f"By {by}"), "rows": [_effect(one) for one in rows]}
-        for by, rows in groupby(told["groups"], key=lambda one: one["by"])
+        for by, rows in groupby(found["groups"], key=lambda one: one["by"])
     ]
-    alone = [{**_effect(one["whole"]), "name": one["label"]} for one in told["alone"]]
+    alone = [{**_effect(one["whole"]), "name": one["label"]} for one in found["alone"]]
     if alone:
-        alone.append({**_effect(told["groups"][0]), "name": "all together"})
-    return str(fill("effects.html", inputs=told["inputs"], alone=alone, groups=groups))
+        alone.append({**_effect(found["groups"][0]), "name": "all together"})
+    return str(fill("effects.html", inputs=found["inputs"], alone=alone, groups=groups))
 
 
-def effect_sentences(told: Mapping[str, Any]) -> tuple[str, str]:
+def effect_sentences(effects: Mapping[str, Any]) -> tuple[str, str]:
     """The headline and the detail of a what-if: what it does to the mean wait of all jobs.
 
     Examples
@@ -75,14 +75,14 @@ def effect_sentences(told: Mapping[str, Any]) -> tuple[str, str]:
     >>> whole = {"by": "all", "name": "", "jobs": 9, "baseline_wait_mean_s": 600.0,
     ...          "changed_wait_mean_s": 300.0, "difference_s": -300.0,
     ...          "difference_interval_s": [-360.0, -240.0], "effect": "shorter"}
-    >>> told = {"groups": [whole], "inputs": "6 runs", "label": "2 nodes"}
-    >>> headline, detail = effect_sentences(told)
+    >>> effects = {"groups": [whole], "inputs": "6 runs", "label": "2 nodes"}
+    >>> headline, detail = effect_sentences(effects)
     >>> headline
     'Waits become shorter: 5 min on average.'
     >>> detail.partition("; ")[2]
     '95 % interval of the difference over 6 runs: 4 min to 6 min shorter.'
     """
-    whole = told["groups"][0]
+    whole = effects["groups"][0]
     gap = float(whole["difference_s"])
     clear = whole["effect"] in ("shorter", "longer")
     headline = (
@@ -97,9 +97,9 @@ def effect_sentences(told: Mapping[str, Any]) -> tuple[str, str]:
         else " to ".join(_signed(at) for at in whole["difference_interval_s"])
     )
     return headline, (
-        f"{told['label']}: mean wait {span(whole['baseline_wait_mean_s'])} before, "
+        f"{effects['label']}: mean wait {span(whole['baseline_wait_mean_s'])} before, "
         f"{span(whole['changed_wait_mean_s'])} after; 95 % interval of the difference over "
-        f"{told['inputs']}: {between}."
+        f"{effects['inputs']}: {between}."
     )
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("format.js", "colours.js", "model.js", "download.js", "page.js", "grid.js")
 METRICS = 4
-"""Shown unless told otherwise."""
+"""Shown by default."""
 SETTINGS = 8
 """Logs by loads that have bars and maps of their own; the others are counted."""
 BARS = 40

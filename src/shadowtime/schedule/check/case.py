@@ -104,20 +104,20 @@ class Case:
         return totals(self.at, self.runs.since, self.runs.until, self.demand[self.runs.row])
 
     @property
-    def nobody(self) -> int:
+    def no_job(self) -> int:
         """Stands for the head of an empty queue: after every job."""
         return len(self.workload)
 
     @cached_property
     def head(self) -> Ints:
-        """The first waiting job by (submit, id) at each instant, ``nobody`` where none waits."""
+        """The first waiting job by (submit, id) at each instant, ``no_job`` where none waits."""
         w = self.waits
-        return least(self.at, w.since, w.until, w.row, nothing=self.nobody)
+        return least(self.at, w.since, w.until, w.row, nothing=self.no_job)
 
     @cached_property
     def blocked(self) -> AnyArray:
         """Mask of the instants at which some job waits."""
-        waiting: AnyArray = self.head != self.nobody
+        waiting: AnyArray = self.head != self.no_job
         return waiting
 
     def place_in_time(self, times: Ints) -> Ints:

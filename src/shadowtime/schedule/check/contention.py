@@ -80,13 +80,15 @@ def contention_recomputed(case: Case) -> Proof | None:
         )
     ]
     if "killed" not in s.missing:
-        said = s.killed.astype(np.int64)
+        shown = s.killed.astype(np.int64)
         checks.append(
-            (said != cut, said, "has killed = {is_}, and it must be {}", cut.astype(np.int64))
+            (shown != cut, shown, "has killed = {is_}, and it must be {}", cut.astype(np.int64))
         )
     if s.penalised is not None:
-        said = s.penalised
-        checks.append((said != lost, said, "has penalised = {is_}, and others cost it {} s", lost))
+        shown = s.penalised
+        checks.append(
+            (shown != lost, shown, "has penalised = {is_}, and others cost it {} s", lost)
+        )
     for wrong_, says, what, true in checks:
         rows = np.flatnonzero(ran & wrong_)
         if len(rows):

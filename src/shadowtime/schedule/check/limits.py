@@ -81,7 +81,7 @@ class Part:
 
 
 def least_and_most(case: Case) -> tuple[Ints, Ints] | None:
-    """The shortest and the longest limit each job can have been given; None if not to be told.
+    """The shortest and the longest limit each job can have been given; None if unknown.
 
     Jobs that were first in the order were planned against who ran then: both are the same. For
     the others the least is without, the most with the reservation and all who started with it.
@@ -122,7 +122,7 @@ def least_and_most(case: Case) -> tuple[Ints, Ints] | None:
             first = head[part.row]
             held = (
                 tuple(min(cores, int(case.demand[first, 0])) * int(d) for d in demand[first])
-                if first != case.nobody
+                if first != case.no_job
                 else ()
             )
             for side in (0, 1):
@@ -229,7 +229,7 @@ def limits_recomputed(case: Case) -> Proof:
 
 
 def _says(case: Case, row: int, true: Ints) -> str:
-    said = case.schedule.limit
-    assert said is not None
+    shown = case.schedule.limit
+    assert shown is not None
     source = "the trace" if case.rules is None else f"the trace with {case.rules.policy}"
-    return f"{case.name(row)} has limit {said[row]} s, and {source} gives {true[row]} s"
+    return f"{case.name(row)} has limit {shown[row]} s, and {source} gives {true[row]} s"

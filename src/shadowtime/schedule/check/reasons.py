@@ -27,14 +27,14 @@ def reasons_consistent(case: Case) -> Proof:
     and the first moment at which a job was blocked follow from the schedule and are compared.
     """
     s = case.schedule
-    told = started(s) & (s.reason != Reason.RECORDED)
-    if not told.any():
+    stated = started(s) & (s.reason != Reason.RECORDED)
+    if not stated.any():
         return not_made(NAME, "the schedule does not say why jobs started")
     if case.lost_are_missing:
         return not_made(NAME, "jobs were preempted, and the file of their attempts is missing")
     in_order = QUEUE_BY_ARRIVAL in case.claims
     for wrong, what in (*_blocked(case), *_overtaking(case, in_order=in_order)):
-        rows = np.flatnonzero(told & wrong)
+        rows = np.flatnonzero(stated & wrong)
         if len(rows):
             row = int(rows[np.argmin(s.start[rows])])
             reason = Reason(int(s.reason[row])).label
@@ -45,7 +45,7 @@ def reasons_consistent(case: Case) -> Proof:
     parts = ["the order of the queue"] * (not in_order) + ["blocked_at"] * (s.blocked_at is None)
     limits = f"; not known: {', '.join(parts)}" if parts else ""
     counts = ", ".join(
-        f"{int((s.reason[told] == reason).sum())} {reason.label}" for reason in list(Reason)[1:]
+        f"{int((s.reason[stated] == reason).sum())} {reason.label}" for reason in list(Reason)[1:]
     )
     return proved(NAME, f"{counts}{limits}")
 
@@ -69,7 +69,7 @@ def _overtaking(case: Case, *, in_order: bool) -> Iterator[tuple[AnyArray, str]]
         return
     head = case.head[case.place_in_time(s.start)]
     backfilled = s.reason == Reason.BACKFILLED
-    yield backfilled & (head == case.nobody), "while no job was waiting"
+    yield backfilled & (head == case.no_job), "while no job was waiting"
     killing = s.reason == Reason.PREEMPTING
     yield killing & ~np.isin(s.start, case.lost.until), "but no job was stopped then"
     if not in_order:
@@ -82,7 +82,7 @@ def _overtaking(case: Case, *, in_order: bool) -> Iterator[tuple[AnyArray, str]]
 
 def _first_blocked(case: Case) -> AnyArray:
     """The first instant at which each job was first in the queue, -1 where it never was."""
-    first = np.full(case.nobody + 1, UNKNOWN, np.int64)
+    first = np.full(case.no_job + 1, UNKNOWN, np.int64)
     # Written from the last instant backwards, the first one stays.
     first[case.head[::-1]] = case.at[::-1]
     return first[:-1]

@@ -121,7 +121,7 @@ def _passes(case: Case) -> Iterator[tuple[int, int, Ints, list[int]]]:
             else:
                 del rows[bisect_left(rows, row)]
             k += 1
-        if head != case.nobody:
+        if head != case.no_job:
             yield now, head, np.array(running, np.int64), waiting
 
 

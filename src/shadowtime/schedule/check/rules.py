@@ -56,7 +56,7 @@ class Rules:
     """The rules of a policy for the jobs of a workload, row by row.
 
     ``limit`` is what each job may run before any stretch. ``stretched`` says that the policy
-    makes limits longer, and ``stretch`` by how much, where that can be told from a schedule.
+    makes limits longer, and ``stretch`` by how much, where a schedule shows it.
     """
 
     policy: str

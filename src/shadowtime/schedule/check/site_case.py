@@ -75,8 +75,8 @@ class SiteCase:
             parts = self.shapes.partitions
             open_to = [n for n in having if _lets_in(parts[n], asked, len(names))] or having
             if isinstance(place, SitePlaces) and nodes:
-                told = int(place.partition[place.shape[row]])
-                open_to = [told] if told in open_to else open_to
+                partition = int(place.partition[place.shape[row]])
+                open_to = [partition] if partition in open_to else open_to
             found.append(open_to)
         return found
 
@@ -116,11 +116,11 @@ class SiteCase:
             return []
         found = []
         place = self.case.schedule.place
-        told = dict(place.tasks_of(row)) if isinstance(place, SitePlaces) else {}
+        placed = dict(place.tasks_of(row)) if isinstance(place, SitePlaces) else {}
         for name, cpus in self.places[row]:
             node = self.shapes.index[name]
             capacity = self.site.nodes[node].amounts
-            tasks = told.get(node, shape.tasks if cpus is None else shape.tasks_with(cpus))
+            tasks = placed.get(node, shape.tasks if cpus is None else shape.tasks_with(cpus))
             taken = shape.amounts(capacity, tasks, self.shapes.memory)
             if cpus is not None and not shape.exclusive:
                 taken = (cpus, *taken[1:])

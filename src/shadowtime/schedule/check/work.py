@@ -68,10 +68,10 @@ def work_conserved(case: Case, *, unfinished: AnyArray | None = None) -> Proof |
     in this sense.
     """
     attempts, rules = case.schedule.attempts, case.rules
-    told = attempts.kept is not None and attempts.overhead is not None
-    if not told and (rules is None or not rules.changes_runs or len(attempts) == 0):
+    known = attempts.kept is not None and attempts.overhead is not None
+    if not known and (rules is None or not rules.changes_runs or len(attempts) == 0):
         return None
-    if not told:
+    if not known:
         return violated(
             NAME, "the attempts do not say what they kept: give their columns kept and overhead"
         )

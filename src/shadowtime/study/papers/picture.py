@@ -1,7 +1,7 @@
 """A figure drawn as SVG: its panels side by side, one legend, no other program needed.
 
-Colours are Okabe and Ito's, told apart by colour-blind readers; lines differ by their marks too.
-The same figure gives the same bytes.
+Colours are Okabe and Ito's, which colour-blind readers can distinguish; lines differ by their
+marks too. The same figure gives the same bytes.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def carry_out(
 ) -> Reproduction:
     """Run a plan's tasks on all cores; ``progress`` hears the name of each that is done."""
 
-    def told(task: Task) -> Callable[[], Any]:
+    def reported(task: Task) -> Callable[[], Any]:
         def work() -> Any:
             found = task.work()
             progress(task.name)
@@ -135,4 +135,4 @@ def carry_out(
 
         return work
 
-    return plan.put_together(fan_out([told(task) for task in plan.tasks], threads=threads))
+    return plan.put_together(fan_out([reported(task) for task in plan.tasks], threads=threads))

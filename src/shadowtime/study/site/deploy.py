@@ -168,9 +168,9 @@ class _Plan:
         if key == "MaxNodes":
             self.notes.append(f"user.{name}.MaxNodes={value} is what the user does, no setting")
             return
-        said = f"sacctmgr -i modify {scope} {shlex.quote(name)} set"
-        self.commands.append(f"{said} {key}={value}")
-        self.back.append(f"{said} {key}={self._now(scope, name, key, value)}")
+        command = f"sacctmgr -i modify {scope} {shlex.quote(name)} set"
+        self.commands.append(f"{command} {key}={value}")
+        self.back.append(f"{command} {key}={self._now(scope, name, key, value)}")
 
     def _now(self, scope: str, name: str, key: str, value: str) -> str:
         """What the site has, in the form that sacctmgr takes; -1 is no bound."""
@@ -195,8 +195,8 @@ class _Plan:
     def _node(self, name: str, key: str, value: str) -> None:
         if key in ("Drain", "Down"):
             first = value.partition("/")[0]
-            said = f"scontrol update NodeName={shlex.quote(name)} State={key.upper()}"
-            self.commands.append(f"{said} Reason=whatif  # at {first}")
+            command = f"scontrol update NodeName={shlex.quote(name)} State={key.upper()}"
+            self.commands.append(f"{command} Reason=whatif  # at {first}")
             self.back.append(f"scontrol update NodeName={shlex.quote(name)} State=RESUME")
             return
         self.commands.append(f"scontrol update NodeName={shlex.quote(name)} {key}={value}")

@@ -106,10 +106,10 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value).lower()
 
 
-def _change(said: Any, path: str) -> Change:
-    if not isinstance(said, dict) or len(said) != 1:
+def _change(table: Any, path: str) -> Change:
+    if not isinstance(table, dict) or len(table) != 1:
         raise InputError('a [[change]] holds one line, as in set = "bf_interval=60"', path=path)
-    ((kind, text),) = said.items()
+    ((kind, text),) = table.items()
     if kind not in KINDS:
         raise InputError(f"there is no change {kind!r}{near(kind, KINDS)}", path=path)
     if not isinstance(text, str):

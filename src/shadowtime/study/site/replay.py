@@ -299,7 +299,7 @@ def _reasons(workload: Workload, trials: Sequence[Trial], which: AnyArray) -> tu
         Counter(why for job, why in (one.waited_for or {}).items() if job in chosen)
         for one in schedules
     ]
-    told = any(one.waited_for is not None for one in schedules)
+    explained = any(one.waited_for is not None for one in schedules)
     waited = which & (column != UNKNOWN)
     if workload.requests is not None:
         # A requeued job has a begin time too: that one is the simulation's own.
@@ -309,6 +309,6 @@ def _reasons(workload: Workload, trials: Sequence[Trial], which: AnyArray) -> tu
     for name in sorted({*recorded, *(n for one in met for n in one)},
                        key=lambda each: (-recorded[each], each)):  # fmt: skip
         from_log = given[name] if name in BY_LOG else 0
-        counts = tuple(from_log + one[name] for one in met) if told or from_log else ()
+        counts = tuple(from_log + one[name] for one in met) if explained or from_log else ()
         rows.append(ReasonRow(reason=name, recorded=recorded[name], counts=counts))
     return tuple(rows)

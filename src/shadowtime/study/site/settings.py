@@ -66,8 +66,8 @@ def with_setting(world: SiteWorld, key: str, value: str) -> SiteWorld:
             raise UsageError(f"--set {key}{keys.near(scope, [*keys.SCOPES, 'reservation'])}")
         return _global(world, keys.spelt(key, keys.GLOBAL, "Slurm"), value.strip())
     except (ClusterError, PolicyError) as error:
-        said = str(error).removeprefix(f"--set {key}, line 2: ")
-        raise UsageError(f"--set {key}={value}: {said}") from None
+        reason = str(error).removeprefix(f"--set {key}, line 2: ")
+        raise UsageError(f"--set {key}={value}: {reason}") from None
 
 
 def canonical(key: str) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 PHASES = 6
-"""Runs unless told otherwise: Slurm's passes at so many offsets."""
+"""Runs by default: Slurm's passes at so many offsets."""
 MODEL_ERROR = 0.02
 """Share of the mean response time by which the model itself may be off.
 

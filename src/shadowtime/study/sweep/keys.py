@@ -169,8 +169,8 @@ def _source(thing: Any) -> str:
         text = inspect.getsource(thing)
     except (OSError, TypeError):
         raise UsageError(
-            f"the source of {name} is not available, so its runs cannot be told from those of "
-            "another version: write it in a file and name it as my.py:name"
+            f"the source of {name} is not available, so its runs cannot be distinguished from "
+            "those of another version: write it in a file and name it as my.py:name"
         ) from None
     if not inspect.isfunction(thing):
         return text

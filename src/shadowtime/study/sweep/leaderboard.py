@@ -88,14 +88,14 @@ def _place(rows: Sequence[dict[str, Any]], metric: str) -> Place:
     plain = next((row for row in rows if row["kind"] == "none"), None)
     good = [row for row in rows if row["error"] is None and row.get(metric) is not None]
     proofs = [row.get(PROVED) for row in good]
-    told = [one for one in proofs if one is not None]
+    made = [one for one in proofs if one is not None]
     return Place(
         value=plain.get(metric) if plain else None,
         interval=interval([row[metric] for row in good if row["kind"] != "none"]),
         held_out=plain.get(HELD_OUT + metric) if plain else None,
         runs=len(rows),
         failed=len(rows) - len(good),
-        proved=int(sum(told)) if told else None,
+        proved=int(sum(made)) if made else None,
     )
 
 

@@ -299,7 +299,7 @@ def search(
     -----
     random: ``trials`` draws, each on all jobs. halving: ``trials`` draws on one week, the better
     half on two, and so on; those that are left run on all jobs (a front of several objectives is
-    kept front by front). optuna: its usual sampler, asked for batches of eight and told their
+    kept front by front). optuna: its usual sampler, asked for batches of eight and given their
     objectives. The same seed gives the same candidates.
     """
     rng = np.random.default_rng([seed, 1])

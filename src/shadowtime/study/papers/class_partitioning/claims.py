@@ -2,8 +2,8 @@
 
 Rules: means over the draws are compared. 'Same' is at most 10 % above, 'about equal' within 10 %,
 'greatly' and 'poor' at least 25 % apart. What the workload was drawn to have (section 2.2) holds
-by construction, as far as the fit goes. What is said of large jobs is judged for both readings of
-a dedicated job: alone on its host, or beside others.
+by construction, as far as the fit goes. Claims about large jobs are judged for both readings of a
+dedicated job: alone on its host, or beside others.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def one_reservation(judge: Judge) -> Iterator[Claim]:
         spread = [
             value / 3600 for value in judge.found.values("Jan03", policy, "wait_mean_s", LARGE)
         ]
-        told = ", ".join(f"{month} {group} {h:.2f}" for (month, group), h in hours.items())
+        listed = ", ".join(f"{month} {group} {h:.2f}" for (month, group), h in hours.items())
         yield judge.published["one-reservation"].judged(
             all(BOUNDS[group][0] < h < BOUNDS[group][1] for (_, group), h in hours.items()),
-            f"average wait in h: {told}; large jobs of January's draws from {min(spread):.0f} to "
+            f"average wait in h: {listed}; large jobs of January's draws from {min(spread):.0f} to "
             f"{max(spread):.0f} h (alone on their hosts)",
             ours="; ".join(
                 "-".join(f"{hours[month, group]:.2g}" for month in p.HEAVY) for group in BOUNDS
@@ -73,7 +73,7 @@ def _hours(
 
 def _shared(judge: Judge) -> Claim:
     """2 or 4 must be within 10 % of the best number in average and maximum wait, each month."""
-    good, told = [], []
+    good, listed = [], []
     for month in p.MONTH_NAMES:
         waits = {
             metric: {
@@ -88,7 +88,7 @@ def _shared(judge: Judge) -> Claim:
         )
         good += [month] * fine
         mean, longest = waits["wait_mean_s"], waits["wait_max_s"]
-        told.append(
+        listed.append(
             f"{month}: least average {min(mean.values()):.2f} h at K = {min(mean, key=mean.get)}, "  # type: ignore[arg-type]
             f"{mean[2]:.2f} and {mean[4]:.2f} at 2 and 4; least maximum "
             f"{min(longest.values()):.0f} h at {min(longest, key=longest.get)}, "  # type: ignore[arg-type]
@@ -96,7 +96,7 @@ def _shared(judge: Judge) -> Claim:
         )
     return judge.published["reservations"].judged(
         len(good) == len(p.MONTH_NAMES),
-        "; ".join(told),
+        "; ".join(listed),
         ours=f"2 or 4 within 10 % of the best in {len(good)} of 4 months",
         reading="shared jobs alone: average and maximum wait",
     )
@@ -104,7 +104,7 @@ def _shared(judge: Judge) -> Claim:
 
 def _heavy(judge: Judge) -> Claim:
     """10 must be within 10 % of the best number for all and for large jobs, in both months."""
-    good, told, played = 0, [], 0
+    good, listed, played = 0, [], 0
     for month in p.HEAVY:
         for group in (ALL, LARGE):
             waits = {
@@ -114,28 +114,30 @@ def _heavy(judge: Judge) -> Claim:
             best = min(waits, key=lambda depth: waits[depth])
             good += waits[10] <= (1 + SAME) * waits[best]
             played += 1
-            told.append(f"{month} {group} {waits[10]:.2f} h, least {waits[best]:.2f} at K = {best}")
+            listed.append(
+                f"{month} {group} {waits[10]:.2f} h, least {waits[best]:.2f} at K = {best}"
+            )
     return judge.published["reservations"].judged(
         good == played,
-        f"average wait with 10: {'; '.join(told)}",
+        f"average wait with 10: {'; '.join(listed)}",
         ours=f"10 within 10 % of the best in {good} of {played}",
         reading="full workload, January and February: average wait of all and of large jobs",
     )
 
 
 def _december(judge: Judge) -> Claim:
-    """25 against 10: large jobs gain 30 % or more, nobody else loses."""
+    """25 against 10: large jobs gain 30 % or more, no other class loses."""
 
     def more(metric: str, group: str) -> float:
         return excess(*(_hours(judge, "Dec02", depth, metric, group) for depth in (25, 10)))
 
     gains = {metric: -more(metric, LARGE) for metric in ("wait_mean_s", "wait_max_s")}
     others = {group: more("wait_mean_s", group) for group in (SMALL, MEDIUM)}
-    told = ", ".join(f"{group} jobs {change:+.0%}" for group, change in others.items())
+    listed = ", ".join(f"{group} jobs {change:+.0%}" for group, change in others.items())
     return judge.published["reservations"].judged(
         min(gains.values()) >= 0.3 and max(others.values()) <= SAME,
         f"with 25 in place of 10 large jobs wait {gains['wait_mean_s']:.0%} less on average and "
-        f"{gains['wait_max_s']:.0%} less at most; average wait of {told}",
+        f"{gains['wait_max_s']:.0%} less at most; average wait of {listed}",
         ours=f"{gains['wait_mean_s']:.0%}; {gains['wait_max_s']:.0%}",
         reading="December: 25 against 10 reservations",
     )
@@ -143,7 +145,7 @@ def _december(judge: Judge) -> Claim:
 
 def single_class(judge: Judge) -> Iterator[Claim]:
     """No other order does better by more than 10 %, for all jobs or for large ones."""
-    better, told = [], []
+    better, listed = [], []
     others = [
         (order, depth) for order in p.ORDERS if order != "LXF&W" for depth in judge.found.depths
     ]
@@ -159,13 +161,13 @@ def single_class(judge: Judge) -> Iterator[Claim]:
                 f"{month} {group} {star:.2f} h, best other {waits[best]:.2f} ({best[0]}, "
                 f"K = {best[1]})"
             )
-            told.append(text)
+            listed.append(text)
             better += [text] * (waits[best] < (1 - SAME) * star)
     yield judge.published["single-class"].judged(
         not better,
-        f"average wait under single-class*: {'; '.join(told)}. Another order is better by more "
+        f"average wait under single-class*: {'; '.join(listed)}. Another order is better by more "
         f"than 10 %: {'; '.join(better) or 'nowhere'}",
-        ours=f"{len(told) - len(better)} of {len(told)} not beaten",
+        ours=f"{len(listed) - len(better)} of {len(listed)} not beaten",
     )
 
 
@@ -267,13 +269,13 @@ def _caps(judge: Judge) -> Iterator[Claim]:
 def _part_l_sm(judge: Judge) -> Iterator[Claim]:
     for reading, world in READINGS.items():
         worse = [
-            f"{words} {judge.told(month, p.L_SM_50, p.SINGLE, metric, ALL, world)}"
+            f"{words} {judge.described(month, p.L_SM_50, p.SINGLE, metric, ALL, world)}"
             for month in p.MONTH_NAMES
             for words, metric in ALL_JOBS.items()
             if judge.change(month, p.L_SM_50, p.SINGLE, metric, ALL, world) > SAME
         ]
         average = "; ".join(
-            judge.told(month, p.L_SM_50, p.SINGLE, "wait_mean_s", ALL, world)
+            judge.described(month, p.L_SM_50, p.SINGLE, "wait_mean_s", ALL, world)
             for month in p.MONTH_NAMES
         )
         count = len(p.MONTH_NAMES) * len(ALL_JOBS)
@@ -291,13 +293,13 @@ def _part_l_sm(judge: Judge) -> Iterator[Claim]:
                 for metric in ("wait_mean_s", "wait_p95_s")
             )
         ]
-        told = "; ".join(
-            judge.told(month, p.L_SM_50, p.SINGLE, "wait_mean_s", LARGE, world)
+        listed = "; ".join(
+            judge.described(month, p.L_SM_50, p.SINGLE, "wait_mean_s", LARGE, world)
             for month in p.MONTH_NAMES
         )
         yield judge.published["part-l-sm"].judged(
             len(lower) >= 3,
-            f"average wait of large jobs {told}; greatly lower, with the 95th percentile, in "
+            f"average wait of large jobs {listed}; greatly lower, with the 95th percentile, in "
             f"{', '.join(lower) or 'no month'}",
             ours=f"{len(lower)} of 4 months",
             reading=f"large jobs; {reading}",
@@ -314,17 +316,17 @@ def _short_limit(judge: Judge) -> Iterator[Claim]:
             ]
             for group in (SMALL, MEDIUM)
         }
-        told = "; ".join(
+        listed = "; ".join(
             f"{group}: "
             + ", ".join(
-                judge.told(month, p.L_SM_5, p.L_SM_50, "wait_mean_s", group, world)
+                judge.described(month, p.L_SM_5, p.L_SM_50, "wait_mean_s", group, world)
                 for month in p.MONTH_NAMES
             )
             for group in worse
         )
         yield judge.published["short-limit"].judged(
             all(len(months) == len(p.MONTH_NAMES) for months in worse.values()),
-            f"average wait of (3H,5h) against (3H,50h), {told}",
+            f"average wait of (3H,5h) against (3H,50h), {listed}",
             ours=f"worse in {len(worse[SMALL])} and {len(worse[MEDIUM])} of 4 months",
             reading=reading,
         )
@@ -338,10 +340,10 @@ def _part_l_a(judge: Judge) -> Iterator[Claim]:
             for group in (ALL, LARGE)
         }
         close = [key for key, gap in gaps.items() if abs(gap) <= SAME]
-        told = ", ".join(f"{month} {group} {gap:+.0%}" for (month, group), gap in gaps.items())
+        listed = ", ".join(f"{month} {group} {gap:+.0%}" for (month, group), gap in gaps.items())
         yield judge.published["part-l-a"].judged(
             len(close) == len(gaps),
-            f"average wait of part-L/A(3H,50h) against part-L/SM(3H,50h): {told}",
+            f"average wait of part-L/A(3H,50h) against part-L/SM(3H,50h): {listed}",
             ours=f"{len(close)} of {len(gaps)} within 10 %",
             reading=f"part-L/A(3H,50h); {reading}",
         )

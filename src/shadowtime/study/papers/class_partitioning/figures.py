@@ -27,11 +27,11 @@ def paper_notes(found: Findings) -> tuple[str, ...]:
 
 def _workload(found: Findings) -> str:
     worst = {month: max(check.worst for check in found.checks(month)) for month in p.MONTH_NAMES}
-    told = ", ".join(f"{month} {gap:.1%}" for month, gap in worst.items())
+    listed = ", ".join(f"{month} {gap:.1%}" for month, gap in worst.items())
     return (
         "The trace of the O2K was never published. Each draw of a month has the jobs and demands "
-        f"of Tables 4 and 8; the largest deviation that the fit left: {told}. Arrivals, memory and "
-        "the shape of the run times inside a class are a recipe, so hours can be compared with "
+        f"of Tables 4 and 8; the largest deviation that the fit left: {listed}. Arrivals, memory "
+        "and the shape of the run times inside a class are a recipe, so hours can be compared with "
         "the paper's in their order of magnitude only; the ranking of policies is what counts."
     )
 

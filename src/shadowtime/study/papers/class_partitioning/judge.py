@@ -53,7 +53,7 @@ class Judge:
         theirs = self.found.mean(month, p.policy_of(base, month), metric, group, world=world)
         return excess(ours, theirs)
 
-    def told(
+    def described(
         self, month: str, name: str, base: str, metric: str, group: str = ALL, world: str = WHOLE
     ) -> str:
         """The same in words, with the 95 % interval of the difference draw by draw."""

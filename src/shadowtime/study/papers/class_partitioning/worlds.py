@@ -1,4 +1,4 @@
-"""What a month runs on: the whole machine, its shared part, and with nobody alone on a host."""
+"""What a month runs on: the whole machine, its shared part, and with no job alone on a host."""
 
 from __future__ import annotations
 

@@ -55,14 +55,14 @@ def _order(found: Findings, workload: str) -> str:
         for policy in POLICIES
     }
     ranked = sorted(means, key=lambda policy: means[policy])
-    told = " < ".join(f"{policy} {means[policy]:,.0f}" for policy in ranked)
+    listed = " < ".join(f"{policy} {means[policy]:,.0f}" for policy in ranked)
     paper = {
         "High": "ConsRes < HPerf_preloaded < HPerf < LessC",
         "Medium": "ConsRes < HPerf_preloaded < HPerf < LessC",
     }[workload]
     same = " < ".join(ranked) == paper
     return (
-        f"{workload}, mean durations: {told} s; the thesis' order ({paper}) "
+        f"{workload}, mean durations: {listed} s; the thesis' order ({paper}) "
         f"{'holds' if same else 'does not hold'}."
     )
 
@@ -70,12 +70,12 @@ def _order(found: Findings, workload: str) -> str:
 def _grace(found: Findings) -> str:
     from shadowtime.study.papers.hperf.policies import GRACE
 
-    told = []
+    listed = []
     for measure in ("duration", "waiting"):
         a, b = (found.values("High", rule, "HPerf", measure) for rule in (UNLIMITED, GRACE))
         fell = sum(x > y for x, y in zip(a, b, strict=True))
-        told.append(f"{measure} falls in {fell} of {len(a)} draws")
-    return f"Here {' and '.join(told)}."
+        listed.append(f"{measure} falls in {fell} of {len(a)} draws")
+    return f"Here {' and '.join(listed)}."
 
 
 FIGURES = {

@@ -136,9 +136,9 @@ def _most_metrics(found: Findings, claim: Published, cases: list[Case]) -> Itera
             for metric in METRICS
         }
         met = sum(value >= REACH * 0.60 for value in best.values())
-        told = ", ".join(f"{name} {100 * value:.0f} %" for name, value in best.items())
+        listed = ", ".join(f"{name} {100 * value:.0f} %" for name, value in best.items())
         ours = f"{met} of {len(best)}"
-        evidence = f"largest gains: {told}"
+        evidence = f"largest gains: {listed}"
         yield claim.judged(2 * met > len(best), evidence, ours=ours, reading=reading)
 
 
@@ -146,10 +146,10 @@ def _over_easy(found: Findings, claim: Published, cases: list[Case]) -> Iterator
     for reading, name in (("BB one a pass", "BB"), ("BB until none", "BB*"), ("BL", "BL")):
         gains = {case.name: found.gains(case, (name, "EASY"), "response") for case in cases}
         best = max(max(values) for values in gains.values())
-        told = ", ".join(f"{case} {_percent(values)}" for case, values in gains.items())
+        listed = ", ".join(f"{case} {_percent(values)}" for case, values in gains.items())
         yield claim.judged(
             best >= REACH * 0.5,
-            f"over EASY by load: {told}",
+            f"over EASY by load: {listed}",
             ours=f"at most {100 * best:.0f} %",
             reading=reading,
         )
@@ -176,7 +176,7 @@ def _better_than_all(found: Findings, claim: Published, cases: list[Case]) -> Cl
 def _algorithm_1(found: Findings, claim: Published) -> Claim:
     return claim.judged(
         found.literal_is_fcfs,
-        "to the letter nobody ever overtakes, since the average can only grow: the schedule of the "
+        "to the letter no job ever overtakes, since the average can only grow: the schedule of the "
         "first main case is FCFS's, job by job. Equation 2 and the text are what is judged here",
         ours="equals FCFS" if found.literal_is_fcfs else "differs from FCFS",
         reading="so it is FCFS",
@@ -184,7 +184,7 @@ def _algorithm_1(found: Findings, claim: Published) -> Claim:
 
 
 def _condor(found: Findings, claim: Published) -> Claim:
-    """The form of Figure 3 on drawn jobs: told, not judged."""
+    """The form of Figure 3 on drawn jobs: reported, not judged."""
     runs = found.condor
     if claim.key == "condor-parallel":
         ours = ", ".join(f"{name} {jobs.wait.mean():.0f} s" for name, jobs in runs.items())

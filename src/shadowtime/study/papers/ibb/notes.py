@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def paper_notes(found: Findings) -> tuple[str, ...]:
-    """Sentences made from the numbers: nothing is said that the tables do not show."""
+    """Sentences made from the numbers: they state nothing that the tables do not show."""
     if found.generated:
         return (
             "This ran on a generated workload with a drawn memory: the paper's logs were not "
@@ -95,11 +95,11 @@ def _bound(found: Findings, pure: Case) -> str:
         name: max(max(found.gains(pure, (name, "BB"), metric)) for metric in ("wait", "response"))
         for name in ("EASY", "BB*", "Best-fit")
     }
-    told = ", ".join(f"{name} {100 * value:.0f} %" for name, value in best.items())
+    listed = ", ".join(f"{name} {100 * value:.0f} %" for name, value in best.items())
     return (
-        "For scale, the largest gains over BB in wait or response of those who refuse nobody for "
-        f"the sake of balance: {told} (Best-fit keeps no promise to the head); the paper says 65 % "
-        "of IBB."
+        "For scale, the largest gains over BB in wait or response of policies that refuse no job "
+        f"for the sake of balance: {listed} (Best-fit keeps no promise to the head); the paper "
+        "says 65 % of IBB."
     )
 
 
@@ -133,7 +133,7 @@ def _one_a_pass(found: Findings, mixed: Case) -> str:
 
 
 def _cerit(found: Findings, cerit: Case) -> str:
-    told = ", ".join(
+    listed = ", ".join(
         f"{metric} {_span(found.gains(cerit, ('IBB', 'BB'), metric))}" for metric in METRICS
     )
     short = ""
@@ -151,7 +151,7 @@ def _cerit(found: Findings, cerit: Case) -> str:
         if half
         else ""
     )
-    return f"On CERIT-SC IBB over BB by load: {told}.{short}{halved}"
+    return f"On CERIT-SC IBB over BB by load: {listed}.{short}{halved}"
 
 
 def _signs(found: Findings) -> str:
@@ -164,10 +164,10 @@ def _signs(found: Findings) -> str:
                 cells += 1
                 if min(gains) < 0 < max(gains):
                     flips.append(f"{case.name} at {load:g} in {metric}")
-    told = f"it changes in {', '.join(flips)}" if flips else "it never changes"
+    listed = f"it changes in {', '.join(flips)}" if flips else "it never changes"
     return (
         f"The sign of IBB's gain over BB on {len(found.seeds)} inputs without 1 % of their jobs, "
-        f"{cells} cells: {told}."
+        f"{cells} cells: {listed}."
     )
 
 
@@ -201,7 +201,7 @@ def choices(found: Findings) -> tuple[str, ...]:
         "requested times: they are the run times.",
         f"Jobs that ran longer than requested are cut at the request ({_cut(found)}); the readings "
         "have the other rules.",
-        "IBB's test is equation 2; Algorithm 1 contradicts it and would let nobody overtake.",
+        "IBB's test is equation 2; Algorithm 1 contradicts it and would let no job overtake.",
         f"Shaken inputs: {len(found.seeds)} draws without 1 % of the jobs, the same for every "
         "policy and load.",
         "Simulated with one pass an instant, after all its ends and submissions; a simulator with "

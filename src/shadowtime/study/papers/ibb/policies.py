@@ -37,7 +37,7 @@ PAIRS = (
     ("BB*", "EASY"),
     ("BL", "EASY"),
 )
-"""Gains that are told: of the first over the second."""
+"""Gains that are reported: of the first over the second."""
 
 LEGEND = (
     "BB starts one job in a pass, as the paper reads it; BB* goes on until none is left. IBB's "

@@ -163,8 +163,8 @@ def _gains(found: Findings, case: Case) -> PaperTable:
 
 def _offered(found: Findings, case: Case, load: float) -> str:
     offered = found.at(case, load).offered
-    told = " and ".join(f"{share:.2f} of {name}" for name, share in offered.items())
-    return f"{told} (overload)" if max(offered.values()) >= 1 else told
+    listed = " and ".join(f"{share:.2f} of {name}" for name, share in offered.items())
+    return f"{listed} (overload)" if max(offered.values()) >= 1 else listed
 
 
 def _at_one(found: Findings) -> PaperTable:
@@ -179,13 +179,13 @@ def _at_one(found: Findings) -> PaperTable:
         for case in found.cases
         if 1.0 in case.loads
     ]
-    told = "; ".join(f"{case.name}: {case.says}" for case in found.cases)
+    listed = "; ".join(f"{case.name}: {case.says}" for case in found.cases)
     return PaperTable(
         name="Gains, every reading",
         title="The same at relative load 1, for every machine and reading",
         columns=tuple(over(pair) for pair in PAIRS),
         rows=tuple(rows),
-        note=f"{told}.",
+        note=f"{listed}.",
     )
 
 

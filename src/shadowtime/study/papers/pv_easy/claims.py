@@ -1,7 +1,7 @@
 """Every claim of the paper's text, judged by the numbers of the tables and figures.
 
 Rules: a number is met within 10 %; a comparison must hold on every workload and metric it is made
-for; 'similar' is within 10 %, 'mostly' more than half. What is said of EASY is judged for EASY as
+for; 'similar' is within 10 %, 'mostly' more than half. A claim about EASY is judged for EASY as
 defined and for the reading nearest to the paper's counts. Without the paper's logs only what needs
 none of them is judged.
 """
@@ -40,7 +40,7 @@ def beats_easy(judge: Judge) -> Iterator[Claim]:
     for words, errors in grids.items():
         for reading in BOTH:
             lines = [line for line, (_, of) in p.FIGURE_4.items() if of == reading]
-            told, won, played = [], 0, 0
+            listed, won, played = [], 0, 0
             for line in lines:
                 for at, metric in enumerate(METRICS.values()):
                     wins = sum(
@@ -50,12 +50,12 @@ def beats_easy(judge: Judge) -> Iterator[Claim]:
                         for x in errors
                     )
                     games = len(judge.found.subjects) * len(errors)
-                    told.append(f"{wins} of {games} against {line.split(',')[0]} by {metric}")
+                    listed.append(f"{wins} of {games} against {line.split(',')[0]} by {metric}")
                     won, played = won + wins, played + games
             yield judge.verdict(
                 "beats-easy",
                 won == played,
-                f"PV-EASY is better at {'; '.join(told)}{_crossing(judge, lines)}",
+                f"PV-EASY is better at {'; '.join(listed)}{_crossing(judge, lines)}",
                 ours=f"{won} of {played} points",
                 reading=f"{words}; EASY {reading}",
             )
@@ -87,7 +87,7 @@ def big_blocked(judge: Judge) -> Iterator[Claim]:
     """Group by group above a quarter of the machine, by MBS and by MWBS."""
     first = BORDERS.index(BIG)
     for reading in BOTH:
-        counts, told = [], []
+        counts, listed = [], []
         for metric, name in METRICS.items():
             wins = games = 0
             for subject in judge.found.subjects:
@@ -100,12 +100,14 @@ def big_blocked(judge: Judge) -> Iterator[Claim]:
                         wins += getattr(a, metric) < getattr(b, metric)
                 big = (getattr(ours.big, metric), getattr(theirs.big, metric))
                 small = (getattr(ours.small, metric), getattr(theirs.small, metric))
-                told.append(f"{name} on {subject.label} {_pair(big)} (big), {_pair(small)} (small)")
+                listed.append(
+                    f"{name} on {subject.label} {_pair(big)} (big), {_pair(small)} (small)"
+                )
             counts.append((wins, games))
         yield judge.verdict(
             "big-blocked",
             all(2 * wins > games for wins, games in counts),
-            f"PV-EASY against EASY: {'; '.join(told)}",
+            f"PV-EASY against EASY: {'; '.join(listed)}",
             ours=" and ".join(f"{wins} of {games}" for wins, games in counts) + " groups better",
             reading=f"EASY {reading}",
         )
@@ -118,13 +120,13 @@ def _pair(values: tuple[float | None, float | None]) -> str:
 def same_performance(judge: Judge) -> Iterator[Claim]:
     """Figures 5 and 6."""
     for reading in BOTH:
-        wrong, told = [], []
+        wrong, listed = [], []
         for metric, name in METRICS.items():
             ours = judge.values(p.PV, metric)
             theirs = judge.values(p.easy(reading), metric)
             last = judge.values(p.easy_last(reading), metric)
             for k, subject in enumerate(judge.found.subjects):
-                told.append(f"{name} on {subject.label} {ours[k]:.1f} / {theirs[k]:.1f}"
+                listed.append(f"{name} on {subject.label} {ours[k]:.1f} / {theirs[k]:.1f}"
                             f" / {last[k]:.1f}")  # fmt: skip
                 smaller = subject.label == "SDSC-BLUE"
                 if (ours[k] >= theirs[k]) if smaller else (ours[k] > (1 + NEAR) * theirs[k]):
@@ -135,7 +137,7 @@ def same_performance(judge: Judge) -> Iterator[Claim]:
         yield judge.verdict(
             "same-performance",
             not wrong,
-            f"PV-EASY / EASY / EASY-Last: {'; '.join(told)}. "
+            f"PV-EASY / EASY / EASY-Last: {'; '.join(listed)}. "
             f"{'; '.join(wrong) or 'All parts hold'}",
             ours=f"{9 - len(wrong)} of 9 parts hold" if judge.complete else "",
             reading=f"EASY and EASY-Last {reading}",
@@ -146,14 +148,14 @@ def estimates_win(judge: Judge) -> Iterator[Claim]:
     """User estimates against predictions inside EASY (section 6)."""
     for reading in BOTH:
         line = "FCFS-EASY" if reading == p.DEFINED else "FCFS-EASY, loose and fixed"
-        parts, told = [], []
+        parts, listed = [], []
         for at, (metric, name) in enumerate(METRICS.items()):
             own = judge.values(p.easy(reading), metric)
             last = judge.values(p.easy_last(reading), metric)
             for k, subject in enumerate(judge.found.subjects):
                 virtual = [_point(judge, subject, line, x, at) for x in ERRORS if x <= TEN]
                 parts.append((own[k] < last[k], own[k] < min(virtual)))
-                told.append(
+                listed.append(
                     f"{name} on {subject.label} {own[k]:.1f}, EASY-Last {last[k]:.1f}, "
                     f"virtual {min(virtual):.1f}-{max(virtual):.1f}"
                 )
@@ -161,7 +163,7 @@ def estimates_win(judge: Judge) -> Iterator[Claim]:
         yield judge.verdict(
             "estimates-win",
             all(all(part) for part in parts),
-            f"user estimates: {'; '.join(told)}",
+            f"user estimates: {'; '.join(listed)}",
             ours=f"better in {beaten[0]} of {len(parts)} against EASY-Last, in {beaten[1]} against "
             "the virtual predictor",
             reading=f"EASY {reading}",
@@ -273,11 +275,11 @@ def _predictor_error(judge: Judge) -> Iterator[Claim]:
             accuracy = judge.found.of(subject, policy).accuracy
             assert accuracy is not None
             errors[f"{label} on {subject.label}"] = accuracy.overall["prediction_error_mean"]
-    told = ", ".join(f"{name} {100 * error:,.0f} %" for name, error in errors.items())
+    listed = ", ".join(f"{name} {100 * error:,.0f} %" for name, error in errors.items())
     yield judge.verdict(
         "predictor-error",
         min(errors.values()) > 0.20,
-        f"mean absolute error: {told}. These are the predictors at hand: the techniques that the "
+        f"mean absolute error: {listed}. These are the predictors at hand: the techniques that the "
         "paper cites were not run",
         ours=f"{100 * min(errors.values()):,.0f} % and more",
     )

@@ -24,7 +24,7 @@ SAME_LOG = 0.01
 
 
 def paper_notes(found: Findings, tables: Mapping[str, PaperTable]) -> tuple[str, ...]:
-    """Sentences made from the tables: nothing is said that they do not show."""
+    """Sentences made from the tables: they state nothing that the tables do not show."""
     if not any(cell for table in tables.values() for cell in table.compared()):
         return (
             "This ran on a generated workload: the paper's logs were not there, so no number can "
@@ -82,7 +82,7 @@ def _readings(tables: Mapping[str, PaperTable]) -> str:
         for reading in p.READINGS
     }
     nearest = min(apart, key=lambda reading: apart[reading])
-    told = ", ".join(f"{reading} {gap:.0%}" for reading, gap in apart.items())
+    listed = ", ".join(f"{reading} {gap:.0%}" for reading, gap in apart.items())
     far = [
         f"{row.label} on {column} {cell.difference:+.0%}"
         for name in ("Table 1", "Table 4")
@@ -93,7 +93,7 @@ def _readings(tables: Mapping[str, PaperTable]) -> str:
     usual = "is not" if apart[p.DEFINED] > FAR else "may be"
     return (
         f"The EASY baseline of Tables 1 and 4 {usual} EASY as it is usually defined. Mean distance "
-        f"from the paper's cells by reading: {told}. The nearest is '{nearest}'; which one the "
+        f"from the paper's cells by reading: {listed}. The nearest is '{nearest}'; which one the "
         f"authors used is not established.{beyond}"
     )
 
@@ -107,7 +107,7 @@ def _violations(tables: Mapping[str, PaperTable]) -> str:
         )
         for reading in p.PROMISES
     }
-    told = ", ".join(f"{reading} {gap:.0%}" for reading, gap in apart.items())
+    listed = ", ".join(f"{reading} {gap:.0%}" for reading, gap in apart.items())
     how = "in its order of magnitude only" if min(apart.values()) > FAR else "in one reading"
     counts = {
         reading: (sum(c.ours or 0 for c in cells), sum(c.paper or 0 for c in cells))
@@ -124,8 +124,8 @@ def _violations(tables: Mapping[str, PaperTable]) -> str:
         f"{reading} {ours:,.0f} against {paper:,.0f}" for reading, (ours, paper) in counts.items()
     )
     return (
-        f"Table 2 reproduces {how}. Mean distance by reading: {told}. Jobs with a violation on all "
-        f"logs: {numbers}."
+        f"Table 2 reproduces {how}. Mean distance by reading: {listed}. Jobs with a violation on "
+        f"all logs: {numbers}."
     )
 
 
@@ -165,7 +165,7 @@ def _logs(tables: Mapping[str, PaperTable]) -> str:
     return (
         f"The logs are those of today's archive, cleaned by our rules; jobs: {', '.join(cells)}."
         f"{another} Table 3's run times are the recorded ones, not cut at the request; which of "
-        "them the paper simulated is not said (the table Cleaning has both)."
+        "them the paper simulated is not stated (the table Cleaning has both)."
     )
 
 

@@ -16,7 +16,7 @@ READINGS = {
 """Readings of EASY and the switches that make them."""
 
 PROMISES = {**READINGS, "fixed until missed": "fixed_reservation=until-missed"}
-"""Readings of EASY-Last in Table 2: a promise that was missed may stand, so that nobody is
+"""Readings of EASY-Last in Table 2: a promise that was missed may stand, so that no job is
 backfilled until the head starts, or be made anew (spec 2.7)."""
 
 DEFINED, NEAREST = "as defined", "loose and fixed"
@@ -43,7 +43,7 @@ ACCURACY = {
     "virtual, 10 %": PREDICTORS["virtual, 10 %"],
     "virtual, 40 %": PREDICTORS["virtual, 40 %"],
 }
-"""Predictors whose errors are told, and the policy in which each was at work."""
+"""Predictors whose errors are reported, and the policy in which each was at work."""
 
 ABLATIONS = {
     "PV-EASY": PV,

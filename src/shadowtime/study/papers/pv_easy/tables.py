@@ -87,7 +87,7 @@ def _table1(found: Findings) -> PaperTable:
         title="Start time delay of blocked jobs in EASY",
         columns=_columns(found),
         rows=tuple(rows()),
-        note="Delayed: started after FST2, when it would have started had nobody been backfilled "
+        note="Delayed: started after FST2, when it would have started had no job been backfilled "
         "since it was first blocked. FST leaves out every later job, as strict fairness asks.",
     )
 

@@ -63,7 +63,7 @@ class Judge:
         return f"{min(each):.2f} to {max(each):.2f}"
 
     def verdict(self, key: str, holds: bool, evidence: str, ours: str) -> Claim:
-        """A verdict with the evidence; over one seed nothing is said of chance."""
+        """A verdict with the evidence; one seed gives no statement on chance."""
         return self.published[key].judged(holds, evidence, ours=ours, reading=f"high = {self.high}")
 
 
@@ -134,13 +134,13 @@ def _twenty(judge: Judge) -> tuple[bool, str, str]:
 def _ctc_bsld(judge: Judge) -> tuple[bool, str, str]:
     theirs = {"FF": 4.2, "LC": 5.94, "LCT=1": 7.92, "LCT=1.5": 5.23}
     ours = {policy: judge.mean(("CTC", "HIGH"), policy, BSLD) for policy in theirs}
-    told = "; ".join(f"{value:.2f}" for value in ours.values())
+    listed = "; ".join(f"{value:.2f}" for value in ours.values())
     order = sorted(ours, key=ours.__getitem__)
     return (
         all(near(ours[policy], theirs[policy]) for policy in theirs),
-        f"ours {told}; in ascending order: {', '.join(order)} (the paper's: FF, LCT=1.5, LC, "
+        f"ours {listed}; in ascending order: {', '.join(order)} (the paper's: FF, LCT=1.5, LC, "
         "LCT=1)",
-        told,
+        listed,
     )
 
 
@@ -247,11 +247,11 @@ def _finished(judge: Judge) -> tuple[bool, str, str]:
 
 def _ctc_wait(judge: Judge) -> tuple[bool, str, str]:
     waits = {policy: judge.mean(("CTC", "HIGH"), policy, WAIT) for policy in ("FF", RUA, "LC")}
-    told = ", ".join(f"{policy} {value:,.0f} s" for policy, value in waits.items())
+    listed = ", ".join(f"{policy} {value:,.0f} s" for policy, value in waits.items())
     return (
         all(3600 <= waits[name] <= 5500 for name in ("FF", RUA)) and near(waits["LC"], 7000),
-        f"{told}; the paper's own Table 3 has 10,286 s for FF and 12,588 s for LC",
-        told,
+        f"{listed}; the paper's own Table 3 has 10,286 s for FF and 12,588 s for LC",
+        listed,
     )
 
 
@@ -275,9 +275,9 @@ def _half(judge: Judge) -> tuple[bool, str, str]:
         name: 100 * (1 - judge.ratio(place, metric, RUA, "FF"))
         for name, metric in (("average", "penalised_mean"), ("95th percentile", PENALISED))
     }
-    told = ", ".join(f"{name} {value:.0f} %" for name, value in cut.items())
+    listed = ", ".join(f"{name} {value:.0f} %" for name, value in cut.items())
     return (
         max(cut.values()) >= 45,
-        f"penalised run time lower by: {told} (half, met within 10 %)",
-        told,
+        f"penalised run time lower by: {listed} (half, met within 10 %)",
+        listed,
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def paper_notes(found: Findings, tables: Sequence[PaperTable]) -> tuple[str, ...]:
-    """Sentences made from the tables: nothing is said that they do not show."""
+    """Sentences made from the tables: they state nothing that the tables do not show."""
     if found.generated:
         return (
             "This ran on a generated workload: the paper's logs were not there, so no number can "
@@ -54,18 +54,18 @@ def _gaps(table: PaperTable) -> dict[str, list[float]]:
 
 
 def _distance(table: PaperTable) -> str:
-    told = "; ".join(f"{group}: {_apart(gaps)}" for group, gaps in _gaps(table).items())
-    return f"{table.name} ({table.title.lower()}) beside the paper's: {told}."
+    listed = "; ".join(f"{group}: {_apart(gaps)}" for group, gaps in _gaps(table).items())
+    return f"{table.name} ({table.title.lower()}) beside the paper's: {listed}."
 
 
 def _which_high(tables: Sequence[PaperTable]) -> str:
     """Which value of high demand comes nearer to the killed jobs of Table 7."""
     killed = next(table for table in tables if table.name == "Table 7")
     means = {group: sum(gaps) / len(gaps) for group, gaps in _gaps(killed).items()}
-    told = ", ".join(f"{group} {value:.0%}" for group, value in means.items())
+    listed = ", ".join(f"{group} {value:.0%}" for group, value in means.items())
     return (
         "The value of high demand is missing in the text. Mean distance from the killed jobs of "
-        f"Table 7: {told}."
+        f"Table 7: {listed}."
     )
 
 
@@ -76,14 +76,14 @@ def _limit(found: Findings) -> list[str]:
             name: found.mean(center, "HIGH", name, "killed_contention")
             for name in ("FF", "FF, limit = request x factor", "RUA, limit = request", RUA)
         }
-        told = ", ".join(f"{name} {value:.0f}" for name, value in killed.items())
-        parts.append(f"{center} HIGH: {told}")
+        listed = ", ".join(f"{name} {value:.0f}" for name, value in killed.items())
+        parts.append(f"{center} HIGH: {listed}")
     return [f"Killed by contention, and what the longer limit does alone: {'; '.join(parts)}."]
 
 
 def _chance(found: Findings) -> list[str]:
     if len(found.seeds) < 2:
-        return ["One seed: nothing can be said of chance."]
+        return ["One seed: no statement on chance is possible."]
     parts = []
     for center in found.centers:
         known = found.of(center, "HIGH", "FF", "bsld_finished_mean")

@@ -120,8 +120,8 @@ def machine(subject: Subject, reading: str) -> Cluster:
     nodes = 128 if reading == NODES_128 else -(-subject.cluster.procs // PROCS)
     found = node_cluster(nodes, procs=PROCS, name=subject.label, bandwidth=BANDWIDTH)
     if reading == WINDOW:
-        told = {"shared": ["bandwidth"], "stretch": "window"}
-        found = found.replace(options={"contention": told})
+        contention = {"shared": ["bandwidth"], "stretch": "window"}
+        found = found.replace(options={"contention": contention})
     return found
 
 

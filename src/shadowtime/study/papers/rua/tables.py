@@ -222,7 +222,7 @@ def _readings(found: Findings) -> PaperTable:
         columns=tuple(SHORT),
         rows=tuple(rows),
         note="stretch=window adds the penalty of the shared windows to the run time, as the paper "
-        "writes it; the size of its CTC machine is not said (108 nodes here, 128 beside it).",
+        "writes it; the size of its CTC machine is not stated (108 nodes here, 128 beside it).",
     )
 
 
