@@ -1,4 +1,4 @@
-"""Jobs that slowed each other down: the time lost, who was killed for it, who finished.
+"""Jobs that slowed each other down: the time lost, jobs killed for it, jobs that finished.
 
 Of jobs on nodes the slowdown and the wait are reported over finished jobs too: one that is killed
 at its limit ends early and would look quick (Guim et al. 2009, section 8.3; spec 4.9).

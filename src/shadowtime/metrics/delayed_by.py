@@ -1,4 +1,4 @@
-"""Who was delayed by whom."""
+"""Which jobs were delayed by which."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def fair_starts(schedule: Schedule, workload: Workload, cluster: Cluster) -> Fai
     Rules
     -----
     For a job blocked first at b, take the runs in progress at b after the jobs at the head of the
-    queue have started and before anybody is backfilled: start <= b < end, without those started
+    queue have started and before any job is backfilled: start <= b < end, without those started
     at b by backfilling (a preempted attempt always started by backfilling). **FST2** is the
     earliest time from b on at which enough processors are free if nothing else starts: only jobs
     backfilled since can delay the job beyond it. **FST** is the same with the runs of earlier

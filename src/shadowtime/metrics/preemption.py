@@ -1,4 +1,4 @@
-"""What preemption cost: whom it hit, how often, and the work that was lost."""
+"""What preemption cost: which jobs it hit, how often, and the work that was lost."""
 
 from __future__ import annotations
 

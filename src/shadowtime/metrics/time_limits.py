@@ -38,7 +38,7 @@ def limit_use(schedule: Schedule, workload: Workload) -> LimitUse:
     Rules
     -----
     The limit is the request; running past it is extra use, ending before it leaves requested time
-    unused. ``killed`` counts who was stopped at its limit and the grace.
+    unused. ``killed`` counts jobs stopped at their limit and the grace.
 
     Examples
     --------

@@ -137,11 +137,11 @@ class Anybody(Backfill):
 
 @dataclass(frozen=True)
 class Venture(Backfill):
-    """PV-EASY's venture backfilling (spec 2.3 step 3): safe guesses first, then anybody."""
+    """PV-EASY's venture backfilling (spec 2.3 step 3): safe guesses first, then any job."""
 
     respects: ClassVar[bool] = False
     name: ClassVar[str] = "venture"
-    summary: ClassVar[str] = "expected to end by the reservation, shortest first; then anybody"
+    summary: ClassVar[str] = "expected to end by the reservation, shortest first; then any job"
     venture: bool = parameter(
         True, "the second phase: every job that fits, whatever its prediction"
     )
@@ -159,11 +159,11 @@ class Venture(Backfill):
 
 @dataclass(frozen=True)
 class Balanced(Backfill):
-    """Backfill Balanced: who leaves the K resources most evenly used (spec 5.2)."""
+    """Backfill Balanced: the job that leaves the K resources most evenly used (spec 5.2)."""
 
     weighs: ClassVar[bool] = True
     name: ClassVar[str] = "balanced"
-    summary: ClassVar[str] = "who leaves the resources most evenly and fully used (BB)"
+    summary: ClassVar[str] = "the job that leaves the resources most evenly and fully used (BB)"
     per_pass: str = parameter(
         "one", "start one job per pass, or go on until none", choices=("one", "until-none")
     )
@@ -191,15 +191,15 @@ class LeastUsed(Backfill):
 
 @dataclass(frozen=True)
 class NotWorse(Backfill):
-    """Improved Backfill Balanced: in queue order, who worsens no imbalance (spec 5.3)."""
+    """Improved Backfill Balanced: in queue order, jobs that worsen no imbalance (spec 5.3)."""
 
     weighs: ClassVar[bool] = True
     name: ClassVar[str] = "not-worse"
-    summary: ClassVar[str] = "in queue order, who does not worsen the imbalance (IBB)"
+    summary: ClassVar[str] = "in queue order, jobs that do not worsen the imbalance (IBB)"
     threshold: str = parameter(
         "live",
         "compare with the imbalance now, or at the beginning of the traversal; "
-        "literal is the paper's Algorithm 1, which never accepts anybody",
+        "literal is the paper's Algorithm 1, which never accepts a job",
         choices=("live", "frozen", "literal"),
     )
 

@@ -1,4 +1,4 @@
-"""Slot ``preempt``: whom to stop?
+"""Slot ``preempt``: which jobs to stop?
 
 Whom is for the part to say; what becomes of a victim is one routine of the engine
 (``kernel.running.stop``): its run goes on record as an attempt with its start and its end, and it
@@ -67,7 +67,7 @@ MODES = ("kill", "suspend", "checkpoint")
 
 @dataclass(frozen=True)
 class ShadowLoad(Preempt):
-    """PV-EASY's shadow-load preemption: stop and restart whom the head outranks (spec 2.3)."""
+    """PV-EASY's shadow-load preemption: stop and restart jobs that the head outranks (spec 2.3)."""
 
     stops: ClassVar[bool] = True
     name: ClassVar[str] = "shadow-load"

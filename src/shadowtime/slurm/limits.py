@@ -150,7 +150,7 @@ class Accounts:
     def note_waiting(
         self, waiting: Iterable[Job], running: Sequence[Job], sections: Mapping[str, Section]
     ) -> None:
-        """Note who may not be looked at, for a pass that ended before it came to everybody.
+        """Note which jobs may not be looked at, for a pass that ended before it came to all.
 
         Jobs of one user, account and QOS in the same partition are answered alike; those that met
         a limit before keep what they met.

@@ -29,7 +29,7 @@ HALF_LIVES = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A job's priority, what each factor adds to it, and who stood before it in its partition."""
+    """A job's priority, what each factor adds, and which jobs stood before it in its partition."""
 
     when: int
     priority: int

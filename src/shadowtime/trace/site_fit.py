@@ -7,7 +7,7 @@ Each is a named rule; the jobs it touched are counted in ``Requests.inferred``.
 ``memory_not_counted``
     where jobs do not use memory up, what accounting shows as asked for is the node's size.
 ``memory_default``
-    as much as the partition gives to who does not ask: taken as not asked for.
+    as much as the partition gives to a job that does not ask: taken as not asked for.
 ``released_when_eligible``
     the job was eligible later than submitted: a begin time, a dependency or a hold.
 ``dependencies_as_eligible``

@@ -95,7 +95,7 @@ def with_submits(workload: Workload, text: str, *, path: str) -> tuple[Workload,
 
     The columns jobid and args must be there, in any order; a job of the log that is not in the
     table keeps what accounting says. Tasks of an array have the options of the array. The
-    options are all there are: who names no memory asked for none.
+    options are all there are: a job that names no memory asked for none.
     """
     asked = workload.requests
     known = np.zeros(len(workload), bool)

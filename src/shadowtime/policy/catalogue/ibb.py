@@ -9,19 +9,19 @@ POLICIES = (
     Policy(
         name="bb",
         backfill=Balanced(),
-        summary="EASY; of those who may overtake, the one that balances the resources best",
+        summary="EASY; of the jobs that may overtake, the one that balances the resources best",
         paper="Leinberger et al. 1999; Liu et al. 2016 (IBB), section 2",
     ),
     Policy(
         name="bl",
         backfill=LeastUsed(),
-        summary="EASY; of those who may overtake, the largest for the least used resource",
+        summary="EASY; of the jobs that may overtake, the largest for the least used resource",
         paper="Leinberger et al. 1999",
     ),
     Policy(
         name="ibb",
         backfill=NotWorse(),
-        summary="EASY; overtaking is for those who do not worsen the imbalance",
+        summary="EASY; only jobs that do not worsen the imbalance may overtake",
         paper="Liu et al. 2016 (IBB), section 3",
     ),
 )
