@@ -57,7 +57,7 @@ def parse_condor_history(
     -----
     The run is the last one (JobCurrentStartDate to CompletionDate, or to EnteredCurrentStatus of
     a job removed while it ran); jobs that had more than one are counted. A job removed while it
-    waited or was held was cancelled; one that exited by a signal or with a code other than 0 failed.
+    waited or was held was cancelled; with a signal or a code other than 0 it failed.
     Processors are CpusProvisioned, else RequestCpus, times MaxHosts for the parallel universe;
     memory RequestMemory, else MemoryProvisioned; likewise GPUs and every other RequestXxx. Values
     that are expressions count as unknown. The time limit is the first of AllowedExecuteDuration,
