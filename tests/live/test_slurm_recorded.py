@@ -8,10 +8,11 @@ from pathlib import Path
 
 from conftest import require
 from shadowtime.slurm.recording.check import check_recording
+from shadowtime.slurm.recording.folder import read_recording
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
-from shadowtime.testing.slurm import slurm_cluster
 from shadowtime.testing.slurm_accounting import missing_programs
-from shadowtime.testing.slurm_recording import SETTINGS, draw_jobs, record
+from shadowtime.testing.slurm_recording import SETTINGS, Submission, draw_jobs, record
 
 ANSWERED = 1.0
 """Seconds after an end in which a busy machine may not have answered for a node yet."""
@@ -38,3 +39,48 @@ def test_a_fresh_run_is_planned_alike(tmp_path: Path) -> None:
     assert found.main_starts_equal == found.main_starts, differences
     assert found.extra_starts == 0, differences
     assert found.plans - found.plans_equal <= max(1, 0.002 * found.plans), differences
+
+
+GANG = ("PreemptType=preempt/partition_prio", "PreemptMode=SUSPEND,GANG")
+TIERS = (
+    "PartitionName=low Nodes=ALL Default=YES PriorityTier=1 PreemptMode=SUSPEND State=UP",
+    "PartitionName=high Nodes=ALL PriorityTier=9 PreemptMode=OFF State=UP",
+)
+
+
+def whole_nodes(at: float, seconds: float, partition: str, count: int) -> Submission:
+    options = ("-p", partition, "-N", str(count), "--exclusive", "-t", "2")
+    return Submission(at=at, seconds=seconds, options=options)
+
+
+def test_jobs_start_above_suspended_ones_alike(tmp_path: Path) -> None:
+    """A full machine of a low tier: jobs of a high one start on the nodes that Slurm gives them.
+
+    When a suspended job went on is known to the second alone, so that plans are not compared:
+    a slow machine may log the end above it in the next second.
+    """
+    missing = missing_of_slurm() + missing_programs()
+    require("slurmdbd", not missing, f"Slurm's accounting is not here ({', '.join(missing)})")
+    jobs = [whole_nodes(0.1 * n, 7, "low", 1) for n in range(4)]
+    jobs += [whole_nodes(1.5, 2, "high", 1), whole_nodes(2.5, 2, "high", 2)]
+    jobs += [whole_nodes(3.0, 1, "low", 2), whole_nodes(3.5, 1, "low", 1)]
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-record-"))
+    settings = SETTINGS + GANG
+    cluster = SlurmCluster(folder=folder, nodes=4, gres=0, accounting=True, settings=settings)
+    try:
+        cluster.make()
+        lines = cluster.conf.read_text().splitlines()
+        kept = [line for line in lines if not line.startswith("PartitionName=")]
+        cluster.conf.write_text("\n".join([*kept, *TIERS]) + "\n")
+        cluster.start()
+        record(cluster, jobs, tmp_path)
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    found = check_recording(tmp_path, completing=ANSWERED)
+    differences = found.differences[:5]
+    assert found.starts + found.main_starts > 0
+    assert found.starts_equal == found.starts and found.extra_starts == 0, differences
+    assert found.main_starts_equal == found.main_starts, differences
+    paused = [runs[-1].columns["Suspended"] for runs in read_recording(tmp_path).runs.values()]
+    assert any(one not in ("", "00:00:00") for one in paused), paused

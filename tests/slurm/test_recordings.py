@@ -25,13 +25,13 @@ DEEP = {"M1": 2, "M2": 8}
 def test_every_pass_is_made_alike(name: str) -> None:
     """All starts on the same nodes, none too many, nearly all plans, all victims."""
     found = check_recording(recording_path(name), every=DEEP.get(name, 1))
-    told = found.differences[:5]
+    shown = found.differences[:5]
     assert found.main_starts > 20
-    assert found.starts_equal == found.starts, told
-    assert found.extra_starts == 0, told
-    assert found.main_starts_equal == found.main_starts, told
-    assert found.victims_equal == found.victims, told
-    assert found.plans_equal >= 0.998 * found.plans, told
+    assert found.starts_equal == found.starts, shown
+    assert found.extra_starts == 0, shown
+    assert found.main_starts_equal == found.main_starts, shown
+    assert found.victims_equal == found.victims, shown
+    assert found.plans_equal >= 0.998 * found.plans, shown
 
 
 def test_the_command_prints_what_agrees(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +71,7 @@ def test_bad_folders_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_priorities_that_nothing_tells_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Under multifactor the order changes by itself: without it told, differences mean nothing."""
+    """Under multifactor the order changes by itself: without it, differences mean nothing."""
     whole = recording_path("D1")
     assert read_recording(whole).lacking == ()
     less = shutil.copytree(whole, tmp_path / "d", ignore=shutil.ignore_patterns("squeue_samples*"))

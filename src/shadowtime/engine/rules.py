@@ -34,8 +34,9 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster | Site) 
     Rules
     -----
     The limit is the trace's. Slurm's policies on nodes add the grace to the request, and places
-    with ``limit=pf`` the planned penalty. Whole schedulers have rules of their own: None. On a
-    site only class partitioning says more of a job than the site does.
+    with ``limit=pf`` the planned penalty. Of a whole scheduler it is known how finely it gives
+    times, where it says so, and nothing else: None where it does not. On a site only class
+    partitioning says more of a job than the site does.
 
     Examples
     --------
@@ -47,7 +48,10 @@ def rules_of(policy: Policy | Any, workload: Workload, cluster: Cluster | Site) 
     [39]
     """
     if hasattr(policy, "simulate"):
-        return None
+        grain = getattr(policy, "grain", None)
+        if grain is None:
+            return None
+        return Rules(policy=_name(policy), limit=workload.limit, preempts=True, grain=grain)
     if not isinstance(cluster, Cluster):
         return _on_site(policy, workload, cluster)
     if not isinstance(policy, Policy):  # written in Python: it starts and stops jobs, no more

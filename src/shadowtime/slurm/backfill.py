@@ -59,7 +59,7 @@ class BackfillPass:
         self.map = PlanMap(now // step * step, self.window_end, state.up, resolution=step)
         self.out = Outcome()
         self.known_ends: Ends | None = None
-        self.shortcuts = state.chooser.shortcuts
+        self.shortcuts = state.chooser.shortcuts and not state.preemption.gang
         gpus = state.machine.has_gpus and any(job.ask.gpus for job in state.waiting)
         self.starts_only = not plans and self.shortcuts
         if self.starts_only:
@@ -348,6 +348,9 @@ class BackfillPass:
                 now_only=now_only,
                 candidates=candidates,
                 first=first,
+                kill_wait=state.preemption.kill_wait,
+                rows=state.rows if state.preemption.gang else None,
+                section=section,
             )
             if found is None:
                 if later and not now_only:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from shadowtime.slurm.distribute import cores_for, deal, gpus_for, gpus_on_nodes
@@ -36,6 +37,8 @@ class Choice(NamedTuple):
 
     nodes: int
     given: dict[int, int] | int
+    view: Usage | None = None
+    """What it was chosen from, where that is not simply what is free."""
 
     @property
     def cpus(self) -> dict[int, int]:
@@ -57,6 +60,11 @@ class Chooser:
         self.shortcuts = shortcuts
         self.empty = Usage(machine)
         self._ever: dict[tuple[int, int], tuple[Ask, Choice | None]] = {}
+
+    @cached_property
+    def thorough(self) -> Chooser:
+        """The same without shortcuts, for states in which jobs share cores."""
+        return Chooser(self.machine, self.parameters, shortcuts=False)
 
     def test(
         self,
@@ -261,7 +269,8 @@ class Chooser:
                 beside = gpu_sockets(node, ask, free, usage.gpus[at])
                 if beside is not None and beside[0].bit_count() * node.threads >= cpus:
                     free = beside[0]
-            cores = usage.cores[at] if ask.exclusive else cores_for(node, ask, free, cpus)
+            whole = self.machine.full_cores[at]
+            cores = whole if ask.exclusive else cores_for(node, ask, free, cpus)
             gpus = gpus_for(node, ask, usage.gpus[at], cores, count) if ask.gpus else 0
             if ask.exclusive:
                 gpus = (1 << node.gpus) - 1

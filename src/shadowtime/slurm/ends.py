@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def in_end_order(running: Sequence[Job]) -> list[Job]:
     """Running jobs by their limit's end; equal ends in record order."""
-    return sorted(running, key=lambda job: (job.start + job.limit, job.record))
+    return sorted(running, key=lambda job: (job.ends_by, job.record))
 
 
 class Ends:
@@ -28,7 +28,7 @@ class Ends:
     def __init__(self, running: Sequence[Job], usage: Usage) -> None:
         self.jobs = in_end_order(running)
         self.usage = usage
-        self.times = [job.start + job.limit for job in self.jobs]
+        self.times = [job.ends_by for job in self.jobs]
         self.masks = [job.nodes for job in self.jobs]
         self._after: list[Usage] = []
         self._idle: list[int] = []

@@ -115,8 +115,11 @@ def model_notes(site: Site) -> list[str]:
         )
     preemption = preemption_of(site)
     modes = {preemption.mode, *preemption.qos_mode.values(), *(p.preempt for p in site.partitions)}
-    if preemption.on and "suspend" in modes:
-        notes.append("PreemptMode=SUSPEND is not modelled: a suspended job counts as cancelled")
+    if preemption.on and "suspend" in modes and not preemption.gang:
+        why = "by QOS" if preemption.kind == "qos" else "without GANG"
+        notes.append(
+            f"PreemptMode=SUSPEND {why} is not modelled: a suspended job counts as cancelled"
+        )
     return notes
 
 
@@ -132,6 +135,8 @@ def preemption_of(site: Site) -> Preemption:
         over={one.name: frozenset(one.preempts) for one in site.qos},
         qos_mode={one.name: one.preempt or "" for one in site.qos},
         qos_priority={one.name: one.priority for one in site.qos},
+        gang="gang" in mode and kind == "partition_prio",
+        kill_wait=_seconds(site, "KillWait", 30),
         patience=_seconds(site, "KillWait", 30) + _seconds(site, "MessageTimeout", 10),
     )
 

@@ -51,6 +51,12 @@ class Job:
     partition: str = ""
     """Where it runs."""
     start: int = 0
+    suspended: int = 0
+    """Seconds that it was suspended in all, up to when it was last resumed."""
+    suspended_at: int | None = None
+    """Since when it is suspended; None while it runs."""
+    in_no_row: bool = False
+    """It lies above a job of its own partition, so that Slurm's tests do not see what it holds."""
     holding: Holding = ()
     nodes: int = 0
     cpus: int = 0
@@ -65,8 +71,18 @@ class Job:
 
     @property
     def ends_by(self) -> int:
-        """The end by its limit."""
-        return self.start + self.limit
+        """The end by its limit, which stands still while the job is suspended."""
+        return self.start + self.limit + self.suspended
+
+    def suspend(self, now: int) -> None:
+        """It stops at ``now`` and keeps what it holds."""
+        self.suspended_at = now
+
+    def resume(self, now: int) -> None:
+        """It goes on at ``now``: only then its end is moved."""
+        if self.suspended_at is not None:
+            self.suspended += now - self.suspended_at
+            self.suspended_at = None
 
     @property
     def is_array(self) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.from_site import changes_of, setting, state_of
+from shadowtime.slurm.gang import shadowed
 from shadowtime.slurm.kept_queue import KeptQueue
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import SlurmRun
@@ -93,6 +94,8 @@ class Loop:
         """Running record to row."""
         self.ready: dict[int, float] = {}
         self.ends: dict[int, float] = {}
+        self.left: dict[int, float] = {}
+        """Seconds of work that suspended records have left."""
         self.main_due = NEVER
         self.last_main = -NEVER
         self.opening = opening
@@ -331,6 +334,8 @@ class Loop:
                 self.waiting[preemptor].evicted_at = now
         for one in made.starts:
             self._started(time, one, kind)
+        if made.starts and state.preemption.gang:
+            self._rotate(time)
         if made.starts:
             self.fresh, self.quiet_until = True, 0
             self._wake(time)
@@ -381,9 +386,10 @@ class Loop:
         row = self.row_of.pop(record)
         del self.ends[record]
         self.out.end[row] = math.floor(time)
-        state.running = [one for one in state.running if one is not job]
-        state.usage.give(job.holding)
+        state.release(job)
         state.completing |= job.nodes
+        if state.preemption.gang:
+            self._rotate(time)
         factors = self.multifactor
         if factors is not None and state.accounts.enforced and factors.last is not None:
             since = factors.shares.unpaid(time, job.start)
@@ -410,6 +416,39 @@ class Loop:
         else:
             self._work(time)
 
+    def _rotate(self, time: float) -> None:
+        """After a start or an end gang scheduling suspends jobs or lets them go on.
+
+        A partition may say that its jobs are requeued or cancelled instead.
+        """
+        state, now = self.state, math.floor(time)
+        stopped = shadowed(state.running, state.machine.sections)
+        for job in list(state.running):
+            if job.id not in stopped:
+                if job.suspended_at is not None:
+                    self._resumed(time, job)
+                continue
+            if job.suspended_at is not None:
+                continue
+            if state.preemption.mode_of(job, state.machine) in ("requeue", "cancel"):
+                state.release(job)
+                self._evicted(time, job)
+                continue
+            row = self.row_of[job.id]
+            job.suspend(now)
+            self.left[job.id] = self.ends.pop(job.id) - time
+            self.out.preemptions += 1
+            self.out.paused.append((row, self.out.start[row], now))
+
+    def _resumed(self, time: float, job: Job) -> None:
+        """A suspended job goes on where it was."""
+        row = self.row_of[job.id]
+        job.resume(math.floor(time))
+        self.out.start[row] = math.floor(time)
+        self.ends[job.id] = end = time + self.left.pop(job.id)
+        self.at(end, "end", (job.id, end))
+        self._note(time)
+
     def _evicted(self, time: float, job: Job) -> None:
         """A preempted job: back into the queue, or gone."""
         row = self.row_of.pop(job.id)
@@ -417,9 +456,11 @@ class Loop:
         self.out.preemptions += 1
         mode = self.state.preemption.mode_of(job, self.state.machine)
         if mode == "requeue":
+            self.out.lost += [one for one in self.out.paused if one[0] == row]
+            self.out.paused = [one for one in self.out.paused if one[0] != row]
             self.out.lost.append((row, self.out.start[row], math.floor(time)))
             self.out.start[row], self.out.nodes[row], self.out.scheduler[row] = -1, 0, ""
-            fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="")
+            fresh = replace(job, holding=(), nodes=0, cpus=0, start=0, partition="", suspended=0)
             self.state.accounts.note(fresh, "BeginTime")
             self.at(math.floor(time) + self.requeue_after, "ready", fresh)
         else:

@@ -60,6 +60,8 @@ class SlurmRun:
     passes: int = 0
     lost: list[tuple[int, int, int]] = field(default_factory=list)
     """(row, start, end) of runs whose work was lost because the job was requeued."""
+    paused: list[tuple[int, int, int]] = field(default_factory=list)
+    """(row, start, end) of stretches of work after which the job was suspended."""
     holding: dict[int, Holding] = field(default_factory=dict)
     """What each started job holds, by row."""
     waited_for: dict[int, str] = field(default_factory=dict)
@@ -69,5 +71,6 @@ class SlurmRun:
         """The same run so much later."""
         for column in (self.start, self.end):
             column[:] = [time + seconds if time >= 0 else time for time in column]
-        self.lost = [(row, start + seconds, end + seconds) for row, start, end in self.lost]
+        for runs in (self.lost, self.paused):
+            runs[:] = [(row, start + seconds, end + seconds) for row, start, end in runs]
         return self

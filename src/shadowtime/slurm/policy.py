@@ -62,6 +62,8 @@ class SlurmPolicy:
     phase: int = 0
     phases: int = 6
     latency: int = AS_MEASURED
+    grain: ClassVar[int] = 1
+    """Seconds: starts and ends are cut to whole ones, as sacct's are."""
     summary: ClassVar[str] = "Slurm's own main and backfill passes, with the site's parameters"
     paper: ClassVar[str] = "slurmctld 22.05.8, rules verified on the daemon"
 
@@ -155,8 +157,8 @@ class SlurmPolicy:
     def _schedule(self, workload: Workload, site: Site, run: SlurmRun) -> Schedule:
         start = np.array(run.start, np.int64)
         begun = start >= 0
-        lost = np.array([row for row, _, _ in run.lost], np.int64)
-        kills = np.bincount(lost, minlength=len(workload))
+        stopped = np.array([row for row, _, _ in (*run.lost, *run.paused)], np.int64)
+        kills = np.bincount(stopped, minlength=len(workload))
         end = np.where(begun, np.array(run.end, np.int64), -1)
         codes = {"main": Reason.HEAD, "backfill": Reason.BACKFILLED, "": Reason.RECORDED}
         return Schedule(
@@ -186,18 +188,22 @@ class SlurmPolicy:
 
 
 def _attempts(workload: Workload, run: SlurmRun) -> Attempts:
-    """Every run of the jobs that were requeued and ran again, by start, then job."""
+    """Every run of the jobs that were requeued or suspended and went on, by start, then job."""
     rows = []
-    for row in sorted({row for row, _, _ in run.lost}):
+    for row in sorted({row for row, _, _ in (*run.lost, *run.paused)}):
         if run.start[row] < 0:
             continue
         job = int(workload.job_id[row])
-        rows += [(start, job, end, 1) for at, start, end in run.lost if at == row]
-        rows.append((run.start[row], job, run.end[row], 0))
+        rows += [(start, job, end, 1, 0) for at, start, end in run.lost if at == row]
+        rows += [(start, job, end, 1, end - start) for at, start, end in run.paused if at == row]
+        rows.append((run.start[row], job, run.end[row], 0, run.end[row] - run.start[row]))
     if not rows:
         return Attempts.none()
-    start, job_id, end, killed = np.array(sorted(rows), np.int64).T
-    return Attempts(job_id=job_id, start=start, end=end, killed=killed.astype(np.int8))
+    start, job_id, end, killed, kept = np.array(sorted(rows), np.int64).T
+    made = Attempts(job_id=job_id, start=start, end=end, killed=killed.astype(np.int8))
+    if not run.paused:
+        return made
+    return replace(made, kept=kept, overhead=np.zeros_like(kept))
 
 
 def _place(site: Site, run: SlurmRun, row: int) -> str:

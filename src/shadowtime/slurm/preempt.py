@@ -32,6 +32,15 @@ class Preemption:
     Read in the source of select_nodes (preempt_start_time), not verified on the daemon.
     """
 
+    gang: bool = False
+    """True where jobs may lie above others that are suspended meanwhile (PreemptMode=GANG)."""
+    kill_wait: int = 30
+    """Seconds that a job past its limit is taken to need until it is gone."""
+
+    def is_off(self, section: Section) -> bool:
+        """True where jobs of a partition are not preempted."""
+        return (section.preempt or self.mode) == "off"
+
     def may_evict(self, job: Job, now: int) -> bool:
         """False while the victims of a job may still be leaving."""
         return job.evicted_at is None or now - job.evicted_at >= self.patience

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import replace
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from shadowtime.engine.priority.factors import billing_of
 from shadowtime.slurm.distribute import deal
+from shadowtime.slurm.gang import overlaps
 from shadowtime.slurm.limits import Tally
 from shadowtime.slurm.preempt import candidates_for, run_now
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.state import State
 
 EMPTY_TALLY = Tally()
-_record = attrgetter("record")
+_record = operator.attrgetter("record")
 
 
 def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
@@ -68,6 +70,11 @@ def select_now(
     if ask.required & ~nodes:
         found: Choice | None = None
         victims: list[Job] = []
+    elif state.preemption.gang:
+        # The job lies above those it preempts at once: they are suspended, not removed.
+        hidden = (one.nodes for one in state.running if one.in_no_row)
+        usable = nodes & ~functools.reduce(operator.or_, hidden, 0)
+        found, victims = state.rows.test(ask, section, usable, state.weights), []
     elif state.preemption.on:
         found, victims = run_now(state, job, nodes, candidates_for(state, job, section))
     else:
@@ -91,7 +98,8 @@ def leave_weights(state: State, job: Job) -> None:
 
 def begin(state: State, job: Job, section: Section, choice: Choice, now: int) -> Job:
     """The job holds its nodes from now on; of an array its next task does. Returns the record."""
-    holding = state.chooser.hold(state.usage, job.ask, choice)
+    view = state.usage if choice.view is None else choice.view
+    holding = state.chooser.hold(view, job.ask, choice)
     tally = tally_of(state, job, section, choice)
     if job.is_array:
         task, rest = job.tasks[0], job.tasks[1:]
@@ -119,6 +127,8 @@ def begin(state: State, job: Job, section: Section, choice: Choice, now: int) ->
     started.nodes = choice.nodes
     started.cpus = tally.cpu
     started.billing = tally.billing
+    if state.preemption.gang:
+        started.in_no_row = overlaps(started, state.running)
     state.running.append(started)
     state.running.sort(key=_record)
     state.usage.take(holding)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shadowtime.slurm.choose import Chooser
+from shadowtime.slurm.gang import Rows, usage_of
 from shadowtime.slurm.limits import Accounts
 from shadowtime.slurm.offers import base_weights
 from shadowtime.slurm.preempt import Preemption
@@ -101,6 +102,19 @@ class State:
             self.records,
             compiled=self.compiled,
         )
+
+    @property
+    def rows(self) -> Rows:
+        """What is held now, partition by partition, for gang scheduling."""
+        return Rows(self.chooser, self.preemption, self.machine, self.running)
+
+    def release(self, job: Job) -> None:
+        """A job holds nothing any more; cores that it shared stay with the other."""
+        self.running = [one for one in self.running if one is not job]
+        if self.preemption.gang:
+            self.usage = usage_of(self.machine, self.running)
+        else:
+            self.usage.give(job.holding)
 
     def rest_of(self, job: Job) -> Job | None:
         """What still waits of a job: of an array the record left by the last start of a task."""

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from shadowtime.slurm.ask import Ask
     from shadowtime.slurm.choose import Choice, Chooser
+    from shadowtime.slurm.gang import Rows
     from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Section
     from shadowtime.slurm.usage import Usage
 
 FIRST_WIDTH = 30
@@ -42,13 +44,20 @@ def will_run(
     candidates: Sequence[Job] | None = None,
     kill_wait: int = KILL_WAIT,
     first: int = 0,
+    rows: Rows | None = None,
+    section: Section | None = None,
 ) -> WillRun | None:
     """When the job could start on ``nodes``, by the ends of running jobs.
 
-    ``first``: the job is known not to fit before so many ends (:meth:`Ends.first`).
+    ``first``: the job is known not to fit before so many ends (:meth:`Ends.first`). ``rows``
+    test it in ``section`` where gang scheduling lets jobs lie above others.
     """
+    gone: set[int] = set()
     if not first:
-        found = chooser.test(usage, ask, nodes, weights)
+        if rows is None or section is None:
+            found = chooser.test(usage, ask, nodes, weights)
+        else:
+            found = rows.test(ask, section, nodes, weights)
         if found is not None:
             return WillRun(now, found)
     if candidates is not None:
@@ -58,7 +67,10 @@ def will_run(
             if job.nodes & nodes:
                 later.give(job.holding)
         ends = Ends([job for job in ends.jobs if job.id not in gone], later)
-        found = chooser.test(later, ask, nodes, weights)
+        if rows is None or section is None:
+            found = chooser.test(later, ask, nodes, weights)
+        else:
+            found = rows.test(ask, section, nodes, weights, suspended=gone)
         if found is not None:
             return WillRun(now, found, preempts=True)
     if now_only:
@@ -105,7 +117,13 @@ def will_run(
                 break
         if last + 1 < first:
             continue
-        found = chooser.test_after(ends, last + 1, ask, nodes, weights, busy_first=idle_now)
+        if rows is None or section is None:
+            found = chooser.test_after(ends, last + 1, ask, nodes, weights, busy_first=idle_now)
+        else:
+            ended = {job.id for job in ends.jobs[: last + 1]}
+            found = rows.test(
+                ask, section, nodes, weights, ended=ended, suspended=gone, busy_first=idle_now
+            )
         if found is not None:
             start = times[last]
             if start <= now:

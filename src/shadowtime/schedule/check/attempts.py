@@ -72,7 +72,10 @@ def _first_misfit(case: Case) -> str:
         (last & lost, "was preempted, yet no later one follows"),
         (~last & ~lost, "ended by itself, yet another follows"),
         (last & ((start != s.start[row]) | (end != s.end[row])), "is not the schedule's own"),
-        (lost & (w.done >= needs[row]), "was preempted when its run was already over"),
+        (
+            lost & (w.done - case.slack[row] >= needs[row] + (case.slack[row] > 0)),
+            "was preempted when its run was already over",
+        ),
     ):
         found = np.flatnonzero(wrong)
         if len(found):

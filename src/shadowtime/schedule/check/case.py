@@ -55,6 +55,13 @@ class Case:
         return self.workload.limit if own is None else own
 
     @cached_property
+    def slack(self) -> Ints:
+        """Seconds by which each job's work may differ from its run for being cut to whole ones."""
+        grain = 0 if self.rules is None else self.rules.grain
+        slack: Ints = grain * (1 + self.schedule.kills)
+        return slack
+
+    @cached_property
     def by_trace(self) -> Schedule:
         """The schedule with the trace's submit times: an own column may be wrong."""
         return self.schedule.replace(submit=self.workload.submit)

@@ -30,7 +30,7 @@ def limits_kept(case: Case) -> Proof:
     the schedule's own, which is proved apart (limits-recomputed), else the trace's. A job that
     others slowed down (``penalised`` > 0) may take longer than its run, but not longer than its
     limit; its work is that of the trace cut at the trace's limit, and who has done that is not
-    killed.
+    killed. A second per attempt is let pass where the policy has parts of seconds.
     """
     name, s, w = "limits-kept", case.schedule, case.workload
     ran = started(s)
@@ -40,12 +40,13 @@ def limits_kept(case: Case) -> Proof:
     killed_known = "killed" not in s.missing
     work = w.run if s.penalised is None else w.effective_run
     needs = np.minimum(work, limit)
+    slack = case.slack
     for wrong, what in (
-        (length > limit, "longer than its limit of {limit} s"),
-        (~slowed & (length != needs), "but its run is {run} s and its limit {limit} s"),
-        (length < needs, "shorter than its run of {run} s, though nothing stopped it"),
+        (length - slack > limit, "longer than its limit of {limit} s"),
+        (~slowed & (abs(length - needs) > slack), "but its run is {run} s and its limit {limit} s"),
+        (length < needs - slack, "shorter than its run of {run} s, though nothing stopped it"),
         (
-            killed_known & (s.killed == 1) & (length != limit),
+            killed_known & (s.killed == 1) & (abs(length - limit) > slack),
             "and is marked as killed at its limit of {limit} s",
         ),
         (

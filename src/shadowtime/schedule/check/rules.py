@@ -72,6 +72,9 @@ class Rules:
     starts_at_events: bool = False
     """Jobs start at submissions and ends alone."""
     easy: Easy | None = None
+    grain: int = 0
+    """Seconds by which an attempt may seem longer or shorter than it was: 1 where the policy has
+    parts of seconds and its schedule does not."""
 
     @property
     def changes_runs(self) -> bool:

@@ -107,9 +107,12 @@ def _wrong(
     yield (w.kept < 0) | (w.overhead < 0) | (w.kept + w.overhead > length), "is not as long as that"
     yield ~w.again & (w.overhead > 0), "is the first and has nothing to start again"
     yield last & (w.kept + w.overhead != length), "is the last and loses work"
-    yield last & (total[w.row] != needs[w.row]), "is the last, and all kept is not the job's run"
+    yield (
+        last & (abs(total - needs) > case.slack)[w.row],
+        "is the last, and all kept is not the job's run",
+    )
     rules = case.rules
-    if rules is None:
+    if rules is None or rules.grain:
         return
     due = np.where(w.again, np.minimum(length, rules.restart_s), 0)
     yield w.overhead != due, f"does not start again in {rules.restart_s} s"

@@ -292,9 +292,9 @@ class Checker:
                 ours[key] -= 1
                 tallies.plans_equal += 1
             else:
-                said = "; ".join(by_job.get((job, partition), ["no plan"]))
+                mine = "; ".join(by_job.get((job, partition), ["no plan"]))
                 theirs = f"{key[2]} on {self._names(key[3])}"
-                tallies.differences.append(Difference(time, "plan", job, said, theirs))
+                tallies.differences.append(Difference(time, "plan", job, mine, theirs))
         extra = sum(ours.values())
         tallies.extra_plans += max(0, len(outcome.plans) - len(plans))
         if extra and len(outcome.plans) > len(plans):
@@ -322,14 +322,14 @@ class Checker:
                 ours[key] -= 1
                 equal += 1
             else:
-                said = [
+                mine = [
                     f"{one.partition} {self._names(one.nodes)}"
                     for one in outcome.starts
                     if one.job == job
                 ]
                 self.tallies.differences.append(
                     Difference(
-                        time, what, job, "; ".join(said) or "no start", f"{partition} {nodes}"
+                        time, what, job, "; ".join(mine) or "no start", f"{partition} {nodes}"
                     )
                 )
         extra = sum(count for count in jobs.values() if count > 0)

@@ -40,11 +40,11 @@ class Run:
     raw: int
     array: int
     task: int | None
-    said: dict[str, str]
+    columns: dict[str, str]
 
     def seconds(self, name: str) -> int | None:
         """A time of the row, None where it has none."""
-        value = self.said.get(name, "")
+        value = self.columns.get(name, "")
         if value.isdigit():
             return int(value)
         if re.match(r"\d{4}-\d\d-\d\dT", value):
@@ -157,14 +157,14 @@ def _read_runs(recording: Recording) -> None:
         values = line.split("|", len(names) - 1)
         if len(values) != len(names):
             raise InputError(f"{path}, line {number}: {len(values)} columns, not {len(names)}")
-        said = dict(zip(names, values, strict=True))
-        if not said["JobIDRaw"].isdigit():
+        columns = dict(zip(names, values, strict=True))
+        if not columns["JobIDRaw"].isdigit():
             continue
-        match = re.fullmatch(r"(\d+)(?:_(\d+|\[.*\]))?", said.get("JobID", said["JobIDRaw"]))
+        match = re.fullmatch(r"(\d+)(?:_(\d+|\[.*\]))?", columns.get("JobID", columns["JobIDRaw"]))
         array = int(match[1]) if match and match[2] else 0
         task = int(match[2]) if match and match[2] and match[2].isdigit() else None
-        raw = int(said["JobIDRaw"])
-        recording.runs.setdefault(raw, []).append(Run(raw, array, task, said))
+        raw = int(columns["JobIDRaw"])
+        recording.runs.setdefault(raw, []).append(Run(raw, array, task, columns))
 
 
 def _read_submits(recording: Recording) -> None:
@@ -187,7 +187,7 @@ def _read_submits(recording: Recording) -> None:
     if isinstance(jobs, dict):
         jobs = jobs.get("jobs", [])
     for raw, runs in recording.runs.items():
-        match = re.fullmatch(r"w(\d{1,9})", runs[0].said.get("JobName", ""))
+        match = re.fullmatch(r"w(\d{1,9})", runs[0].columns.get("JobName", ""))
         if not match or not 0 < int(match[1]) <= len(jobs):
             continue
         one = jobs[int(match[1]) - 1]
@@ -208,7 +208,7 @@ _PIECE = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=\S+ GRES=(\S*)")
 
 
 def _read_details(recording: Recording, path: Path) -> None:
-    """Cores and GPUs per node of ``scontrol show jobs -d -o``, and requests not told elsewhere."""
+    """Cores and GPUs per node of ``scontrol show jobs -d -o``, and requests known nowhere else."""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         head = re.match(r"(?:[\d.]+\|)?JobId=(\d+)", line.strip())
         if not head:
@@ -233,17 +233,17 @@ def _read_details(recording: Recording, path: Path) -> None:
 
 def _from_scontrol(line: str) -> Submitted | None:
     """What scontrol still knows of a submission, where nothing else tells."""
-    said = dict(re.findall(r"(\S+?)=(\S*)", line))
-    if "NumTasks" not in said or "TimeLimit" not in said:
+    shown = dict(re.findall(r"(\S+?)=(\S*)", line))
+    if "NumTasks" not in shown or "TimeLimit" not in shown:
         return None
-    words = f"-n {said['NumTasks']} -t {said['TimeLimit']}"
-    nodes = said.get("NumNodes", "1").split("-")
-    if said.get("OverSubscribe") == "NO":
-        words = f"-N {nodes[0]} --exclusive -t {said['TimeLimit']}"
+    words = f"-n {shown['NumTasks']} -t {shown['TimeLimit']}"
+    nodes = shown.get("NumNodes", "1").split("-")
+    if shown.get("OverSubscribe") == "NO":
+        words = f"-N {nodes[0]} --exclusive -t {shown['TimeLimit']}"
     elif len(nodes) == 2:
-        words += f" -N {said['NumNodes']}"
-    if said.get("CPUs/Task", "1") not in ("1", "N/A"):
-        words += f" -c {said['CPUs/Task']}"
+        words += f" -N {shown['NumNodes']}"
+    if shown.get("CPUs/Task", "1") not in ("1", "N/A"):
+        words += f" -c {shown['CPUs/Task']}"
     for key, option in (
         ("Partition", "-p"),
         ("QOS", "-q"),
@@ -254,22 +254,22 @@ def _from_scontrol(line: str) -> Submitted | None:
         ("Licenses", "-L"),
         ("JobName", "-J"),
     ):
-        if said.get(key, "(null)") not in ("(null)", ""):
-            words += f" {option} '{said[key]}'"
-    per_node = said.get("NtasksPerN:B:S:C", "0").split(":")[0]
+        if shown.get(key, "(null)") not in ("(null)", ""):
+            words += f" {option} '{shown[key]}'"
+    per_node = shown.get("NtasksPerN:B:S:C", "0").split(":")[0]
     if per_node not in ("0", "*"):
         words += f" --ntasks-per-node={per_node}"
     for key, option in (("MinMemoryNode", "--mem"), ("MinMemoryCPU", "--mem-per-cpu")):
-        if said.get(key, "0") != "0":
-            words += f" {option}={said[key]}"
+        if shown.get(key, "0") != "0":
+            words += f" {option}={shown[key]}"
     for key, option in (
         ("TresPerNode", "--gres"),
         ("TresPerJob", "--gpus"),
         ("TresPerTask", "--gpus-per-task"),
     ):
-        if said.get(key):
-            words += f" {option}={said[key].removeprefix('gres:').removeprefix('gres/')}"
-    user = said.get("UserId", "").partition("(")[0]
+        if shown.get(key):
+            words += f" {option}={shown[key].removeprefix('gres:').removeprefix('gres/')}"
+    user = shown.get("UserId", "").partition("(")[0]
     return parse_options(f"{words} --uid={user}")
 
 
@@ -288,7 +288,7 @@ def _shift(recording: Recording) -> int:
     for event in recording.log.events:
         if event.kind == "submit" and event.fields[0].isdigit():
             runs = recording.runs.get(int(event.fields[0]))
-            told = runs[0].seconds("Submit") if runs else None
-            if told is not None:
-                return round((told - event.time) / 900) * 900
+            submit = runs[0].seconds("Submit") if runs else None
+            if submit is not None:
+                return round((submit - event.time) / 900) * 900
     return 0

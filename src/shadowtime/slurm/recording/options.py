@@ -61,55 +61,55 @@ def parse_options(text: str) -> Submitted:
     >>> job.limit, job.request.nodes, job.request.max_nodes, job.array, job.throttle
     (120, 1, 3, (1, 2, 3, 4), 2)
     """
-    said = _pairs(shlex.split(text))
-    low, high = _range(said.get("--nodes", ""))
-    tasks = said.get("--ntasks")
-    array, throttle = parse_array(said["--array"]) if "--array" in said else ((), 0)
+    given = _pairs(shlex.split(text))
+    low, high = _range(given.get("--nodes", ""))
+    tasks = given.get("--ntasks")
+    array, throttle = parse_array(given["--array"]) if "--array" in given else ((), 0)
     memory: int | None = None
     per = "node"
-    if "--mem" in said:
-        memory = parse_memory(said["--mem"], bare="M")
-    elif "--mem-per-cpu" in said:
-        memory, per = parse_memory(said["--mem-per-cpu"], bare="M"), "cpu"
+    if "--mem" in given:
+        memory = parse_memory(given["--mem"], bare="M")
+    elif "--mem-per-cpu" in given:
+        memory, per = parse_memory(given["--mem-per-cpu"], bare="M"), "cpu"
     request = Request(
         nodes=low or 1,
         max_nodes=high,
-        tasks=int(tasks) if tasks else _tasks(said, low or 1),
-        cpus_per_task=int(said.get("--cpus-per-task", "1")),
-        tasks_per_node=int(said["--ntasks-per-node"]) if "--ntasks-per-node" in said else None,
+        tasks=int(tasks) if tasks else _tasks(given, low or 1),
+        cpus_per_task=int(given.get("--cpus-per-task", "1")),
+        tasks_per_node=int(given["--ntasks-per-node"]) if "--ntasks-per-node" in given else None,
         memory=memory,
         memory_per="cpu" if per == "cpu" else "node",
-        gres=tuple(_gres(said)),
-        cpus_per_gpu=int(said["--cpus-per-gpu"]) if "--cpus-per-gpu" in said else None,
-        features=said.get("--constraint", ""),
-        exclusive="--exclusive" in said,
-        contiguous="--contiguous" in said,
-        partitions=tuple(filter(None, said.get("--partition", "").split(","))),
-        qos=said.get("--qos", ""),
-        account=said.get("--account", ""),
-        reservation=said.get("--reservation", ""),
-        wanted=tuple(expand(said.get("--nodelist", ""))),
-        excluded=tuple(expand(said.get("--exclude", ""))),
-        licences=tuple(_licences(said.get("--licenses", ""))),
+        gres=tuple(_gres(given)),
+        cpus_per_gpu=int(given["--cpus-per-gpu"]) if "--cpus-per-gpu" in given else None,
+        features=given.get("--constraint", ""),
+        exclusive="--exclusive" in given,
+        contiguous="--contiguous" in given,
+        partitions=tuple(filter(None, given.get("--partition", "").split(","))),
+        qos=given.get("--qos", ""),
+        account=given.get("--account", ""),
+        reservation=given.get("--reservation", ""),
+        wanted=tuple(expand(given.get("--nodelist", ""))),
+        excluded=tuple(expand(given.get("--exclude", ""))),
+        licences=tuple(_licences(given.get("--licenses", ""))),
     )
     return Submitted(
         request=request,
-        limit=parse_limit(said["--time"]) if "--time" in said else None,
-        least_time=(parse_limit(said["--time-min"]) or 0) if "--time-min" in said else 0,
-        user=said.get("--uid", ""),
-        name=said.get("--job-name", ""),
-        begin=said.get("--begin", ""),
-        dependency=said.get("--dependency", ""),
+        limit=parse_limit(given["--time"]) if "--time" in given else None,
+        least_time=(parse_limit(given["--time-min"]) or 0) if "--time-min" in given else 0,
+        user=given.get("--uid", ""),
+        name=given.get("--job-name", ""),
+        begin=given.get("--begin", ""),
+        dependency=given.get("--dependency", ""),
         array=array,
         throttle=throttle,
-        held="--hold" in said,
-        requeue="--no-requeue" not in said,
+        held="--hold" in given,
+        requeue="--no-requeue" not in given,
     )
 
 
 def _pairs(words: list[str]) -> dict[str, str]:
     """Long names to values."""
-    said: dict[str, str] = {}
+    given: dict[str, str] = {}
     at = 0
     while at < len(words):
         word = words[at]
@@ -127,20 +127,20 @@ def _pairs(words: list[str]) -> dict[str, str]:
             if not value and name not in FLAGS and at < len(words):
                 value = words[at]
                 at += 1
-        said[name] = value
-    return said
+        given[name] = value
+    return given
 
 
 def _range(text: str) -> tuple[int, int | None]:
-    """Lowest and highest of ``3`` or ``1-3``; 0 and None where nothing is said."""
+    """Lowest and highest of ``3`` or ``1-3``; 0 and None where nothing is given."""
     match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", text.strip())
     if not match:
         return 0, None
     return int(match[1]), int(match[2] or match[1])
 
 
-def _tasks(said: dict[str, str], nodes: int) -> int:
-    per_node = said.get("--ntasks-per-node")
+def _tasks(given: dict[str, str], nodes: int) -> int:
+    per_node = given.get("--ntasks-per-node")
     return nodes * int(per_node) if per_node else nodes
 
 
@@ -163,7 +163,7 @@ def parse_array(text: str) -> tuple[tuple[int, ...], int]:
     return tuple(tasks), int(throttle or 0)
 
 
-def _gres(said: dict[str, str]) -> list[Gres]:
+def _gres(given: dict[str, str]) -> list[Gres]:
     found = []
     for option, per in (
         ("--gres", "node"),
@@ -171,9 +171,9 @@ def _gres(said: dict[str, str]) -> list[Gres]:
         ("--gpus", "job"),
         ("--gpus-per-task", "task"),
     ):
-        if option not in said:
+        if option not in given:
             continue
-        for word in said[option].split(","):
+        for word in given[option].split(","):
             parts = word.split(":")
             if option != "--gres":
                 parts = ["gpu", *parts]

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_text import parse_limit
-from shadowtime.engine.priority.factors import billing_of, default_memory
+from shadowtime.engine.priority.factors import billing_of
 from shadowtime.errors import InputError
-from shadowtime.slurm.ask import ask_of
-from shadowtime.slurm.distribute import gpus_for, gpus_on_nodes
 from shadowtime.slurm.from_site import setting, state_of
-from shadowtime.slurm.job import Job
+from shadowtime.slurm.gang import overlaps, shadowed, usage_of
 from shadowtime.slurm.limits import held_by
 from shadowtime.slurm.machine import bits
+from shadowtime.slurm.recording.holdings import cpus_of, held_by_start, start_second
 from shadowtime.slurm.recording.log import Event, job_number, stamp
-from shadowtime.slurm.recording.options import Submitted
+from shadowtime.slurm.recording.submitted import record_of
 from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurm.state import State, Window
-from shadowtime.slurm.usage import Share, lowest
-from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
+    from shadowtime.slurm.job import Job
     from shadowtime.slurm.recording.folder import Recording
     from shadowtime.slurm.usage import Holding
 
@@ -71,8 +69,8 @@ class Replayer:
     @staticmethod
     def of(recording: Recording) -> Replayer:
         """Before the first event."""
-        told = any(event.kind == "priority" for event in recording.log.events)
-        return Replayer(recording, state_of(recording.site), has_priorities=told)
+        logged = any(event.kind == "priority" for event in recording.log.events)
+        return Replayer(recording, state_of(recording.site), has_priorities=logged)
 
     def waiting(self, now: int) -> list[Job]:
         """Pending jobs that a pass at ``now`` may look at."""
@@ -139,7 +137,7 @@ class Replayer:
 
     def _on_submit(self, event: Event) -> None:
         number, _, _ = job_number(event.fields[0])
-        job = self.job_of(number)
+        job = record_of(self.recording, self.state.machine, number)
         job.record = self.state.records
         self.state.records += 1
         job.priority = int(event.fields[1])
@@ -149,57 +147,14 @@ class Replayer:
         self.pending[number] = job
         leave_weights(self.state, job)
         self.last_submit = (event.time, job)
-        said = self.recording.submitted.get(number)
-        if said is not None:
-            match = re.fullmatch(r"now\+(\d{1,9})(?:\w*)", said.begin)
+        asked = self.recording.submitted.get(number)
+        if asked is not None:
+            match = re.fullmatch(r"now\+(\d{1,9})(?:\w*)", asked.begin)
             if match:
-                told = self.recording.submit_times.get(number, event.time)
-                self.begin[number] = int(told) + int(match[1])
-            if said.dependency:
-                self.waits_for[number] = said.dependency
-
-    def job_of(self, number: int) -> Job:
-        """A new record of a submitted job."""
-        recording = self.recording
-        rows = recording.runs.get(number, [])
-        said = recording.submitted.get(number)
-        row = rows[0].said if rows else {}
-        if said is None:
-            said = _from_sacct(row)
-        request = said.request
-        site = recording.site
-        default = next((one for one in site.partitions if one.default), None)
-        names = request.partitions or ((default.name,) if default else ())
-        if not names:
-            names = tuple(self.state.machine.sections)[:1]
-        memory, per_cpu = default_memory(site, names[0])
-        ask = ask_of(
-            request, self.state.machine, default_memory=memory, default_memory_per_cpu=per_cpu
-        )
-        limit = said.limit
-        if limit is None:
-            told = row.get("TimelimitRaw", "")
-            limit = int(told) * 60 if told.isdigit() else 365 * 86400
-        submit = rows[0].seconds("Submit") if rows else None
-        return Job(
-            id=number,
-            ask=ask,
-            limit=limit,
-            user=said.user or row.get("User", ""),
-            account=request.account or row.get("Account", ""),
-            qos=request.qos or row.get("QOS", ""),
-            partitions=tuple(names),
-            submit=submit or 0,
-            eligible=submit or 0,
-            name=said.name or row.get("JobName", ""),
-            reservation=request.reservation,
-            least_time=said.least_time,
-            licences=request.licences,
-            tasks=list(said.array),
-            array=number if said.array else 0,
-            throttle=said.throttle,
-            requeues=said.requeue,
-        )
+                since = self.recording.submit_times.get(number, event.time)
+                self.begin[number] = int(since) + int(match[1])
+            if asked.dependency:
+                self.waits_for[number] = asked.dependency
 
     def _on_backfill(self, event: Event) -> None:
         label, partition, nodes = event.fields
@@ -239,7 +194,7 @@ class Replayer:
         else:
             job = replace(record)
         job.partition = partition
-        job.start = self._second(raw, event.time)
+        job.start = start_second(self.recording, raw, event.time)
         job.nodes = self.state.machine.mask(expand(nodes))
         if by_backfill and job.least_time and job.least_time < job.limit:
             job.limit = job.least_time
@@ -251,92 +206,37 @@ class Replayer:
             )
         if section.max_time is not None:
             job.limit = min(job.limit, section.max_time)
-        job.holding = self._holding(job, event)
-        job.cpus = cpus or self._cpus(job)
+        seen = held_by_start(self.recording, self.state, job)
+        job.holding = seen.holding
+        if not seen.sure:
+            predicted = self.predicted.get(job.id, ())
+            if [share.node for share in predicted] == list(bits(job.nodes)):
+                job.holding = predicted
+            else:
+                self.unknown.add(job.id)
+        job.cpus = cpus or cpus_of(self.state.machine, job)
         held = held_by(job)
         amounts = {"cpus": held.cpu, "memory": held.mem * 1024, "gpu": held.gpu, "nodes": held.node}
         job.billing = billing_of(amounts, section.billing)
+        if self.state.preemption.gang:
+            job.in_no_row = overlaps(job, self.running.values())
         self.running[raw] = job
         self.state.usage.take(job.holding)
-        self._list_running()
+        self._list_running(job.start)
 
-    def _second(self, raw: int, time: float) -> int:
-        """The start as slurmctld has it: sacct's, as the line may be of the next second."""
-        told = [one.seconds("Start") for one in self.recording.runs.get(raw, ())]
-        near = [one for one in told if one is not None and abs(one - time) <= 2]
-        return min(near, key=lambda one: abs(one - time)) if near else int(time)
-
-    def _cpus(self, job: Job) -> int:
-        if job.ask.exclusive:
-            return sum(self.state.machine.nodes[at].cpus for at in bits(job.nodes))
-        return sum(
-            share.cores.bit_count() * self.state.machine.nodes[share.node].threads
-            for share in job.holding
-        )
-
-    def _list_running(self) -> None:
-        self.state.running = sorted(self.running.values(), key=lambda one: one.record)
-
-    def _holding(self, job: Job, event: Event) -> Holding:
-        """From scontrol's details, else whole nodes, else what one node must have given."""
-        machine, usage, ask = self.state.machine, self.state.usage, job.ask
-        shift = self.recording.shift
-        pieces = None
-        for late in (0, 1, -1):
-            pieces = self.recording.pieces.get((job.id, job.start - shift + late))
-            if pieces:
-                break
-        places = list(bits(job.nodes))
-        row = self._row(job)
-        by_node = {one.node: one for one in pieces or ()}
-        if set(by_node) != set(machine.names(job.nodes)):
-            by_node = {}
-        shares = []
-        counts = gpus_on_nodes(ask, [usage.gpus[at].bit_count() for at in places])
-        unsure = False
-        for at, count in zip(places, counts, strict=True):
-            node = machine.nodes[at]
-            piece = by_node.get(node.name)
-            if ask.exclusive:
-                cores = usage.cores[at]
-            elif piece is not None:
-                cores = 0
-                for cpu in piece.cpus:
-                    cores |= 1 << (cpu // node.threads)
-            elif len(places) == 1 and row.get("NCPUS", "").isdigit():
-                cores = lowest(usage.cores[at], -(-int(row["NCPUS"]) // node.threads))
-                unsure = unsure or bool(node.near)
-            else:
-                cores = lowest(usage.cores[at], 1)
-                unsure = True
-            gpus = 0
-            if ask.gpus:
-                if piece is not None and piece.gpus is not None:
-                    for one in piece.gpus:
-                        gpus |= 1 << one
-                else:
-                    gpus = gpus_for(node, ask, usage.gpus[at], cores, count)
-            if ask.exclusive and node.gpus:
-                gpus = (1 << node.gpus) - 1
-            cpus = cores.bit_count() * node.threads
-            memory = 0
-            if ask.memory is not None:
-                memory = ask.memory * cpus if ask.memory_per_cpu else (ask.memory or node.memory)
-            shares.append(Share(at, cores, memory, gpus))
-        if unsure:
-            told = self.predicted.get(job.id, ())
-            if [share.node for share in told] == places:
-                return told
-            self.unknown.add(job.id)
-        return tuple(shares)
-
-    def _row(self, job: Job) -> dict[str, str]:
-        rows = self.recording.runs.get(job.id, [])
-        for one in rows:
-            begun = one.seconds("Start")
-            if begun is not None and abs(begun - job.start) <= 2:
-                return one.said
-        return rows[-1].said if rows else {}
+    def _list_running(self, now: int) -> None:
+        """After a start or an end: who runs, and whom gang scheduling stops or lets go on."""
+        state = self.state
+        state.running = sorted(self.running.values(), key=lambda one: one.record)
+        if not state.preemption.gang:
+            return
+        state.usage = usage_of(state.machine, state.running)
+        stopped = shadowed(state.running, state.machine.sections)
+        for job in state.running:
+            if job.id in stopped and job.suspended_at is None:
+                job.suspend(now)
+            elif job.id not in stopped:
+                job.resume(now)
 
     def _on_status(self, event: Event) -> None:
         raw, _, _ = job_number(event.fields[0])
@@ -361,7 +261,7 @@ class Replayer:
         if job.array and job.array in self.pending:
             self.pending[job.array].started_tasks -= 1
         self._charge_end(job, int(time))
-        self._list_running()
+        self._list_running(int(time))
 
     def _on_kill(self, event: Event) -> None:
         raw, array, task = job_number(event.fields[0])
@@ -388,7 +288,7 @@ class Replayer:
         else:
             self.ended[raw] = Ended(False, event.time)
             self.last_end = event.time
-        self._list_running()
+        self._list_running(int(event.time))
 
     def _on_requeued(self, event: Event) -> None:
         raw, _, _ = job_number(event.fields[0])
@@ -398,14 +298,14 @@ class Replayer:
             if job is None:
                 return
             self.state.usage.give(job.holding)
-            self._list_running()
-        fresh = self.job_of(raw)
+            self._list_running(int(event.time))
+        fresh = record_of(self.recording, self.state.machine, raw)
         fresh.record, fresh.priority = job.record, job.priority
         self.restarts[raw] = self.restarts.get(raw, 0) + 1
         rows = self.recording.runs.get(raw, [])
         again = self.restarts[raw]
-        told = rows[again].seconds("Eligible") if again < len(rows) else None
-        self.begin[raw] = told if told is not None else int(event.time) + 121
+        eligible = rows[again].seconds("Eligible") if again < len(rows) else None
+        self.begin[raw] = eligible if eligible is not None else int(event.time) + 121
         self.pending[raw] = fresh
         self.state.completing = 0
         for other in self.leaving.values():
@@ -486,20 +386,3 @@ def _decay(half_life: str) -> float:
     """The decay of usage per second."""
     seconds = parse_limit(half_life) if half_life else 7 * 86400
     return 1 - 0.693 / seconds if seconds else 1.0
-
-
-def _from_sacct(row: dict[str, str]) -> Submitted:
-    """A guess from sacct alone: whole nodes where all their cpus were given unasked."""
-    nodes = int(row.get("NNodes") or 1)
-    asked = int(row.get("ReqCPUS") or 1)
-    got = int(row.get("NCPUS") or asked)
-    exclusive = got > asked and got % max(nodes, 1) == 0
-    request = Request(
-        nodes=nodes if exclusive else 1,
-        max_nodes=nodes if exclusive else None,
-        tasks=asked,
-        exclusive=exclusive,
-        partitions=tuple(filter(None, row.get("Partition", "").split(","))),
-        features=row.get("Constraints", ""),
-    )
-    return Submitted(request=request)

@@ -1,0 +1,101 @@
+"""What a started job holds: from scontrol's details, else from what must have been given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from shadowtime.slurm.distribute import gpus_for, gpus_on_nodes
+from shadowtime.slurm.machine import bits
+from shadowtime.slurm.usage import Share, lowest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.slurm.job import Job
+    from shadowtime.slurm.machine import Machine
+    from shadowtime.slurm.recording.folder import Recording
+    from shadowtime.slurm.state import State
+    from shadowtime.slurm.usage import Holding
+
+NEAR = 2
+"""Seconds by which a line of the log and sacct's start of the same run may differ."""
+
+
+class Held(NamedTuple):
+    """Cores, memory and GPUs node by node; ``sure`` False where some are guessed."""
+
+    holding: Holding
+    sure: bool
+
+
+def start_second(recording: Recording, raw: int, time: float) -> int:
+    """The start as slurmctld has it: sacct's, as the line may be of the next second."""
+    starts = [one.seconds("Start") for one in recording.runs.get(raw, ())]
+    near = [one for one in starts if one is not None and abs(one - time) <= NEAR]
+    return min(near, key=lambda one: abs(one - time)) if near else int(time)
+
+
+def cpus_of(machine: Machine, job: Job) -> int:
+    """Cpus that a started job was given."""
+    if job.ask.exclusive:
+        return sum(machine.nodes[at].cpus for at in bits(job.nodes))
+    return sum(share.cores.bit_count() * machine.nodes[share.node].threads for share in job.holding)
+
+
+def held_by_start(recording: Recording, state: State, job: Job) -> Held:
+    """From scontrol's details, else whole nodes, else what one node must have given."""
+    machine, usage, ask = state.machine, state.usage, job.ask
+    pieces = None
+    for late in (0, 1, -1):
+        pieces = recording.pieces.get((job.id, job.start - recording.shift + late))
+        if pieces:
+            break
+    places = list(bits(job.nodes))
+    cpus_given = _row(recording, job).get("NCPUS", "")
+    by_node = {one.node: one for one in pieces or ()}
+    if set(by_node) != set(machine.names(job.nodes)):
+        by_node = {}
+    shares = []
+    counts = gpus_on_nodes(ask, [usage.gpus[at].bit_count() for at in places])
+    sure = True
+    for at, count in zip(places, counts, strict=True):
+        node = machine.nodes[at]
+        piece = by_node.get(node.name)
+        if ask.exclusive:
+            cores = machine.full_cores[at]
+        elif piece is not None:
+            cores = 0
+            for cpu in piece.cpus:
+                cores |= 1 << (cpu // node.threads)
+        elif len(places) == 1 and cpus_given.isdigit():
+            cores = lowest(usage.cores[at], -(-int(cpus_given) // node.threads))
+            # Above suspended jobs the lowest free cores need not be those it got.
+            sure = sure and not node.near and not state.preemption.gang
+        else:
+            cores = lowest(usage.cores[at], 1)
+            sure = False
+        gpus = 0
+        if ask.gpus:
+            if piece is not None and piece.gpus is not None:
+                for one in piece.gpus:
+                    gpus |= 1 << one
+            else:
+                gpus = gpus_for(node, ask, usage.gpus[at], cores, count)
+        if ask.exclusive and node.gpus:
+            gpus = (1 << node.gpus) - 1
+        cpus = cores.bit_count() * node.threads
+        memory = 0
+        if ask.memory is not None:
+            memory = ask.memory * cpus if ask.memory_per_cpu else (ask.memory or node.memory)
+        shares.append(Share(at, cores, memory, gpus))
+    return Held(tuple(shares), sure)
+
+
+def _row(recording: Recording, job: Job) -> Mapping[str, str]:
+    """sacct's columns of this run of the job."""
+    rows = recording.runs.get(job.id, [])
+    for one in rows:
+        begun = one.seconds("Start")
+        if begun is not None and abs(begun - job.start) <= NEAR:
+            return one.columns
+    return rows[-1].columns if rows else {}
