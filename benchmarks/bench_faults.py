@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from benchmarks import machine
 from benchmarks.report import markdown_table
 from benchmarks.rows import Row
 
+from shadowtime.live.slurm.unit import NICE
 from shadowtime.testing.slurm import missing_programs
 from shadowtime.testing.slurm_accounting import missing_programs as missing_of_accounting
 
@@ -24,10 +23,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks" / "faults.md"
-PAIRS = ((("easy", True), ("pv-easy", False)), (("pv-easy", True), ("easy", False)))
-"""Policies, and whether on the mixed site: two runs at a time, as most of it is waiting."""
-APART = 20.0
-"""Seconds between their starts: two clusters that come up at once may choose the same port."""
+RUNS = (("easy", True), ("pv-easy", False), ("pv-easy", True), ("easy", False))
+"""Policies, and whether on the mixed site, one run after the other."""
 AT_MOST = 5000.0
 JOBS, FAULTS, SEED = 200, 150, 1
 STALL = 10.0
@@ -42,14 +39,17 @@ loop in a process of its own: loop, slurmctld, slurmd and, on the mixed site, sl
 restarted; nodes drained, jobs cancelled, time limits, node lists and the limits of partitions and
 QOS changed; jobs that fit nowhere; a full disk, a broken state file, jumps of the loop's clock.
 [How it is counted](../guides/live-slurm.md#under-faults). Written by `scripts/bench faults` on
-{when}, two runs at a time, on {cores} cores for Slurm's daemons, the jobs, the loops and whatever
-else ran.
+{when}, one run after the other, on {cores} cores for Slurm's daemons, the jobs, the loop and
+whatever else ran. The loop has the priority of its systemd unit (`Nice={nice}`), everything else
+the ordinary one.
 
 {table}
 What Slurm itself does wrong under such faults is counted separately: a killed slurmctld has not
 saved that a job began or ended and runs it again; a slurmd is killed as it is about to launch a
 job, which Slurm counts as running until its time limit; a slurmctld is killed while a job's record
-is on its way to slurmdbd and later refuses every change of that job, by anybody. A *stall* is a
+is on its way to slurmdbd and later refuses every change of that job, by anybody. *Put back* are, as
+an operator would, nodes that Slurm has taken out, jobs that it holds after a failed launch, and
+jobs that have ended but occupy nodes, as a killed slurmctld had not saved their end. A *stall* is a
 time in which the first job fits on free nodes, on the mixed site in which every node is idle and a
 job waits for no other one, and nothing begins.
 """
@@ -62,6 +62,7 @@ LINES = {
         "stuck_as_slurmctld_refuses_all_changes",
     ),
     "preempted in the seconds of their end and run again": ("doubled_as_preempted_while_ending",),
+    "put back: nodes, held jobs, jobs that had ended": ("nodes_back", "held_back", "gone_back"),
     "longest stall (s)": ("longest_stall_s",),
     "starts of the loop, slowest exit after SIGTERM (s)": (
         "loop_starts",
@@ -78,21 +79,17 @@ def faults(folder: Path) -> Iterator[Row]:
         print(f"faults: Slurm is not here ({', '.join(missing)})", file=sys.stderr)
         return
     found: list[dict[str, Any]] = []
-    for pair in PAIRS:
+    for policy, site in RUNS:
         before = machine.busy()
-        with ThreadPoolExecutor(len(pair)) as pool:
-            some = list(pool.map(one_run, pair, (0.0, APART)))
-        for one in some:
-            one["load"] = f"{before:.1f}, {machine.busy():.1f}"
-            yield from rows(one)
-        found += some
+        one = one_run(policy, site=site)
+        one["load"] = f"{before:.1f}, {machine.busy():.1f}"
+        yield from rows(one)
+        found.append(one)
         PAGE.write_text(page(found))  # each run takes minutes: what is done is done
 
 
-def one_run(what: tuple[str, bool], later: float) -> dict[str, Any]:
-    """A campaign in a process of its own, ``later`` seconds from now, and where it was."""
-    policy, site = what
-    time.sleep(later)
+def one_run(policy: str, *, site: bool) -> dict[str, Any]:
+    """A campaign in a process of its own, and where it was."""
     words = ["--policy", policy, "--jobs", str(JOBS), "--faults", str(FAULTS), "--seed", str(SEED)]
     words += ["--site"] if site else []
     program = ROOT / "benchmarks" / "fault_injection.py"
@@ -106,7 +103,12 @@ def one_run(what: tuple[str, bool], later: float) -> dict[str, Any]:
     if done.returncode != 0:
         print(done.stdout, file=sys.stderr, flush=True)  # which job, and what Slurm says of it
     found: dict[str, Any] = json.loads(done.stdout)
-    return found | {"site": site}
+    put_back = {
+        "nodes_back": len(found["nodes_put_back"]),
+        "held_back": len(found["jobs_put_back"]),
+        "gone_back": len(found["jobs_gone"]),
+    }
+    return found | put_back | {"site": site}
 
 
 def rows(one: dict[str, Any]) -> Iterator[Row]:
@@ -146,5 +148,6 @@ def page(found: Sequence[dict[str, Any]]) -> str:
         faults=FAULTS,
         when=datetime.now(UTC).strftime("%Y-%m-%d"),
         cores=os.cpu_count(),
+        nice=NICE,
         table=markdown_table(head, lines),
     )

@@ -47,8 +47,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import mixed_site as mixed  # noqa: E402
 from benchmarks.fault_kinds import FAULTS, NEED_CONTROLLER, ON_THE_LOOP  # noqa: E402
+from benchmarks.fault_loop import LoopProcess  # noqa: E402
 from benchmarks.fault_site import NEED_CONTROLLER_ON_SITE, ON_SITE, SiteWorld  # noqa: E402
-from benchmarks.fault_world import LoopProcess, World  # noqa: E402
+from benchmarks.fault_world import World  # noqa: E402
 
 from shadowtime.errors import UsageError  # noqa: E402
 from shadowtime.live.slurm import setup  # noqa: E402
@@ -60,8 +61,9 @@ if TYPE_CHECKING:
 NODES, CPUS = 6, 4
 EVERY = 0.3
 """Seconds between two looks for stalls."""
-PATIENCE = 40.0
-"""Seconds without a start or an end under a loop that looks, after which what waits is stuck."""
+PATIENCE = 150.0
+"""Seconds without a start or an end under a loop that looks, after which what waits is stuck: more
+than the two minutes that a job waits which Slurm itself has requeued."""
 AT_MOST = 3600.0
 """Seconds after which it is stuck in any case."""
 
@@ -280,7 +282,7 @@ def campaign(
             raise UsageError(f"the loop ended at once: {world.loop.log.read_text()[-500:]}")
         return bool(world.marks(first))
 
-    wait_for(begun, "the first job to begin", 600)
+    wait_for(begun, "the first job to begin", 1800)
     line = Timeline()
     length = max(faults, 1) * pace
     kinds = [kind for kind in world.kinds if disk or kind != "disk full"]
@@ -394,6 +396,7 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
         "slowest_end_after_sigterm_s": round(max(world.slow_ends, default=0.0), 2),
         "nodes_put_back": world.was_out,
         "jobs_put_back": sorted(world.were_held),
+        "jobs_gone": sorted(world.were_gone),
         "seconds": round(seconds),
         "details": {
             "lost": [describe(world, job.id) for job in gone],
@@ -413,9 +416,10 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
 
 def describe(world: World, job: str) -> str:
     """What Slurm says of a job."""
-    told = world.cluster.run("scontrol", "--oneliner", "show", "job", job, check=False)
+    shown = world.cluster.run("scontrol", "--oneliner", "show", "job", job, check=False)
     wanted = ("JobId", "JobState", "Reason", "Priority", "ReqNodeList", "NumNodes", "Restarts")
-    return " ".join(word for word in told.split() if word.partition("=")[0] in wanted) or job
+    wanted += ("Dependency", "EligibleTime", "NodeList")
+    return " ".join(word for word in shown.split() if word.partition("=")[0] in wanted) or job
 
 
 if __name__ == "__main__":

@@ -9,32 +9,38 @@ from __future__ import annotations
 import contextlib
 import re
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.cluster.hostlist import expand
+from benchmarks.fault_evidence import (
+    is_unchangeable,
+    lost_at_launch,
+    stops_of,
+    was_forgotten,
+    was_requeued,
+    was_stopped_as_it_ended,
+)
+
 from shadowtime.errors import UsageError
-from shadowtime.live.heartbeat import heartbeat_of, read_beat
 
 if TYPE_CHECKING:
     import random
-    import signal
     from collections.abc import Callable, Mapping
     from collections.abc import Set as AbstractSet
+    from pathlib import Path
+
+    from benchmarks.fault_loop import LoopProcess
 
     from shadowtime.testing.slurm import SlurmCluster
 
-ROOT = Path(__file__).resolve().parent.parent
-AT_ONCE = 2.0
-"""Seconds between the report of a stop and the end of a job that the stop did not prevent."""
-NOT_YET = ("Dependency", "BeginTime", "held")
+HELD, ADMIN = "held", "JobHeldAdmin"
+"""The last word of Slurm's own hold after a failed launch; how it calls an operator's."""
+NOT_YET = ("Dependency", "BeginTime", HELD)
 """Last words of the reasons of jobs that may not start: they wait for another one or a time, or
 Slurm itself holds them, as their launch failed."""
-LAUNCHES = 5.0
-"""Seconds that Slurm takes at most from an allocation to the script."""
+GONE = 20.0
+"""Seconds after the end of a job's script by which Slurm has heard of it, if it ever will."""
 SCRIPT = """
 name=${{SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}}${{SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}}
 mark() {{ echo "$1 $(date +%s.%N)" >>{out}/$name; }}
@@ -59,58 +65,6 @@ class Job:
     cancelled: bool = False
     kind: str = ""
     """The words of its request, where that is more than a width."""
-
-
-@dataclass
-class LoopProcess:
-    """The live loop as a process of its own, restarted when it ends, as systemd would."""
-
-    policy: str
-    state: Path
-    offset: Path
-    log: Path
-    env: dict[str, str]
-    options: tuple[str, ...] = ()
-    """Further words of its command."""
-    process: subprocess.Popen[bytes] | None = None
-    starts: int = 0
-    ended: list[int] = field(default_factory=list)
-    """Exit codes of loops that nobody had ended."""
-
-    def start(self) -> None:
-        """Start it with the wrapper that turns its clock."""
-        wrapper = ROOT / "benchmarks" / "fault_injection.py"
-        command = [sys.executable, str(wrapper), "--as-loop", str(self.offset)]
-        command += ["--policy", self.policy, "--apply", "--state", str(self.state)]
-        command += ["--record", str(self.state.with_name("passes.jsonl")), *self.options]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
-        self.starts += 1
-
-    def end(self, sign: signal.Signals) -> float:
-        """Send a signal; how many seconds the loop took to end."""
-        assert self.process is not None
-        began = time.monotonic()
-        self.process.send_signal(sign)
-        try:
-            self.process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        return time.monotonic() - began
-
-    def up(self) -> bool:
-        """True once the loop has looked: a loop that is still starting cannot be put to a test."""
-        beat = read_beat(heartbeat_of(self.state))
-        return self.process is not None and beat is not None and beat.pid == self.process.pid
-
-    def keep_up(self) -> None:
-        """Start it again if it has ended by itself."""
-        if self.process is not None and self.process.poll() is not None:
-            self.ended.append(self.process.returncode)
-            self.start()
 
 
 @dataclass
@@ -174,6 +128,8 @@ class World:
     """Nodes that Slurm had taken out when all faults were over, with its reason."""
     were_held: set[str] = field(default_factory=set)
     """Jobs that Slurm held when all faults were over, as their launch had failed."""
+    were_gone: set[str] = field(default_factory=set)
+    """Jobs that had ended and that Slurm still called running when all faults were over."""
     _stall: Stall | None = None
     _looked: float = field(default_factory=time.monotonic)
     _begun: int = 0
@@ -240,9 +196,18 @@ class World:
         return []
 
     def pending(self) -> dict[str, str]:
-        """Waiting jobs with Slurm's reason; raises where the controller does not answer."""
-        told = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %r")
-        return {line.split()[0]: line.split()[-1] for line in told.splitlines()}
+        """Waiting jobs with Slurm's reason; raises where the controller does not answer.
+
+        Of a job that is held and waits for another one too Slurm tells the hold alone.
+        """
+        told = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E %r")
+        found = {}
+        for line in told.splitlines():
+            job, *rest = line.split()
+            found[job] = "Dependency" if "unfulfilled" in " ".join(rest[:-1]) else rest[-1]
+        return {
+            job: HELD if why == ADMIN and self.requeued(job) else why for job, why in found.items()
+        }
 
     def free(self) -> tuple[set[str], dict[str, int]]:
         """Idle nodes, and free processors by node, of those that jobs may be started on."""
@@ -260,7 +225,12 @@ class World:
         self._looked = time.monotonic()
 
     def put_back(self) -> None:
-        """Resume nodes that Slurm has taken out and release jobs that it holds, as operators do."""
+        """Do what operators do: resume nodes, release jobs that Slurm holds, cancel those gone.
+
+        A job whose launch failed is held by Slurm. It is released where it has not ended, or where
+        another one waits for it. A job that has ended and that Slurm calls running, as slurmctld
+        was killed before it had saved the end, occupies its nodes until its time limit.
+        """
         with contextlib.suppress(UsageError, subprocess.TimeoutExpired):
             for line in self.cluster.run("sinfo", "-h", "-N", "-o", "%N %T %E").splitlines():
                 name, state, why = line.split(maxsplit=2)
@@ -269,10 +239,39 @@ class World:
                     words = (f"NodeName={name}", "State=RESUME")
                     self.cluster.run("scontrol", "update", *words, check=False)
             waits = self.pending()
-            for job in self.unfinished():
-                if waits.get(job.id) == "held":  # its launch failed: Slurm leaves it to an operator
-                    self.were_held.add(job.id)
-                    self.cluster.run("scontrol", "release", job.id, check=False)
+            left = {job.id for job in self.unfinished()}
+            for job in sorted(left | self.waited_for(left)):
+                if waits.get(job) == HELD:  # its launch failed: Slurm leaves it to an operator
+                    self.were_held.add(job)
+                    self.cluster.run("scontrol", "release", job, check=False)
+            running = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "R", "-o", "%i").split()
+            for job in running:
+                if self.gone(job):
+                    self.were_gone.add(job)
+                    self.cluster.run("scancel", job, check=False)
+
+    def waited_for(self, jobs: AbstractSet[str]) -> set[str]:
+        """Those that some of these jobs wait for."""
+        told = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E")
+        rows = (line.split(maxsplit=1) for line in told.splitlines())
+        named = [words[1] for words in rows if len(words) > 1 and words[0] in jobs]
+        return {job for text in named for job in re.findall(r"\d+(?:_\d+)?", text)}
+
+    def gone(self, job: str) -> bool:
+        """Whether a job ended so long ago that Slurm will not hear of it any more."""
+        marks = self.marks(job)
+        return bool(marks) and marks[-1][0] == "end" and time.time() - marks[-1][1] > GONE
+
+    def requeued(self, job: str) -> bool:
+        """Whether slurmctld has put a job back into the queue: nobody else holds jobs here."""
+        return was_requeued(job, self.controller_log())
+
+    def controller_log(self) -> str:
+        """What slurmctld wrote down."""
+        with contextlib.suppress(OSError):
+            log = self.cluster.folder / "log" / "slurmctld.log"
+            return log.read_text(errors="replace")
+        return ""
 
     def sample(self) -> None:
         """Look once: how long has the first job fitted on free nodes without anything beginning?
@@ -338,62 +337,35 @@ class World:
 
     def doubled(self) -> Doubled:
         """Jobs that began again after they had ended, by the cause."""
-        found = Doubled()
+        found, log = Doubled(), self.controller_log()
         for job in self.jobs:
             marks = self.marks(job)
             kinds = [what for what, _ in marks]
             if "end" not in kinds[:-1]:
                 continue
             first = marks[: kinds.index("end") + 1]
-            ended = first[-1][1]
-            if any(a <= when <= b for _, when in first for a, b in self.unsaved):
+            if was_forgotten(job, first, unsaved=self.unsaved, log=log):
                 found.forgotten.append(job)
-            elif any(-1 <= ended - when <= AT_ONCE for when in self.stops(job)):
+            elif was_stopped_as_it_ended(first[-1][1], stops_of(job, self.loop_log())):
                 found.preempted.append(job)
             else:
                 found.ours.append(job)
         return found
 
     def never_launched(self, job: str) -> bool:
-        """Whether slurmd was killed as it was about to launch a job.
-
-        Slurm counts such a job as running until its time limit and does not run it again.
-        """
-        told = self.cluster.run("scontrol", "--oneliner", "show", "job", job, check=False)
-        words = dict(word.split("=", 1) for word in told.split() if "=" in word)
-        try:
-            start = time.mktime(time.strptime(words["StartTime"], "%Y-%m-%dT%H:%M:%S"))
-        except (KeyError, ValueError):
-            return False
-        return any(
-            name in expand(words.get("NodeList", "")) and killed - LAUNCHES <= start <= back + 1
-            for name, killed, back in self.without_daemon
-        )
+        """Whether slurmd was killed as it was about to launch a job."""
+        shown = self.cluster.run("scontrol", "--oneliner", "show", "job", job, check=False)
+        return lost_at_launch(shown, self.without_daemon)
 
     def unchangeable(self, job: str) -> bool:
-        """Whether slurmctld refuses every change of a job, a release too.
+        """Whether slurmctld refuses every change of a job."""
+        return is_unchangeable(job, self.controller_log())
 
-        A slurmctld that is killed while a job's record is on its way to slurmdbd takes it to be on
-        its way for ever.
-        """
-        name = re.escape(job.partition("_")[0])
-        about = re.compile(rf"(waited 5 seconds) for JobId={name}\b|complete JobId={name}\b")
-        last = ""
+    def loop_log(self) -> str:
+        """What the loop wrote down."""
         with contextlib.suppress(OSError):
-            log = self.cluster.folder / "log" / "slurmctld.log"
-            for found in about.finditer(log.read_text(errors="replace")):
-                last = found[1] or ""
-        return bool(last)
-
-    def stops(self, job: str) -> list[float]:
-        """When the loop stopped a job, to the second, by its own report."""
-        found = []
-        with contextlib.suppress(OSError):
-            for line in self.loop.log.read_text(errors="replace").splitlines():
-                when, _, what = line.partition(" ")
-                if what == f"stop {job}":
-                    found.append(time.mktime(time.strptime(when, "%Y-%m-%dT%H:%M:%S")))
-        return found
+            return self.loop.log.read_text(errors="replace")
+        return ""
 
     def unfinished(self) -> list[Job]:
         """Ordinary jobs that nobody cancelled and that have not ended."""

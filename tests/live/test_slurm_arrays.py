@@ -6,7 +6,7 @@ from pathlib import Path
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from live.test_slurm_real import finish, loop_over
-from shadowtime.live.port import Start
+from shadowtime.live.port import Start, Stop
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.arrays import ArrayRests
 from shadowtime.live.slurm.port import SlurmPort
@@ -94,6 +94,32 @@ def test_a_queue_given_back_has_the_rest_too() -> None:
     arrays.look(rows)
     plan = plan_release({row.id: row for row in rows}, {}, "batch", relabelled=arrays.relabelled)
     assert plan.lines == {"8_2": ["release 8_2"], "8_3": ["release 8_3"]} and not plan.stay
+
+
+def test_a_stopped_job_whose_hold_slurm_relabels_waits_all_the_same() -> None:
+    """Until it has been at the gate; what holds it from then on is an operator. Later loops know.
+
+    While slurmctld cleans up after the stopped run it calls the reason Cleaning, and with that the
+    hold has lost its name.
+    """
+    port, fake = port_over(running_line("7", "n1", 4))
+    port.stopped = lambda job: True
+    port.snapshot()
+
+    def held(why: str) -> str:
+        return queue_line("7", Reason=why, RestartCnt=1, EligibleTime=1120)
+
+    fake.on_tell = lambda line: setattr(fake, "queue", held("job requeued in held state"))
+    assert port.apply([Stop(job="7")])[0].done
+    fake.queue = held("JobHeldAdmin")
+    later, _ = port_over(fake.queue)
+    later.stopped = port.stopped
+    later.recall(port.memory())
+    assert waiting(port) == waiting(later) == ["7"]
+    fake.queue = held("JobHeldUser")
+    assert waiting(port) == ["7"]
+    fake.queue = held("JobHeldAdmin")
+    assert waiting(port) == []
 
 
 def reasons(slurm: SlurmCluster, array: str) -> set[str]:

@@ -24,6 +24,7 @@ from shadowtime.live.slurm.arrays import ArrayRests
 from shadowtime.live.slurm.beyond import NONE
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
+from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.sending import send, session
@@ -99,6 +100,8 @@ class SlurmPort:
         self._in_vain: dict[str, int] = {}
         self._let_go: dict[str, None] = {}
         """Jobs known to us that an operator has let through."""
+        self._returning: dict[str, None] = {}
+        """Jobs that were stopped and have not been seen at the gate since."""
         self.arrays = ArrayRests()
         """Arrays whose rest may be relabelled."""
         self._remembered = Remembered()
@@ -161,7 +164,11 @@ class SlurmPort:
             remembered=self._remembered,
             touched=self._touched,
             relabelled=self.arrays.relabelled,
+            returning=self._returning,
         )
+        for row in rows:
+            if row.state == "PENDING" and row.reason.startswith(HELD):
+                self._returning.pop(row.id, None)
         self._let_go.update(dict.fromkeys(self.sorted.slurms))
         return self.sorted
 
@@ -190,7 +197,13 @@ class SlurmPort:
                 self._sent[decision.job] = decision.held
         said = send(self.run, lines)
         after = self.look()
-        return [outcome(decision, after.get(decision.job), said) for decision in decisions]
+        found = [outcome(decision, after.get(decision.job), said) for decision in decisions]
+        for one in found:
+            if one.done and isinstance(one.decision, Start):
+                self._returning.pop(one.decision.job, None)
+            elif one.done:
+                self._returning[one.decision.job] = None
+        return found
 
     def prepare(self, decisions: Sequence[Decision]) -> None:
         """Note what the starts are about to overwrite, so that it outlives this process."""
@@ -210,6 +223,7 @@ class SlurmPort:
         listed |= arrays_of(listed)
         noted: tuple[dict[str, Any], ...] = (
             self.placed, self._sent, self._touched, self._handed, self._in_vain, self._let_go,
+            self._returning,
         )  # fmt: skip
         for job in {job for known in noted for job in known} - listed:
             for known in noted:
@@ -230,6 +244,7 @@ class SlurmPort:
             "touched": {job: list(mark) for job, mark in self._touched.items()},
             "handed": dict(self._handed),
             "let_go": list(self._let_go),
+            "returning": list(self._returning),
             "arrays": self.arrays.known,
         }
 
@@ -242,6 +257,8 @@ class SlurmPort:
             self._handed = {str(job): str(why) for job, why in handed.items()}
         if isinstance(memory.get("let_go"), list):
             self._let_go = {str(job): None for job in memory["let_go"]}
+        if isinstance(memory.get("returning"), list):
+            self._returning = {str(job): None for job in memory["returning"]}
         if isinstance(memory.get("arrays"), list):
             self.arrays = ArrayRests(str(array) for array in memory["arrays"])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
+from shadowtime.live.slurm.arrays import ADMIN
 from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
 from shadowtime.live.slurm.dependency import Ends
@@ -28,7 +29,7 @@ from shadowtime.live.slurm.text import parse_gres
 from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from shadowtime.live.port import Place
     from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
@@ -169,6 +170,7 @@ def sort_jobs(
     remembered: Remembered | None = None,
     touched: Mapping[str, Touched] | None = None,
     relabelled: Callable[[QueueRow], bool] = lambda row: False,
+    returning: Collection[str] = (),
 ) -> Sorted:
     """The State in Slurm's rows.
 
@@ -176,7 +178,8 @@ def sort_jobs(
     -----
     A job waits if it lies at the gate: pending, held by the gate or by the loop's own requeue, its
     begin time reached, its dependencies met; ``relabelled`` tells whether Slurm has given the
-    gate's hold another name. Jobs that users or operators hold, and those Slurm schedules itself,
+    gate's hold another name, as it does with jobs that the loop has stopped and that are
+    ``returning`` to the gate. Jobs that users or operators hold, and those Slurm schedules itself,
     are left alone; one that the loop does not even know has come past the gate. Jobs beyond the
     model, and those that Slurm does not start for reasons beyond it, are to be
     handed to Slurm. Tasks of an array beyond its throttle
@@ -210,7 +213,11 @@ def sort_jobs(
                 continue
             mark = touched.get(row.id)
             named = mark is not None and mark.ours(row)
-            at_gate = row.reason.startswith(HELD) or (not named and relabelled(row))
+            at_gate = (
+                row.reason.startswith(HELD)
+                or (not named and relabelled(row))
+                or (row.id in returning and row.reason == ADMIN)
+            )
             why = _not_ours(row, now, stopped, named=named, ends=ends, at_gate=at_gate)
             wish = mark.before(row) if mark is not None else row
             detail = detail_of(details, row.id)

@@ -6,6 +6,10 @@ WATCHDOG = 180
 """Seconds without a look after which systemd restarts the loop. Longer than the longest pause after
 errors (a minute), a handful of commands that each time out, and compiling a pass."""
 
+NICE = -10
+"""The loop needs little of a processor, but every job waits for it: on a busy machine a restart
+without priority takes ten seconds and more until its first pass, of which it computes 1.5."""
+
 UNIT = """\
 # /etc/systemd/system/shadowtime-slurm.service
 [Unit]
@@ -22,6 +26,7 @@ StateDirectory=shadowtime
 CacheDirectory=shadowtime
 Environment=SHADOWTIME_CACHE=%C/shadowtime
 ExecStart={program} live slurm --policy {policy} --apply
+Nice={nice}
 WatchdogSec={watchdog}
 Restart=always
 RestartSec=2
@@ -48,4 +53,4 @@ def unit_text(
     >>> "CacheDirectory=shadowtime" in unit_text()
     True
     """
-    return UNIT.format(user=user, program=program, policy=policy, watchdog=WATCHDOG)
+    return UNIT.format(user=user, program=program, policy=policy, watchdog=WATCHDOG, nice=NICE)

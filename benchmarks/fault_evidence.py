@@ -1,0 +1,113 @@
+"""Whose doing it was: what the logs of slurmctld and of the loop say of a job under faults.
+
+Everything here is a function of what was written down, so that a case can be judged again later.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+from shadowtime.cluster.hostlist import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+AT_ONCE = 2.0
+"""Seconds between the report of a stop and the end of a job that the stop did not prevent."""
+PACKED = 3.0
+"""Seconds at most between slurmctld's look at its jobs and the end of writing them down."""
+LAUNCHES = 5.0
+"""Seconds that Slurm takes at most from an allocation to the script."""
+
+Mark = tuple[str, float]
+"""The begin or the end of a run, as the job wrote it, and when."""
+
+
+def label(job: str) -> str:
+    """How slurmctld's log names a job, as an expression.
+
+    Examples
+    --------
+    >>> [bool(re.search(label("2_1"), f"JobId=2{rest}")) for rest in ("_1(67)", "_12(7)", "")]
+    [True, False, False]
+    >>> [bool(re.search(label("2"), f"JobId=2{rest} ")) for rest in ("", "_1(67)", "7")]
+    [True, False, False]
+    """
+    return rf"JobId={re.escape(job)}(?![\d_])"
+
+
+def seconds_of(stamp: str) -> float:
+    """A stamp of a log, which is local time."""
+    return time.mktime(time.strptime(stamp, "%Y-%m-%dT%H:%M:%S"))
+
+
+def was_forgotten(
+    job: str, run: Sequence[Mark], *, unsaved: Iterable[tuple[float, float]], log: str
+) -> bool:
+    """Whether a killed slurmctld did not know of the begin or the end of a run.
+
+    They fell into the seconds that it had not saved (``unsaved``); or its successor recovered the
+    job with its running script after that had ended, says slurmctld's ``log``.
+    """
+    if any(a - PACKED <= when <= b for _, when in run for a, b in unsaved):
+        return True
+    line = re.compile(rf"\[(\S+?)\.\d+\] Recovered {label(job)}.* StepId=batch")
+    return any(seconds_of(stamp) > run[-1][1] for stamp in line.findall(log))
+
+
+def was_requeued(job: str, log: str) -> bool:
+    """Whether slurmctld has put a job back into the queue.
+
+    It holds one whose launch failed. While the run that it had forgotten is being cleaned up it
+    says so in place of the hold, and calls that an operator's afterwards.
+    """
+    return bool(re.search(rf"Requeuing {label(job)}", log))
+
+
+def is_unchangeable(job: str, log: str) -> bool:
+    """Whether slurmctld refuses every change of a job, a release too.
+
+    A slurmctld that is killed while a job's record is on its way to slurmdbd takes it to be on its
+    way for ever.
+    """
+    about = re.compile(rf"(waited 5 seconds) for {label(job)}|complete {label(job)}")
+    last = ""
+    for found in about.finditer(log):
+        last = found[1] or ""
+    return bool(last)
+
+
+def lost_at_launch(shown: str, without_daemon: Iterable[tuple[str, float, float]]) -> bool:
+    """Whether slurmd was killed as it was about to launch a job; ``shown`` is scontrol's line.
+
+    Slurm counts such a job as running until its time limit and does not run it again.
+    """
+    words = dict(word.split("=", 1) for word in shown.split() if "=" in word)
+    try:
+        start = seconds_of(words["StartTime"])
+    except (KeyError, ValueError):
+        return False
+    return any(
+        name in expand(words.get("NodeList", "")) and killed - LAUNCHES <= start <= back + 1
+        for name, killed, back in without_daemon
+    )
+
+
+def stops_of(job: str, log: str) -> list[float]:
+    """When the loop stopped a job, to the second, by its own log.
+
+    Examples
+    --------
+    >>> log = "2026-11-16T10:00:00 start 7 on n1:4 (head)\\n2026-11-16T10:00:05 stop 7\\n"
+    >>> stops_of("7", log) == [seconds_of("2026-11-16T10:00:05")]
+    True
+    """
+    lines = (line.partition(" ") for line in log.splitlines())
+    return [seconds_of(when) for when, _, what in lines if what == f"stop {job}"]
+
+
+def was_stopped_as_it_ended(ended: float, stops: Iterable[float]) -> bool:
+    """Whether the policy stopped a job so close to its end that Slurm had not heard of that."""
+    return any(-1 <= ended - when <= AT_ONCE for when in stops)
