@@ -18,8 +18,8 @@ from shadowtime.live.condor.jobs import Reading
 from shadowtime.live.condor.port import CondorPort
 from shadowtime.live.condor.schedds import Schedds
 from shadowtime.live.lock import one_loop
-from shadowtime.live.loop import Pace
 from shadowtime.live.operation import Operation
+from shadowtime.live.pace import Pace
 from shadowtime.live.port import PortError, Start, Stop
 from shadowtime.live.service import make_loop
 from shadowtime.live.store import InMemory

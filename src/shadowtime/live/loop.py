@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass import Decided, Memory
-from shadowtime.engine.python_policy import policy_parts
 from shadowtime.errors import ShadowtimeError
 from shadowtime.live.deciding import decide_with_hosts, without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
 from shadowtime.live.log import LogLine
+from shadowtime.live.pace import Pace
 from shadowtime.live.port import Outcome, PortError, Start
 from shadowtime.live.refusals import Refusals
+from shadowtime.live.reports import DecisionReports, described
 from shadowtime.live.signals import Undisturbed
 
 if TYPE_CHECKING:
@@ -30,51 +31,6 @@ if TYPE_CHECKING:
 
 REFUSED = "refused_by_the_scheduler"
 """The counter of refusals."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pace:
-    """How often the scheduler is asked.
-
-    Every ``every`` seconds while things happen, slower step by step up to ``slowest`` while they
-    do not; no more than half of the time is spent in asking; after an error the pause
-    doubles up to ``after_error``. Where the scheduler's log is watched the pause is four times as
-    long and ends with news, but never before ``soonest``: a busy log cannot cause faster polling.
-    """
-
-    every: float = 0.25
-    slowest: float = 2.0
-    after_error: float = 5.0
-
-    def pause(self, *, quiet: int, errors: int, took: float, bell: bool = False) -> float:
-        """Seconds until the next look.
-
-        Examples
-        --------
-        >>> [Pace().pause(quiet=n, errors=0, took=0.03) for n in (0, 40, 999)]
-        [0.25, 0.5, 2.0]
-        >>> [Pace().pause(quiet=n, errors=0, took=0.03, bell=True) for n in (0, 40, 999)]
-        [1.0, 2.0, 2.0]
-        >>> Pace().pause(quiet=0, errors=3, took=0.0), Pace().pause(quiet=0, errors=0, took=1.0)
-        (2.0, 1.0)
-        """
-        if errors:
-            return float(min(self.after_error, self.every * 2.0**errors))
-        calm = min(self.slowest, self.every * (4 if bell else 1) * (1 + quiet / 40))
-        return max(calm, took)
-
-    def soonest(self, *, quiet: int, errors: int, took: float) -> float:
-        """Seconds before which not even news brings the next look.
-
-        Examples
-        --------
-        >>> [Pace().soonest(quiet=n, errors=0, took=0.03) for n in (0, 999)]
-        [0.1, 0.8]
-        >>> Pace().soonest(quiet=0, errors=3, took=0.0)
-        2.0
-        """
-        pause = self.pause(quiet=quiet, errors=errors, took=0.0)
-        return pause if errors else max(0.4 * pause, took)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,8 +114,7 @@ class Loop:
         self._seen: Snapshot | None = None
         self._again = True
         self._wake: int | None = None
-        self._told: tuple[Decision, ...] = ()
-        self._complaints: set[str] = set()
+        self._reports = DecisionReports(lambda line: self.tell(line))
         self._asking = 0.0
         self._refusals = Refusals()
         self._refused: Mapping[str, str] = {}
@@ -200,7 +155,7 @@ class Loop:
             outcomes = self._act(decisions, state, decided) if self.act else ()
             if not self.act:
                 self._keep(memory=decided.memory)
-                self._report(decisions, ())
+                self._reports.of_shadow(decisions)
         self._again = any(not outcome.done for outcome in outcomes)
         return Step(
             state=state,
@@ -347,7 +302,7 @@ class Loop:
                 self._count(REFUSED)
         self._keep(intents=intents)
         outcomes = (*guarded.refused, *done)
-        self._report(decisions, outcomes)
+        self._reports.of_outcomes(outcomes)
         return outcomes
 
     def _strike_out(self, state: Snapshot) -> None:
@@ -377,67 +332,6 @@ class Loop:
         counters = dict(self._kept.counters)
         counters[name] = counters.get(name, 0) + 1
         self._kept = self._kept.replace(counters=counters)
-
-    def _report(self, decisions: tuple[Decision, ...], outcomes: tuple[Outcome, ...]) -> None:
-        if not self.act:
-            if decisions != self._told:
-                for decision in decisions:
-                    if decision not in self._told:
-                        line = f"would {words(decision)}"
-                        self.tell(LogLine(line, carried_out=False, **parts_of(decision)))
-                self._told = decisions
-            return
-        complaints = set()
-        for outcome in outcomes:
-            line = words(outcome.decision)
-            if not outcome.done:
-                line = f"{line}: not done, {outcome.why}"
-                complaints.add(line)
-            if line not in self._complaints:
-                why = {} if outcome.done else {"why": outcome.why}
-                parts = parts_of(outcome.decision)
-                self.tell(LogLine(line, carried_out=outcome.done, **parts, **why))
-        self._complaints = complaints
-
-
-def described(policy: Policy) -> str:
-    """A policy as a text that distinguishes it from others."""
-    chosen = policy_parts(policy)
-    parts = ", ".join(f"{slot}={part}" for slot, part in chosen.parameters.items())
-    return f"{chosen.name}({parts})"
-
-
-def words(decision: Decision) -> str:
-    """A decision in words.
-
-    Examples
-    --------
-    >>> words(Start(job="7", place=(("n1", 4), ("n2", 2))))
-    'start 7 on n1:4,n2:2 (head)'
-    >>> words(Start(job="7", place=(("n1", 4),), partition="long"))
-    'start 7 on n1:4 in long (head)'
-    """
-    if not isinstance(decision, Start):
-        return f"stop {decision.job}"
-    where = ",".join(f"{host}:{count}" for host, count in decision.place) or "no hosts"
-    where += ", alone" if decision.alone else ""
-    where += f" in {decision.partition}" if decision.partition else ""
-    return f"start {decision.job} on {where} ({decision.reason.label})"
-
-
-def parts_of(decision: Decision) -> dict[str, Any]:
-    """A decision for logs that machines read.
-
-    Examples
-    --------
-    >>> parts_of(Start(job="7", place=(("n1", 4),)))
-    {'event': 'start', 'job': '7', 'hosts': {'n1': 4}, 'reason': 'head'}
-    """
-    if not isinstance(decision, Start):
-        return {"event": "stop", "job": decision.job}
-    reason = decision.reason.label
-    parts = {"event": "start", "job": decision.job, "hosts": dict(decision.place), "reason": reason}
-    return parts | ({"partition": decision.partition} if decision.partition else {})
 
 
 def intent_of(decision: Decision, now: int) -> Mapping[str, Any]:

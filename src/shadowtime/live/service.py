@@ -15,9 +15,11 @@ from shadowtime.live.guarded import guard_for
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.lock import one_loop
 from shadowtime.live.log import LogLine
-from shadowtime.live.loop import Loop, Pace, described
+from shadowtime.live.loop import Loop
 from shadowtime.live.operation import Counting, Operation, left_alone, state_path
+from shadowtime.live.pace import Pace
 from shadowtime.live.record import Recorder
+from shadowtime.live.reports import described
 from shadowtime.live.signals import Interrupted, Signals, Undisturbed
 from shadowtime.live.store import InMemory, StateFile
 from shadowtime.live.worker import TO_COME_UP

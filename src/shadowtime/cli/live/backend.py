@@ -48,13 +48,8 @@ def command_of(backend: Backend) -> click.Command:
             run_backend(backend, **given)
 
     decorators = [
-        live.policy,
-        click.option(
-            "--apply",
-            "act",
-            is_flag=True,
-            help="Act. Without it: decide and print, change nothing.",
-        ),
+        live.policy_of_loop,
+        live.act,
         *map(live.of_backend, backend.options),
         live.shape_of(backend.shapes, backend.shape_help),
         live.state,

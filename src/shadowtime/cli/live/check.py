@@ -23,8 +23,8 @@ def command(recording: str, as_json: bool) -> int:
     from pathlib import Path
 
     from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.live.loop import words
     from shadowtime.live.record import read_passes
+    from shadowtime.live.reports import words
     from shadowtime.policy import parse_policy
 
     passes = decisions = 0

@@ -38,14 +38,19 @@ def shape_of(shapes: tuple[str, ...], help: str) -> Callable[[Any], Any]:
     return click.option("--shape", type=click.Choice(shapes), help=help)
 
 
-policy = click.option(
-    "--policy",
-    "-p",
-    metavar="P",
-    shell_complete=options.policy_names,
-    help="A name with or without parameters, as in a simulation. [default: the loop's own, from "
-    "its state file]",
-)
+def policy_option(otherwise: str) -> Callable[[Any], Any]:
+    """The policy, with what happens where none is named."""
+    return click.option(
+        "--policy",
+        "-p",
+        metavar="P",
+        shell_complete=options.policy_names,
+        help=f"A name with or without parameters, as in a simulation. [{otherwise}]",
+    )
+
+
+policy = policy_option("default: the loop's own, from its state file")
+policy_of_loop = policy_option("a loop needs one")
 act = click.option(
     "--apply", "act", is_flag=True, help="Act. Without it: decide and print, change nothing."
 )

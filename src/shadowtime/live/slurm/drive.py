@@ -16,8 +16,8 @@ from shadowtime.live.backend import Target
 from shadowtime.live.clock import SystemClock
 from shadowtime.live.log import LogLine
 from shadowtime.live.log_watcher import LogWatcher
-from shadowtime.live.loop import Pace
 from shadowtime.live.operation import state_path
+from shadowtime.live.pace import Pace
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm.configuration import NotReady, look_at, refuse_strangers

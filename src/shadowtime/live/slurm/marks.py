@@ -41,10 +41,10 @@ def mark_words(touched: Touched | None) -> str:
     """
     if touched is None or not touched.words.endswith(CLEAR):
         return ""
-    told = {name: getattr(touched, name) for name in _TEXTS}
-    told["pin"] = compress(touched.pin.split(","))
-    said = {name: value for name, value in told.items() if value} | {"limit": touched.limit}
-    text = f"{CLEAR}{PREFIX}{urlencode(said, safe='[]/,:')}"
+    texts = {name: getattr(touched, name) for name in _TEXTS}
+    texts["pin"] = compress(touched.pin.split(","))
+    values = {name: value for name, value in texts.items() if value} | {"limit": touched.limit}
+    text = f"{CLEAR}{PREFIX}{urlencode(values, safe='[]/,:')}"
     return text if len(text) <= LONGEST else ""
 
 
@@ -63,16 +63,16 @@ def parse_mark(text: str) -> Touched | None:
         return None
     try:
         pairs = parse_qsl(text.removeprefix(PREFIX), keep_blank_values=True, strict_parsing=True)
-        said = dict(pairs)
-        if len(said) != len(pairs) or not {"pin", "limit"} <= said.keys() <= _NAMES:
+        values = dict(pairs)
+        if len(values) != len(pairs) or not {"pin", "limit"} <= values.keys() <= _NAMES:
             return None
-        if not all(value.isprintable() for value in said.values()):
+        if not all(value.isprintable() for value in values.values()):
             return None
-        limit = int(said.pop("limit"))
-        pin = ",".join(expand(said.pop("pin")))
+        limit = int(values.pop("limit"))
+        pin = ",".join(expand(values.pop("pin")))
     except (ValueError, ClusterError):
         return None
-    texts = dict.fromkeys(_TEXTS[1:], "") | said
+    texts = dict.fromkeys(_TEXTS[1:], "") | values
     return Touched(pin=pin, limit=limit, **texts) if pin and limit >= 0 else None
 
 
@@ -95,8 +95,8 @@ def parse_marks(text: str, jobs: Collection[str]) -> dict[str, Touched]:
     'n1'
     """
     lines = [line.split(BETWEEN) for line in text.splitlines()]
-    told = {job: next(filter(None, rest), "") for job, *rest in lines if rest}
-    if not told.keys() >= set(jobs):
+    comments = {job: next(filter(None, rest), "") for job, *rest in lines if rest}
+    if not comments.keys() >= set(jobs):
         raise PortError("squeue does not tell the comments of all jobs")
-    marks = {job: parse_mark(comment) for job, comment in told.items()}
+    marks = {job: parse_mark(comment) for job, comment in comments.items()}
     return {job: mark for job, mark in marks.items() if mark is not None}

@@ -1,0 +1,50 @@
+"""How often the live loop asks its scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How often the scheduler is asked.
+
+    Every ``every`` seconds while things happen, slower step by step up to ``slowest`` while they
+    do not; no more than half of the time is spent in asking; after an error the pause
+    doubles up to ``after_error``. Where the scheduler's log is watched the pause is four times as
+    long and ends with news, but never before ``soonest``: a busy log cannot cause faster polling.
+    """
+
+    every: float = 0.25
+    slowest: float = 2.0
+    after_error: float = 5.0
+
+    def pause(self, *, quiet: int, errors: int, took: float, bell: bool = False) -> float:
+        """Seconds until the next look.
+
+        Examples
+        --------
+        >>> [Pace().pause(quiet=n, errors=0, took=0.03) for n in (0, 40, 999)]
+        [0.25, 0.5, 2.0]
+        >>> [Pace().pause(quiet=n, errors=0, took=0.03, bell=True) for n in (0, 40, 999)]
+        [1.0, 2.0, 2.0]
+        >>> Pace().pause(quiet=0, errors=3, took=0.0), Pace().pause(quiet=0, errors=0, took=1.0)
+        (2.0, 1.0)
+        """
+        if errors:
+            return float(min(self.after_error, self.every * 2.0**errors))
+        calm = min(self.slowest, self.every * (4 if bell else 1) * (1 + quiet / 40))
+        return max(calm, took)
+
+    def soonest(self, *, quiet: int, errors: int, took: float) -> float:
+        """Seconds before which not even news brings the next look.
+
+        Examples
+        --------
+        >>> [Pace().soonest(quiet=n, errors=0, took=0.03) for n in (0, 999)]
+        [0.1, 0.8]
+        >>> Pace().soonest(quiet=0, errors=3, took=0.0)
+        2.0
+        """
+        pause = self.pause(quiet=quiet, errors=errors, took=0.0)
+        return pause if errors else max(0.4 * pause, took)
