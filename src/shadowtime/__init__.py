@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from shadowtime.api.environment import environment, session
     from shadowtime.api.inputs import demo, read, read_site
+    from shadowtime.api.paper import paper
     from shadowtime.api.results import Results, compare, load
     from shadowtime.api.run import Run, simulate
     from shadowtime.api.site import replay, whatif
@@ -82,6 +83,7 @@ _HOME = {
     "load": "shadowtime.api.results",
     "occupy": "shadowtime.kernel.choice",
     "order": "shadowtime.api.slots",
+    "paper": "shadowtime.api.paper",
     "place": "shadowtime.api.slots",
     "plan": "shadowtime.api.slots",
     "read": "shadowtime.api.inputs",
@@ -127,6 +129,7 @@ __all__ = [
     "load",
     "occupy",
     "order",
+    "paper",
     "place",
     "plan",
     "policy",

@@ -56,10 +56,31 @@ def test_resumed_from_a_folder(log: str, capsys: pytest.CaptureFixture[str]) -> 
         kept = json.loads(printed(capsys))
         assert len(Shards(Path("runs")).done()) == rows
     assert {**kept, "command": ""} == {**plain, "command": ""}
-    assert run([*words, "--resume", "runs"]) == 2
+    assert len(list(Path("runs/schedules").glob("*.npz"))) == 4, "of the log as it is"
+
+
+@pytest.mark.parametrize("more", [[], ["--shake", "2", "--where", "user=1"]])
+def test_whole_schedules_are_kept_where_numbers_are_not_enough(
+    more: list[str], log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without copies, and where only some jobs count: the second time nothing is simulated."""
+    words = ["compare", log, *BOTH, "--json", *more]
+    assert run(words) == 0
+    plain = json.loads(printed(capsys))
+    assert run([*words, "--resume", "runs"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr("shadowtime.cli.common.comparing.prepare", lambda *_, **__: None)
+    assert run([*words, "--resume", "runs"]) == 0
+    assert {**json.loads(printed(capsys)), "command": ""} == {**plain, "command": ""}
+
+
+def test_workers_make_runs_on_copies(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They need a folder for what they find, and copies."""
+    words = ["compare", log, *BOTH]
+    assert run([*words, "--shake", "2", "--workers", "2"]) == 2
+    assert "add --resume DIR" in capsys.readouterr().err
+    assert run([*words, "--resume", "runs", "--on", "condor"]) == 2
     assert "add --shake N or --resample N" in capsys.readouterr().err
-    assert run([*words, "--shake", "3", "--resume", "runs", "--where", "user=1"]) == 2
-    assert "leave --where out" in capsys.readouterr().err
 
 
 def test_the_table_says_who_wins_and_who_pays(log: str, capsys: pytest.CaptureFixture[str]) -> None:

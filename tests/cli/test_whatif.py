@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from shadowtime.api.site import read_world
 from shadowtime.cli import run
+from shadowtime.errors import UsageError
+from shadowtime.study.site.changes import Change
+from shadowtime.study.site.experiment import Experiment
+from shadowtime.study.site.parts import WhatIfStudy
 
 NODES = "".join(
     f"NodeName=n{k} CPUTot=4 RealMemory=1000 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 "
@@ -108,12 +116,13 @@ def test_a_what_if_goes_on_where_it_was_interrupted(
     words = ["whatif", site, "--add-nodes", "p=1", "--phases", "3", "--json"]
     assert run(words) == 0
     whole = capsys.readouterr().out
-    original, made = SlurmPolicy.simulate, []
+    original, made, one_at_a_time = SlurmPolicy.simulate, [], threading.Lock()
 
     def counted(self, *rest, **more):
-        if len(made) == limit:
-            raise KeyboardInterrupt
-        made.append(self.phase)
+        with one_at_a_time:
+            if len(made) == limit:
+                raise KeyboardInterrupt
+            made.append(self.phase)
         return original(self, *rest, **more)
 
     monkeypatch.setattr(SlurmPolicy, "simulate", counted)
@@ -126,17 +135,51 @@ def test_a_what_if_goes_on_where_it_was_interrupted(
     assert capsys.readouterr().out == whole and len(made) == 6
     assert run([*words, "--resume", "runs"]) == 0, "none of them again"
     assert capsys.readouterr().out == whole
+    assert run([*words, "--resume", "others", "--workers", "1"]) == 0, "made by another process"
+    assert capsys.readouterr().out == whole
+    assert len(list(Path("others/schedules").glob("*.npz"))) == 6
     next(Path("runs/schedules").glob("*.npz")).write_bytes(b"half")
     assert run([*words, "--resume", "runs"]) != 0
     assert "Delete it." in capsys.readouterr().err
 
 
-def test_who_gains_and_who_pays_is_told(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_workers_need_a_folder(site: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What other processes find is kept somewhere: without --resume there is nothing to run."""
+    for words in (["--workers", "2"], ["--on", "slurm"]):
+        assert run(["whatif", site, "--add-nodes", "p=1", *words]) == 2
+        assert "add --resume DIR" in capsys.readouterr().err
+    assert run(["whatif", site, "--add-nodes", "p=1", "--site", "blocks=2"]) == 2
+    assert "add --on slurm or --on condor" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:memory is not counted")
+def test_runs_on_any_executor_give_the_same(
+    site: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The study can be sent to a worker; what workers keep is all that the what-if needs."""
+    import shadowtime as st
+    from shadowtime.slurm.policy import SlurmPolicy
+
+    study = WhatIfStudy.of(
+        Experiment(site=site, changes=(Change("add-nodes", "p=1"),), phases=2), "kept", read_world
+    )
+    assert pickle.loads(pickle.dumps(study)) == study and Path(study.folder).is_absolute()
+    plain = st.whatif(site, add_nodes="p=1", phases=2)
+    with ThreadPoolExecutor(2) as threads:
+        st.whatif(site, add_nodes="p=1", phases=2, resume="kept", executor=threads)
+    assert study.missing(read_world(study.experiment)) == []
+    monkeypatch.setattr(SlurmPolicy, "simulate", None)
+    assert st.whatif(site, add_nodes="p=1", phases=2, resume="kept").as_dict() == plain.as_dict()
+    with pytest.raises(UsageError, match="resume=FOLDER"):
+        st.whatif(site, add_nodes="p=1", workers=2)
+
+
+def test_who_gains_and_who_pays_is_shown(site: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["whatif", site, "--set", "qos.normal.MaxJobsPU=1", "--phases", "3"]) == 0
     out = capsys.readouterr().out
     assert "pays: " in out and "account acc1" in out.partition("pays: ")[2]
     assert run(["whatif", site, "--set", "bf_window=5000", "--phases", "2"]) == 0
-    assert "no clear effect on anybody" in capsys.readouterr().out
+    assert "no clear effect on any group" in capsys.readouterr().out
 
 
 def test_deploy_prints_and_never_runs(site: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,10 +16,12 @@ from shadowtime.policy import make_policy
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
+    from concurrent.futures import Executor
 
     from shadowtime.api.picture import Picture
     from shadowtime.report import ReportInput
     from shadowtime.study import Comparison
+    from shadowtime.study.compare import Engine
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -135,6 +137,9 @@ def compare(
     loads: Sequence[Any] = (),
     window: Any = None,
     threads: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
 ) -> Results:
     """Run a log under several policies; the first is the baseline.
 
@@ -142,8 +147,20 @@ def compare(
     -----
     ``shake`` and ``resample`` copies of the log, the same for every policy, give paired
     differences with intervals (``found.comparison``). ``loads`` are factors (1.2) or
-    ``"offered=0.9"``; the runs of the results are those of the first.
+    ``"offered=0.9"``; the runs of the results are those of the first. With ``resume`` every run is
+    kept in that folder and taken from it; the runs on copies then go to ``workers`` processes, or
+    to any ``concurrent.futures.Executor`` whose workers see the same files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shadowtime as st
+    >>> jobs = st.Workload.build(submit=[0, 1, 2], run=[9, 5, 4], procs=[3, 4, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     st.compare(jobs, "pool:4", ["easy", "fcfs"], shake=2, resume=folder, workers=1)
+    Results(easy, fcfs on ...)
     """
+    from shadowtime.engine import simulate
     from shadowtime.result.comparison import as_report
     from shadowtime.study import Load
     from shadowtime.study import compare as run_all
@@ -152,6 +169,22 @@ def compare(
     chosen = [make_policy(each) for each in policies]
     scored = as_window(window)
     wanted = [each if isinstance(each, Load) else Load.parse(str(each)) for each in loads]
+    engine: Engine = simulate
+    known = None
+    if resume is not None:
+        from shadowtime.api.sweep import load_log
+        from shadowtime.study.sweep.copies import run_copies
+        from shadowtime.study.sweep.kept import kept
+
+        engine = kept(simulate, resume)
+        if shake or resample:
+            known = run_copies(
+                workload, machine, policies, resume, load=load_log, loads=wanted or [Load()],
+                shake=shake, resample=resample, seed=seed, window=scored, workers=workers,
+                executor=executor,
+            )  # fmt: skip
+    elif workers is not None or executor is not None:
+        raise UsageError("workers keep their runs in a folder: give resume=FOLDER as well")
     found = run_all(
         workload,
         machine,
@@ -162,6 +195,8 @@ def compare(
         seed=seed,
         window=scored,
         threads=threads,
+        engine=engine,
+        known=known,
     )
     first = found.settings[0]
     runs = tuple(

@@ -11,6 +11,7 @@ from shadowtime.policy import make_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
 
     from shadowtime.cluster.site import Site
     from shadowtime.study.compare import Engine
@@ -65,6 +66,9 @@ def whatif(
     max_limit: str | None = None,
     policy: str | None = None,
     load: str | float | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
     **how: Any,
 ) -> WhatIf:
     """What changes would do to a site's waits, against its replayed baseline.
@@ -74,6 +78,8 @@ def whatif(
     ``changes`` are those of ``--set``, as ``{"bf_max_job_test": 2000}``; the other arguments are
     those of the options of the same names. ``how`` are fields of
     :class:`shadowtime.study.site.experiment.Experiment` (phases, shake, resample, seed, tz).
+    With ``resume`` every run is kept in that folder and taken from it; with ``workers`` or an
+    ``executor`` of ``concurrent.futures`` as well, other processes make the runs.
 
     Examples
     --------
@@ -93,7 +99,21 @@ def whatif(
         policy=policy,
         load=None if load is None else str(load),
     )
-    return run_experiment(Experiment(site=os.fspath(site), changes=made, **how), report=_warn)
+    experiment = Experiment(site=os.fspath(site), changes=made, **how)
+    if resume is None:
+        if workers is not None or executor is not None:
+            raise UsageError("workers keep their runs in a folder: give resume=FOLDER as well")
+        return run_experiment(experiment, report=_warn)
+    from shadowtime.engine import simulate
+    from shadowtime.study.site.parts import WhatIfStudy
+    from shadowtime.study.sweep.kept import kept
+    from shadowtime.study.sweep.parts import run_parts
+
+    world = world_of(experiment, report=_warn)
+    if workers is not None or executor is not None:
+        study = WhatIfStudy.of(experiment, resume, read_world)
+        run_parts(study, study.missing(world), workers=workers, executor=executor)
+    return run_experiment(experiment, world=world, engine=kept(simulate, resume), report=_warn)
 
 
 def changes_from(
@@ -156,6 +176,11 @@ def world_of(experiment: Experiment, *, report: Callable[[str], None]) -> SiteWo
         tz=experiment.tz or None,
         report=report,
     )
+
+
+def read_world(experiment: Experiment) -> SiteWorld:
+    """The same for a worker: what there is to report, the process that sent it has reported."""
+    return world_of(experiment, report=lambda sentence: None)
 
 
 def load_world(

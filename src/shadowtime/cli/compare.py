@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.placing import Placing, counting, kept_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,12 +71,9 @@ PAIRED = (
     metavar="S",
     help="Seed of the copies, which are the same for every policy.",
 )
-@click.option(
-    "--resume",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="Keep the runs on copies in DIR as a sweep does, and take from it what is there: the same "
-    "command goes on after Ctrl-C, and more copies cost only their own runs.",
+@kept_runs(
+    "Keep every run in DIR as a sweep does, and take from it what is there: the same command goes "
+    "on after Ctrl-C, and more copies cost only their own runs.",
 )
 @options.cleaning
 @options.demand
@@ -95,6 +93,9 @@ def command(
     resample: int,
     seed: int,
     resume: str | None,
+    workers: int | None,
+    place: str,
+    submission: tuple[str, ...],
     demand: str | None,
     window: str | None,
     where: str,
@@ -114,6 +115,7 @@ def command(
     shadowtime compare log.swf.gz -p easy -p easy-sjbf -p conservative
     shadowtime compare log.swf.gz -p easy -p lxfw --shake 20
     shadowtime compare log.swf.gz -p easy -p lxfw --shake 20 --resume runs
+    shadowtime compare log.swf.gz -p easy -p lxfw --shake 99 --resume runs --on slurm
     shadowtime compare log.swf.gz -p easy -p lxfw --load 1 --load 1.1 --load offered=0.95
     shadowtime compare log.swf.gz -p easy -p lxfw --cluster pool:128 --cluster pool:160
     """
@@ -135,14 +137,17 @@ def command(
         demand=demand,
         texts=policies,
         resume=resume,
+        placing=Placing(place=place, submission=submission, workers=workers),
     )
-    if resume and where:
-        raise click.UsageError("--resume keeps the numbers of all jobs: leave --where out")
-    if resume and not shake and not resample:
-        raise click.UsageError("--resume keeps runs on copies: add --shake N or --resample N")
+    asked.placing.check(resume)
+    if asked.placing.elsewhere and (where or not shake + resample):
+        raise click.UsageError(
+            "workers make the runs on copies of the whole log: add --shake N or --resample N, "
+            "without --where"
+        )
     if len(set(clusters)) < len(clusters):
         raise click.UsageError("--cluster: the same machine is given twice")
-    check_outputs(folder=folder, report=report, figures=figures)
+    check_outputs(folder=folder, report=report, figures=figures, kept=resume)
     done = [_on(trace, one, Cleaning(**cleaning), asked) for one in clusters or (None,)]
     if len(done) == 1:
         _finish(done[0], folder, report, figures, as_json=as_json)
@@ -171,7 +176,8 @@ class Asked:
     texts: tuple[str, ...]
     """The policies in the words of the user."""
     resume: str | None
-    """The folder of the runs on copies, where they are kept."""
+    """The folder of the runs, where they are kept."""
+    placing: Placing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +210,7 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
         window=asked.window,
         where=asked.where,
         known=_known(workload, machine, asked) if asked.resume else None,
+        kept_in=asked.resume,
     )
     results = [
         as_report(found, setting, title=_title(setting), command=options.command_line())
@@ -225,15 +232,19 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
     return Done(found=found, results=results, content=content, rows=rows)
 
 
-def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known:
-    """The numbers of the copies, from the folder or run into it."""
+def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
+    """The numbers of the copies, from the folder or run into it.
+
+    None where there are no copies, or where some jobs count alone: a sweep's rows are of all.
+    """
     from shadowtime.api.sweep import load_log
     from shadowtime.cli.common.console import note
-    from shadowtime.cli.sweep.run import counting
     from shadowtime.study.sweep.copies import run_copies
 
+    if asked.where or not asked.copies["shake"] + asked.copies["resample"]:
+        return None
     assert asked.resume is not None
-    with counting() as progress:
+    with counting() as progress, asked.placing.executor(asked.resume) as executor:
         return run_copies(
             workload,
             machine,
@@ -245,6 +256,8 @@ def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known:
             resample=asked.copies["resample"],
             seed=asked.copies["seed"],
             window=asked.window,
+            workers=asked.placing.count(),
+            executor=executor,
             progress=progress,
             announce=note,
         )

@@ -5,17 +5,25 @@ from __future__ import annotations
 import click
 
 from shadowtime.cli.common import options
-from shadowtime.cli.whatif import RESUME
+from shadowtime.cli.common.placing import Placing
+from shadowtime.cli.whatif import KEPT
 
 
 @click.command("run")
 @click.argument("experiment", type=click.Path(dir_okay=False))
 @options.folder
 @options.report
-@RESUME
+@KEPT
 @options.as_json
 def command(
-    experiment: str, folder: str | None, report: str | None, resume: str | None, as_json: bool
+    experiment: str,
+    folder: str | None,
+    report: str | None,
+    resume: str | None,
+    workers: int | None,
+    place: str,
+    submission: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Run the what-if in EXPERIMENT.toml.
 
@@ -31,4 +39,5 @@ def command(
     carry_out(
         read_experiment(experiment),
         folder=folder, save=None, as_json=as_json, report=report, resume=resume,
+        placing=Placing(place=place, submission=submission, workers=workers),
     )  # fmt: skip

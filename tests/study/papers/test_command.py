@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from shadowtime.cli import run
+from shadowtime.cli.paper import NAMES
 from shadowtime.cli.paper.markdown import markdown
+from shadowtime.study.papers.parts import PaperStudy, names
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +53,16 @@ def test_tables_for_people(
 ) -> None:
     """Verdicts, six tables, five figures and the choices, without a blank at a line's end.
 
-    With --resume the same command prints the same from what is kept, and simulates nothing.
+    With --resume the same command prints the same from what is kept, and simulates nothing;
+    it may have been kept by the workers of any executor.
     """
+    import shadowtime as st
+
+    study = PaperStudy(name="pv-easy", seeds=1, folder="kept").absolute()
+    assert pickle.loads(pickle.dumps(study)) == study
+    with ThreadPoolExecutor(2) as threads:
+        st.paper("pv-easy", seeds=1, resume="kept", executor=threads)
+    assert study.plan(study.subjects()[0]).missing() == []
     command = ["paper", "pv-easy", "--seeds", "1", "--resume", "kept"]
     assert run(command) == 0
     out = capsys.readouterr().out
@@ -81,6 +93,11 @@ def test_wrong_usage_is_one_sentence(
     assert run(arguments) == 2
     error = capsys.readouterr().err
     assert words in error and "Traceback" not in error
+
+
+def test_every_paper_can_be_named() -> None:
+    """The command offers what has a folder."""
+    assert sorted(NAMES) == names()
 
 
 def test_markdown_holds_the_papers_number_and_the_difference() -> None:

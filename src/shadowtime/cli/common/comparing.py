@@ -52,14 +52,24 @@ def run_comparison(
     policies: Sequence[Any],
     *,
     small: int = SMALL,
+    kept_in: str | None = None,
     **options: Any,
 ) -> Comparison:
-    """study.compare with a sign of life; ``options`` are its own."""
+    """study.compare with a sign of life; ``options`` are its own.
+
+    With ``kept_in`` the schedules are kept in that folder, and taken from it.
+    """
     from shadowtime.study import compare
 
     loads = len(options.get("loads", (None,)))
     inputs = loads * (1 + options.get("shake", 0) + options.get("resample", 0))
     engine = prepare(policies, cluster, jobs=inputs * len(workload), small=small)
+    if kept_in is not None:
+        from shadowtime.study.sweep.kept import kept
+
+        engine = kept(engine, kept_in)
+    if options.get("known") is not None:
+        inputs = loads
     with (
         working("simulating", steps=inputs * len(policies)) as advance,
         compile_notice("the engine", "up to half a minute"),

@@ -19,6 +19,7 @@ def check_outputs(
     folder: str | None = None,
     report: str | None = None,
     figures: str | None = None,
+    kept: str | None = None,
 ) -> None:
     """Refuse a result that could not be written, or not in the form that its name says.
 
@@ -54,15 +55,17 @@ def check_outputs(
             )
         check_file("--report", report)
     if folder is not None:
-        _folder("--output", folder)
+        check_folder("--output", folder)
+    if kept is not None:
+        check_folder("--resume", kept)
     if figures is not None:
         if find_spec("matplotlib") is None:
             raise MissingExtra("matplotlib", extra="figures", purpose="draw figures")
-        _folder("--figures", figures)
+        check_folder("--figures", figures)
 
 
 def wrote(*paths: str | Path | None, figures: str | None = None, count: int = 0) -> None:
-    """Say what was written, a line for each file or folder, on standard error."""
+    """Report what was written, a line for each file or folder, on standard error."""
     from shadowtime.cli.common.console import note
 
     for path in paths:
@@ -90,7 +93,8 @@ def check_file(option: str, name: str) -> None:
         raise UsageError(f"{option} {printable(name)}: {printable(str(place))} is not writable")
 
 
-def _folder(option: str, name: str) -> None:
+def check_folder(option: str, name: str) -> None:
+    """Refuse a folder that could not be made or written to."""
     place = Path(name)
     while not os.path.lexists(place) and place != place.parent:
         place = place.parent

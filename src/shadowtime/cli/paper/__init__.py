@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.placing import Placing, kept_runs
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
-    from shadowtime.study.papers import Paper, Reproduction
+    from shadowtime.study.papers import Reproduction
+    from shadowtime.study.papers.parts import PaperStudy
 
-PAPERS = {
-    "pv-easy": "pv_easy",
-    "ibb": "ibb",
-    "rua": "rua",
-    "hperf": "hperf",
-    "class-partitioning": "class_partitioning",
-}
-"""The papers that can be carried out, and their folders in study/papers."""
+NAMES = ("pv-easy", "ibb", "rua", "hperf", "class-partitioning")
+"""The papers that can be carried out."""
 
 GENERATED = (
     "no logs: this runs on a generated workload, so nothing can be compared with the paper's "
@@ -29,7 +24,7 @@ GENERATED = (
 
 
 @click.command("paper")
-@click.argument("name", metavar="NAME", type=click.Choice(list(PAPERS)))
+@click.argument("name", metavar="NAME", type=click.Choice(NAMES))
 @click.option(
     "--traces",
     metavar="DIR",
@@ -44,12 +39,9 @@ GENERATED = (
     help="Runs for each point that depends on chance. [default: 10; hperf 30]",
 )
 @click.option("--quick", is_flag=True, help="Fewer points and runs, where a paper takes minutes.")
-@click.option(
-    "--resume",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="Keep what each simulation finds in DIR and take from it what is there: the same command "
-    "goes on after Ctrl-C.",
+@kept_runs(
+    "Keep what each simulation finds in DIR and take from it what is there: the same command goes "
+    "on after Ctrl-C.",
 )
 @options.folder
 @options.as_json
@@ -60,6 +52,9 @@ def command(
     seeds: int | None,
     quick: bool,
     resume: str | None,
+    workers: int | None,
+    place: str,
+    submission: tuple[str, ...],
     folder: str | None,
     as_json: bool,
     report: str | None,
@@ -67,23 +62,24 @@ def command(
     """Reproduce the study of a paper: its tables, figures and claims with our numbers.
 
     NAME is pv-easy, ibb, rua, hperf or class-partitioning. Every number stands beside the
-    published one, every claim gets a verdict with the evidence, and what does not reproduce is
-    reported.
+    published one, every claim gets a verdict with the evidence, and discrepancies are reported.
 
     \b
     shadowtime paper pv-easy --traces logs
     shadowtime paper pv-easy --traces logs -o pv-easy --report pv-easy.html
     shadowtime paper pv-easy --traces logs --resume runs
+    shadowtime paper ibb --traces logs --resume runs --on slurm --site blocks=8
     """
     from shadowtime.cli.common.outputs import check_outputs, wrote
     from shadowtime.cli.paper.files import as_object, write_paper, write_paper_page
     from shadowtime.cli.paper.tables import show_paper
+    from shadowtime.study.papers.parts import PaperStudy
 
-    check_outputs(folder=folder, report=report)
-    paper: Paper = import_module(f"shadowtime.study.papers.{PAPERS[name]}").PAPER
-    if quick and paper.quick is None:
-        raise UsageError(f"{name} has no quick form: try --seeds 1")
-    found = _carried_out(paper, traces or None, seeds or paper.seeds, quick=quick, resume=resume)
+    placing = Placing(place=place, submission=submission, workers=workers)
+    placing.check(resume)
+    check_outputs(folder=folder, report=report, kept=resume)
+    study = PaperStudy(name=name, traces=traces or None, seeds=seeds, quick=quick, folder=resume)
+    found = _carried_out(study, placing)
     typed = options.command_line()
     if folder:
         write_paper(found, folder, command=typed)
@@ -96,32 +92,29 @@ def command(
         show_paper(found)
 
 
-def _carried_out(
-    paper: Paper, traces: str | None, seeds: int, *, quick: bool, resume: str | None
-) -> Reproduction:
+def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
     """Read, compile, run; with a sign of life for each."""
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.console import note
     from shadowtime.cli.common.progress import working
     from shadowtime.policy import parse_policy
-    from shadowtime.study.papers import carry_out, find_subjects
+    from shadowtime.study.papers import carry_out
 
+    paper = study.paper
+    if study.quick and paper.quick is None:
+        raise UsageError(f"{study.name} has no quick form: try --seeds 1")
     with working("reading the logs"), compile_notice("the log reader", "a few seconds"):
-        subjects, missing = (
-            (paper.subjects(), []) if paper.subjects else find_subjects(paper.logs, traces)
-        )
+        subjects, missing = study.subjects()
     if subjects[0].generated and not paper.subjects:
         note(GENERATED.format(", ".join(f"{log.file}.gz" for log in paper.logs)))
     if missing:
-        note(f"left out, as they are not in {traces}: {', '.join(missing)}")
+        note(f"left out, as they are not in {study.traces}: {', '.join(missing)}")
     jobs = sum(len(subject.workload) for subject in subjects)
     prepare([parse_policy(text) for text in paper.policies], subjects[0].cluster, jobs=jobs)
-    plan = ((quick and paper.quick) or paper.plan)(subjects, seeds)
-    if resume:
-        from shadowtime.study.papers.kept import kept
-
-        plan = kept(plan, resume, paper=paper.name, subjects=subjects, seeds=seeds, quick=quick)
+    plan = study.plan(subjects)
+    if study.folder:
+        placing.run_parts(study.absolute(), plan.missing(), study.folder)
     with (
         working(f"{len(plan.tasks):,} simulations", steps=len(plan.tasks)) as advance,
         compile_notice("the engine", "up to half a minute"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.placing import Placing, kept_runs
 
 CHANGES = options.all_of(
     click.option(
@@ -63,12 +64,9 @@ HOW = options.all_of(
 )
 """How an experiment is repeated."""
 
-RESUME = click.option(
-    "--resume",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="Keep every simulated run in DIR and take from it what is there: the same command goes "
-    "on after Ctrl-C, and another change runs only what it changes.",
+KEPT = kept_runs(
+    "Keep every simulated run in DIR and take from it what is there: the same command goes on "
+    "after Ctrl-C, and another change runs only what it changes.",
 )
 
 
@@ -81,7 +79,7 @@ RESUME = click.option(
 @options.by
 @options.folder
 @options.report
-@RESUME
+@KEPT
 @click.option(
     "--save",
     metavar="FILE.toml",
@@ -110,6 +108,9 @@ def command(
     folder: str | None,
     report: str | None,
     resume: str | None,
+    workers: int | None,
+    place: str,
+    submission: tuple[str, ...],
     save: str | None,
     as_json: bool,
 ) -> None:
@@ -123,6 +124,7 @@ def command(
     shadowtime whatif site/ --set bf_max_job_test=2000 --set qos.normal.MaxTRESPU=cpu=512
     shadowtime whatif site/ --add-nodes gpu=8 --remove-nodes 'old[01-20]' --save more.toml
     shadowtime whatif site/ --set bf_max_job_test=2000 --report whatif.html --resume runs
+    shadowtime whatif site/ --max-limit 2d --resume runs --on slurm --site blocks=8
     """
     from shadowtime.api.site import changes_from
     from shadowtime.cli.whatif.show import carry_out
@@ -153,4 +155,12 @@ def command(
         where=str(Where.parse(where)),
         by=",".join(parse_by(by)) if by else "",
     )
-    carry_out(experiment, folder=folder, save=save, as_json=as_json, report=report, resume=resume)
+    carry_out(
+        experiment,
+        folder=folder,
+        save=save,
+        as_json=as_json,
+        report=report,
+        resume=resume,
+        placing=Placing(place=place, submission=submission, workers=workers),
+    )

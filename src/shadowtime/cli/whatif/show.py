@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from shadowtime.cli.common.placing import Placing
     from shadowtime.metrics.intervals import Interval
     from shadowtime.report import ReportInput
     from shadowtime.study.site.experiment import Experiment
@@ -35,9 +36,10 @@ def carry_out(
     as_json: bool,
     report: str | None = None,
     resume: str | None = None,
+    placing: Placing,
 ) -> None:
     """Run an experiment; print it, and write what was asked for."""
-    from shadowtime.api.site import run_experiment, world_of
+    from shadowtime.api.site import read_world, run_experiment, world_of
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.console import note
@@ -48,7 +50,8 @@ def carry_out(
 
     if not experiment.changes:
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
-    check_outputs(folder=folder, report=report)
+    placing.check(resume)
+    check_outputs(folder=folder, report=report, kept=resume)
     if save:
         check_file("--save", save)
     with working(f"reading {experiment.site}"):
@@ -60,8 +63,12 @@ def carry_out(
     machine: Any = world.site
     engine = prepare(policies, machine, jobs=len(world.jobs) * steps)
     if resume:
+        from shadowtime.study.site.parts import WhatIfStudy
         from shadowtime.study.sweep.kept import kept
 
+        if placing.elsewhere:
+            study = WhatIfStudy.of(experiment, resume, read_world)
+            placing.run_parts(study, study.missing(world), resume)
         engine = kept(engine, resume)
     with (
         working("simulating", steps=steps) as advance,
@@ -94,11 +101,11 @@ def as_content(found: WhatIf, experiment: Experiment) -> dict[str, Any]:
     from shadowtime.metrics import Window
     from shadowtime.result.write import as_object
 
-    values = found.as_dict()
-    groups = values.pop("groups")
+    effects = found.as_dict()
+    groups = effects.pop("groups")
     trust = found.trust
     verdict = {"verdict": trust.grade, "meaning": trust.meaning} if trust else {}
-    about = {"baseline": experiment.baseline, **verdict, **values}
+    about = {"baseline": experiment.baseline, **verdict, **effects}
     return as_object(_as_report(found), Window.all(), groups=groups, whatif=about)
 
 
@@ -161,8 +168,8 @@ def write_what_if(
     from shadowtime.result.write import write_folder
 
     result = _as_report(found, for_folder=True)
-    document = {**content, "policies": content["policies"][: len(result.runs)]}
-    root = write_folder(document, result, folder)
+    shown = {**content, "policies": content["policies"][: len(result.runs)]}
+    root = write_folder(shown, result, folder)
     write_result(root / "experiment.toml", experiment.to_toml(root.resolve()))
     head = "by,name,jobs,baseline_wait_mean_s,changed_wait_mean_s,low_s,high_s,difference_s,effect"
     lines = [head]
@@ -273,7 +280,7 @@ def _throughput(found: WhatIf) -> str:
     )
 
 
-def _sentences(arm: Arm, note: str = "") -> list[Text]:
+def _sentences(arm: Arm, throughput: str = "") -> list[Text]:
     from rich.text import Text
 
     from shadowtime.cli.common.tables import count
@@ -288,9 +295,9 @@ def _sentences(arm: Arm, note: str = "") -> list[Text]:
         if rows:
             found.append(Text(f"{verb}: {_named(rows)}"))
     if not any(row.effect != "no clear effect" for row in arm.groups):
-        found.append(Text("no clear effect on anybody: the differences are within the noise"))
-    if note:
-        found.append(Text(note))
+        found.append(Text("no clear effect on any group: the differences are within the noise"))
+    if throughput:
+        found.append(Text(throughput))
     if arm.never_started:
         never = count(arm.never_started, "job")
         found.append(

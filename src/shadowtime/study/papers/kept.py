@@ -64,11 +64,11 @@ def kept(
                                               digest(*canonical(one.cluster)))
     ]  # fmt: skip
     common = digest(paper, str(SEMANTICS), sources(), str(seeds), str(quick), *inputs)
-    tasks = tuple(
-        Task(name=task.name, work=_once(task, root / f"{digest(common, str(at), task.name)}.task"))
-        for at, task in enumerate(plan.tasks)
-    )
-    return Plan(tasks=tasks, put_together=plan.put_together)
+    tasks = []
+    for at, task in enumerate(plan.tasks):
+        path = root / f"{digest(common, str(at), task.name)}.task"
+        tasks.append(Task(name=task.name, work=_once(task, path), path=path))
+    return Plan(tasks=tuple(tasks), put_together=plan.put_together)
 
 
 def _once(task: Task, path: Path) -> Callable[[], Any]:

@@ -9,6 +9,7 @@ from shadowtime.study.fan_out import fan_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from shadowtime.schedule import Schedule
     from shadowtime.study.papers.claims import Claim
@@ -92,6 +93,8 @@ class Task:
 
     name: str
     work: Callable[[], Any]
+    path: Path | None = None
+    """The file that keeps what it finds, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +103,10 @@ class Plan:
 
     tasks: tuple[Task, ...]
     put_together: Callable[[list[Any]], Reproduction]
+
+    def missing(self) -> list[int]:
+        """The places of the tasks whose file is not there yet."""
+        return [at for at, task in enumerate(self.tasks) if task.path and not task.path.exists()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +134,7 @@ def carry_out(
 ) -> Reproduction:
     """Run a plan's tasks on all cores; ``progress`` hears the name of each that is done."""
 
-    def reported(task: Task) -> Callable[[], Any]:
+    def counted(task: Task) -> Callable[[], Any]:
         def work() -> Any:
             found = task.work()
             progress(task.name)
@@ -135,4 +142,4 @@ def carry_out(
 
         return work
 
-    return plan.put_together(fan_out([reported(task) for task in plan.tasks], threads=threads))
+    return plan.put_together(fan_out([counted(task) for task in plan.tasks], threads=threads))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -15,12 +15,13 @@ from shadowtime.metrics import Window
 from shadowtime.metrics.groups import BY, Key, groups_of
 from shadowtime.metrics.intervals import Interval, interval
 from shadowtime.schedule import Schedule
+from shadowtime.study.fan_out import fan_out
 from shadowtime.study.site.changes import Change, apply_all, without_effect
-from shadowtime.study.site.feedback import closed_loop, throughput
-from shadowtime.study.site.trials import Repeats, Trial, as_measured, mean_of, predicted
+from shadowtime.study.site.feedback import throughput
+from shadowtime.study.site.trial_runs import TrialRun, trial_runs
+from shadowtime.study.site.trials import Repeats, Trial, mean_of, predicted
 from shadowtime.study.trust_measures import trust_of_waits
 from shadowtime.types import UNKNOWN
-from shadowtime.workload.sessions import sessions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from shadowtime.study.trust import Trust
     from shadowtime.types import Floats
     from shadowtime.workload import Workload
-    from shadowtime.workload.sessions import Sessions
 
 SMALL = 0.01
 """Share of the response time below which a difference is none that anybody would notice."""
@@ -166,6 +166,7 @@ def what_if(
     alone: bool = True,
     feedback: bool = False,
     engine: Engine = simulate,
+    threads: int | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> WhatIf:
     """Simulate a site with and without changes.
@@ -179,7 +180,7 @@ def what_if(
     Groups are those of the changed site: a user who works in another QOS is counted there.
     ``feedback``: users submit their think time after their jobs have ended
     (:mod:`shadowtime.workload.sessions`), in the baseline too. ``alone=False`` leaves out the runs
-    of each change by itself.
+    of each change by itself. Runs share the log and use all cores.
 
     Examples
     --------
@@ -195,34 +196,30 @@ def what_if(
     >>> found.together.whole.effect, round(found.together.whole.difference.mean, -2)
     ('shorter', -900.0)
     """
-    repeats = repeats or Repeats()
-    if not changes:
-        raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
+    runs = trial_runs(
+        world, changes, repeats=repeats, alone=alone, feedback=feedback, engine=engine
+    )
+
+    def counted(run: TrialRun) -> Trial:
+        trial = run()
+        advance()
+        return trial
+
+    first, *others = runs.all
+    # The first alone: it loads the pass, which threads would otherwise want all at once.
+    made = [counted(first), *fan_out([partial(counted, run) for run in others], threads=threads)]
+    count = runs.repeats.count
+    baseline = made[:count]
+    arms = [
+        _arm(world.jobs, chosen, baseline, made[at * count : (at + 1) * count], by, where)
+        for at, chosen in enumerate(runs.sets)
+        if at
+    ]
     changed = apply_all(world, changes)
-    if not (hasattr(world.policy, "phase") and hasattr(changed.policy, "phase")):
-        # A policy without phases is the same in every run: shaken copies stand in for them.
-        repeats = replace(repeats, shake=not repeats.resample)
-    if repeats.count < 2:
-        raise UsageError("one run has no interval: give --phases 2 or more")
-    sessions = None
-    if feedback:
-        if repeats.shake or repeats.resample or any(one.kind == "load" for one in changes):
-            raise UsageError(
-                "--feedback works on the log as it is under slurm: not with --shake, --resample, "
-                "--load or a policy without phases"
-            )
-        sessions = sessions_of(world.jobs)
-    run = _Runner(world, repeats, engine, advance, sessions)
-    baseline = run.trials(())
-    arms = []
-    sets = [(change,) for change in changes] if alone and len(changes) > 1 else []
-    for chosen in (*sets, tuple(changes)):
-        trials = run.trials(chosen)
-        arms.append(_arm(world.jobs, chosen, baseline, trials, by, where))
     return WhatIf(
         world=world,
         changed=changed,
-        repeats=repeats,
+        repeats=runs.repeats,
         alone=tuple(arms[:-1]),
         together=arms[-1],
         baseline=tuple(baseline),
@@ -230,38 +227,6 @@ def what_if(
         trust=None if feedback else _trust(world, baseline[0]),
         notes=tuple(without_effect(changed, changes)),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Runner:
-    """Simulates every repeat of some changes."""
-
-    world: SiteWorld
-    repeats: Repeats
-    engine: Engine
-    advance: Callable[[], None]
-    sessions: Sessions | None
-
-    def trials(self, changes: Sequence[Change]) -> list[Trial]:
-        found = []
-        world = self.world
-        # By the log as it was: a latency that moved with the load would look like an effect.
-        chosen = as_measured(apply_all(world, changes).policy, world.jobs, world.site)
-        for number in range(self.repeats.count):
-            copy = self.repeats.copy(world.jobs, number)
-            made = apply_all(world.replace(jobs=copy), changes)
-            policy = self.repeats.phased(chosen, number)
-            run = partial(_simulated, self.engine, cast("Cluster", made.site), policy)
-            if self.sessions is None:
-                found.append(Trial(made.jobs, run(made.jobs)))
-            else:
-                found.append(closed_loop(made.jobs, self.sessions, run))
-            self.advance()
-        return found
-
-
-def _simulated(engine: Engine, site: Cluster, policy: Any, jobs: Workload) -> Schedule:
-    return engine(jobs, site, policy)
 
 
 def _arm(

@@ -8,6 +8,7 @@ and the version of the engine's semantics.
 from __future__ import annotations
 
 import json
+import threading
 import zipfile
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 FOLDER = "schedules"
+ONE_AT_A_TIME = threading.Lock()
+"""NumPy reads the head of an array, and a key the source of a function, with ``ast``, which in
+Python 3.11 fails now and then if two threads use it (SystemError: recursion depth mismatch)."""
 REST = "rest"
 """What is no array, as JSON."""
 WORDS = ("place", "missing", "policy", "claims", "counters", "unstarted", "waited_for")
@@ -62,14 +66,20 @@ def kept(engine: Engine, folder: str | os.PathLike[str]) -> Engine:
         raise UsageError(f"cannot make the folder {root}: {error.strerror}") from None
 
     def run(jobs: Workload, cluster: Cluster, policy: Any) -> Schedule:
-        path = root / f"{key_of(jobs, cluster, policy)}.npz"
-        if path.exists():
-            return read_kept(path)
+        with ONE_AT_A_TIME:
+            path = path_of(folder, jobs, cluster, policy)
+            if path.exists():
+                return read_kept(path)
         made = engine(jobs, cluster, policy)
         write_kept(made, path)
         return made
 
     return run
+
+
+def path_of(folder: str | os.PathLike[str], jobs: Workload, cluster: Cluster, policy: Any) -> Path:
+    """Where the schedule of a run is kept."""
+    return Path(folder) / FOLDER / f"{key_of(jobs, cluster, policy)}.npz"
 
 
 def key_of(jobs: Workload, cluster: Cluster, policy: Any) -> str:

@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import secrets
-import signal
-import threading
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
 from dataclasses import dataclass
-from multiprocessing.connection import wait as wait_for_end
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,20 +15,19 @@ from shadowtime.engine import simulate
 from shadowtime.engine.warm import pass_of, warm
 from shadowtime.errors import ShadowtimeError, UsageError
 from shadowtime.study.fan_out import cores
+from shadowtime.study.sweep.hand_out import DEATHS, hand_out, on_executor
 from shadowtime.study.sweep.shards import Shards, failed_row
 from shadowtime.study.sweep.unit import Done, Loader, Unit, run_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Executor
 
     from shadowtime.study.sweep.plan import Case, Log, Plan
 
 
 Retry = Literal["none", "failed"]
 COMPILING = "compiling the engine for this machine: once, under a minute ..."
-DIED = "the worker died in this run: killed, or out of memory"
-DEATHS = 2
-"""A run that was alone in a worker that died so often is recorded as failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,10 +94,11 @@ def run_plan(
         if executor is None and (several == 1 or len(units) == 1):
             for unit in units:
                 count.add(run_unit(unit))
-        elif executor is not None:
-            _share_out(units, lambda: contextlib.nullcontext(executor), shards, count, stop)
         else:
-            _share_out(units, lambda: process_pool(several), shards, count, stop)
+            hand_out(
+                units, run_unit, on_executor(executor, several), done=count.add,
+                again=_again(shards, count), stop=Path(stop).touch,
+            )  # fmt: skip
     return count.outcome()
 
 
@@ -169,22 +157,13 @@ class _Count:
         )  # fmt: skip
 
 
-def _share_out(
-    units: Sequence[Unit],
-    pool: Callable[[], contextlib.AbstractContextManager[Executor]],
-    shards: Shards,
-    count: _Count,
-    stop: str,
-) -> None:
-    """Send units to workers until all are done, again where workers died."""
-    waiting, deaths = list(units), dict[str, int]()
-    while waiting:
-        with pool() as executor:
-            lost = _round(executor, waiting, count, stop)
-        if not lost:
-            return
+def _again(shards: Shards, count: _Count) -> Callable[[list[tuple[Unit, str]]], list[Unit]]:
+    """What to send in place of units that were lost: halves, until the run that kills is found."""
+    deaths = dict[str, int]()
+
+    def again(lost: list[tuple[Unit, str]]) -> list[Unit]:
         done = shards.done()
-        waiting = []
+        waiting: list[Unit] = []
         for unit, why in lost:
             left = tuple(case for case in unit.cases if case.key not in done)
             count.add(Done(ran=len(unit.cases) - len(left), failed=0))
@@ -200,40 +179,9 @@ def _share_out(
                 else:
                     shards.write([failed_row(left[0], why)])
                     count.add(Done(ran=1, failed=1))
+        return waiting
 
-
-def _round(
-    executor: Executor, units: Sequence[Unit], count: _Count, stop: str
-) -> list[tuple[Unit, str]]:
-    """One try at all units; those that were lost come back with the reason."""
-    lost: list[tuple[Unit, str]] = []
-    futures: dict[Future[Done], Unit] = {}
-    try:
-        try:
-            for unit in units:
-                futures[executor.submit(run_unit, unit)] = unit
-        except BrokenExecutor:  # a worker died while others were still handed in
-            lost += [(unit, DIED) for unit in units[len(futures) :]]
-        left = set(futures)
-        while left:
-            ended, left = wait(left, return_when=FIRST_COMPLETED)
-            for future in ended:
-                wrong = future.exception()
-                if wrong is None:
-                    count.add(future.result())
-                elif isinstance(wrong, ShadowtimeError | OSError):
-                    raise wrong
-                else:  # a broken pool, or whatever an executor calls a lost worker
-                    broken = isinstance(wrong, BrokenExecutor) or not str(wrong)
-                    why = DIED if broken else f"{type(wrong).__name__}: {wrong}"
-                    lost.append((futures[future], why))
-    except BaseException:  # Ctrl-C: workers write what they have
-        Path(stop).touch()
-        for future in futures:
-            future.cancel()
-        wait([future for future in futures if future.running()])
-        raise
-    return lost
+    return again
 
 
 def _size(executor: Executor | None) -> int:
@@ -249,29 +197,6 @@ def _stop_file(folder: Path) -> Iterator[str]:
         yield os.path.abspath(path)
     finally:
         path.unlink(missing_ok=True)
-
-
-def process_pool(workers: int) -> ProcessPoolExecutor:
-    """A pool whose workers begin with the modules loaded, and end with their parent.
-
-    They are forked from a server that has no threads of ours, so nothing is held locked in them.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["shadowtime.study.sweep.unit"])
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
-
-
-def _begin() -> None:
-    """Ctrl-C is the parent's affair; a parent that was killed takes its workers along."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for_end([parent.sentinel])
-        os._exit(1)
 
 
 MOST = 1000

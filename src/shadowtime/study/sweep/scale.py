@@ -115,8 +115,14 @@ def parsl_executor(where: str, texts: Sequence[str], *, folder: str) -> Iterator
         executors=[executor], retries=chosen["retries"], run_dir=str(runs),
         initialize_logging=False, strategy="none",
     )  # fmt: skip
-    with ParslPoolExecutor(config) as pool:
+    pool = ParslPoolExecutor(config)
+    pool.__enter__()
+    try:
         yield pool
+    except BaseException:
+        pool.shutdown(wait=False)  # Ctrl-C: the jobs of the workers are cancelled
+        raise
+    pool.shutdown()
 
 
 HTEX = "parsl.executors.high_throughput"

@@ -1,0 +1,62 @@
+"""Reproductions from Python: a paper's study, its numbers beside ours."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from shadowtime.errors import UsageError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from shadowtime.study.papers import Reproduction
+
+
+def paper(
+    name: str,
+    traces: str | os.PathLike[str] | None = None,
+    *,
+    seeds: int | None = None,
+    quick: bool = False,
+    threads: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+) -> Reproduction:
+    """Reproduce the study of a paper.
+
+    Rules
+    -----
+    ``name`` is what ``shadowtime paper`` takes, ``traces`` the folder of the paper's logs (a
+    generated workload without it). With ``resume`` what every run finds is kept in that folder and
+    taken from it; with ``workers`` or an ``executor`` of ``concurrent.futures`` as well, other
+    processes make the runs.
+
+    Examples
+    --------
+    >>> import shadowtime as st
+    >>> st.paper("pv-hard")
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: no paper 'pv-hard': there are class-partitioning, ...
+    """
+    from shadowtime.study.papers import carry_out
+    from shadowtime.study.papers.parts import PaperStudy, names
+    from shadowtime.study.sweep.parts import run_parts
+
+    if name not in names():
+        raise UsageError(f"no paper {name!r}: there are {', '.join(names())}")
+    if resume is None and (workers is not None or executor is not None):
+        raise UsageError("workers keep their runs in a folder: give resume=FOLDER as well")
+    study = PaperStudy(
+        name=name,
+        traces=os.fspath(traces) if traces is not None else None,
+        seeds=seeds,
+        quick=quick,
+        folder=os.fspath(resume) if resume is not None else None,
+    )
+    plan = study.plan(study.subjects()[0])
+    if workers is not None or executor is not None:
+        run_parts(study.absolute(), plan.missing(), workers=workers, executor=executor)
+    return carry_out(plan, threads=threads)

@@ -1,0 +1,111 @@
+"""The runs of a what-if: every repeat of the baseline, of each change and of all together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from shadowtime.engine import simulate
+from shadowtime.errors import UsageError
+from shadowtime.study.site.changes import Change, apply_all
+from shadowtime.study.site.feedback import closed_loop
+from shadowtime.study.site.trials import Repeats, Trial, as_measured
+from shadowtime.workload.sessions import sessions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shadowtime.cluster import Cluster
+    from shadowtime.schedule import Schedule
+    from shadowtime.study.compare import Engine
+    from shadowtime.study.site.world import SiteWorld
+    from shadowtime.workload import Workload
+    from shadowtime.workload.sessions import Sessions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialRun:
+    """One run: a site with some changes, on one copy of the log."""
+
+    world: SiteWorld
+    changes: tuple[Change, ...]
+    repeats: Repeats
+    number: int
+    policy: Any
+    """As measured on the log as it is, at the offset of this run."""
+    engine: Engine
+    sessions: Sessions | None
+
+    def __call__(self) -> Trial:
+        made = self.input()
+        run = partial(_simulated, self.engine, cast("Cluster", made.site), self.policy)
+        if self.sessions is None:
+            return Trial(made.jobs, run(made.jobs))
+        return closed_loop(made.jobs, self.sessions, run)
+
+    def input(self) -> SiteWorld:
+        """The changed site with its copy of the log, made when it is wanted."""
+        copy = self.repeats.copy(self.world.jobs, self.number)
+        return apply_all(self.world.replace(jobs=copy), self.changes)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrialRuns:
+    """All runs, one set of changes after another; the first set is empty, the baseline."""
+
+    sets: tuple[tuple[Change, ...], ...]
+    repeats: Repeats
+    all: tuple[TrialRun, ...]
+
+
+def trial_runs(
+    world: SiteWorld,
+    changes: Sequence[Change],
+    *,
+    repeats: Repeats | None = None,
+    alone: bool = True,
+    feedback: bool = False,
+    engine: Engine = simulate,
+) -> TrialRuns:
+    """What a what-if has to run; the rules are those of ``what_if``."""
+    repeats = repeats or Repeats()
+    if not changes:
+        raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
+    changed = apply_all(world, changes)
+    if not (hasattr(world.policy, "phase") and hasattr(changed.policy, "phase")):
+        # A policy without phases is the same in every run: shaken copies stand in for them.
+        repeats = replace(repeats, shake=not repeats.resample)
+    if repeats.count < 2:
+        raise UsageError("one run has no interval: give --phases 2 or more")
+    sessions = None
+    if feedback:
+        if repeats.shake or repeats.resample or any(one.kind == "load" for one in changes):
+            raise UsageError(
+                "--feedback works on the log as it is under slurm: not with --shake, --resample, "
+                "--load or a policy without phases"
+            )
+        sessions = sessions_of(world.jobs)
+    singles = [(change,) for change in changes] if alone and len(changes) > 1 else []
+    sets: tuple[tuple[Change, ...], ...] = ((), *singles, tuple(changes))
+    found = []
+    for chosen in sets:
+        # By the log as it was: a latency that moved with the load would look like an effect.
+        policy = as_measured(apply_all(world, chosen).policy, world.jobs, world.site)
+        found += [
+            TrialRun(
+                world=world,
+                changes=chosen,
+                repeats=repeats,
+                number=number,
+                policy=repeats.phased(policy, number),
+                engine=engine,
+                sessions=sessions,
+            )
+            for number in range(repeats.count)
+        ]
+    return TrialRuns(sets=sets, repeats=repeats, all=tuple(found))
+
+
+def _simulated(engine: Engine, site: Cluster, policy: Any, jobs: Workload) -> Schedule:
+    return engine(jobs, site, policy)

@@ -1,0 +1,82 @@
+"""The runs of a study, made by workers into a folder from which the study then takes them.
+
+A what-if and a paper are made of runs whose results are kept by key (``sweep.kept``,
+``papers.kept``). A worker makes the study again from its description and carries out one of its
+runs; what it finds is in the folder, and the study itself, which runs where it was started, takes
+it from there. So a study that was interrupted goes on, and nothing but a number is sent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from shadowtime.errors import ShadowtimeError
+from shadowtime.study.fan_out import cores
+from shadowtime.study.sweep.hand_out import DEATHS, hand_out, on_executor
+from shadowtime.study.sweep.run import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
+
+
+class Study(Protocol):
+    """A study by its inputs: hashable, and small enough to be sent to every worker."""
+
+    def __hash__(self) -> int: ...
+
+    def parts(self) -> Sequence[Callable[[], object]]:
+        """What to carry out; each keeps its result in the study's folder."""
+
+
+Part = tuple[Study, int]
+"""A study and the place of one of its parts."""
+
+
+def run_parts(
+    study: Study,
+    missing: Sequence[int],
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[Progress], None] = lambda progress: None,
+) -> None:
+    """Carry out the missing parts, by their places, on processes or on any executor.
+
+    Rules
+    -----
+    ``executor`` is any ``concurrent.futures.Executor`` whose workers see the same files; else
+    ``workers`` processes of this machine are used. A part whose worker dies is run again, and
+    ends the study if its worker dies again.
+    """
+    deaths: Counter[int] = Counter()
+    done = 0
+
+    def count(_: None) -> None:
+        nonlocal done
+        done += 1
+        progress(Progress(done=done, failed=0, total=len(missing)))
+
+    def again(lost: list[tuple[Part, str]]) -> list[Part]:
+        for (_, number), why in lost:
+            deaths[number] += 1
+            if deaths[number] >= DEATHS:
+                raise ShadowtimeError(f"run {number + 1} of the study failed twice: {why}")
+        return [part for part, _ in lost]
+
+    pool = on_executor(executor, max(1, min(workers or cores(), len(missing))))
+    hand_out([(study, one) for one in missing], run_part, pool, done=count, again=again)
+
+
+def run_part(part: Part) -> None:
+    """Carry out one part of a study, in whatever process this is."""
+    study, number = part
+    _parts(study)[number]()
+
+
+@cache
+def _parts(study: Study) -> Sequence[Callable[[], object]]:
+    """Made once in a worker, which reads the logs for it; a worker has one study."""
+    return study.parts()
