@@ -34,6 +34,8 @@ SBIN = Path("/usr/sbin")
 CLUSTER = "shadowtime"
 SECONDS = 300.0
 """How long anything may take to come up, on a slow and busy machine too."""
+TO_END = 30.0
+"""How long a cluster that is to end waits for its jobs to be gone: all daemons end anyway."""
 
 
 def missing_programs() -> list[str]:
@@ -121,7 +123,7 @@ class SlurmCluster:
         argv = (*_as(as_user), *command) if as_user else command
         return self.run(*argv, text=f"#!/bin/sh\n{script}\n").strip().split(";")[0]
 
-    def clear(self) -> None:
+    def clear(self, *, patience: float = SECONDS) -> None:
         """Cancel all jobs, resume all nodes, and wait until nothing is left."""
         users = {line for line in self.run("squeue", "-h", "-a", "-o", "%u").split() if line}
         for user in users:
@@ -130,8 +132,8 @@ class SlurmCluster:
             name, state = line.split()
             if "drain" in state or "down" in state:
                 self.run("scontrol", "update", f"NodeName={name}", "State=RESUME", check=False)
-        wait_for(lambda: not self.run("squeue", "-h", "-a").strip(), "an empty queue")
-        wait_for(self._all_idle, "the nodes to be idle")
+        wait_for(lambda: not self.run("squeue", "-h", "-a").strip(), "an empty queue", patience)
+        wait_for(self._all_idle, "the nodes to be idle", patience)
 
     def make(self) -> None:
         """Write the configuration."""
@@ -240,7 +242,7 @@ class SlurmCluster:
     def stop(self) -> None:
         """Cancel what runs and end all daemons."""
         with contextlib.suppress(UsageError, subprocess.TimeoutExpired):
-            self.clear()
+            self.clear(patience=TO_END)
         last = ("slurmdbd", "mariadbd", "munged")
         for name, process in self._processes.items():
             if name not in last:
@@ -270,7 +272,9 @@ class SlurmCluster:
 
     def _all_idle(self) -> bool:
         output = self.run("sinfo", "-h", "-N", "-o", "%N %t", check=False)
-        return len({line for line in output.splitlines() if line.endswith(" idle")}) == self.nodes
+        lines = output.splitlines()
+        free = {line.split()[0] for line in lines if line.endswith((" idle", " resv"))}
+        return len(free) == self.nodes
 
     def _daemon_user(self) -> str:
         return self.owner or ("slurm" if _is_root() else "")
