@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 NODES, LOAD, YEAR, JOBS = 512, 0.85, 365 * 86_400, 400_000
 BAR_YEAR = 300.0
 DEEP_NODES, WAITING, BAR_PASS = 1_000, 10_000, 0.1
+GB = 1024**2
+"""In KB."""
 LONGEST = 64_800
 """The longest request in seconds."""
 
@@ -62,10 +64,31 @@ def part_of_a_year(jobs: int, nodes: int = NODES) -> tuple[Workload, Requests]:
     return drawn, Requests.of_jobs([kinds[count] for count in drawn.procs.tolist()])
 
 
-def long_queue(waiting: int, nodes: int) -> tuple[State, int]:
-    """All but a 25th of the nodes run something, and so many jobs wait."""
-    state = state_of(plain_site(nodes))
-    jobs, requests = part_of_a_year(waiting + nodes, nodes)
+def shared_site(nodes: int) -> Site:
+    """The same with 4 GB per cpu, which jobs share."""
+    plain = plain_site(nodes)
+    return plain.replace(
+        resources=("cpus", "memory"),
+        nodes=tuple(Node(name=one.name, amounts=(32, 32 * 4 * GB)) for one in plain.nodes),
+    )
+
+
+def cpus_of_a_year(jobs: int, nodes: int) -> tuple[Workload, Requests]:
+    """Lublin's jobs on cpus of nodes that they share, with 1 to 8 GB per cpu."""
+    drawn, _ = part_of_a_year(jobs, nodes)
+    kinds: dict[tuple[int, int], Request] = {}
+    for row, count in enumerate(drawn.procs.tolist()):
+        memory = (1, 2, 4, 8)[row % 4] * GB
+        kinds.setdefault((count, memory), Request(tasks=count, memory=memory, memory_per="cpu"))
+    rows = enumerate(drawn.procs.tolist())
+    return drawn, Requests.of_jobs([kinds[n, (1, 2, 4, 8)[at % 4] * GB] for at, n in rows])
+
+
+def long_queue(waiting: int, nodes: int, *, shared: bool = False) -> tuple[State, int]:
+    """All but a 25th of the cpus are in use, and so many jobs wait."""
+    state = state_of(shared_site(nodes) if shared else plain_site(nodes))
+    draw = cpus_of_a_year if shared else part_of_a_year
+    jobs, requests = draw(waiting + nodes, nodes)
     section = state.machine.sections["batch"]
     rng = np.random.default_rng(3)
     asks = [ask_of(request, state.machine) for request in requests.distinct]
@@ -81,8 +104,8 @@ def long_queue(waiting: int, nodes: int) -> tuple[State, int]:
             partitions=("batch",),
         )
         found = None
-        spare = state.usage.idle.bit_count() - job.ask.min_nodes
-        if row < nodes and spare >= nodes // 25:
+        spare = state.usage.total - (job.ask.min_cpus if shared else 32 * job.ask.min_nodes)
+        if row < nodes and spare >= 32 * (nodes // 25):
             found = state.chooser.test(state.usage, job.ask, section.nodes, state.weights)
         state.waiting.append(job)
         if found is not None:
@@ -93,7 +116,7 @@ def long_queue(waiting: int, nodes: int) -> tuple[State, int]:
 
 
 def slurm(folder: Path) -> Iterator[Row]:
-    """CPU seconds of whole runs and of single passes."""
+    """CPU seconds of a whole run."""
     site = plain_site(NODES)
     run_slurm(*_three(part_of_a_year(200), site), compiled=True)  # warm
     jobs, requests = part_of_a_year(JOBS)
@@ -106,20 +129,26 @@ def slurm(folder: Path) -> Iterator[Row]:
         value=seconds, unit="s", bar=BAR_YEAR,
         note=f"{made.passes:,} passes made, mean wait {wait:,.0f} s",
     )  # fmt: skip
-    state, now = long_queue(WAITING, DEEP_NODES)
-    state.compiled = CompiledPasses(state)
-    for plans, words in ((False, "starts"), (True, "starts and plans")):
-        held: list[int] = []
 
-        def timed(plans: bool = plans, held: list[int] = held) -> None:
-            made = backfill_pass(state.copy(), now, plans=plans)
-            held[:] = [len(made.starts), len(made.plans)]
 
-        (seconds,) = best_cpu(partial(lambda one: one, timed), runs=3)
-        yield Row(
-            what=f"slurm: one pass, {words}, {WAITING:,} waiting on {DEEP_NODES:,} nodes",
-            value=seconds, unit="s", bar=BAR_PASS, note=f"{held[0]} starts, {held[1]} plans",
-        )  # fmt: skip
+def slurm_passes(folder: Path) -> Iterator[Row]:
+    """CPU seconds of single passes before a long queue, on whole and on shared nodes."""
+    for shared in (False, True):
+        state, now = long_queue(WAITING, DEEP_NODES, shared=shared)
+        state.compiled = CompiledPasses(state)
+        for plans, words in ((False, "starts"), (True, "starts and plans")):
+            held: list[int] = []
+
+            def timed(state: State, now: int, plans: bool, held: list[int]) -> None:
+                made = backfill_pass(state.copy(), now, plans=plans)
+                held[:] = [len(made.starts), len(made.plans)]
+
+            (seconds,) = best_cpu(partial(partial, timed, state, now, plans, held), runs=3)
+            where = f"{DEEP_NODES:,} {'shared ' if shared else ''}nodes"
+            yield Row(
+                what=f"slurm: one pass, {words}, {WAITING:,} waiting on {where}",
+                value=seconds, unit="s", bar=BAR_PASS, note=f"{held[0]} starts, {held[1]} plans",
+            )  # fmt: skip
 
 
 def _three(pair: tuple[Workload, Requests], site: Site) -> tuple[Workload, Site, Requests]:

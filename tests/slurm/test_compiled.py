@@ -38,14 +38,34 @@ WORDS = (
 )
 
 
+MB = 1024
+"""In KB."""
+
+
+@st.composite
+def kinds(draw: st.DrawFn) -> Node:
+    """A kind of node with memory."""
+    return Node(
+        name="",
+        amounts=(draw(st.sampled_from([2, 4, 4, 8])), draw(st.sampled_from([500, 1000])) * MB),
+        threads_per_core=draw(st.sampled_from([1, 1, 2])),
+        weight=draw(st.sampled_from([1, 1, 1, 2])),
+    )
+
+
 @st.composite
 def sites(draw: st.DrawFn) -> Site:
-    """Equal nodes, more than a word of them now and then, in two partitions that overlap."""
+    """Nodes, more than a word of them now and then, in two partitions that overlap.
+
+    All of them have four cpus, or each is of one of a few kinds with memory, which jobs share.
+    """
     count = draw(st.sampled_from([2, 3, 5, 8, 66]))
     names = [f"n{k}" for k in range(count)]
     words = draw(st.lists(st.sampled_from(WORDS), max_size=3, unique=True))
+    some = draw(st.lists(kinds(), max_size=3)) or [Node(name="", amounts=(4,))]
     return Site(
-        nodes=tuple(Node(name=name, amounts=(4,)) for name in names),
+        resources=("cpus", "memory")[: len(some[0].amounts)],
+        nodes=tuple(replace(some[at % len(some)], name=name) for at, name in enumerate(names)),
         partitions=(
             Partition(name="batch", nodes=tuple(names), default=True),
             Partition(name="left", nodes=tuple(names[: count // 2 + 1]), max_time=1200, tier=2),
@@ -56,8 +76,33 @@ def sites(draw: st.DrawFn) -> Site:
 
 
 @st.composite
-def asks(draw: st.DrawFn, count: int) -> Request:
-    """Mostly whole nodes; also ranges of them, shared nodes and licences, which Python plans."""
+def shared_asks(draw: st.DrawFn, count: int) -> Request:
+    """Cpus and memory of nodes that others may use too; named nodes now and then."""
+    where = draw(st.sampled_from([(), (), ("left",), ("left", "batch")]))
+    wide = draw(st.integers(1, min(count, 6)))
+    per_node = draw(st.sampled_from([None, None, None, 1, 2]))
+    return Request(
+        nodes=draw(st.integers(1, wide)),
+        max_nodes=draw(st.sampled_from([None, 1, wide, wide])),
+        tasks=draw(st.integers(1, 9)) if per_node is None else wide * per_node,
+        tasks_per_node=per_node,
+        cpus_per_task=draw(st.sampled_from([1, 1, 2, 3])),
+        memory=draw(st.sampled_from([None, 0, 50, 100, 300, 600])),
+        memory_per=draw(st.sampled_from(["cpu", "node"])),
+        exclusive=draw(st.sampled_from([False, False, False, True])),
+        wanted=draw(st.sampled_from([(), (), (), (), ("n1",)])),
+        excluded=draw(st.sampled_from([(), (), (), (), ("n0",)])),
+        partitions=where,
+    )
+
+
+@st.composite
+def asks(draw: st.DrawFn, site: Site) -> Request:
+    """Whole nodes, ranges of them, shared nodes, and licences, which Python plans."""
+    count = len(site.nodes)
+    if len(site.resources) > 1 and draw(st.integers(0, 3)):
+        made = draw(shared_asks(count))
+        return made if made.memory is None else replace(made, memory=made.memory * MB)
     where = draw(st.sampled_from([(), (), ("left",), ("left", "batch")]))
     kind = draw(st.integers(0, 9))
     if kind == 9:
@@ -78,10 +123,9 @@ def states(draw: st.DrawFn) -> tuple[State, list[Job]]:
     """A machine in use and a queue; some nodes are down, some are still completing."""
     site = draw(sites())
     state = state_of(site)
-    count = len(site.nodes)
     jobs = []
     for number in range(draw(st.integers(1, 24))):
-        request = draw(asks(count))
+        request = draw(asks(site))
         jobs.append(
             Job(
                 id=number + 1,
@@ -138,7 +182,7 @@ def runs(draw: st.DrawFn) -> tuple[Site, Workload, Requests]:
     """A site and some jobs, a few of them in an array."""
     site = draw(sites())
     jobs = draw(st.integers(1, 25))
-    each = [draw(asks(len(site.nodes))) for _ in range(jobs)]
+    each = [draw(asks(site)) for _ in range(jobs)]
     array, task = [-1] * jobs, [-1] * jobs
     for row in range(draw(st.integers(0, min(jobs, 4)))):
         each[row], array[row], task[row] = each[0], 77, row

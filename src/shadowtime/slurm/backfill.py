@@ -18,6 +18,7 @@ from shadowtime.slurm.willrun import will_run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shadowtime.slurm.choose import Choice
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.queue import Record
@@ -420,8 +421,13 @@ class BackfillPass:
             self.known_ends = None
             self.gone.add(job.id)
             return "busy"
+        self.begin(job, section, found, limit)
+        return "started"
+
+    def begin(self, job: Job, section: Section, found: Choice, limit: int) -> Job:
+        """The job starts on these nodes; the record that runs."""
         task = job.tasks[0] if job.is_array else None
-        started = begin(state, job, section, found, self.now)
+        started = begin(self.state, job, section, found, self.now)
         started.limit = limit
         self.known_ends = None
         self.out.starts.append(Start(job.id, section.name, found.nodes, task, started.id))
@@ -429,4 +435,4 @@ class BackfillPass:
         wish = self.parameters
         if wish.bf_max_job_start and len(self.out.starts) >= wish.bf_max_job_start:
             self.over = True
-        return "started"
+        return started

@@ -1,8 +1,9 @@
 """Backfill passes on arrays, record by record as slurm/backfill.py makes them, in compiled code.
 
-The compiled walk over the queue (kernel/slurm) plans whole nodes of a machine of equal nodes. It
+The compiled walk over the queue (kernel/slurm) plans nodes by cpus and memory, whole or shared. It
 comes back for every start, which is made here by the same rules as in Python, and for every record
-that asks for anything else, which the pass in Python looks at on the same map.
+that asks for anything else (named nodes, licences, arrays), which the pass in Python looks at on
+the same map. A site with GPUs, leaf switches, limits or preemption is left to Python altogether.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import numpy as np
 from shadowtime.kernel import library
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm.walk import BY_THE_RULES, ENDS_WANTED, START, walk
+from shadowtime.slurm.board_ends import BoardEnds
+from shadowtime.slurm.choose import Choice
 from shadowtime.slurm.job import planned_limit
+from shadowtime.slurm.machine import bits
 from shadowtime.slurm.outcome import Plan
 from shadowtime.slurm.planmap import PlanMap, Span
 from shadowtime.slurm.queue import build_queue
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.outcome import Outcome
     from shadowtime.slurm.queue import Record
     from shadowtime.slurm.state import State
+    from shadowtime.slurm.usage import Floor
     from shadowtime.types import AnyArray, Ints
 
 LONG_LOG = 5_000
@@ -60,12 +65,13 @@ class CompiledPasses:
         self.section_nodes = [section.nodes for section in machine.sections.values()]
         self.asks: dict[int, tuple[int, Ask]] = {}
         """Numbers of requests by identity; they are held so that none takes another's."""
-        self.whole: list[bool] = []
-        """Whether the compiled walk knows them, by number."""
+        self.known: list[bool] = []
+        """Whether the compiled walk plans them, by number."""
+        self.floors: dict[Floor, int] = {}
+        """Numbers of what a node must have free."""
+        self.ends = BoardEnds(machine)
         self.kinds: dict[tuple[int, int], int] = {}
         """Numbers of (partition, limit)."""
-        self.sharing: list[tuple[int, Ask]] = []
-        """Requests that share nodes, with their numbers."""
         self.exotic = False
         """Some records are not for the compiled walk."""
         self.most_others = most_others
@@ -79,16 +85,23 @@ class CompiledPasses:
         mark[b.STEP], mark[b.BOUND] = wish.bf_resolution, wish.bf_max_job_test
         mark[b.WINDOW], mark[b.MAP_RECORDS] = wish.bf_window, wish.map_records
         mark[b.LINEAR] = wish.bf_window_linear
+        mark[b.KILL_WAIT] = state.preemption.kill_wait
         mark[b.KEEPS_RUNNING] = wish.bf_running_job_reserve
         mark[b.MOST_CPUS] = machine.most_cpus
         mark[b.EACH_CPUS] = state.chooser.empty.cpus[0] if machine.nodes else 0
+        node = self.board.node
+        for at, one in enumerate(machine.nodes):
+            node[at, b.MEMORY], node[at, b.THREADS] = one.memory, one.threads
+            node[at, b.WEIGHT] = state.weights[at]
         self.judges = bool(wish.bf_min_prio_reserve or wish.bf_min_age_reserve)
         """Some jobs may start now or not at all."""
         self.steady = not self.judges and not wish.bf_running_job_reserve
         """What a pass depends on moves with the clock in no other way than ``VALID`` knows."""
         self.able = (
             state.chooser.shortcuts
-            and machine.alike
+            and not machine.has_gpus
+            and not machine.leaves
+            and not machine.least_loaded
             and not state.preemption.on
             and not state.accounts.enforced
             and not wish.bf_one_resv_per_job
@@ -113,7 +126,7 @@ class CompiledPasses:
         while True:
             what = walk(self.board)
             if what == ENDS_WANTED:
-                self._write_ends(made)
+                self.board = self.ends.write(self.board, made.ends.jobs)
             elif what == START:
                 self._start(made, records)
             elif what == BY_THE_RULES:
@@ -174,7 +187,7 @@ class CompiledPasses:
         mark[b.NOW], mark[b.WINDOW_END] = made.now, made.window_end
         mark[b.STARTS_ONLY] = made.starts_only
         mark[b.RECORDS], mark[b.LAST] = count, count - 1
-        mark[b.AT] = mark[b.TESTED] = mark[b.OVER] = mark[b.PLANS] = mark[b.BUSY] = 0
+        mark[b.AT] = mark[b.TESTED] = mark[b.OVER] = mark[b.PLANS] = 0
         mark[b.VERSION] = mark[b.NO_START] = mark[b.KEEP_UNTIL] = mark[b.FRESH_ENDS] = 0
         mark[b.SEEN] = mark[b.MEASURED] = mark[b.SHRUNK] = mark[b.ENDS] = -1
         mark[b.MAY_RUN_OUT] = 1
@@ -190,7 +203,7 @@ class CompiledPasses:
         """What a record is on the board: request, partition, limit, whether it is plain, kind."""
         job, section = record.job, record.section
         number = self._number(state, job.ask)
-        plain = self.whole[number] and not job.tasks and not job.licences
+        plain = self.known[number] and not job.tasks and not job.licences
         self.exotic = self.exotic or not plain
         place, limit = self.sections[section.name], planned_limit(job, section)
         kind = self.kinds.setdefault((place, limit), len(self.kinds))
@@ -204,23 +217,39 @@ class CompiledPasses:
             return known[0]
         number = len(self.asks)
         self.asks[id(ask)] = number, ask
-        self.whole.append(state.chooser.takes_whole(ask))
+        whole = state.chooser.takes_whole(ask)
+        self.known.append(whole or _by_sets(state, ask))
         board = self.board
         if number == len(board.ask):
             board = self.board = board._replace(
                 ask=_longer(board.ask),
                 suits=_longer(board.suits),
-                able=_longer(board.able),
                 required=_longer(board.required),
                 memo=_longer(board.memo),
             )
+        if not whole:
+            board.mark[b.SHARES] = 1
         board.ask[number] = (
-            ask.min_nodes, ask.max_nodes, ask.wanted_nodes, ask.min_cpus, ask.exclusive,
+            ask.min_nodes, ask.max_nodes, ask.wanted_nodes, ask.min_cpus, ask.exclusive, whole,
+            self._floor(ask), ask.least_cpus, ask.cpus_per_task, ask.tasks_per_node,
+            ask.memory if ask.memory is not None and ask.memory_per_cpu else -1,
         )  # fmt: skip
+        board = self.board
         board.required[number] = b.packed(ask.required, self.words)
-        if not ask.exclusive:
-            self.sharing.append((number, ask))
         board.suits[number] = b.packed(ask.suits, self.words)
+        return number
+
+    def _floor(self, ask: Ask) -> int:
+        """The number of what a node must have free to be of use."""
+        number = self.floors.setdefault(ask.floor, len(self.floors))
+        if number == len(self.board.floor):
+            self.board = self.board._replace(
+                floor=_longer(self.board.floor),
+                able=_longer(self.board.able),
+                when=_longer(self.board.when),
+            )
+        cpus, memory, _ = ask.floor
+        self.board.floor[number] = cpus, -1 if memory is None else memory, 0, 0
         return number
 
     def _write_nodes(self, state: State) -> None:
@@ -232,24 +261,9 @@ class CompiledPasses:
             here[b.USABLE] = b.packed(state.up & ~state.completing, self.words)
             here[b.COMPLETING] = b.packed(state.completing, self.words)
         self.board.mark[b.FREE_CPUS] = state.usage.total
-        for number, ask in self.sharing:
-            self.board.able[number] = b.packed(state.usage.able(ask.floor), self.words)
-
-    def _write_ends(self, made: BackfillPass) -> None:
-        """Running jobs in the order of their ends."""
-        ends = made.ends
-        count, size = len(ends.times), 8 * self.words
-        if count > len(self.board.end):
-            self.board = self.board._replace(
-                end=np.zeros(2 * count, np.int64),
-                held=np.zeros((2 * count, self.words), np.uint64),
-                after=np.zeros((2 * count + 1, self.words), np.uint64),
-            )
-        self.board.end[:count] = ends.times
-        masks = b"".join([mask.to_bytes(size, "little") for mask in ends.masks])
-        self.board.held[:count] = np.frombuffer(masks, np.uint64).reshape(count, self.words)
-        self.board.mark[b.ENDS] = count
-        self.board.mark[b.FRESH_ENDS] = 1
+        if self.board.mark[b.SHARES]:
+            self.board.node[:, b.CPUS] = state.usage.cpus
+            self.board.node[:, b.USED] = state.usage.memory
 
     def _write_map(self, plans: PlanMap) -> None:
         board = self.board
@@ -275,22 +289,29 @@ class CompiledPasses:
         mark = self.board.mark
         at = int(mark[b.AT])
         record = records[at]
-        nodes = b.unpacked(self.board.mask[b.FOUND])
         made.map = KeptMap(self.board, self.words)
         limit = planned_limit(record.job, record.section)
-        if made.start(record.job, record.section, nodes, limit, False) != "started":
-            mark[b.BUSY] = 1
-            return
+        started = made.begin(record.job, record.section, self._choice(at), limit)
         made.gone.add(record.job.id)
         self._begun(made, records, record)
+        self.ends.insert(self.board, started)
         mark[b.AT] = at + 1
+
+    def _choice(self, at: int) -> Choice:
+        """What the walk has chosen for the record it looks at."""
+        board = self.board
+        ask = board.record[board.queue[at, b.ROW], b.ASK]
+        nodes = b.unpacked(board.mask[b.CHOSEN])
+        if board.ask[ask, b.WHOLE]:
+            return Choice(nodes, int(board.mark[b.EACH_CPUS]))
+        given = board.node[:, b.GIVEN]
+        return Choice(nodes, {at: int(given[at]) for at in bits(nodes)})
 
     def _begun(self, made: BackfillPass, records: list[Record], record: Record) -> None:
         """Jobs have started: what was noted before is void."""
         mark = self.board.mark
         mark[b.OVER] = made.over
         mark[b.STAMP] += 1
-        mark[b.ENDS] = -1
         self._write_nodes(made.state)
         if len(record.job.partitions) > 1:
             for place, other in enumerate(records):
@@ -311,6 +332,7 @@ class CompiledPasses:
         mark[b.TESTED], mark[b.OVER] = made.tested, made.over
         if len(made.out.starts) != begun:
             self._begun(made, records, records[at])
+            mark[b.ENDS] = -1
         mark[b.AT] = at + 1
 
     def _tell_plans(self, made: BackfillPass, records: list[Record]) -> None:
@@ -322,6 +344,14 @@ class CompiledPasses:
         for at, (place, start, end) in enumerate(board.plan[:count].tolist()):
             record, nodes = records[place], b.unpacked(board.planned[at])
             made.out.plans.append(Plan(record.job.id, record.section.name, start, end, nodes))
+
+
+def _by_sets(state: State, ask: Ask) -> bool:
+    """Nodes by cpus and memory, filled by sets of neighbours (kernel/slurm/shared.py)."""
+    if ask.gpus or ask.cpus_per_gpu or ask.required:
+        return False
+    at_end = state.parameters.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1
+    return not at_end
 
 
 def _longer(table: AnyArray) -> AnyArray:

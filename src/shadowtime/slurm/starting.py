@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
+from bisect import bisect_left
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -96,6 +98,16 @@ def leave_weights(state: State, job: Job) -> None:
             state.chooser.ever(job.ask, may_use, state.weights)
 
 
+def take_out(waiting: list[Job], job: Job) -> None:
+    """A job waits no longer, if it did. Jobs mostly wait in the order of their records."""
+    place = bisect_left(waiting, job.record, key=_record)
+    if place < len(waiting) and waiting[place] is job:
+        del waiting[place]
+        return
+    with suppress(ValueError):
+        waiting.remove(job)
+
+
 def begin(state: State, job: Job, section: Section, choice: Choice, now: int) -> Job:
     """The job holds its nodes from now on; of an array its next task does. Returns the record."""
     view = state.usage if choice.view is None else choice.view
@@ -118,8 +130,7 @@ def begin(state: State, job: Job, section: Section, choice: Choice, now: int) ->
             del state.waiting[place]
     else:
         started = replace(job)
-        if job in state.waiting:
-            state.waiting.remove(job)
+        take_out(state.waiting, job)
     started.partition = section.name
     started.waited_for = state.accounts.met.get(job.id, "")
     started.start = now

@@ -47,8 +47,8 @@ OVER = 21
 ENDS = 22
 """Running jobs in ``end``; -1 where they are not there yet."""
 PLANS = 23
-BUSY = 24
-"""1 where the start just asked for failed: the plan is kept."""
+SHARES = 24
+"""1 where some ask needs to know what running jobs hold on each node."""
 MOST_CPUS = 25
 """Cpus of the largest node."""
 EACH_CPUS = 26
@@ -71,14 +71,30 @@ VALID = 35
 """Until then a pass over the same queue and the same running jobs compares all times alike."""
 PASS = 36
 """The pass: what was noted in an earlier one is void."""
-MARKS = 37
+KILL_WAIT = 37
+"""Seconds that a job past its limit is taken to need until it is gone."""
+MARKS = 38
 
 # Columns of ``queue``.
 ROW, NOW_ONLY, GONE, TASKS = range(4)
 # Columns of ``record``.
 ASK, SECTION, LIMIT, PLAIN, KIND = range(5)
 # Columns of ``ask``.
-MIN_NODES, MAX_NODES, WANTED_NODES, MIN_CPUS, EXCLUSIVE = range(5)
+MIN_NODES, MAX_NODES, WANTED_NODES, MIN_CPUS, EXCLUSIVE, WHOLE, FLOOR = range(7)
+LEAST_CPUS, TASK_CPUS, NODE_TASKS, CPU_MEMORY = range(7, 11)
+"""``WHOLE``: interchangeable whole nodes. ``CPU_MEMORY``: MB per cpu; -1: not asked so."""
+ASKS = 11
+# Columns of ``floor``.
+FLOOR_CPUS, FLOOR_MEMORY, ABLE_STAMP, WHEN_STAMP = range(4)
+"""``FLOOR_MEMORY``: MB; 0: all of it; -1: memory does not count."""
+# Columns of ``node``.
+CPUS, USED, MEMORY, THREADS, WEIGHT, OFFERED, LEFT, GIVEN = range(8)
+"""Free cpus, MB in use and in all, and scratch: cpus for the job at hand, those that a try has left
+of them, and those that it took."""
+# Columns of ``share``.
+SHARE_NODE, SHARE_CPUS, SHARE_MEMORY = range(3)
+# Columns of ``holder``, by node: shares in the order of their ends, summed up.
+HOLDER_END, HOLDER_CPUS, HOLDER_MEMORY = range(3)
 # Columns of ``memo``, by ask and section.
 FIRST_STAMP, FIRST, VAIN_STAMP, VAIN_VERSION, VAIN_LIMIT, VAIN_NOW_ONLY, VAIN_COUNTED = range(7)
 MEMOS = 7
@@ -94,7 +110,7 @@ BEGIN, END = range(2)
 # Columns of ``plan``.
 PLAN_AT, PLAN_START, PLAN_END = range(3)
 # Rows of ``run``.
-RUN_AT, RUN_LENGTH = range(2)
+RUN_AT, RUN_LENGTH, RUN_CPUS = range(3)
 
 
 class Board(NamedTuple):
@@ -107,8 +123,13 @@ class Board(NamedTuple):
     ask: Ints
     suits: AnyArray
     """Nodes that could ever serve an ask."""
+    floor: Ints
+    """What a node must have free to be of any use, by number."""
     able: AnyArray
-    """Nodes that have enough free for it now, where it shares nodes."""
+    """Nodes that have that free now."""
+    when: Ints
+    """After how many ends each node has that free."""
+    node: Ints
     required: AnyArray
     """Nodes that it must have."""
     memo: Ints
@@ -123,8 +144,16 @@ class Board(NamedTuple):
     """When running jobs end by their limits, in order."""
     held: AnyArray
     """Their nodes."""
+    holds: Ints
+    """Where their shares lie in ``share``, and how many they are."""
+    share: Ints
+    holder: Ints
+    holders: Ints
+    """Where the shares of each node begin in ``holder``."""
     after: AnyArray
     """Nodes without a job after so many of these ends."""
+    total: Ints
+    """Free cpus after so many of these ends."""
     span: Ints
     free: AnyArray
     """Nodes of each span that are not planned away."""
@@ -183,9 +212,12 @@ def empty_board(nodes: int, *, sections: int = 1, spans: int = 4) -> Board:
         mark=ints(MARKS),
         queue=ints(1, 4),
         record=ints(1, 5),
-        ask=ints(1, 5),
+        ask=ints(1, ASKS),
         suits=masks(1),
+        floor=ints(1, 4),
         able=masks(1),
+        when=ints(1, max(1, nodes)),
+        node=ints(max(1, nodes), 8),
         required=masks(1),
         memo=ints(sections, MEMOS),
         narrow=ints(1, 2),
@@ -194,12 +226,17 @@ def empty_board(nodes: int, *, sections: int = 1, spans: int = 4) -> Board:
         here=masks(3),
         end=ints(1),
         held=masks(1),
+        holds=ints(1, 2),
+        share=ints(1, 3),
+        holder=ints(1, 3),
+        holders=ints(nodes + 2),
         after=masks(2),
+        total=ints(2),
         span=ints(spans, 2),
         free=masks(spans),
         plan=ints(1, 3),
         planned=masks(1),
         mask=masks(5),
-        run=ints(2, nodes + 2),
+        run=ints(3, nodes + 2),
         shrink=ints(spans),
     )

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.slurm.board import (
     ENDS,
+    EXCLUSIVE,
     FIRST,
     FIRST_STAMP,
+    FLOOR,
     FOUND,
     IDLE,
+    KILL_WAIT,
     LINEAR,
+    MIN_CPUS,
     NOW,
+    SHARES,
     STAMP,
     TRIED,
+    USABLE,
+    WHOLE,
 )
+from shadowtime.kernel.slurm.shared import choose_shared, note_holders, note_when
 from shadowtime.kernel.slurm.spans import valid_to
 from shadowtime.kernel.slurm.whole import choose_whole, could_do
-from shadowtime.kernel.slurm.words import NONE, bits_in
+from shadowtime.kernel.slurm.words import NONE, ONE, bits_in
 
 FIRST_WIDTH = 30
 GROUP_MOST = 200
-KILL_WAIT = 30
-"""As in slurm/willrun.py: the first group's width, its most jobs, and how long a kill takes."""
+"""As in slurm/willrun.py: the first group's width and its most jobs."""
 NEVER = -1
 """No end lets the job start."""
 
@@ -33,6 +42,8 @@ def note_ends(board: Any) -> None:
     """Which nodes are idle after each end: all but those of the jobs that end later."""
     after, held, idle = board.after, board.held, board.here
     count = board.mark[ENDS]
+    if board.mark[SHARES] != 0:
+        note_holders(board)
     for place in range(count):
         if board.end[place] > board.mark[NOW]:
             valid_to(board, board.end[place])
@@ -48,6 +59,35 @@ def note_ends(board: Any) -> None:
             after[place, word] = everything & ~after[place, word]
 
 
+@kernel
+def idle_after(board: Any, ask: int, section: int, ends: int) -> int:
+    """How many nodes of the partition that suit are idle after so many ends."""
+    count = 0
+    for word in range(board.after.shape[1]):
+        here = board.section[section, word] & board.suits[ask, word]
+        count += bits_in(here & board.after[ends, word])
+    return count
+
+
+@routine
+def able_after(board: Any, ask: int, section: int, ends: int) -> int:
+    """How many of them have enough free for a job that may share nodes; 0: too few cpus in all."""
+    if board.total[ends] < board.ask[ask, MIN_CPUS]:
+        return 0
+    floor = board.ask[ask, FLOOR]
+    note_when(board, floor)
+    count = 0
+    for word in range(board.suits.shape[1]):
+        here = board.section[section, word] & board.suits[ask, word]
+        at = 64 * word
+        while here != NONE:
+            if here & ONE != NONE and board.when[floor, at] <= ends:
+                count += 1
+            here >>= ONE
+            at += 1
+    return count
+
+
 @routine
 def first_end(board: Any, ask: int, section: int) -> int:
     """Before so many ends the job fits nowhere in the partition (Ends.first)."""
@@ -58,10 +98,10 @@ def first_end(board: Any, ask: int, section: int) -> int:
     low, high = 0, mark[ENDS] + 1
     while low < high:
         middle = (low + high) // 2
-        count = 0
-        for word in range(board.after.shape[1]):
-            here = board.section[section, word] & board.suits[ask, word]
-            count += bits_in(here & board.after[middle, word])
+        if board.ask[ask, EXCLUSIVE] != 0:
+            count = idle_after(board, ask, section, middle)
+        else:
+            count = able_after(board, ask, section, middle)
         if could_do(board, ask, count):
             high = middle
         else:
@@ -74,11 +114,65 @@ def first_end(board: Any, ask: int, section: int) -> int:
 def fits_after(board: Any, ask: int, ends: int) -> bool:
     """The job fits on FOUND after so many ends; its nodes are left in CHOSEN."""
     mask, after = board.mask, board.after
+    if board.ask[ask, WHOLE] == 0:
+        for word in range(mask.shape[1]):
+            mask[TRIED, word] = mask[FOUND, word]
+        return choose_after(board, ask, ends)
     count = 0
-    for word in range(after.shape[1]):
+    for word in range(mask.shape[1]):
         mask[TRIED, word] = mask[FOUND, word] & after[ends, word]
         count += bits_in(mask[TRIED, word])
     return could_do(board, ask, count) and choose_whole(board, ask, TRIED)
+
+
+@routine
+def choose_after(board: Any, ask: int, ends: int) -> bool:
+    """The same on TRIED."""
+    mask, after = board.mask, board.after
+    whole = board.ask[ask, WHOLE] != 0
+    idle = board.ask[ask, EXCLUSIVE] != 0
+    floor = board.ask[ask, FLOOR]
+    if not whole:
+        if not idle and board.total[ends] < board.ask[ask, MIN_CPUS]:
+            return False
+        note_when(board, floor)
+    count = 0
+    for word in range(mask.shape[1]):
+        left = mask[TRIED, word]
+        if idle:
+            left &= after[ends, word]
+        if not whole:
+            rest = left
+            at = 64 * word
+            while rest != NONE:
+                if rest & ONE != NONE and board.when[floor, at] > ends:
+                    left ^= ONE << np.uint64(at % 64)
+                rest >>= ONE
+                at += 1
+        mask[TRIED, word] = left
+        count += bits_in(left)
+    if not could_do(board, ask, count):
+        return False
+    if whole:
+        return choose_whole(board, ask, TRIED)
+    return choose_shared(board, ask, TRIED, ends)
+
+
+@routine
+def choose_now(board: Any, ask: int) -> bool:
+    """Where the job starts now on FOUND, in CHOSEN: nodes that still complete are left out."""
+    mask, here = board.mask, board.here
+    free = True
+    for word in range(mask.shape[1]):
+        mask[TRIED, word] = mask[FOUND, word] & here[USABLE, word]
+        if mask[TRIED, word] != mask[FOUND, word]:
+            free = False
+    if free:  # the choice just made
+        return True
+    if choose_after(board, ask, 0):
+        return True
+    fits_after(board, ask, 0)
+    return False
 
 
 @kernel
@@ -91,9 +185,12 @@ def touches(board: Any, at: int) -> bool:
     return False
 
 
-@routine
-def will_run(board: Any, ask: int, first: int, now_only: bool) -> int:
-    """When the job could start on FOUND, by the ends of running jobs; its nodes are in CHOSEN."""
+@kernel
+def will_run(board: Any, ask: int, first: int, now_only: bool, until: int) -> int:
+    """When the job could start on FOUND, by the ends of running jobs; its nodes are in CHOSEN.
+
+    A start after ``until`` is not looked for (0: any is): a later try would take its place.
+    """
     now = board.mark[NOW]
     if first == 0 and fits_after(board, ask, 0):
         return now
@@ -138,6 +235,8 @@ def will_run(board: Any, ask: int, first: int, now_only: bool) -> int:
             width = width + linear if linear > 0 else width * 2
             if at >= count or end[at] <= group_end + width:
                 break
+        if until > 0 and end[last] > until:
+            return NEVER
         if last + 1 < first:
             continue
         if fits_after(board, ask, last + 1):
@@ -145,5 +244,5 @@ def will_run(board: Any, ask: int, first: int, now_only: bool) -> int:
             if start > now:
                 return start
             valid_to(board, now)  # such a start moves with the clock
-            return max(start + KILL_WAIT, now + 1)
+            return max(start + board.mark[KILL_WAIT], now + 1)
     return NEVER

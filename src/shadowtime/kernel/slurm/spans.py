@@ -62,7 +62,7 @@ def more_later(board: Any, section: int, at: int, row: int) -> bool:
     return False
 
 
-@routine
+@kernel
 def search(board: Any, section: int, start: int, end: int) -> int:
     """Leave the nodes free in every span of [start, end] in FOUND; when to try again (0: never)."""
     base, free, mask, span = board.section, board.free, board.mask, board.span
@@ -83,7 +83,7 @@ def search(board: Any, section: int, start: int, end: int) -> int:
     return later
 
 
-@routine
+@kernel
 def next_try(board: Any, section: int, start: int, end: int) -> int:
     """The answer of :func:`search` alone."""
     base, free, mask, span = board.section, board.free, board.mask, board.span
@@ -116,27 +116,28 @@ def free_until(board: Any, end: int, row: int) -> None:
 
 
 @routine
-def idle_until(board: Any, end: int) -> int:
-    """The most whole nodes that are free from now to an end."""
-    mark, free, mask, shrink, span = board.mark, board.free, board.mask, board.shrink, board.span
+def count_idle(board: Any) -> None:
+    """Leave in ``shrink`` how many whole nodes stay free from now to the end of each span."""
+    mark, free, mask, shrink = board.mark, board.free, board.mask, board.shrink
     words = free.shape[1]
-    count = mark[SPANS]
-    if mark[SHRUNK] != mark[VERSION] or mark[SHRUNK_STAMP] != mark[STAMP]:
-        mark[SHRUNK], mark[SHRUNK_STAMP] = mark[VERSION], mark[STAMP]
+    mark[SHRUNK], mark[SHRUNK_STAMP] = mark[VERSION], mark[STAMP]
+    for word in range(words):
+        mask[ALL_FREE, word] = board.here[IDLE, word] & board.here[USABLE, word]
+    mark[FIRST_SPAN] = first_after(board, mark[NOW])
+    for at in range(mark[FIRST_SPAN], mark[SPANS]):
+        found = 0
         for word in range(words):
-            mask[ALL_FREE, word] = board.here[IDLE, word] & board.here[USABLE, word]
-        first = first_after(board, mark[NOW])
-        mark[FIRST_SPAN] = first
-        for at in range(first, count):
-            found = 0
-            for word in range(words):
-                mask[ALL_FREE, word] &= free[at, word]
-                found += bits_in(mask[ALL_FREE, word])
-            shrink[at] = found
-    at = mark[FIRST_SPAN]
-    if at >= count:
-        return 1 << 40
-    low, high = at, count
+            mask[ALL_FREE, word] &= free[at, word]
+            found += bits_in(mask[ALL_FREE, word])
+        shrink[at] = found
+
+
+@kernel
+def idle_until(board: Any, end: int) -> int:
+    """The most whole nodes that are free from now to an end, by :func:`count_idle`."""
+    mark, shrink, span = board.mark, board.shrink, board.span
+    first, count = mark[FIRST_SPAN], mark[SPANS]
+    low, high = first, count
     while low < high:  # the first span that begins after the end
         middle = (low + high) // 2
         if span[middle, BEGIN] > end:
@@ -145,7 +146,21 @@ def idle_until(board: Any, end: int) -> int:
             low = middle + 1
     if low < count:
         valid_to(board, mark[NOW] + span[low, BEGIN] - end)
-    return shrink[low - 1] if low > at else 1 << 40
+    return shrink[low - 1] if low > first else 1 << 40
+
+
+@kernel
+def is_narrow(board: Any, start: int, end: int, nodes: int) -> bool:
+    """Some span of [start, end] has fewer nodes free: :func:`search` would find too few."""
+    span, room = board.span, board.room
+    for at in range(first_after(board, start), board.mark[SPANS]):
+        if span[at, BEGIN] > end:
+            if start <= board.mark[NOW]:
+                valid_to(board, start + span[at, BEGIN] - end)
+            return False
+        if room[at] < nodes:
+            return True
+    return False
 
 
 @routine
@@ -183,7 +198,7 @@ def has_room(board: Any, nodes: int, limit: int) -> bool:
     return False
 
 
-@routine
+@kernel
 def conflicts(board: Any, begin: int, end: int, row: int) -> bool:
     """True where a node of ``mask[row]`` is planned away somewhere in [begin, end)."""
     free, mask, span = board.free, board.mask, board.span

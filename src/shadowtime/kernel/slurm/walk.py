@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.jit import entry, routine
+from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.slurm.board import (
     ASK,
     AT,
     BOUND,
-    BUSY,
     CHOSEN,
     COMPLETING,
     ENDS,
     EXCLUSIVE,
+    FLOOR,
     FOUND,
     FREE_CPUS,
     FRESH_ENDS,
@@ -47,6 +47,8 @@ from shadowtime.kernel.slurm.board import (
     SECTION,
     SEEN,
     SEEN_STAMP,
+    SHRUNK,
+    SHRUNK_STAMP,
     STAMP,
     STARTS_ONLY,
     STEP,
@@ -64,12 +66,15 @@ from shadowtime.kernel.slurm.board import (
     WINDOW,
     WINDOW_END,
 )
-from shadowtime.kernel.slurm.ends import NEVER, first_end, note_ends, will_run
+from shadowtime.kernel.slurm.ends import NEVER, choose_now, first_end, note_ends, will_run
+from shadowtime.kernel.slurm.shared import note_able
 from shadowtime.kernel.slurm.spans import (
     conflicts,
+    count_idle,
     free_until,
     has_room,
     idle_until,
+    is_narrow,
     next_try,
     plan_away,
     search,
@@ -80,7 +85,7 @@ from shadowtime.kernel.slurm.whole import could_do
 from shadowtime.kernel.slurm.words import NONE, bits_in
 
 DONE, START, BY_THE_RULES, ENDS_WANTED = range(4)
-"""What :func:`walk` stopped for: the pass is over; the record at AT could start on FOUND; it is
+"""What :func:`walk` stopped for: the pass is over; the record at AT starts on CHOSEN; it is
 not for this code; the ends of running jobs are needed."""
 GIVEN_UP, PLANNED, STARTS = range(3)
 TRIES = 10_000
@@ -88,20 +93,24 @@ TRIES = 10_000
 
 @routine
 def could_start(board: Any, at: int) -> bool:
-    """False where nothing that this pass may still do lets the record start now."""
+    """False where nothing that this pass may still do lets the record start now.
+
+    How many whole nodes there are for it is known.
+    """
     if board.queue[at, GONE] != 0:
         return False
     row = board.queue[at, ROW]
     ask, section = board.record[row, ASK], board.record[row, SECTION]
     end = board.mark[NOW] + board.record[row, LIMIT]
     whole = board.ask[ask, EXCLUSIVE] != 0
-    if whole and idle_until(board, end) < board.ask[ask, MIN_NODES]:
-        return False
     if not whole and board.mark[FREE_CPUS] < board.ask[ask, MIN_CPUS]:
         return False
     mask = board.mask
+    floor = board.ask[ask, FLOOR]
+    if not whole:
+        note_able(board, floor)
     for word in range(mask.shape[1]):
-        able = board.here[IDLE, word] if whole else board.able[ask, word]
+        able = board.here[IDLE, word] if whole else board.able[floor, word]
         here = board.section[section, word] & board.suits[ask, word]
         mask[TRIED, word] = here & board.here[USABLE, word] & able
     free_until(board, end, TRIED)
@@ -130,7 +139,7 @@ def place(board: Any, at: int) -> int:
             return GIVEN_UP
     elif first > 0:
         earliest = board.end[first - 1]
-    counted = mark[BUSY] != 0
+    counted = False
     later = now
     for _ in range(TRIES):
         try_at = later
@@ -144,6 +153,11 @@ def place(board: Any, at: int) -> int:
             later = next_try(board, section, try_at, end)
             if later > 0 and later < earliest:
                 continue
+        elif is_narrow(board, try_at, end, board.ask[ask, MIN_NODES]):
+            later = next_try(board, section, try_at, end)
+            if later > 0 and not now_only:
+                continue
+            return GIVEN_UP
         later = search(board, section, try_at, end)
         count = 0
         for word in range(words):
@@ -158,7 +172,7 @@ def place(board: Any, at: int) -> int:
             mark[TESTED] += 1
         if later > 0 and later < earliest and not now_only:
             continue
-        start = will_run(board, ask, first, now_only)
+        start = will_run(board, ask, first, now_only, later)
         if start == NEVER:
             if later > 0 and not now_only:
                 continue
@@ -171,7 +185,7 @@ def place(board: Any, at: int) -> int:
                     later = 0
                     valid_to(board, now)
         if start <= now:
-            if mark[BUSY] == 0:
+            if choose_now(board, ask):
                 return STARTS
             later = 0
         if start > now and now_only:
@@ -202,7 +216,7 @@ def place(board: Any, at: int) -> int:
     return GIVEN_UP
 
 
-@routine
+@kernel
 def look_at(board: Any, at: int) -> int:
     """As :func:`place`; a request given up before is so again while nothing has changed."""
     mark, memo = board.mark, board.memo
@@ -226,7 +240,7 @@ def look_at(board: Any, at: int) -> int:
     return what
 
 
-@routine
+@kernel
 def is_too_wide(board: Any, row: int) -> bool:
     """So many nodes are free for so long at no time: the record is given up without a test."""
     mark, narrow = board.mark, board.narrow
@@ -244,10 +258,23 @@ def is_too_wide(board: Any, row: int) -> bool:
 @routine
 def last_to_start(board: Any, at: int) -> None:
     """Move LAST down to the last record from ``at`` on that could start."""
-    mark = board.mark
+    mark, queue, record, asks = board.mark, board.queue, board.record, board.ask
     mark[SEEN], mark[SEEN_STAMP] = mark[VERSION], mark[STAMP]
+    if mark[SHRUNK] != mark[VERSION] or mark[SHRUNK_STAMP] != mark[STAMP]:
+        count_idle(board)
+    most = idle_until(board, mark[NOW])
     last = mark[LAST]
-    while last >= at and not could_start(board, last):
+    while last >= at:
+        row = queue[last, ROW]
+        ask = record[row, ASK]
+        if asks[ask, EXCLUSIVE] != 0:
+            # Most of a long queue goes here, where no function is called.
+            nodes = asks[ask, MIN_NODES]
+            if nodes > most or idle_until(board, mark[NOW] + record[row, LIMIT]) < nodes:
+                last -= 1
+                continue
+        if could_start(board, last):
+            break
         last -= 1
     mark[LAST] = last
 
@@ -299,7 +326,6 @@ def walk(board: Any) -> int:
         if mark[ENDS] < 0:
             return ENDS_WANTED
         what = look_at(board, at)
-        mark[BUSY] = 0
         if what == STARTS:
             return START
         mark[AT] += 1

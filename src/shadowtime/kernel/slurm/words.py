@@ -35,6 +35,12 @@ def bits_in(word: Any) -> int:
     return np.int64(left & COUNT)  # type: ignore[return-value]
 
 
+@kernel
+def zeros_below(word: Any) -> int:
+    """How many clear bits a word has below its lowest set one."""
+    return bits_in(~word & (word - ONE))
+
+
 @routine
 def runs_of(mask: Any, row: int, run: Any) -> int:
     """Write places and lengths of the runs of neighbouring bits, lowest first; how many."""
@@ -54,12 +60,22 @@ def runs_of(mask: Any, row: int, run: Any) -> int:
                 run[RUN_AT, count] = 64 * at
             length += 64
             continue
-        for bit in range(64):
-            if (word >> np.uint64(bit)) & ONE != NONE:
-                if length == 0:
-                    run[RUN_AT, count] = 64 * at + bit
-                length += 1
-            elif length > 0:
+        done = 0
+        while word != NONE:
+            skip = zeros_below(word)
+            if skip > 0 and length > 0:  # the run from the word before ends
+                run[RUN_LENGTH, count] = length
+                count += 1
+                length = 0
+            word >>= np.uint64(skip)
+            done += skip
+            if length == 0:
+                run[RUN_AT, count] = 64 * at + done
+            some = zeros_below(~word)
+            length += some
+            word >>= np.uint64(some)
+            done += some
+            if done < 64:
                 run[RUN_LENGTH, count] = length
                 count += 1
                 length = 0
