@@ -168,7 +168,8 @@ class Chooser:
             free = usage.cpus[at] if usage is not None else node.cores * node.threads
             if not free:
                 continue
-            offered = cpus_offered(node, ask, free, devices.memory[at])
+            step = 1 if machine.counts_cpus else node.threads
+            offered = cpus_offered(node, ask, free, devices.memory[at], step=step)
             if ask.gpus:
                 cores = usage.cores[at] if usage is not None else (1 << node.cores) - 1
                 if free < ask.least_cpus or free < self._fewest(ask):
@@ -276,7 +277,7 @@ class Chooser:
                 gpus = (1 << node.gpus) - 1
             memory = 0
             if ask.memory is not None:
-                held = cores.bit_count() * node.threads
+                held = cpus if self.machine.counts_cpus else cores.bit_count() * node.threads
                 memory = ask.memory * held if ask.memory_per_cpu else ask.memory or node.memory
             shares.append(Share(at, cores, memory, gpus))
         return tuple(shares)

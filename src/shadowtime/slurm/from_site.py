@@ -79,14 +79,16 @@ def machine_of(site: Site) -> Machine:
         sections=sections,
         leaves=leaves,
         memory_counts="memory" in site.resources,
+        counts_cpus="CR_CPU" in setting(site.config, "SelectTypeParameters").upper(),
         least_loaded="CR_LLN" in setting(site.config, "SelectTypeParameters").upper(),
     )
 
 
-COUNTED = frozenset({"CR_CORE", "CR_CORE_MEMORY", "CR_MEMORY", "CR_LLN", "NONE", ""})
+COUNTED = frozenset({"CR_CORE", "CR_CORE_MEMORY", "CR_CPU", "CR_CPU_MEMORY", "CR_MEMORY"})
+COUNTED |= {"CR_LLN", "NONE", ""}
 """SelectTypeParameters that the choice of nodes follows."""
-BY_CPU = frozenset({"CR_CPU", "CR_CPU_MEMORY", "CR_ONE_TASK_PER_CORE"})
-"""The same as cores where a core has one thread."""
+ONE_THREAD = frozenset({"CR_ONE_TASK_PER_CORE"})
+"""Without effect where a core has one thread."""
 HARMLESS = frozenset({"CR_CORE_DEFAULT_DIST_BLOCK"})
 """Which cores of a node a job gets, never how many."""
 
@@ -104,7 +106,7 @@ def model_notes(site: Site) -> list[str]:
     notes = []
     alike = COUNTED | HARMLESS
     if all(node.threads_per_core == 1 for node in site.nodes):
-        alike |= BY_CPU
+        alike |= ONE_THREAD
     names = setting(site.config, "SelectTypeParameters").upper().split(",")
     lost = [name for name in names if name not in alike]
     if "linear" in setting(site.config, "SelectType").lower():

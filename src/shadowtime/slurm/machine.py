@@ -80,8 +80,23 @@ class Machine:
     """Nodes per leaf switch in the order of topology.conf; empty: no topology."""
     memory_counts: bool = False
     """True where memory is consumable (CR_*_Memory)."""
+    counts_cpus: bool = False
+    """True where a job is counted with its cpus (CR_CPU*), though no two share a core; else with
+    whole cores."""
     least_loaded: bool = False
     """True where the nodes with the largest share of free cpus come first (CR_LLN)."""
+
+    def counted(self, node: Hardware, cpus: int) -> int:
+        """Cpus that a job with so many on a node is counted and charged with.
+
+        Examples
+        --------
+        >>> two = Hardware(name="a", cpus=8, threads=2)
+        >>> whole, single = (Machine(nodes=(two,), sections={}, counts_cpus=one) for one in (0, 1))
+        >>> whole.counted(two, 3), single.counted(two, 3)
+        (4, 3)
+        """
+        return cpus if self.counts_cpus else -(-cpus // node.threads) * node.threads
 
     @cached_property
     def everything(self) -> int:

@@ -61,8 +61,13 @@ def tasks_here(ask: Ask) -> tuple[int, int | None]:
     return 1, None
 
 
-def cpus_offered(node: Hardware, ask: Ask, free: int, memory_used: int) -> int:
-    """Cpus that a node can give, from its free cpus; 0 where it cannot serve the job."""
+def cpus_offered(
+    node: Hardware, ask: Ask, free: int, memory_used: int, *, step: int | None = None
+) -> int:
+    """Cpus that a node can give, from its free cpus; 0 where it cannot serve the job.
+
+    Memory per cpu takes them away in steps, of a core where ``step`` is not given.
+    """
     cpus = free
     fewest = tasks_here(ask)[0] if (ask.tasks_per_node or ask.one_node) else 1
     if cpus < ask.least_cpus or cpus < fewest * ask.cpus_per_task:
@@ -74,7 +79,7 @@ def cpus_offered(node: Hardware, ask: Ask, free: int, memory_used: int) -> int:
                 return 0
         else:
             while cpus > 0 and ask.memory * cpus > left:
-                cpus -= node.threads
+                cpus -= step or node.threads
             cpus = max(cpus, 0)
         if ask.cpus_per_task > 1:
             cpus -= cpus % ask.cpus_per_task

@@ -43,7 +43,7 @@ def tally_of(state: State, job: Job, section: Section, choice: Choice) -> Tally:
     else:
         given = deal(ask, [offered[at] for at in places], [node.threads for node in nodes])
     for node, count in zip(nodes, given, strict=True):
-        got = -(-count // node.threads) * node.threads
+        got = state.machine.counted(node, count)
         cpus += got
         if ask.memory is not None:
             mem += ask.memory * got if ask.memory_per_cpu else (ask.memory or node.memory)

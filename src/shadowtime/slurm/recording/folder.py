@@ -59,6 +59,8 @@ class Piece:
     node: str
     cpus: tuple[int, ...]
     gpus: tuple[int, ...] | None
+    memory: int = 0
+    """MB; 0 where memory is not counted."""
 
 
 @dataclass(slots=True)
@@ -204,7 +206,7 @@ def _read_submits(recording: Recording) -> None:
         recording.submitted[raw] = parse_options(words)
 
 
-_PIECE = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=\S+ GRES=(\S*)")
+_PIECE = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=(\S+) GRES=(\S*)")
 
 
 def _read_details(recording: Recording, path: Path) -> None:
@@ -217,10 +219,11 @@ def _read_details(recording: Recording, path: Path) -> None:
         begun = re.search(r" StartTime=(\d{4}-\S+)", line)
         if begun:
             pieces = []
-            for nodes, cpus, gres in _PIECE.findall(line):
+            for nodes, cpus, memory, gres in _PIECE.findall(line):
                 index = re.search(r"gpu[^(]*\(IDX:([\d,-]+)\)", gres)
                 gpus = tuple(_numbers(index[1])) if index else None
-                pieces += [Piece(name, tuple(_numbers(cpus)), gpus) for name in expand(nodes)]
+                share = (tuple(_numbers(cpus)), gpus, int(memory) if memory.isdigit() else 0)
+                pieces += [Piece(name, *share) for name in expand(nodes)]
             key = raw, stamp(begun[1])
             old = recording.pieces.get(key)
             if pieces and (old is None or any(one.gpus is not None for one in pieces)):

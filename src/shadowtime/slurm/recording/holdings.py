@@ -39,6 +39,8 @@ def cpus_of(machine: Machine, job: Job) -> int:
     """Cpus that a started job was given."""
     if job.ask.exclusive:
         return sum(machine.nodes[at].cpus for at in bits(job.nodes))
+    if machine.counts_cpus:
+        return max(job.ask.min_cpus, job.nodes.bit_count())
     return sum(share.cores.bit_count() * machine.nodes[share.node].threads for share in job.holding)
 
 
@@ -83,10 +85,14 @@ def held_by_start(recording: Recording, state: State, job: Job) -> Held:
                 gpus = gpus_for(node, ask, usage.gpus[at], cores, count)
         if ask.exclusive and node.gpus:
             gpus = (1 << node.gpus) - 1
-        cpus = cores.bit_count() * node.threads
         memory = 0
         if ask.memory is not None:
+            cpus = cores.bit_count() * node.threads
+            if machine.counts_cpus and len(places) == 1 and cpus_given.isdigit():
+                cpus = int(cpus_given)
             memory = ask.memory * cpus if ask.memory_per_cpu else (ask.memory or node.memory)
+            if piece is not None and piece.memory:
+                memory = piece.memory
         shares.append(Share(at, cores, memory, gpus))
     return Held(tuple(shares), sure)
 
