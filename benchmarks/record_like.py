@@ -6,7 +6,8 @@
 Nodes, partitions, accounts and QOS are those of RECORDING; jobs are drawn anew from its
 submissions, with other run times in another order, so that nothing of the model can have been
 fitted to them. ``--set`` replaces settings of slurm.conf, ``--scheduler`` adds to
-SchedulerParameters, ``--ask`` lets half of the jobs ask for memory, licences or a part of a node.
+SchedulerParameters, ``--ask`` lets half of the jobs ask for memory, licences, features (a, b and
+c, as recording K has) or a part of a node.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ OWN += ("AccountingStorageEnforce", "MinJobAge")
 ASKS = {
     "memory": ("--mem=4000", "--mem=9000", "--mem-per-cpu=2500", "--mem-per-cpu=900"),
     "licences": ("-L matlab:1", "-L matlab:2", "-L abaqus:3", "-L matlab:1,abaqus:2"),
+    "features": ("-C [a|b]", "-C [a|c]", "-C [b|c]", "-C a|c", "-C b&c"),
     "cpus": tuple(f"-n {count}" for count in (1, 2, 4, 6, 8, 12, 20, 33)),
 }
 QOS_LIMITS = ("Priority", "Preempt", "PreemptMode", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins")
@@ -87,6 +89,11 @@ def asking(options: list[str], wish: list[str]) -> list[str]:
             return options
         text = re.sub(r" -N \S+| --exclusive", "", " " + " ".join(options))
         return [*text.split(), *wish]
+    if wish[0] == "-C":
+        kept = re.sub(
+            r" (-C|-w|-x|--constraint|--nodelist|--exclude)[ =]\S+", "", " " + " ".join(options)
+        )
+        return [*kept.split(), *wish]
     exclusive = "--exclusive" in options and wish[0].startswith("--mem-per-cpu")
     return options if exclusive or "--mem" in " ".join(options) else [*options, *wish]
 

@@ -11,7 +11,7 @@ import shadowtime as st
 from conftest import recording_path
 from shadowtime.cli import run
 from shadowtime.cluster import Host
-from shadowtime.cluster.site import Node, Partition, Site
+from shadowtime.cluster.site import Limits, Node, Partition, Qos, Site
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.workload.request import Request, Requests
@@ -94,7 +94,8 @@ def test_ways_of_slurm_that_are_not_modelled_are_reported() -> None:
     threads = Site(nodes=(Node(name="a", amounts=(4,), threads_per_core=2),))
     for site, config, named in (
         (SITE, {"SelectTypeParameters": "CR_CPU_Memory"}, None),
-        (threads, {"SelectTypeParameters": "CR_CPU_Memory"}, "CR_CPU_MEMORY"),
+        (threads, {"SelectTypeParameters": "CR_CPU_Memory"}, None),
+        (threads, {"SelectTypeParameters": "CR_CPU,CR_ONE_TASK_PER_CORE"}, "CR_ONE_TASK_PER_CORE"),
         (SITE, {"SelectTypeParameters": "CR_Socket,CR_LLN"}, "CR_SOCKET"),
         (SITE, {"SelectType": "select/linear"}, "select/linear"),
         (SITE, {"PreemptType": "preempt/qos", "PreemptMode": "SUSPEND,GANG"}, "SUSPEND"),
@@ -103,6 +104,62 @@ def test_ways_of_slurm_that_are_not_modelled_are_reported() -> None:
         notes = parse_policy("slurm").notes_on(site.replace(config=config))
         assert len(notes) == (named is not None)
         assert named is None or named in notes[0]
+
+
+def test_memory_per_cpu_counts_cpus_or_whole_cores() -> None:
+    """Two threads per core: CR_Core charges a job of 3 cpus for 4, CR_CPU for 3 (both seen)."""
+    gigabyte = 1 << 20
+    nodes = (Node(name="a", amounts=(8, 7 * gigabyte), threads_per_core=2),)
+    ask = Request(tasks=3, memory=gigabyte, memory_per="cpu")
+    two = st.Workload.build(submit=[0, 1], run=[50, 50], procs=[3, 3])
+    two = two.replace(requests=Requests.of_jobs([ask, ask]))
+    for unit, both in (("CR_Core_Memory", False), ("CR_CPU_Memory", True)):
+        config = {"SelectTypeParameters": unit}
+        site = Site(nodes=nodes, resources=("cpus", "memory"), config=config)
+        start = st.simulate(two, site, "slurm").schedule.start
+        assert bool(start[1] < 50) is both
+
+
+def test_square_brackets_want_one_feature_on_all_nodes() -> None:
+    """[x|y]: two nodes with x or two with y, never one of each."""
+    kinds = {"a": "x", "b": "y", "c": "y", "d": "x"}
+    nodes = tuple(
+        Node(name=name, amounts=(4,), features=frozenset(kind)) for name, kind in kinds.items()
+    )
+    asks = [
+        Request(tasks=4, nodes=1, wanted=("a",)),
+        Request(tasks=8, nodes=2, features="[x|y]"),
+        Request(tasks=8, nodes=2, features="x|y"),
+        Request(tasks=8, nodes=2, features="[x|y]"),
+    ]
+    work = st.Workload.build(submit=[0, 1, 2, 3], run=[90] * 4, procs=[4, 8, 8, 8])
+    work = work.replace(requests=Requests.of_jobs(asks))
+    made = st.simulate(work, Site(nodes=nodes), "slurm").schedule
+    assert made.place is not None
+    assert made.place[1] == "b,c:4"
+    assert made.place[3] in ("b,c:4", "a,d:4")
+
+
+def over_the_limit(parameters: str) -> list[int]:
+    """Starts where the second job is over a limit of its QOS and the third is not."""
+    capped = Qos(name="capped", limits=Limits(group_resources={"cpu": 4}))
+    site = SITE.replace(
+        qos=(capped, Qos(name="free")),
+        enforce=frozenset({"limits"}),
+        config={"SchedulerParameters": f"bf_interval=2,bf_resolution=1{parameters}"},
+    )
+    asks = [Request(tasks=4, qos=name) for name in ("capped", "capped", "free")]
+    work = st.Workload.build(submit=[0, 1, 2], run=[60] * 3, procs=[4] * 3, request=[600] * 3)
+    made = st.simulate(work.replace(requests=Requests.of_jobs(asks)), site, "slurm")
+    return list(made.schedule.start.tolist())
+
+
+def test_a_limit_stops_its_partition_with_assoc_limit_stop() -> None:
+    """Without it a job over a limit is passed over; with it, its plan keeps a node from others."""
+    first, second, third = over_the_limit("")
+    assert first < 5 and third < 10 and second >= 59
+    first, second, third = over_the_limit(",assoc_limit_stop")
+    assert first < 5 and 59 <= second <= 70 and third >= second
 
 
 def test_shared_bandwidth_is_refused() -> None:

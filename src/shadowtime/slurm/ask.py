@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,6 +44,8 @@ class Ask:
     exclusive: bool = False
     required: int = 0
     suits: int = 0
+    either: tuple[int, ...] = ()
+    """Nodes for each way to suit the features, where all of a job's are of one way (``[a|b]``)."""
     excluded: int = 0
     one_node: bool = False
     """True where the user gave -N 1."""
@@ -118,7 +122,8 @@ def ask_of(
             memory, per_cpu = default_memory // 1024, default_memory_per_cpu
         else:
             memory = 0
-    suits = machine.with_features(request.features) & ~excluded
+    either = machine.with_features(request.features)
+    suits = functools.reduce(operator.or_, either) & ~excluded
     for at, node in enumerate(machine.nodes):
         short = memory is not None and not per_cpu and node.memory < memory
         if node.cpus < least or short:
@@ -140,6 +145,7 @@ def ask_of(
         exclusive=request.exclusive,
         required=required,
         suits=suits,
+        either=either if len(either) > 1 else (),
         excluded=excluded,
         one_node=given == 1,
         fixed_nodes=given,

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from shadowtime.slurm.state import State
 
 
+AFTER_LIMIT = 500
+"""Seconds after which a job over a limit is planned where nothing else tells when."""
+
+
 def backfill_pass(
     state: State,
     now: int,
@@ -82,6 +86,10 @@ class BackfillPass:
                 wish.bf_max_job_user,
             )
         )
+        self.limits_skip = state.accounts.enforced and not wish.assoc_limit_stop
+        """A job over a limit gets no plan; with assoc_limit_stop it does (6.3)."""
+        self.blocked: dict[str, int] = {}
+        """Until when jobs of a QOS are not tried because one was over its limit."""
         self.reuse = not (state.preemption.on or state.accounts.enforced or state.windows or gpus)
         """Jobs with the same request and limit are answered alike."""
         self.passes_over = self.shortcuts and self.reuse and not self.counts and clock is None
@@ -202,7 +210,7 @@ class BackfillPass:
         if rest is None:
             return
         job = rest
-        if state.accounts.enforced and state.accounts.before(job, state.running, section):
+        if self.limits_skip and state.accounts.before(job, state.running, section):
             self.out.skipped[job.id] = "limit"
             return
         now_only = self.now_only(job, section)
@@ -294,7 +302,7 @@ class BackfillPass:
         candidates = candidates_for(state, job, section) if state.preemption.on else None
         if candidates is not None and not candidates:
             candidates = None
-        later = now
+        later = max(now, self.blocked.get(job.qos, 0), self.blocked.get(section.qos, 0))
         counted = False
         first = earliest = 0
         if self.shortcuts and candidates is None and not ask.gpus:
@@ -338,21 +346,27 @@ class BackfillPass:
                 self.tested += 1
             if later and later < earliest and not now_only:
                 continue
-            found = will_run(
-                state.chooser,
-                state.usage,
-                ask,
-                nodes,
-                self.ends,
-                state.weights,
-                now=now,
-                now_only=now_only,
-                candidates=candidates,
-                first=first,
-                kill_wait=state.preemption.kill_wait,
-                rows=state.rows if state.preemption.gang else None,
-                section=section,
-            )
+            found = None
+            for mask in ask.either or (nodes,):
+                if (nodes & mask).bit_count() < ask.min_nodes:
+                    continue
+                one = will_run(
+                    state.chooser,
+                    state.usage,
+                    ask,
+                    nodes & mask,
+                    self.ends,
+                    state.weights,
+                    now=now,
+                    now_only=now_only,
+                    candidates=candidates,
+                    first=first,
+                    kill_wait=state.preemption.kill_wait,
+                    rows=state.rows if state.preemption.gang else None,
+                    section=section,
+                )
+                if one is not None and (found is None or one.start < found.start):
+                    found = one
             if found is None:
                 if later and not now_only:
                     continue
@@ -366,8 +380,12 @@ class BackfillPass:
                 if answer == "started":
                     return answer
                 if answer == "limit":
-                    return "given up"
-                later = 0
+                    if self.limits_skip:
+                        return "given up"
+                    start = later or now + AFTER_LIMIT
+                    self.block(job, start)
+                else:
+                    later = 0
             if start > now and now_only:
                 return "given up"
             if later and start > later:
@@ -381,7 +399,7 @@ class BackfillPass:
             if self.map.conflicts(begin_at, end_at, chosen.nodes):
                 later = start
                 continue
-            if state.accounts.enforced:
+            if self.limits_skip:
                 tally = tally_of(state, job, section, chosen)
                 if state.accounts.after(job, tally, state.running, section):
                     return "given up"
@@ -399,9 +417,18 @@ class BackfillPass:
             return "planned"
         return "given up"
 
+    def block(self, job: Job, until: int) -> None:
+        """A job over a limit of all jobs of a QOS: others of it are not tried earlier either."""
+        accounts = self.state.accounts
+        if accounts.met.get(job.id, "").startswith("QOSGrp"):
+            name = accounts.blocker
+            self.blocked[name] = max(self.blocked.get(name, 0), until)
+
     def start(self, job: Job, section: Section, nodes: int, limit: int, preempts: bool) -> str:
         """Try to start now: "started", "limit", or "busy" (then the plan is kept)."""
         state = self.state
+        if not self.limits_skip and state.accounts.before(job, state.running, section):
+            return "limit"
         found, victims = select_now(state, job, section, nodes, excluded=True)
         if found is not None and state.accounts.enforced:
             tally = tally_of(state, job, section, found)

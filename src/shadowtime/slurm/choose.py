@@ -114,7 +114,7 @@ class Chooser:
 
     def takes_whole(self, ask: Ask) -> bool:
         """Whole nodes that are interchangeable: the choice depends on their places alone."""
-        if not ask.exclusive or ask.required or ask.gpus or ask.memory_per_cpu:
+        if not ask.exclusive or ask.required or ask.gpus or ask.memory_per_cpu or ask.either:
             return False
         if not self.machine.alike:
             return False
@@ -130,6 +130,13 @@ class Chooser:
 
     def ever(self, ask: Ask, nodes: int, weights: list[int]) -> Choice | None:
         """The choice if all these nodes were empty."""
+        for mask in ask.either or (nodes,):
+            found = self._ever_on(ask, nodes & mask, weights)
+            if found is not None:
+                return found
+        return None
+
+    def _ever_on(self, ask: Ask, nodes: int, weights: list[int]) -> Choice | None:
         if ask.required & ~nodes or nodes.bit_count() < ask.min_nodes:
             return None
         if self.machine.has_gpus or not self.shortcuts:

@@ -74,6 +74,11 @@ class Accounts:
     met: dict[int, str] = field(default_factory=dict)
     """What each job was last passed over for, in Slurm's words (sacct's Reason), by record."""
 
+    limited: set[int] = field(default_factory=set)
+    """Jobs that a limit kept from starting when one was last looked at."""
+    blocker: str = ""
+    """The QOS whose limit was the last to keep a job from starting."""
+
     def note(self, job: Job, reason: str) -> str:
         """Remember why a job was passed over; the reason, empty where there is none."""
         if reason:
@@ -145,7 +150,12 @@ class Accounts:
         """The reason why a job may not be looked at yet; empty where it may (6.1)."""
         if not self.enforced:
             return ""
-        return self.note(job, self._before(job, running, section))
+        reason = self.note(job, self._before(job, running, section))
+        if reason:
+            self.limited.add(job.id)
+        else:
+            self.limited.discard(job.id)
+        return reason
 
     def note_waiting(
         self, waiting: Iterable[Job], running: Sequence[Job], sections: Mapping[str, Section]
@@ -179,6 +189,7 @@ class Accounts:
                     continue
                 seen.add(what)
                 if count >= bound:
+                    self.blocker = name
                     return reason_of("QOS", what)
         for level, link in enumerate(self._chain(job)):
             below = [one for one in running if _is_below(one, link, self.chains)]
@@ -201,7 +212,10 @@ class Accounts:
         """The reason why a job may not start with these resources; empty where it may (6.2)."""
         if not self.enforced:
             return ""
-        return self.note(job, self._after(job, asks, running, section))
+        reason = self.note(job, self._after(job, asks, running, section))
+        if reason:
+            self.limited.add(job.id)
+        return reason
 
     def _after(self, job: Job, asks: Tally, running: Sequence[Job], section: Section | None) -> str:
         hidden: set[tuple[str, str]] = set()
@@ -209,6 +223,7 @@ class Accounts:
             same = [one for one in running if name in (one.qos, section.qos if section else "")]
             over = self._group("qos", name, limits, same, job, asks, hidden)
             if over:
+                self.blocker = name
                 return reason_of("QOS", *over)
             for kind, bounds, who in (
                 ("MaxTRESPU", limits.user_resources, lambda one: one.user == job.user),

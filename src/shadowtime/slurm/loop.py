@@ -283,6 +283,8 @@ class Loop:
         Reservations open with time, and every test of a GPU job leaves weights behind (16.4).
         """
         state = self.state
+        if state.parameters.assoc_limit_stop and state.accounts.enforced:
+            return False  # a job over a limit blocks its partition once
         return state.chooser.shortcuts and not state.windows and not state.machine.has_gpus
 
     def _backfill(self, time: float) -> None:

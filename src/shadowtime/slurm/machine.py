@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from shadowtime.cluster.features import choices, satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -143,24 +144,27 @@ class Machine:
         """The names of these nodes."""
         return [self.nodes[at].name for at in bits(mask)]
 
-    def with_features(self, expression: str) -> int:
-        """Nodes that suit ``a&b`` (all) or ``a|b`` (any); ``&`` binds as Slurm reads it.
+    def with_features(self, expression: str) -> tuple[int, ...]:
+        """Nodes for each way to suit an expression: all nodes of a job are of one of them.
+
+        Square brackets make several: ``[a|b]`` wants nodes that all have a, or all have b. Slurm's
+        backfill reads counts of nodes (``a*2&b*4``) as wishes of every node, and so does this.
 
         Examples
         --------
         >>> two = (Hardware(name="x", cpus=1, features=frozenset("a")),
         ...        Hardware(name="y", cpus=1, features=frozenset("ab")))
         >>> machine = Machine(nodes=two, sections={})
-        >>> [bin(machine.with_features(text)) for text in ("a", "a&b", "a|b", "")]
-        ['0b11', '0b10', '0b11', '0b11']
+        >>> [[bin(mask) for mask in machine.with_features(text)]
+        ...  for text in ("a", "a&b", "a|b", "", "[a|b]", "a*2&b*1")]
+        [['0b11'], ['0b10'], ['0b11'], ['0b11'], ['0b11', '0b10'], ['0b10']]
         """
-        text = expression.strip()
-        if not text:
-            return self.everything
-        found = 0
-        for either in re.split(r"\|", text.strip("[]() ")):
-            wanted = {word.strip("()[] ").split("*")[0] for word in re.split(r"[&,]", either)}
+        found = []
+        for one in choices(expression):
+            wishes = (one.each, *(wish for wish, _ in one.counts))
+            mask = 0
             for at, node in enumerate(self.nodes):
-                if wanted <= node.features:
-                    found |= 1 << at
-        return found
+                if all(satisfies(wish, node.features) for wish in wishes):
+                    mask |= 1 << at
+            found.append(mask)
+        return tuple(found)

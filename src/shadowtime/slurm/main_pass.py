@@ -83,8 +83,12 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
     """ "started", "busy" (fails the partition) or "passed over"."""
     ask = job.ask
     accounts = state.accounts
+    # assoc_limit_stop: a job over a limit fails its partition, but where the limit is one that is
+    # known before nodes are, only in the pass that notices it.
+    over_limit = "busy" if state.parameters.assoc_limit_stop else "passed over"
+    known = job.id in accounts.limited
     if accounts.before(job, state.running, section):
-        return "passed over"
+        return "passed over" if known else over_limit
     if job.is_array and job.throttle and job.started_tasks >= job.throttle:
         accounts.note(job, "JobArrayTaskLimit")
         return "passed over"
@@ -108,7 +112,7 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
         if victims and found is not None:
             tally = tally_of(state, job, section, found)
         if accounts.enforced and accounts.after(job, tally, state.running, section):
-            return "passed over"
+            return over_limit
         if not state.preemption.may_evict(job, now):
             victims = []
         for victim in victims:
@@ -122,7 +126,7 @@ def _try(state: State, job: Job, section: Section, left: int, now: int, out: Out
     if accounts.enforced and accounts.after(
         job, tally_of(state, job, section, found), state.running, section
     ):
-        return "passed over"
+        return over_limit
     task = job.tasks[0] if job.is_array else None
     started = begin(state, job, section, found, now)
     out.starts.append(Start(job.id, section.name, found.nodes, task, started.id))

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NO_EFFECT = {
-    "assoc_limit_stop",
     "bf_continue",
     "bf_licenses",
     "bf_max_time",
@@ -99,8 +98,8 @@ class Parameters:
 
         Examples
         --------
-        >>> Parameters.without_effect("bf_interval=60,max_rpc_cnt=150,assoc_limit_stop")
-        ['max_rpc_cnt', 'assoc_limit_stop']
+        >>> Parameters.without_effect("bf_interval=60,max_rpc_cnt=150,bf_continue")
+        ['max_rpc_cnt', 'bf_continue']
         """
         known = {one.name for one in fields(Parameters)} - NO_EFFECT
         words = (word.partition("=")[0] for word in re.split(r"[,\s]+", text.strip()))

@@ -69,9 +69,24 @@ def select_now(
     state.reset_weights(may_use)
     nodes = may_use & allowed & state.up & ~state.completing
     chooser = state.chooser
+    for mask in ask.either or (nodes,):
+        found, victims = _on_nodes(state, job, section, nodes & mask)
+        if found is not None:
+            break
+    if found is None and ask.gpus:
+        chooser.ever(ask, may_use, state.weights)
+    return found, victims
+
+
+def _on_nodes(
+    state: State, job: Job, section: Section, nodes: int
+) -> tuple[Choice | None, list[Job]]:
+    """The choice for now on these nodes, and the jobs that must go for it."""
+    ask = job.ask
+    found: Choice | None = None
+    victims: list[Job] = []
     if ask.required & ~nodes:
-        found: Choice | None = None
-        victims: list[Job] = []
+        pass
     elif state.preemption.gang:
         # The job lies above those it preempts at once: they are suspended, not removed.
         hidden = (one.nodes for one in state.running if one.in_no_row)
@@ -80,9 +95,7 @@ def select_now(
     elif state.preemption.on:
         found, victims = run_now(state, job, nodes, candidates_for(state, job, section))
     else:
-        found, victims = chooser.test(state.usage, ask, nodes, state.weights), []
-    if found is None and ask.gpus:
-        chooser.ever(ask, may_use, state.weights)
+        found = state.chooser.test(state.usage, ask, nodes, state.weights)
     return found, victims
 
 

@@ -103,7 +103,11 @@ class Checker:
         self.events = [replace(event, time=event.time + shift) for event in recording.log.events]
         self.number = 0
         self.last_tick = -1e9
-        self.ticks = self._ticks() if any(node.gpus for node in self.machine.nodes) else []
+        state = self.replayer.state
+        leaves = state.machine.has_gpus or (
+            state.parameters.assoc_limit_stop and state.accounts.enforced
+        )
+        self.ticks = self._ticks() if leaves else []
 
     @property
     def machine(self) -> Machine:
