@@ -50,6 +50,7 @@ def kinds(draw: st.DrawFn) -> Node:
         amounts=(draw(st.sampled_from([2, 4, 4, 8])), draw(st.sampled_from([500, 1000])) * MB),
         threads_per_core=draw(st.sampled_from([1, 1, 2])),
         weight=draw(st.sampled_from([1, 1, 1, 2])),
+        features=frozenset(draw(st.sampled_from(["x", "y", "xy"]))),
     )
 
 
@@ -71,7 +72,10 @@ def sites(draw: st.DrawFn) -> Site:
             Partition(name="left", nodes=tuple(names[: count // 2 + 1]), max_time=1200, tier=2),
         ),
         licences={"lic": 1},
-        config={"SchedulerParameters": ",".join(["batch_sched_delay=1", "bf_interval=5", *words])},
+        config={
+            "SchedulerParameters": ",".join(["batch_sched_delay=1", "bf_interval=5", *words]),
+            "SelectTypeParameters": draw(st.sampled_from(["CR_Core_Memory", "CR_CPU_Memory"])),
+        },
     )
 
 
@@ -92,6 +96,7 @@ def shared_asks(draw: st.DrawFn, count: int) -> Request:
         exclusive=draw(st.sampled_from([False, False, False, True])),
         wanted=draw(st.sampled_from([(), (), (), (), ("n1",)])),
         excluded=draw(st.sampled_from([(), (), (), (), ("n0",)])),
+        features=draw(st.sampled_from(["", "", "", "x", "[x|y]"])),
         partitions=where,
     )
 

@@ -348,8 +348,10 @@ class CompiledPasses:
 
 def _by_sets(state: State, ask: Ask) -> bool:
     """Nodes by cpus and memory, filled by sets of neighbours (kernel/slurm/shared.py)."""
-    if ask.gpus or ask.cpus_per_gpu or ask.required:
+    if ask.gpus or ask.cpus_per_gpu or ask.required or ask.either:
         return False
+    if state.machine.counts_cpus and ask.memory_per_cpu:
+        return False  # memory takes cpus away one by one, not core by core
     at_end = state.parameters.pack_serial_at_end and ask.min_cpus == 1 and ask.wanted_nodes == 1
     return not at_end
 
