@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +25,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks" / "faults.md"
-RUNS = (("easy", True), ("pv-easy", False), ("pv-easy", True), ("easy", False))
-"""Policies, and whether on the mixed site, one run after the other."""
+PAIRS = ((("easy", True), ("pv-easy", False)), (("pv-easy", True), ("easy", False)))
+"""Policies, and whether on the mixed site: two runs at a time, as most of it is waiting."""
+APART = 20.0
+"""Seconds between their starts: two clusters that come up at once may choose the same port."""
+KEPT = ROOT / "build" / "faults"
+"""Where the logs of every run are kept, so that each case can be judged later."""
 AT_MOST = 5000.0
 JOBS, FAULTS, SEED = 200, 150, 1
 STALL = 10.0
@@ -39,8 +45,8 @@ loop in a process of its own: loop, slurmctld, slurmd and, on the mixed site, sl
 restarted; nodes drained, jobs cancelled, time limits, node lists and the limits of partitions and
 QOS changed; jobs that fit nowhere; a full disk, a broken state file, jumps of the loop's clock.
 [How it is counted](../guides/live-slurm.md#under-faults). Written by `scripts/bench faults` on
-{when}, one run after the other, on {cores} cores for Slurm's daemons, the jobs, the loop and
-whatever else ran. The loop has the priority of its systemd unit (`Nice={nice}`), everything else
+{when}, two runs at a time, on {cores} cores for Slurm's daemons, the jobs, the loops and
+whatever else ran. A loop has the priority of its systemd unit (`Nice={nice}`), everything else
 the ordinary one.
 
 {table}
@@ -79,19 +85,24 @@ def faults(folder: Path) -> Iterator[Row]:
         print(f"faults: Slurm is not here ({', '.join(missing)})", file=sys.stderr)
         return
     found: list[dict[str, Any]] = []
-    for policy, site in RUNS:
+    for pair in PAIRS:
         before = machine.busy()
-        one = one_run(policy, site=site)
-        one["load"] = f"{before:.1f}, {machine.busy():.1f}"
-        yield from rows(one)
-        found.append(one)
+        with ThreadPoolExecutor(len(pair)) as pool:
+            some = list(pool.map(one_run, pair, (0.0, APART)))
+        for one in some:
+            one["load"] = f"{before:.1f}, {machine.busy():.1f}"
+            yield from rows(one)
+        found += some
         PAGE.write_text(page(found))  # each run takes minutes: what is done is done
 
 
-def one_run(policy: str, *, site: bool) -> dict[str, Any]:
-    """A campaign in a process of its own, and where it was."""
+def one_run(what: tuple[str, bool], later: float) -> dict[str, Any]:
+    """A campaign in a process of its own, ``later`` seconds from now, and where it was."""
+    policy, site = what
+    time.sleep(later)
     words = ["--policy", policy, "--jobs", str(JOBS), "--faults", str(FAULTS), "--seed", str(SEED)]
     words += ["--site"] if site else []
+    words += ["--keep", str(KEPT / f"{policy}-{'mixed' if site else 'equal'}")]
     program = ROOT / "benchmarks" / "fault_injection.py"
     done = subprocess.run(
         [sys.executable, str(program), *words],
