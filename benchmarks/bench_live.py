@@ -12,7 +12,7 @@ from benchmarks.timing import best_cpu
 from shadowtime.cluster.contention import node_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from shadowtime.engine.live_pass import Snapshot
@@ -253,26 +253,44 @@ def long_queue(seed: int = 1) -> Snapshot:
 
 
 def slurm_texts(state: Snapshot) -> tuple[str, str]:
-    """The same state as squeue and sinfo would write it."""
-    from shadowtime.live.slurm.text import BETWEEN
+    """The same state as squeue and sinfo would write it.
 
-    def line(*parts: object) -> str:
+    Examples
+    --------
+    >>> from shadowtime.live.slurm.text import parse_nodes, parse_queue
+    >>> state = long_queue()
+    >>> queue, nodes = slurm_texts(state)
+    >>> len(parse_queue(queue)) - len(state.running), len(parse_nodes(nodes))
+    (10000, 1000)
+    """
+    from shadowtime.live.slurm.text import BETWEEN, COLUMNS
+
+    def line(parts: Iterable[object]) -> str:
         return BETWEEN.join(map(str, parts)) + BETWEEN
 
-    none = "(null)"
+    empty: dict[str, object] = dict.fromkeys(COLUMNS, "N/A") | {
+        "TimeLimit": "1:00:00", "Partition": "batch", "NodeList": "", "ReqNodes": "",
+        "Dependency": "(null)", "OverSubscribe": "OK", "NumNodes": 1, "Reservation": "(null)",
+        "cpus-per-task": 1, "NTPerNode": 0, "RestartCnt": 0, "Requeue": 1, "Feature": "(null)",
+        "Licenses": "(null)", "Account": "a", "QOS": "normal", "Contiguous": 0, "MinCpus": 1,
+        "SCT": "*:*:*",
+    }  # fmt: skip
+
+    def job(one: Any, **more: object) -> str:
+        size = {"tres-alloc": f"cpu={one.need[0]}", "NumCPUs": one.need[0], "NumTasks": one.need[0]}
+        who = {"JobArrayID": one.id, "SubmitTime": one.submit, "UserName": one.user}
+        return line((empty | size | who | more).values())
+
     queue = [
-        line(j.id, "PENDING", "JobHeldUser", 0, f"cpu={j.need[0]}", "1:00:00", j.submit, "N/A",
-             "N/A", "N/A", j.user, "batch", "", "", none, "OK", 1, j.need[0], none, 1, 0,
-             j.need[0], 0, 1, "N/A", "N/A", none)
-        for j in state.waiting
-    ] + [
-        line(j.id, "RUNNING", "None", 9, f"cpu={j.need[0]}", "1:00:00", j.submit, j.start, j.start,
-             j.start + 3600, j.user, "batch", ",".join(h for h, _ in j.place), "", none, "NO",
-             len(j.place), j.need[0], none, 1, 0, j.need[0], 0, 1, "N/A", "N/A", none)
-        for j in state.running
-    ]  # fmt: skip
-    nodes = [
-        line(host.name, "allocated", f"16/0/0/{CORES}", MEMORY, none, "batch*", none)
+        job(one, State="PENDING", Reason="JobHeldUser", PriorityLong=0) for one in state.waiting
+    ]
+    for one in state.running:
+        nodes = ",".join(host for host, _ in one.place)
+        times = {"EligibleTime": one.start, "StartTime": one.start, "EndTime": one.start + 3600}
+        where = {"NodeList": nodes, "NumNodes": len(one.place), "OverSubscribe": "NO"}
+        queue.append(job(one, State="RUNNING", Reason="None", PriorityLong=9, **times, **where))
+    rows = [
+        line((host.name, "allocated", f"16/0/0/{CORES}", MEMORY, "(null)", "batch*", "(null)"))
         for host in state.cluster.hosts
     ]
-    return "\n".join(queue) + "\n", "\n".join(nodes) + "\n"
+    return "\n".join(queue) + "\n", "\n".join(rows) + "\n"

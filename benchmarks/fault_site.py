@@ -80,10 +80,11 @@ class SiteWorld(World):
 def accounting_killed(world: World, rng: random.Random) -> Undo:
     """kill -9 slurmdbd; it is started again. A loop that starts meanwhile knows no limits.
 
-    Not while slurmctld is down: it does not come up without slurmdbd.
+    Not while slurmctld is down: it does not come up without slurmdbd. Nor while limits are changed:
+    sacctmgr would wait for slurmdbd, and the injector for sacctmgr.
     """
-    if not world.controller:
-        raise UsageError("slurmctld needs slurmdbd to come up")
+    if not world.controller or "QOS limit" in world.going_on:
+        raise UsageError("slurmctld and sacctmgr need slurmdbd")
     world.cluster.kill("slurmdbd", signal.SIGKILL)
 
     def back() -> None:
@@ -95,7 +96,12 @@ def accounting_killed(world: World, rng: random.Random) -> Undo:
 
 
 def qos_limit(world: World, rng: random.Random) -> Undo:
-    """The limits of both QOS fall to one job at a time, and are lifted again."""
+    """The limits of both QOS fall to one job at a time, and are lifted again.
+
+    Not while slurmdbd is down.
+    """
+    if "slurmdbd killed" in world.going_on:
+        raise UsageError("sacctmgr needs slurmdbd")
     _modify(world, dict.fromkeys(mixed.QOS, "MaxJobsPerUser=1"))
     lifted = {
         name: limit if "MaxJobsPerUser" in limit else f"MaxJobsPerUser=-1 {limit}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from pathlib import Path
@@ -16,6 +17,8 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.fault_evidence import seconds_of, was_forgotten
 from benchmarks.fault_world import Doubled, Job, World
+
+from shadowtime.errors import UsageError
 
 
 class LogLine:
@@ -256,3 +259,15 @@ def test_a_job_that_slurm_holds_after_a_failed_launch_is_no_stall(tmp_path: Path
     world.cluster.states = ""
     world.put_back()
     assert world.were_held == {"1"}
+
+
+def test_limits_are_not_changed_while_slurmdbd_is_down(tmp_path: Path) -> None:
+    """sacctmgr would wait for slurmdbd, the injector for sacctmgr, slurmdbd for the injector."""
+    from benchmarks.fault_site import ON_SITE
+
+    world, rng = a_world(tmp_path), random.Random(1)
+    pairs = {"QOS limit": "slurmdbd killed", "slurmdbd killed": "QOS limit"}
+    for fault, other in pairs.items():
+        world.going_on = {other}
+        with pytest.raises(UsageError, match="slurmdbd"):
+            ON_SITE[fault](world, rng)

@@ -14,16 +14,16 @@ from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs
 from shadowtime.testing.slurm_recording import SETTINGS, Submission, draw_jobs, record
 
-ANSWERED = 1.0
+ANSWERED = 2.0
 """Seconds after an end in which a busy machine may not have answered for a node yet."""
 
 
 def test_a_fresh_run_is_planned_alike(tmp_path: Path) -> None:
-    """A hundred jobs on eight nodes: starts on the same nodes, none too many, the same plans."""
+    """Fifty jobs on eight nodes: starts on the same nodes, none too many, the same plans."""
     missing = missing_of_slurm() + missing_programs()
     require("slurmdbd", not missing, f"Slurm's accounting is not here ({', '.join(missing)})")
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-record-"))
-    jobs = draw_jobs(20261115, 100, nodes=8, cpus=16, load=1.3, mean=4.0)
+    jobs = draw_jobs(20261115, 50, nodes=8, cpus=16, load=1.3, mean=8.0)
     try:
         with slurm_cluster(folder, gres=0, accounting=True, settings=SETTINGS) as cluster:
             record(cluster, jobs, tmp_path)
