@@ -58,6 +58,28 @@ def test_no_column_of_a_grid_is_cut_off(grid, width):
             assert apart or bottom <= other_top + 1 or other_bottom <= top + 1
 
 
+@pytest.mark.parametrize("width", [1280, 1400, 1920])
+def test_no_column_of_seven_policies_is_cut_off(opened, width):
+    """Intervals take two lines before the last columns leave the screen; labels stay on one."""
+    report = six()
+    seventh = replace(report.runs[0], name="fcfs")
+    copies = {
+        name: np.array([1.0, 1.01, 0.99]) * value
+        for name, value in report.runs[0].metrics.items()
+        if name == "wait_p95_s" or name == "wait_mean_s"
+    }
+    runs = tuple(replace(run, copies=copies) for run in (*report.runs, seventh))
+    browser = opened(report.replace(runs=runs))
+    browser.emulate(width=width, height=900)
+    assert browser.run("return document.querySelectorAll('.scores .interval').length") == 14
+    assert browser.run(CUT_OFF) == [] and browser.run(WIDTH) <= width
+    tall = browser.run(
+        "return [...document.querySelectorAll('.diverging tbody th')].filter(e =>"
+        " e.offsetParent && e.offsetHeight > 24).map(e => e.textContent)"
+    )
+    assert tall == []
+
+
 def test_words_on_a_phone_are_whole_and_large_enough(opened):
     """Names of policies are not broken, words in drawings are as large as notes."""
     browser = opened(six())

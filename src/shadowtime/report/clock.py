@@ -55,7 +55,8 @@ def moment(seconds: int, start: int | None) -> str:
     return f"day {number(day)}, {rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
-_STEPS = (60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
+_STEPS = (60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
+          259_200, 432_000, 604_800)  # fmt: skip
 _MONTH = 30 * 86_400
 
 
@@ -68,6 +69,8 @@ def time_ticks(
     --------
     >>> time_ticks(0, 3 * 86_400, None)
     [(0, 'day 0'), (86400, 'day 1'), (172800, 'day 2'), (259200, 'day 3')]
+    >>> [label for _, label in time_ticks(0, 13 * 86_400, None)]
+    ['day 0', 'day 3', 'day 6', 'day 9', 'day 12']
     >>> [label for _, label in time_ticks(0, 20_000, 838_188_000)]
     ['24 Jul 06:00', '08:00', '10:00']
     >>> [label for _, label in time_ticks(0, 90 * 86_400, 838_188_000)]

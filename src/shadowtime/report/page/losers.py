@@ -69,8 +69,8 @@ def _panel(found: Payers) -> str:
 def _table(title: str, head: str, rows: str) -> str:
     """The classes of one kind."""
     return (
-        f'<table class="diverging"><caption>{title}</caption><thead class="sr"><tr>{head}</tr>'
-        f"</thead><tbody>{rows}</tbody></table>"
+        f'<table class="diverging"><caption>{title}</caption><colgroup><col><col><col><col>'
+        f'</colgroup><thead class="sr"><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
     )
 
 
