@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks" / "faults.md"
-PAIRS = ((("easy", True), ("pv-easy", False)), (("pv-easy", True), ("easy", False)))
-"""Policies, and whether on the mixed site: two runs at a time, as most of it is waiting."""
+RUNS = (("easy", True), ("pv-easy", True), ("easy", False), ("pv-easy", False))
+"""Policies, and whether on the mixed site: all at a time, as most of it is waiting."""
 APART = 20.0
 """Seconds between their starts: two clusters that come up at once may choose the same port."""
 KEPT = ROOT / "build" / "faults"
@@ -45,9 +45,9 @@ loop in a process of its own: loop, slurmctld, slurmd and, on the mixed site, sl
 restarted; nodes drained, jobs cancelled, time limits, node lists and the limits of partitions and
 QOS changed; jobs that fit nowhere; a full disk, a broken state file, jumps of the loop's clock.
 [How it is counted](../guides/live-slurm.md#under-faults). Written by `scripts/bench faults` on
-{when}, two runs at a time, on {cores} cores for Slurm's daemons, the jobs, the loops and
-whatever else ran. A loop has the priority of its systemd unit (`Nice={nice}`), everything else
-the ordinary one.
+{when}, all runs at a time, on {cores} cores for Slurm's daemons, the jobs, the loops and
+whatever else ran. A loop has the priority that its systemd unit gives it (`Nice={nice}`, against
+other sessions too), everything else the ordinary one.
 
 {table}
 What Slurm itself does wrong under such faults is counted separately: a killed slurmctld has not
@@ -84,22 +84,18 @@ def faults(folder: Path) -> Iterator[Row]:
     if missing:
         print(f"faults: Slurm is not here ({', '.join(missing)})", file=sys.stderr)
         return
-    found: list[dict[str, Any]] = []
-    for pair in PAIRS:
-        before = machine.busy()
-        with ThreadPoolExecutor(len(pair)) as pool:
-            some = list(pool.map(one_run, pair, (0.0, APART)))
-        for one in some:
-            one["load"] = f"{before:.1f}, {machine.busy():.1f}"
-            yield from rows(one)
-        found += some
-        PAGE.write_text(page(found))  # each run takes minutes: what is done is done
+    with ThreadPoolExecutor(len(RUNS)) as pool:
+        found = list(pool.map(one_run, RUNS, (APART * k for k in range(len(RUNS)))))
+    PAGE.write_text(page(found))
+    for one in found:
+        yield from rows(one)
 
 
 def one_run(what: tuple[str, bool], later: float) -> dict[str, Any]:
     """A campaign in a process of its own, ``later`` seconds from now, and where it was."""
     policy, site = what
     time.sleep(later)
+    before = machine.busy()
     words = ["--policy", policy, "--jobs", str(JOBS), "--faults", str(FAULTS), "--seed", str(SEED)]
     words += ["--site"] if site else []
     words += ["--keep", str(KEPT / f"{policy}-{'mixed' if site else 'equal'}")]
@@ -119,7 +115,8 @@ def one_run(what: tuple[str, bool], later: float) -> dict[str, Any]:
         "held_back": len(found["jobs_put_back"]),
         "gone_back": len(found["jobs_gone"]),
     }
-    return found | put_back | {"site": site}
+    load = f"{before:.1f}, {machine.busy():.1f}"
+    return found | put_back | {"site": site, "load": load}
 
 
 def rows(one: dict[str, Any]) -> Iterator[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -44,8 +45,16 @@ class LoopProcess:
         command += ["--record", str(self.state.with_name("passes.jsonl")), *self.options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                command,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
+        # Linux weighs sessions before processes, as systemd weighs units (CPUWeight).
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{self.process.pid}/autogroup").write_text(str(NICE))
         self.starts += 1
 
     def end(self, sign: signal.Signals) -> float:

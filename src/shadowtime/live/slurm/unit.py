@@ -6,9 +6,10 @@ WATCHDOG = 180
 """Seconds without a look after which systemd restarts the loop. Longer than the longest pause after
 errors (a minute), a handful of commands that each time out, and compiling a pass."""
 
-NICE = -10
+NICE, WEIGHT = -10, 1000
 """The loop needs little of a processor, but every job waits for it: on a busy machine a restart
-without priority takes ten seconds and more until its first pass, of which it computes 1.5."""
+without priority takes ten seconds and more until its first pass, of which it computes 1.5. The
+weight of ten ordinary units counts against other units and sessions, the other among processes."""
 
 UNIT = """\
 # /etc/systemd/system/shadowtime-slurm.service
@@ -27,6 +28,7 @@ CacheDirectory=shadowtime
 Environment=SHADOWTIME_CACHE=%C/shadowtime
 ExecStart={program} live slurm --policy {policy} --apply
 Nice={nice}
+CPUWeight={weight}
 WatchdogSec={watchdog}
 Restart=always
 RestartSec=2
@@ -53,4 +55,6 @@ def unit_text(
     >>> "CacheDirectory=shadowtime" in unit_text()
     True
     """
-    return UNIT.format(user=user, program=program, policy=policy, watchdog=WATCHDOG, nice=NICE)
+    return UNIT.format(
+        user=user, program=program, policy=policy, watchdog=WATCHDOG, nice=NICE, weight=WEIGHT
+    )
