@@ -55,13 +55,13 @@ def methods_of(cls: Any, *, frozen: bool, eq: bool) -> dict[str, Callable[..., A
     """The methods of a class, by name."""
     held = dataclasses.fields(cls)
     return (
-        {"__init__": initialiser(cls, held), "__repr__": shower(held)}
-        | (comparing(held, hashed=frozen) if eq else {})
-        | (refusing(cls, {each.name for each in held}) if frozen else {})
+        {"__init__": init_method(cls, held), "__repr__": repr_method(held)}
+        | (eq_and_hash(held, hashed=frozen) if eq else {})
+        | (immutable_methods(cls, {each.name for each in held}) if frozen else {})
     )
 
 
-def initialiser(cls: Any, held: tuple[dataclasses.Field[Any], ...]) -> Callable[..., Any]:
+def init_method(cls: Any, held: tuple[dataclasses.Field[Any], ...]) -> Callable[..., Any]:
     """``__init__``: arguments by position and name, then defaults, then ``__post_init__``."""
     taken = tuple(each.name for each in held if each.init)
     positional = tuple(each.name for each in held if each.init and not each.kw_only)
@@ -74,7 +74,7 @@ def initialiser(cls: Any, held: tuple[dataclasses.Field[Any], ...]) -> Callable[
 
     def __init__(self: Any, *values: Any, **named: Any) -> None:
         if values:
-            refuse_crowd(cls, values, named, positional)
+            reject_positional(cls, values, named, positional)
             named.update(zip(positional, values, strict=False))
         own = self.__dict__
         used = missing = 0
@@ -89,7 +89,7 @@ def initialiser(cls: Any, held: tuple[dataclasses.Field[Any], ...]) -> Callable[
             else:
                 missing += 1
         if missing or used < len(named):
-            refuse_arguments(cls, named, taken, own)
+            reject_keywords(cls, named, taken, own)
         for name in made:
             if name in defaults:
                 own[name] = defaults[name]
@@ -101,7 +101,7 @@ def initialiser(cls: Any, held: tuple[dataclasses.Field[Any], ...]) -> Callable[
     return __init__
 
 
-def refuse_crowd(cls: Any, values: Any, named: Any, positional: tuple[str, ...]) -> None:
+def reject_positional(cls: Any, values: Any, named: Any, positional: tuple[str, ...]) -> None:
     """More values than fields, or a field given twice."""
     if len(values) > len(positional):
         raise TypeError(
@@ -115,7 +115,7 @@ def refuse_crowd(cls: Any, values: Any, named: Any, positional: tuple[str, ...])
             )
 
 
-def refuse_arguments(cls: Any, named: Any, taken: tuple[str, ...], own: Any) -> None:
+def reject_keywords(cls: Any, named: Any, taken: tuple[str, ...], own: Any) -> None:
     """An argument that no field takes, or a field without a value."""
     for name in named:
         if name not in taken:
@@ -129,7 +129,7 @@ def refuse_arguments(cls: Any, named: Any, taken: tuple[str, ...], own: Any) -> 
     )
 
 
-def shower(held: tuple[dataclasses.Field[Any], ...]) -> Callable[..., Any]:
+def repr_method(held: tuple[dataclasses.Field[Any], ...]) -> Callable[..., Any]:
     """``__repr__``: a call that would make the object."""
     names = tuple(each.name for each in held if each.repr)
 
@@ -140,7 +140,7 @@ def shower(held: tuple[dataclasses.Field[Any], ...]) -> Callable[..., Any]:
     return __repr__
 
 
-def comparing(
+def eq_and_hash(
     held: tuple[dataclasses.Field[Any], ...], *, hashed: bool
 ) -> dict[str, Callable[..., Any]]:
     """``__eq__`` and ``__hash__`` over the fields that are compared."""
@@ -163,7 +163,7 @@ def comparing(
     return {"__eq__": __eq__} | ({"__hash__": __hash__} if hashed else {})
 
 
-def refusing(cls: Any, names: set[str]) -> dict[str, Callable[..., Any]]:
+def immutable_methods(cls: Any, names: set[str]) -> dict[str, Callable[..., Any]]:
     """``__setattr__`` and ``__delattr__`` of a frozen object."""
 
     def __setattr__(self: Any, name: str, value: Any) -> None:

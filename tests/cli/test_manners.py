@@ -67,46 +67,97 @@ def test_the_help_of_simulate_names_every_format(capsys: pytest.CaptureFixture[s
     assert "site's folder" in text and "result folder" in text
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "simulate no.swf -p easy --schedule gone/out.csv",
-        "simulate no.swf -p easy --report gone/out.html",
-        "simulate no.swf -p easy -o file/out",
-        "compare no.swf -p easy -p fcfs --report gone/out.html",
-        "compare no.swf -p easy -p fcfs -o file/out",
-        "replay no.swf -p easy --report gone/out.html",
-        "replay no.swf -p easy -o file/out",
-        "whatif no --set bf_interval=9 --save gone/a.toml",
-        "whatif no --set bf_interval=9 -o file/out",
-        "demo --report gone/out.html",
-        "demo -o file/out",
-        "report no -o gone/out.html",
-        "trace convert no.swf gone/out.swf",
-        "trace generate demo gone/out.swf",
-        "trace generate lublin gone/out.swf --jobs 10",
-        "trace generate hperf gone/out.swf",
-        "leaderboard no -o gone/out.html",
-        "sweep collect no -o gone/out.csv",
-        "paper pv-easy --report gone/out.html",
-    ],
-)
+INPUTS = {
+    "compare": "no.swf -p easy -p fcfs",
+    "demo": "",
+    "hperf export": "",
+    "leaderboard": "no",
+    "paper": "pv-easy",
+    "pull slurm": "--since 2026-05-01",
+    "replay": "no.swf -p easy",
+    "report": "no",
+    "run": "no.toml",
+    "simulate": "no.swf -p easy",
+    "sweep collect": "no",
+    "sweep report": "no",
+    "sweep run": "no.toml",
+    "sweep script": "slurm no.toml --tasks 2",
+    "trace convert": "no.swf",
+    "trace fetch": "no-such-log",
+    "trace generate demo": "",
+    "trace generate hperf": "",
+    "trace generate lublin": "--jobs 10",
+    "trace generate o2k": "--month jan03",
+    "whatif": "no --set bf_interval=9",
+}
+"""Commands that write, with inputs that do not exist."""
+STREAMED = {"hperf export", "sweep script", "trace fetch"}
+"""Written to by other rules: to standard output, or to the machine's own store of logs."""
+READ = {"--log", "--state", "--slurm-conf-dir"}
+"""Options that name something to read."""
+
+
+def outputs() -> Iterator[tuple[str, str]]:
+    """Every command with every option or argument that names a file or folder to write."""
+    for name, command, _ in EVERY:
+        for one in command.params:
+            path = isinstance(one.type, click.Path) and not one.type.exists
+            if path and isinstance(one, click.Option) and one.opts[0] not in READ:
+                yield name, one.opts[-1]
+            elif path and one.name == "out":
+                yield name, ""
+
+
+WRITTEN = [one for one in outputs() if one[0] not in STREAMED]
+
+
+def test_every_command_that_writes_is_listed() -> None:
+    """A new one needs inputs above, or a reason why it is not tested."""
+    assert {name for name, _ in WRITTEN} | STREAMED == set(INPUTS)
+
+
+@pytest.mark.parametrize(("name", "option"), WRITTEN, ids=[" ".join(one) for one in WRITTEN])
 def test_outputs_are_looked_at_before_the_inputs(
-    words: str,
+    name: str,
+    option: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The log is not there either: what is said is about the output, in one line."""
+    """The log is not there either: what is printed is about the output, in one line."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
-    assert run(words.split()) == 2
+    [command] = [one for words, one, _ in EVERY if words == name]
+    [kind] = [
+        one for one in command.params if (option in one.opts if option else one.name == "out")
+    ]
+    assert isinstance(kind.type, click.Path)
+    is_file = kind.type.dir_okay is False or kind.name == "out"
+    ending = ENDINGS.get(str(kind.metavar), ".swf")
+    target = f"gone/out{ending}" if is_file else "file/out"
+    words = [*name.split(), *INPUTS[name].split(), *([option] if option else []), target]
+    page = [one for one in command.params if "--output" in one.opts and "html" in str(one.metavar)]
+    if page and option != "--output":
+        words += ["-o", "fine.html"]
+    assert run(words) == 2
     out, err = capsys.readouterr()
-    assert out == "" and len(err.splitlines()) == 1
+    assert out == "" and len(err.splitlines()) == 1, err
     assert "there is no folder gone" in err or "file is not a folder" in err, err
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file"]
 
 
-def test_what_is_written_is_said(
+ENDINGS = {
+    "OUT.csv": ".csv",
+    "OUT.html": ".html",
+    "OUT.json": ".json",
+    "OUT.prv": ".prv",
+    "OUT.svg": ".svg",
+    "FILE.toml": ".toml",
+    "TABLE": ".csv",
+}
+
+
+def test_what_is_written_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A line for each file and folder, apart from the result."""
@@ -120,9 +171,9 @@ def test_what_is_written_is_said(
         assert f"wrote {name}" in err.splitlines() and (tmp_path / name).exists()
     command = ["compare", "log.swf", "-c", "pool:2", "-p", "easy", "-p", "fcfs"]
     assert run([*command, "--load", "1", "--load", "2", "--report", "b.html", "-o", "both"]) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("wrote ")]
-    assert told[0] == "wrote both" and told[1] == "wrote b.html" and len(told) == 3
-    assert all(Path(line.removeprefix("wrote ")).exists() for line in told)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("wrote ")]
+    assert lines[0] == "wrote both" and lines[1] == "wrote b.html" and len(lines) == 3
+    assert all(Path(line.removeprefix("wrote ")).exists() for line in lines)
 
 
 def test_a_bar_says_how_much_time_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

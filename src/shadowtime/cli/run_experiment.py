@@ -33,9 +33,11 @@ def command(
     shadowtime run more.toml
     shadowtime run more.toml --report more.html --resume runs
     """
+    from shadowtime.cli.common.outputs import check_outputs
     from shadowtime.cli.whatif.show import carry_out
     from shadowtime.study.site.experiment import read_experiment
 
+    check_outputs(folder=folder, report=report, kept=resume)
     carry_out(
         read_experiment(experiment),
         folder=folder, save=None, as_json=as_json, report=report, resume=resume,

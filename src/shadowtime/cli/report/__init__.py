@@ -85,7 +85,7 @@ def command(
     check_outputs(report=page, figures=figures)
     others = {"paraver": paraver, "perfetto": perfetto, "job_lines": job_lines, "batsim": batsim}
     for name, path in others.items():
-        if path is not None and name != "batsim":
+        if path is not None:
             check_file(f"--{name.replace('_', '-')}", path)
     with (
         working(f"reading {', '.join(folders)}"),
@@ -101,7 +101,7 @@ def command(
     done = write_results(found.result, found.window, report=page, figures=figures, step=working)
     written = [f"wrote {path}" for path in done[: page is not None]]
     if figures:
-        written.append(f"drew {len(done) - len(written)} files in {figures}")
+        written.append(f"wrote {len(done) - len(written)} figures in {figures}")
     more = write_exports(found.result, **others)
     _show(found.result, [*written, *(f"wrote {path}" for path in more)])
 

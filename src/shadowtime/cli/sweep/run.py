@@ -71,12 +71,14 @@ def command(
     """
     from shadowtime.api.sweep import load_log
     from shadowtime.cli.common.console import note
+    from shadowtime.cli.common.outputs import check_folder
     from shadowtime.study.sweep import run_plan
     from shadowtime.study.sweep.plan_file import read_plan
     from shadowtime.study.sweep.record import write_record
     from shadowtime.study.sweep.run import prepare as compile_for
 
     placing = Placing(place=place, submission=submission, workers=workers)
+    check_folder("--output", folder)
     found = read_plan(plan)
     if prepare:
         compile_for(list(found.cases()), load_log, note)
