@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.backfill import backfill_pass
+from shadowtime.slurm.dependencies import Dependencies
 from shadowtime.slurm.from_site import changes_of, setting, state_of
 from shadowtime.slurm.gang import shadowed
 from shadowtime.slurm.kept_queue import KeptQueue
@@ -119,6 +120,9 @@ class Loop:
         if "multifactor" in setting(site.config, "PriorityType"):
             self.multifactor = Multifactor(site)
         self.tested: set[int] = set()
+        self.depends = Dependencies(workload, requests) if requests.dependencies else None
+        self.dependent: dict[int, Job] = {}
+        """Submitted jobs whose dependencies are not met: in no pass."""
         expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
         self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
 
@@ -215,6 +219,40 @@ class Loop:
         self.at(time + LIMIT_CHECK, "sweep")
 
     def _on_submit(self, time: float, job: Job) -> None:
+        if self.depends is not None and not self.depends.met(self._rows(job)):
+            self.dependent[job.id] = job
+            self._look_at_dependents(time)
+        else:
+            self._on_ready(time, job)
+
+    def _rows(self, job: Job) -> list[int]:
+        """The rows of a job, or of the tasks of an array that wait."""
+        return [self.rows[job.id, task] for task in job.tasks or (None,)]
+
+    def _look_at_dependents(self, time: float) -> None:
+        """A job started, ended or left: those that waited for it may come into the queue.
+
+        With kill_invalid_depend a job whose dependency can no longer be met is cancelled, which
+        others may have waited for.
+        """
+        depends = self.depends
+        if depends is None:
+            return
+        again = True
+        while again:
+            again = False
+            for job in list(self.dependent.values()):
+                rows = self._rows(job)
+                if depends.met(rows):
+                    del self.dependent[job.id]
+                    self._on_ready(time, job)
+                elif self.state.parameters.kill_invalid_depend and depends.hopeless(rows):
+                    del self.dependent[job.id]
+                    for row in rows:
+                        depends.end(row, cancelled=True)
+                    again = True
+
+    def _on_ready(self, time: float, job: Job) -> None:
         self.waiting[job.id] = job
         self.state.waiting.append(job)
         if self.multifactor is not None:
@@ -225,9 +263,15 @@ class Loop:
             self.state.queue.put(self.state, job)
         self._work(time)
 
-    _on_ready = _on_submit
-
     def _on_cancel(self, time: float, row: int) -> None:
+        begun = self.out.start[row] >= 0 or row in self.row_of.values()
+        if self.depends is not None and not begun:
+            self.depends.end(row, cancelled=True)
+            for job in [one for one in self.dependent.values() if row in self._rows(one)]:
+                job.tasks = [task for task in job.tasks if self.rows[job.id, task] != row]
+                if not job.tasks:
+                    del self.dependent[job.id]
+            self._look_at_dependents(time)
         for job in list(self.waiting.values()):
             task = next((one for one in job.tasks if self.rows.get((job.id, one)) == row), None)
             if task is not None:
@@ -378,6 +422,9 @@ class Loop:
         end = time + max(0.0, min(run, job.limit) + self.phase.part_of_second(row, RUN_STEP) - 0.5)
         self.ends[record] = end
         self.at(end, "end", (record, end))
+        if self.depends is not None:
+            self.depends.start(row)
+            self._look_at_dependents(time)
 
     def _on_end(self, time: float, what: tuple[int, float], *, killed: bool = False) -> None:
         record, expected = what
@@ -400,6 +447,9 @@ class Loop:
         if job.array and job.array in self.waiting:
             self.waiting[job.array].started_tasks -= 1
         self._leave(time, job.nodes, at_once=killed)
+        if self.depends is not None:
+            self.depends.end(row)
+            self._look_at_dependents(time)
 
     def _leave(self, time: float, nodes: int, *, at_once: bool) -> None:
         """Nodes complete an end: unusable until they have answered (1.6)."""
@@ -467,4 +517,7 @@ class Loop:
             self.at(math.floor(time) + self.requeue_after, "ready", fresh)
         else:
             self.out.end[row] = math.floor(time)
+            if self.depends is not None:
+                self.depends.end(row, cancelled=True)
+                self._look_at_dependents(time)
         self._leave(time, job.nodes, at_once=True)

@@ -15,7 +15,6 @@ NO_EFFECT = {
     "bf_continue",
     "bf_licenses",
     "bf_max_time",
-    "kill_invalid_depend",
 }
 """Known and not modelled. Passes take no time here, so that those about time change nothing."""
 

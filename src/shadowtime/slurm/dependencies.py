@@ -1,0 +1,96 @@
+"""Jobs that wait for others, in a whole run (17.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shadowtime.workload import Workload
+    from shadowtime.workload.request import Dependency, Requests
+
+FAILED, CANCELLED = 0, 5
+"""The Standard Workload Format's numbers for how a job ended."""
+
+
+class Dependencies:
+    """Which rows wait for which, and what has become of those.
+
+    Rules
+    -----
+    An array has ended when all its tasks have. Jobs that the log does not have hold up no other.
+    ``afterok`` and ``aftercorr`` want good ends, ``afternotok`` any other, ``afterany`` any end,
+    ``after`` a start; a job that left the queue without one has ended, and not well. ``singleton``
+    waits for all earlier jobs of the same user and name.
+    """
+
+    def __init__(self, workload: Workload, requests: Requests) -> None:
+        self.workload, self.requests = workload, requests
+        self.wishes: dict[int, list[tuple[Dependency, list[int]]]] = {}
+        status = workload.status
+        good = (workload.run <= workload.limit) & (status != FAILED) & (status != CANCELLED)
+        self.good = good.tolist()
+        self.started: set[int] = set()
+        self.ended: dict[int, bool] = {}
+        """Rows that have ended, and whether they ended well."""
+        place = {number: row for row, number in enumerate(workload.job_id.tolist())}
+        for one in requests.dependencies:
+            others = self._singles(one.job) if one.kind == "singleton" else []
+            for number in one.on:
+                if number in place:
+                    others += self._tasks(place[number])
+            self.wishes.setdefault(one.job, []).append((one, others))
+
+    def _singles(self, row: int) -> list[int]:
+        work = self.workload
+        same = (work.user == work.user[row]) & (work.executable == work.executable[row])
+        return [int(other) for other in np.flatnonzero(same[:row])]
+
+    def _tasks(self, row: int) -> list[int]:
+        array = int(self.requests.array[row])
+        if array < 0:
+            return [row]
+        return [int(other) for other in np.flatnonzero(self.requests.array == array)]
+
+    def start(self, row: int) -> None:
+        """A row has started."""
+        self.started.add(row)
+
+    def end(self, row: int, *, cancelled: bool = False) -> None:
+        """A row has ended, or left the queue."""
+        self.ended[row] = self.good[row] and not cancelled
+
+    def met(self, rows: Iterable[int]) -> bool:
+        """True where jobs of these rows may be looked at."""
+        return all(self._met(row) for row in rows if row in self.wishes)
+
+    def _met(self, row: int) -> bool:
+        answers = [self._holds(one.kind, others) for one, others in self.wishes[row]]
+        either = [a for a, (one, _) in zip(answers, self.wishes[row], strict=True) if one.any_of]
+        rest = [a for a, (one, _) in zip(answers, self.wishes[row], strict=True) if not one.any_of]
+        return all(rest) and (any(either) or not either)
+
+    def _holds(self, kind: str, others: list[int]) -> bool:
+        if kind == "after":
+            return all(other in self.started or other in self.ended for other in others)
+        if any(other not in self.ended for other in others):
+            return False
+        ends = [self.ended[other] for other in others]
+        if kind in ("afterok", "aftercorr"):
+            return all(ends)
+        return kind != "afternotok" or not ends or not all(ends)
+
+    def hopeless(self, rows: Iterable[int]) -> bool:
+        """True where a dependency of these rows can no longer be met (DependencyNeverSatisfied)."""
+        return any(
+            not one.any_of
+            and one.kind in ("afterok", "aftercorr", "afternotok")
+            and bool(others)
+            and all(other in self.ended for other in others)
+            and not self._holds(one.kind, others)
+            for row in rows
+            for one, others in self.wishes.get(row, ())
+        )
