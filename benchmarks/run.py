@@ -39,7 +39,7 @@ from benchmarks.bench_pv_easy import pv_easy  # noqa: E402
 from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_site import site  # noqa: E402
-from benchmarks.bench_slurm import slurm, slurm_passes  # noqa: E402
+from benchmarks.bench_slurm import slurm, slurm_passes, slurm_quarter  # noqa: E402
 from benchmarks.bench_sweep import sweep  # noqa: E402
 from benchmarks.bench_twins import easy, lxfw  # noqa: E402
 from benchmarks.inputs import LOGS, log_path  # noqa: E402
@@ -61,6 +61,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "hosts": hosts,
     "site": site,
     "slurm": slurm,
+    "slurm-quarter": slurm_quarter,
     "slurm-passes": slurm_passes,
     "reading": reading,
     "help": help_,

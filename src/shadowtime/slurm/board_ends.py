@@ -37,6 +37,7 @@ class BoardEnds:
             board = board._replace(
                 end=np.zeros(2 * count + 1, np.int64),
                 held=np.zeros((2 * count + 1, self.words), np.uint64),
+                reach=np.zeros((2 * count + 1, 2), np.int64),
                 holds=np.zeros((2 * count + 1, 2), np.int64),
                 after=np.zeros((2 * count + 2, self.words), np.uint64),
                 total=np.zeros(2 * count + 2, np.int64),

@@ -77,7 +77,9 @@ class CompiledPasses:
         self.most_others = most_others
         self.up = -1
         self.usable = (-1, 0)
-        self.rows = 0
+        self.rows: dict[tuple[int, str, int, int, bool], int] = {}
+        """Rows of ``record`` by request, partition, limits, and whether a record is a single job
+        without licences."""
         self.board = b.empty_board(
             len(machine.nodes), sections=max(1, len(self.sections)), spans=wish.map_records + 8
         )
@@ -141,23 +143,12 @@ class CompiledPasses:
         return made.out
 
     def _rows_of(self, state: State, records: list[Record]) -> Ints:
-        """The rows of the records, new ones for those that have none."""
+        """The rows of the records."""
         if state.queue is None:  # these records are not kept
-            count = len(records)
-            lines = [self._line(state, record) for record in records]
-            if count > len(self.board.record):
-                self.board = self.board._replace(record=np.zeros((2 * count, 5), np.int64))
-            if count:
-                self.board.record[:count] = lines
-            return np.arange(count, dtype=np.int64)
+            return np.array([self._row(state, record) for record in records], np.int64)
         rows = state.queue.rows[: len(records)]
         for at in np.flatnonzero(rows < 0).tolist():
-            record = records[at]
-            if self.rows == len(self.board.record):
-                self.board = self.board._replace(record=_longer(self.board.record))
-            self.board.record[self.rows] = self._line(state, record)
-            record.row = rows[at] = self.rows
-            self.rows += 1
+            records[at].row = rows[at] = self._row(state, records[at])
         return rows
 
     def _begin(self, made: BackfillPass, records: list[Record], rows: Ints) -> None:
@@ -199,11 +190,25 @@ class CompiledPasses:
                 made.keep(job)
         self._write_map(made.map)
 
-    def _line(self, state: State, record: Record) -> tuple[int, int, int, bool, int]:
+    def _row(self, state: State, record: Record) -> int:
+        """The row of all records that are like this one, made for the first of them."""
+        job, section = record.job, record.section
+        single = not job.tasks and not job.licences
+        key = (id(job.ask), section.name, job.limit, job.least_time, single)
+        row = self.rows.get(key)
+        if row is None:
+            row = self.rows[key] = len(self.rows)
+            line = self._line(state, record, single)
+            if row == len(self.board.record):
+                self.board = self.board._replace(record=_longer(self.board.record))
+            self.board.record[row] = line
+        return row
+
+    def _line(self, state: State, record: Record, single: bool) -> tuple[int, int, int, bool, int]:
         """What a record is on the board: request, partition, limit, whether it is plain, kind."""
         job, section = record.job, record.section
         number = self._number(state, job.ask)
-        plain = self.known[number] and not job.tasks and not job.licences
+        plain = self.known[number] and single
         self.exotic = self.exotic or not plain
         place, limit = self.sections[section.name], planned_limit(job, section)
         kind = self.kinds.setdefault((place, limit), len(self.kinds))

@@ -144,6 +144,8 @@ class Board(NamedTuple):
     """When running jobs end by their limits, in order."""
     held: AnyArray
     """Their nodes."""
+    reach: Ints
+    """The first and the last word of ``held`` in which they have any."""
     holds: Ints
     """Where their shares lie in ``share``, and how many they are."""
     share: Ints
@@ -226,6 +228,7 @@ def empty_board(nodes: int, *, sections: int = 1, spans: int = 4) -> Board:
         here=masks(3),
         end=ints(1),
         held=masks(1),
+        reach=ints(1, 2),
         holds=ints(1, 2),
         share=ints(1, 3),
         holder=ints(1, 3),

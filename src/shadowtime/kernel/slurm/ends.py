@@ -48,6 +48,12 @@ def note_ends(board: Any) -> None:
         if board.end[place] > board.mark[NOW]:
             valid_to(board, board.end[place])
             break
+    for place in range(count):
+        first, last = after.shape[1], -1
+        for word in range(after.shape[1]):
+            if held[place, word] != NONE:
+                first, last = min(first, word), word
+        board.reach[place, 0], board.reach[place, 1] = first, last
     for word in range(after.shape[1]):
         busy = NONE
         for place in range(count, 0, -1):
@@ -176,10 +182,10 @@ def choose_now(board: Any, ask: int) -> bool:
 
 
 @kernel
-def touches(board: Any, at: int) -> bool:
-    """A running job holds some node of FOUND."""
-    held, mask = board.held, board.mask
-    for word in range(held.shape[1]):
+def touches(board: Any, at: int, first: int, last: int) -> bool:
+    """A running job holds some node of FOUND, which has some in these words alone."""
+    held, mask, reach = board.held, board.mask, board.reach
+    for word in range(max(first, reach[at, 0]), min(last, reach[at, 1]) + 1):
         if held[at, word] & mask[FOUND, word] != NONE:
             return True
     return False
@@ -196,6 +202,10 @@ def will_run(board: Any, ask: int, first: int, now_only: bool, until: int) -> in
         return now
     if now_only:
         return NEVER
+    low, high = board.mask.shape[1], -1
+    for word in range(board.mask.shape[1]):
+        if board.mask[FOUND, word] != NONE:
+            low, high = min(low, word), word
     linear = board.mark[LINEAR]
     end = board.end
     count = board.mark[ENDS]
@@ -213,7 +223,9 @@ def will_run(board: Any, ask: int, first: int, now_only: bool, until: int) -> in
                 break
             this = at
             at += 1
-            if not touches(board, this):
+            if until > 0 and last < 0 and end[this] > until:
+                return NEVER
+            if not touches(board, this, low, high):
                 continue
             if group_end == 0:
                 group_end = end[this] + width - end[this] % width
