@@ -16,6 +16,7 @@ from typing import Any
 
 from naive import BACKFILLED, CORRECTIONS, HEAD, KEYS, PREEMPTING, RESERVED, Estimates, Job
 from naive_multifactor import Priority
+from naive_site_slots import Asked, Functions
 
 ALL = 10**9
 FOREVER = (1 << 40) - 1
@@ -358,6 +359,8 @@ class SiteWorld:
     planned: dict[int, list[int]] = field(default_factory=dict)
     """What the plans of this pass take on nodes of class one."""
     score: Callable[..., float] | None = None
+    own: Asked | None = None
+    """Functions of the user's own, where the policy brings some."""
 
     # -- amounts
     def capacity(self, node: int) -> Vector:
@@ -694,14 +697,15 @@ class SiteWorld:
         shapes: list[Shape],
         held: list[Held],
         before: int = FOREVER,
+        after: int = -1,
     ) -> Plan | None:
         length = self.estimate(row)
-        times = {self.now} | {h.end for h in held} | {c.end for c in self.closings}
+        times = {self.now, after} | {h.end for h in held} | {c.end for c in self.closings}
         for shape in shapes:
             if shape.reservation is not None:
                 times.add(shape.reservation.begin - (self.workload.epoch or 0))
         for t in sorted(times):
-            if self.now <= t < before:
+            if max(self.now, after) <= t < before:
                 for shape in shapes:
                     tasks = self.place(row, shape, held, t, length, planning=True)
                     if tasks is not None:
@@ -889,11 +893,17 @@ class SiteWorld:
             value = 0.0
             if self.priority is not None:
                 value = self.priority.of[row]
+            elif self.own is not None and self.own.do.order is not None:
+                value = self.own.call(self.own.do.order, row)
             elif key is not None:
                 value = key(replace(self.jobs[row], request=self.estimate(row)), self.now)
             return (-self.tier(row), -value, row)
 
         return sorted(self.waiting, key=rank)
+
+    def procs(self, row: int) -> int:
+        """Processors that the job asks for, by its first shape."""
+        return asked_of(self.shapes[row][0])[0] if self.shapes[row] else self.jobs[row].need[0]
 
     def tier(self, row: int) -> int:
         return max((s.partition.tier for s in self.shapes[row]), default=0)
@@ -956,6 +966,10 @@ class Rules:
     priority: dict[str, Any] | None = None
     """Settings of the multifactor priority, where that is the order."""
     classes: Classes | None = None
+    own: Functions | None = None
+    """Functions in slots."""
+    every_pass: bool = False
+    """Kept promises move up in the order of the key at every pass, newcomers in their turn."""
 
 
 def try_start(world: SiteWorld, row: int, held: list[Held]) -> tuple[Shape, Tasks] | None:
@@ -972,6 +986,7 @@ def one_pass(world: SiteWorld, rules: Rules) -> None:
     held = world.held_by_running()
     plans: list[Held] = []
     blocked, made, rest = False, 0, []
+    own = world.own
     world.planned = {node: [0] * len(world.site.resources) for node in range(len(world.site.nodes))}
     in_two = 0
     for row in world.order(key):
@@ -981,6 +996,8 @@ def one_pass(world: SiteWorld, rules: Rules) -> None:
             rest.append(row)
             continue
         found = try_start(world, row, held + plans)
+        if found is not None and blocked and own is not None and not own.may_overtake(row):
+            continue
         if found is not None:
             shape, tasks = found
             length = world.estimate(row)
@@ -989,14 +1006,18 @@ def one_pass(world: SiteWorld, rules: Rules) -> None:
             continue
         if not world.considered(row) or fits_but_over_a_limit(world, row, held + plans):
             continue
-        plan = None
-        if made < rules.depth:
+        plan, start = None, None
+        if made < rules.depth and (own is None or own.gets_plan(row)):
             shapes = world.considered(row)
             if rules.classes is not None:
                 large = world.jobs[row].need[0] > rules.classes.above
                 full = in_two >= rules.classes.reservations
                 shapes = [s for s in shapes if (large if s.group == 1 else not full)]
             plan = world.earliest(row, shapes, held + plans)
+            start = None if plan is None else plan.start
+            if plan is not None and own is not None:
+                after = own.not_before(row, plan.start)
+                plan = world.earliest(row, shapes, held + plans, after=after) or plan
             if plan is not None:
                 plans += world.held_by(plan, world.estimate(row))
                 made += 1
@@ -1007,10 +1028,10 @@ def one_pass(world: SiteWorld, rules: Rules) -> None:
                     world.planned[node] = [a + b for a, b in both]
         if not blocked:
             blocked = True
-            if row not in world.blocked:
-                world.blocked[row] = world.now
-                if plan is not None:
-                    world.promised[row] = plan.start
+            chosen = own is not None and own.do.reserve is not None
+            if start is not None and (row not in world.blocked or chosen):
+                world.promised.setdefault(row, start)
+            world.blocked.setdefault(row, world.now)
     if rules.backfill == "anybody":
         plans = []
     fill(world, rules, rest, held, plans)
@@ -1037,6 +1058,12 @@ def fill(
 
     if rules.backfill == "never":
         return
+    if world.own is not None:
+        key = world.own.do.key
+        rest = [row for row in rest if world.own.may_overtake(row)]
+        if key is not None:
+            keys = {row: world.own.call(key, row) for row in rest}
+            rest = sorted(rest, key=lambda row: (-world.tier(row), -keys[row], row))
     if rules.backfill in ("in-order", "anybody", "sjbf"):
         if rules.backfill == "sjbf":
             rest = sorted(rest, key=lambda row: (-world.tier(row), world.estimate(row)))
@@ -1118,13 +1145,20 @@ def pv_easy(world: SiteWorld, rules: Rules) -> None:
         behind = [run for run in world.running if rank(world.row_of(run)) > rank(row)]
         return sorted(behind, key=lambda run: rank(world.row_of(run)), reverse=True)
 
+    def wish(run: Run) -> float:
+        """The function's number of a running job; the highest goes first, ties by rank."""
+        own = world.own
+        if own is None or own.do.victim is None:
+            return 0.0
+        return float(own.call(own.do.victim, world.row_of(run), run=run))
+
     def starts(row: int, gone: list[Run]) -> bool:
         return try_start(world, row, runs_without(gone)) is not None
 
     def choose_victims(row: int) -> list[Run]:
         usable = {node for shape in world.considered_ever(row) for node in shape.nodes}
         victims: list[Run] = []
-        for run in shadow(row):
+        for run in sorted(shadow(row), key=wish, reverse=True):
             if usable & set(run.tasks):
                 victims.append(run)
                 if starts(row, victims):
@@ -1215,7 +1249,7 @@ class Conservative:
     def one_pass(self, world: SiteWorld) -> None:
         for row in [row for row in self.plan if row not in world.waiting]:
             del self.plan[row]
-        queue = world.order(None)
+        queue = world.order(None if self.rules.key == "fcfs" else KEYS[self.rules.key])
         held, broken = world.held_by_running(), []
         for row in queue:
             if row in self.plan:
@@ -1228,18 +1262,24 @@ class Conservative:
         for row in broken:
             world.slipped += 1
             self.give(world, row)
-        if self.released and self.rules.compress:
+        if (self.released and self.rules.compress) or self.rules.every_pass:
             for row in queue:
                 if row in self.plan:
                     self.improve(world, row)
+                elif self.rules.every_pass and row not in broken:
+                    self.give_first(world, row)
         self.released = False
         for row in queue:
-            withdrawn = self.withdrawn.get(row) == world.left
-            if row not in self.plan and row not in broken and not withdrawn:
-                self.give(world, row)
-                if row in self.plan and row not in world.promised:
-                    world.promised[row] = self.plan[row].start
+            if row not in self.plan and row not in broken:
+                self.give_first(world, row)
         self.start_due(world, queue)
+
+    def give_first(self, world: SiteWorld, row: int) -> None:
+        if self.withdrawn.get(row) == world.left:
+            return
+        self.give(world, row)
+        if row in self.plan and row not in world.promised:
+            world.promised[row] = self.plan[row].start
 
     def give(self, world: SiteWorld, row: int) -> None:
         plan = world.earliest(row, world.considered(row), self.held(world))
@@ -1414,6 +1454,10 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
     if rules.classes is not None:
         world.times = rules.classes.times
         divide(world, rules.classes)
+    if rules.own is not None:
+        world.own = Asked(rules.own, world)
+        if rules.own.predict is not None:
+            world.estimates = world.own.estimates
     kept = Conservative(rules) if rules.depth < 0 else None
     if rules.priority is not None:
         world.priority = Priority(world, rules.priority)
@@ -1441,8 +1485,12 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
         def queued(row: int) -> bool:
             return row in world.waiting or any(run.job is jobs[row] for run in world.running)
 
+        if world.own is not None:
+            world.own.tick(now - 1)
+        news: list[tuple[int, Run]] = []
         for run in sorted((r for r in world.running if r.end == now), key=lambda r: r.job.id):
             row = world.row_of(run)
+            news.append((row, run))
             if kept is not None and run.expected_end(now - 1) > now:
                 kept.released = True
             world.leave(row, run)
@@ -1477,9 +1525,14 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
             if kept is not None and row in kept.plan:
                 kept.released = True
                 del kept.plan[row]
+        if world.own is not None:
+            for row, run in news:
+                world.own.ended(row, run)
         while coming and jobs[coming[0]].submit <= now:
             row = coming.pop(0)
             world.estimates.submitted(jobs[row])
+            if world.own is not None:
+                world.own.submitted(row)
             if 0 <= cancel[row] <= now:
                 world.over[row] = "cancelled"
             else:
@@ -1495,6 +1548,9 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
             world.pending.remove(row)
             world.waiting.append(row)
         before = set(world.started)
+        if world.own is not None:
+            world.own.tick(now)
+            running = list(world.running)
         if world.priority is not None:
             world.priority.before_pass()
         if kept is not None:
@@ -1505,6 +1561,9 @@ def simulate(workload: Any, site: Any, rules: Rules) -> SiteWorld:
             one_pass(world, rules)
         if world.priority is not None:
             world.priority.after_pass()
+        if world.own is not None:
+            new = [run for run in world.running if not any(run is old for old in running)]
+            world.own.started([world.row_of(run) for run in new])
         fresh = {jobs[row].id for row in world.started - before}
         if any(
             d.job in world.pending and d.kind == "after" and fresh & set(d.on)

@@ -192,6 +192,7 @@ def run_crowd_on_site(site: Any) -> None:
     from shadowtime.engine import simulate
     from shadowtime.errors import ShadowtimeError
     from shadowtime.policy import catalogue, parse_policy
+    from shadowtime.policy.estimate import Predicted
     from shadowtime.workload import Workload
 
     draw = np.random.default_rng(3)
@@ -209,6 +210,18 @@ def run_crowd_on_site(site: Any) -> None:
                 simulate(jobs, site, parse_policy(text))
             except ShadowtimeError:
                 continue
+    guess = Predicted(half, memory=1, learners=(("start", count_start),))
+    simulate(jobs, site, parse_policy("pv-easy").replace(estimate=guess))
+
+
+def half(now: int, job: Any, user: Any) -> float:
+    """A prediction of a user's own."""
+    return float(job.request / (2 + user[0]))
+
+
+def count_start(now: int, job: Any, user: Any) -> None:
+    """What it learns."""
+    user[0] += 1
 
 
 def main(target: str) -> int:

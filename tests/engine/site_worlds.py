@@ -23,6 +23,7 @@ from shadowtime.schedule import Schedule
 from shadowtime.schedule.check import check
 from shadowtime.workload import Workload
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
+from shadowtime.workload.site_requests import requests_of
 
 RESOURCES = ("cpus", "memory", "gpu", "gpu:a")
 FEATURES = [
@@ -226,6 +227,29 @@ def workloads(
         requests=asked,
         epoch=0,
     )
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> tuple[Workload, Site]:
+    """Many jobs of one or two kinds of nodes in a short time: who waits is what matters here."""
+    nodes = draw(st.lists(st.sampled_from([2, 4, 4]), min_size=1, max_size=3))
+    site = Site(nodes=tuple(Node(name=f"n{i}", amounts=(c,)) for i, c in enumerate(nodes)))
+    count = draw(st.integers(5, 14))
+    request = [draw(st.integers(1, 25)) for _ in range(count)]
+    workload = Workload.build(
+        submit=sorted(draw(st.integers(0, 20)) for _ in range(count)),
+        run=[draw(st.one_of(st.just(asked), st.integers(1, asked))) for asked in request],
+        procs=[draw(st.integers(1, sum(nodes))) for _ in range(count)],
+        request=request,
+        user=[draw(st.integers(0, 2)) for _ in range(count)],
+        epoch=0,
+    )
+    return with_requests(workload, site), site
+
+
+def with_requests(workload: Workload, site: Site) -> Workload:
+    """The same jobs, each with what it asks of a site."""
+    return workload.replace(requests=requests_of(workload, site))
 
 
 def assert_same(workload: Workload, site: Site, policy: Any, rules: naive_site.Rules) -> Schedule:

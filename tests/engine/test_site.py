@@ -26,6 +26,11 @@ POLICIES = {
     "conservative(place=first-fit)": Rules(depth=-1, place="first-fit"),
     "conservative(place=slurm)": Rules(depth=-1, place="slurm"),
     "conservative(compress=no)": Rules(depth=-1, compress=False),
+    "priority-conservative": Rules(depth=-1, key="lxf", every_pass=True),
+    "priority-conservative(order=sjf, place=first-fit)": Rules(
+        depth=-1, key="sjf", every_pass=True, place="first-fit"
+    ),
+    "priority-conservative(order=fcfs)": Rules(depth=-1, every_pass=True),
     "pv-easy": Rules(backfill="venture", estimate="last"),
     "pv-easy(prune=yes)": Rules(backfill="venture", estimate="last", prune=True),
     "pv-easy(venture=no)": Rules(backfill="venture", estimate="last", venture=False),
@@ -44,6 +49,7 @@ OVERRUN = {
     "easy(reserve=2, place=first-fit)": Rules(depth=2, place="first-fit"),
     "conservative": Rules(depth=-1),
     "conservative(estimate=last-two)": Rules(depth=-1, estimate="last-two"),
+    "priority-conservative": Rules(depth=-1, key="lxf", every_pass=True),
     "easy-last": Rules(estimate="last"),
     "pv-easy(estimate=requested)": Rules(backfill="venture"),
     "easy++": Rules(estimate="last-two", backfill="sjbf"),
@@ -82,6 +88,7 @@ PLAIN = {
         "easy(place=slurm)",
         "easy(reserve=2)",
         "conservative",
+        "priority-conservative",
         "bb",
         "ibb",
     )

@@ -38,6 +38,10 @@ ON_A_POOL = [
     "bb",
     "bl",
     "ibb",
+    "easy-saf(reserve=2)",
+    "relaxed",
+    "selective",
+    "selective-adaptive",
 ]
 
 
@@ -46,9 +50,11 @@ def assert_equal(one: Schedule, other: Schedule) -> None:
         assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
 
 
-@pytest.mark.parametrize("policy", ON_A_POOL)
+@pytest.mark.parametrize("policy", [*ON_A_POOL, "priority-conservative"])
 def test_one_node_is_the_pool(policy: str) -> None:
-    @given(worlds(resources=2, overruns=True))
+    """The promises of a function that selects are its own where jobs outlive their estimates."""
+
+    @given(worlds(resources=2, overruns=policy in ON_A_POOL))
     @settings(max_examples=25, deadline=None)
     def equal(world) -> None:
         jobs, capacity = world

@@ -126,9 +126,9 @@ def test_live():
 
 
 def test_parameters_are_checked():
-    """Modes by name; not on a site."""
+    """Modes by name; not on hosts."""
     assert str(youngest(mode="checkpoint", every=60)) == "youngest(mode=checkpoint, every=60)"
     with pytest.raises(PolicyError, match="mode must be one of kill, suspend, checkpoint"):
         youngest(mode="freeze")
-    with pytest.raises(PolicyError, match="on a site order and place alone can be functions"):
-        st.policy("pv-easy", preempt=youngest).refuse_nonsense("site")
+    with pytest.raises(PolicyError, match="preempt=victims is defined on a pool only"):
+        st.policy("pv-easy", preempt=youngest).refuse_nonsense("hosts")

@@ -149,7 +149,11 @@ def follow(work: Workload, site: Site, policy: Any) -> dict[int, tuple[int, list
     raise AssertionError(f"{MOST} passes do not end it: {sorted(waits)} wait, next at {wake}")
 
 
-@pytest.mark.parametrize("policy", ["easy", "conservative", "lxfw", "fcfs", "pv-easy"])
+@pytest.mark.parametrize(
+    "policy",
+    ["easy", "conservative", "lxfw", "fcfs", "pv-easy", "easy-saf", "relaxed", "selective",
+     "priority-conservative"],
+)  # fmt: skip
 def test_passes_on_snapshots_make_the_simulated_schedule(policy: str) -> None:
     """Start by start; a recorded snapshot is decided alike; memory is plain."""
 

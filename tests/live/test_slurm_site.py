@@ -106,7 +106,9 @@ def test_the_site_is_chosen_where_a_pool_would_not_do() -> None:
     assert shape(equal, "lessc") == "nodes"
     assert shape(FakeSite(), partition="all") == "site"
     assert shape(FakeSite(), partition="cpu,all") == "site"
-    assert shape(FakeSite(), "relaxed", partition="all") == "pool"
+    assert shape(FakeSite(), "relaxed", partition="all") == "site"
+    assert shape(FakeSite(), "los", partition="all") == "pool"
+    assert shape(FakeSite(), "selective-adaptive", partition="all") == "pool"
     limited = FakeSite()
     limited.nodes = equal.nodes.replace("batch*", "cpu*")
     assert shape(limited, partition="cpu") == "pool"

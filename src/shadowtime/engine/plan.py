@@ -17,7 +17,7 @@ from shadowtime.policy.partition import ByClass
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.engine.custom import Own
-    from shadowtime.engine.passes.general import General
+    from shadowtime.engine.passes.general_parts import General
     from shadowtime.policy import Policy, backfill, order
 
 Loop = Callable[[Any, Any], int]
@@ -200,7 +200,7 @@ def plan_general(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> P
 
 def parameters_of(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> General:
     """A policy's parts as the general pass takes them."""
-    from shadowtime.engine.passes import general
+    from shadowtime.engine.passes.general_parts import make_general
     from shadowtime.kernel.balance import common_scale
 
     kind, weight = order_of(policy.order)
@@ -213,7 +213,7 @@ def parameters_of(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> 
         tables = tables_of(policy.partition, cluster)
     if tables is not None:
         depth = n  # the caps bound the reservations
-    return general.make_general(
+    return make_general(
         n=n,
         capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
         order=kind,
@@ -242,12 +242,12 @@ def plan_priority(policy: Policy, cluster: Cluster, n: int) -> Prepared:
 def plan_select(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:
     """A function chooses from the whole queue."""
     from shadowtime.engine.custom import own_of
-    from shadowtime.engine.passes import general
+    from shadowtime.engine.passes.general_parts import make_general
     from shadowtime.kernel.choice import make_choice
 
     kind, weight = order_of(policy.order)
     own = own_of(policy, None) if own is None else own
-    made = general.make_general(
+    made = make_general(
         n=n,
         capacity=np.array([host.capacity for host in cluster.hosts], np.int64),
         order=kind,

@@ -70,7 +70,7 @@ def pass_of(policy: Any, cluster: Cluster) -> str:
     if cluster.shape == "site":
         if policy.reserve.sunny:
             return ""  # plain Python around small questions
-        return "site-conservative" if policy.reserve.kept else "site-general"
+        return "site-conservative" if policy.keeps_promises else "site-general"
     if policy.backfill.selects:
         return "select"
     if policy.reserve.kept:

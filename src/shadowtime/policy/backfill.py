@@ -50,6 +50,11 @@ class Backfill(Part):
         return ()
 
     @property
+    def promises_all(self) -> bool:
+        """True if it promises every job a start and moves promises up in the policy's order."""
+        return False
+
+    @property
     def exact(self) -> bool:
         """True if a job that is let in by the extra processors uses them up."""
         return True
@@ -291,9 +296,25 @@ class Selected(Written, Backfill):
     claims: tuple[str, ...] = ()
     """What it says of its schedules where jobs come in order of arrival, for check to prove."""
 
+    promising: bool = False
+    """True if it promises every job its earliest start and at every pass moves promises up in the
+    policy's order: what a site's pass of promises does on named nodes."""
+
+    @property
+    def promises_all(self) -> bool:
+        return self.promising
+
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
-        if shape != "pool":
-            yield f"backfill={self} chooses from the queue of a pool; there is no such choice here"
+        if shape != "pool" and not (shape == "site" and self.promising):
+            yield (
+                f"backfill={self} chooses a set of jobs by amounts of a whole pool, which says "
+                "nothing of the nodes they would need; use a pool"
+            )
+        if shape == "site" and (policy.estimate.written or policy.estimate.changes):
+            yield (
+                "a promise on a site needs an estimate that is known before the run; "
+                f"estimate={policy.estimate} is not, use requested or last-two"
+            )
         if policy.reserve.first != 1 or policy.reserve.fixed != "no":
             yield (
                 f"backfill={self} plans for itself, so reserve={policy.reserve} would do nothing; "

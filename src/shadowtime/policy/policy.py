@@ -58,6 +58,11 @@ class Policy:
         """The parts as texts, by slot."""
         return {slot: str(part) for slot, part in self.parts.items()}
 
+    @property
+    def keeps_promises(self) -> bool:
+        """True if every waiting job is promised a start that outlives the pass."""
+        return self.reserve.kept or self.backfill.promises_all
+
     def refuse_nonsense(self, shape: str) -> None:
         """Refuse a combination of parts that has no defined meaning on such a machine.
 

@@ -73,13 +73,11 @@ class Written(Part):
     """Functions that are called every so many seconds."""
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
-        if shape == "site" and self.slot not in ("order", "place"):
+        if shape == "site" and policy.keeps_promises and (self.learners or self.timers):
             yield (
-                "on a site order and place alone can be functions of your own, not the "
-                f"{self.slot}; use a pool or hosts"
+                f"promises for good on a site report nothing to {self.slot}={self}; leave out what "
+                "it learns, or use reserve=all"
             )
-        if shape == "site" and (self.learners or self.timers):
-            yield f"on a site the {self.slot} cannot learn yet; use a pool or hosts"
         yield from super().objections(policy, shape)
 
     def __post_init__(self) -> None:

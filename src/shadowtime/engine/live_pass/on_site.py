@@ -71,6 +71,13 @@ requested or last, or --shape pool
             f"{name_of(policy)}: estimate={estimate_of(policy)} cannot run live on a site; use "
             "requested or last, or --shape pool"
         )
+    if isinstance(policy, Policy):
+        for part in policy.parts.values():
+            if getattr(part, "memory", 0):
+                raise PolicyError(
+                    f"{policy.name}: {part.slot}={part} keeps a memory, which a live loop does not "
+                    "do on a site; use --shape pool"
+                )
 
 
 def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
@@ -157,14 +164,18 @@ class Tables:
         base, notes = self.base, self.memory.jobs
         running: dict[int, Run] = {}
         blocked: dict[int, int] = {}
-        heads = {job: note.blocked_at for job, note in notes.items() if note.blocked_at >= 0}
+        promised: dict[int, int] = {}
+        heads = {job: note for job, note in notes.items() if note.blocked_at >= 0}
         for at, row in enumerate(self.rows):
             if row.tasks is not None:
                 partition = row.ask.partitions[0] if row.ask.partitions else ""
                 start = max(0, getattr(row.job, "start", 0) - base)
                 running[at] = Run(start=start, tasks=dict(row.tasks), partition=partition)
             elif heads and row.job.id in heads:
-                blocked[at] = max(0, heads[row.job.id] - base)
+                note = heads[row.job.id]
+                blocked[at] = max(0, note.blocked_at - base)
+                if note.promised >= 0:
+                    promised[at] = max(0, note.promised - base)
         return SiteJobs(
             now=self.state.now - base,
             jobs=self.workload(base),
@@ -173,6 +184,7 @@ class Tables:
             freed=None,
             estimates=self.estimates(),
             blocked=blocked,
+            promised=promised,
             withdrawn=self.withdrawn(),
         )
 
@@ -180,7 +192,7 @@ class Tables:
     def promises(self) -> dict[int, Run]:
         """What was promised for good and still can be kept, by row."""
         known, now, base = self.memory.promises, self.state.now, self.base
-        if not self.policy.reserve.kept or not known:
+        if not self.policy.keeps_promises or not known:
             return {}
         holds = {node.name for node in self.site.nodes}.issuperset
         found: dict[int, Run] = {}

@@ -161,7 +161,7 @@ def go_off(policy: Policy, table: Table, own: Own, timer: int, when: int, memory
 
 
 def predict(policy: Policy, table: Table, own: Own, at: int, when: int) -> None:
-    """The estimate of a new job, by the rule of passes/general.py."""
+    """The estimate of a new job, by the rule of passes/learning.py."""
     from shadowtime.engine.steps import change_estimate
 
     guess = np.floor(answer(policy, table, own, slots.ESTIMATE, at, when) + 0.5)

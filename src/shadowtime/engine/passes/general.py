@@ -11,9 +11,7 @@ and has two phases (spec 2.3). All plans are dropped at the end of the pass.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from shadowtime.engine.events import (
     BROKEN,
@@ -24,8 +22,20 @@ from shadowtime.engine.events import (
     carry_out_decisions,
     lacks_room,
 )
-from shadowtime.engine.partitions import hosts_with_a_tier, most_reservations
-from shadowtime.engine.passes.phases import ORDER, run_phases
+from shadowtime.engine.passes.general_parts import (
+    DEPTH,
+    KEYED,
+    LASTING,
+    ORDER_KIND,
+    PHASES,
+    PREEMPT,
+    PRUNE,
+    SUNNY_ONLY,
+    General,
+    make_general,
+)
+from shadowtime.engine.passes.learning import learn, learn_starts, learns
+from shadowtime.engine.passes.phases import run_phases
 from shadowtime.engine.passes.preempt import make_chosen_room, make_room
 from shadowtime.engine.passes.sunny import sunny_shadow
 from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
@@ -33,36 +43,26 @@ from shadowtime.kernel.fields import (
     BLOCKED_AT,
     ESTIMATE,
     FREE,
-    INITIAL,
-    KIND,
     PROCS,
     PROMISED,
-    REQUEST,
-    WHICH,
 )
 from shadowtime.kernel.fits_now import keep_able, mark_able
-from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.jit import entry, kernel
 from shadowtime.kernel.order import CUSTOM, FCFS, fill_keys, heapify, pop_first
 from shadowtime.kernel.place import earliest_host, host_around, host_now
-from shadowtime.kernel.profile import Profile, build_profile, make_profile, occupy
-from shadowtime.kernel.queue import first_waiting, gather, reestimate
-from shadowtime.kernel.record import FACTS
+from shadowtime.kernel.profile import Profile, build_profile, occupy
+from shadowtime.kernel.queue import first_waiting, gather
 from shadowtime.kernel.registers import (
     ARRIVED,
     BIG,
     BLOCK,
-    CLAMPED,
-    DECISIONS,
-    ENDED,
     FAILED,
-    FRESH,
     HEAD,
     NEVER,
     NOW,
     QUEUE_FROM,
     SHADOW,
     SHIFT,
-    STARTED,
     VOLATILE,
     WAITING,
 )
@@ -75,118 +75,16 @@ from shadowtime.kernel.running import (
 )
 from shadowtime.kernel.slots import BACKFILL_KEY as KEY_SLOT
 from shadowtime.kernel.slots import BACKFILL_TEST as TEST_SLOT
-from shadowtime.kernel.slots import ESTIMATE as ESTIMATE_SLOT
 from shadowtime.kernel.slots import (
-    IN_USE,
-    LEARN_END,
     LEARN_START,
-    LEARN_SUBMIT,
-    LEARN_TIMER,
-    TIME_WORDS,
-    TIMERS,
     VICTIM,
     ask,
     ask_one,
     asks,
-    tick,
 )
 from shadowtime.kernel.slots import ORDER as ORDER_SLOT
 from shadowtime.kernel.slots import PLAN as PLAN_SLOT
 from shadowtime.kernel.slots import RESERVE as RESERVE_SLOT
-
-ORDER_KIND = 0
-DEPTH = 1
-SUNNY_ONLY = 2
-"""1: the reservation looks at running jobs that outrank the head alone (PV-EASY)."""
-PREEMPT = 3
-PRUNE = 4
-PHASES = 5
-"""Number of rows of ``phase`` in use."""
-
-LASTING, KEYED = 7, 8
-"""1 if the keys of a user's own order are taken once; the jobs whose keys were taken."""
-
-
-class General(NamedTuple):
-    """The pass's parameters and scratch."""
-
-    par: Any  # int64[TIMES_FROM + 3 TIMERS]
-    weight: Any  # float64[3]
-    phase: Any  # int64[phases, 3]: test, key, at most (0: no bound)
-    profile: Any  # Profile
-    jobs: Any  # int64[n]: candidates
-    heap: Any  # int64[n]: candidates still to be tried, as a heap of places in jobs
-    key: Any  # float64[n]
-    fact: Any  # int64[n, FACTS]: kernel/record.py
-    memory: Any  # float64[rows, numbers]: what such functions remember of each user
-    asked: Any  # int64[n]: jobs for which one is asked
-    answer: Any  # float64[2, n]: what it returns; keys that stay as they are while a job waits
-    scale: Any  # int64[K + 1]: balance.py
-    tier: Any  # int64[2, classes, H]: place.py
-    among: Any  # int64[2, classes, H + 1]: hosts with a tier, and last how many
-    group: Any  # int64[H]: partition of a host
-    cap: Any  # int64[groups, 2]: bounds of its reservations
-    booked: Any  # int64[H + groups, K]: reserved in this pass on each host; then by group, counted
-    frozen: Any  # int64[2]: fullest share and sum of shares at the beginning of a phase
-    able: Any  # int8[n]: 1 for candidates that fit on some host at the beginning of the walk
-    room: Any  # int64[K + 1]: most that is free of each resource on any host; idle hosts
-    refused: Any  # int64[2 classes, K]: a need for which no reservation was allowed any more
-
-
-def make_general(
-    *,
-    n: int,
-    capacity: Any,
-    order: int = FCFS,
-    weight: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    depth: int = 1,
-    sunny_only: bool = False,
-    preempt: bool = False,
-    prune: bool = False,
-    phases: Any = ((0, ORDER, 0),),
-    scale: Any = None,
-    tables: Any = None,
-    own: Any = None,
-) -> General:
-    """Parameters and room for a run of ``n`` jobs; ``own`` as engine/custom.py makes it."""
-    asked = n + 1 if own is not None and own.bits else 1
-    in_use = (0, 0) if own is None else (own.bits, int(own.lasting))
-    timers = [word for timer in (own.timers if own is not None else ()) for word in timer]
-    timers += [0] * (TIMERS * TIME_WORDS - len(timers))
-    hosts, resources = capacity.shape
-    tier = np.zeros((2, 1, hosts), np.int64) if tables is None else tables.tier
-    depth = min(depth, n)
-    widest = int(capacity[:, 0].max())
-    most = depth if tables is None else min(n, most_reservations(tables.cap, widest))
-    steps = 2 * min(n, widest) + 2 * most + 8
-    return General(
-        par=np.array(
-            [order, depth, sunny_only, preempt, prune, len(phases), *in_use, 0, *timers],
-            dtype=np.int64,
-        ),
-        weight=np.array(weight, np.float64),
-        phase=np.array(phases, np.int64).reshape(-1, 3),
-        profile=make_profile(hosts, steps, resources),
-        jobs=np.empty(n + 1, np.int64),
-        heap=np.empty(n + 1, np.int64),
-        key=np.zeros(n + 1, np.float64),
-        fact=np.zeros((1, FACTS), np.int64) if own is None else own.fact,
-        memory=np.zeros((1, 1)) if own is None else own.memory,
-        asked=np.zeros(asked, np.int64),
-        answer=np.zeros((2, asked), np.float64),
-        scale=np.zeros(resources + 1, np.int64) if scale is None else scale,
-        tier=tier,
-        among=hosts_with_a_tier(tier),
-        group=np.zeros(hosts, np.int64) if tables is None else tables.group,
-        cap=np.array([[depth, 0]], np.int64) if tables is None else tables.cap,
-        booked=np.zeros((hosts + (1 if tables is None else len(tables.cap)), resources), np.int64),
-        frozen=np.zeros(2, np.int64),
-        able=np.zeros(n + 1, np.int8),
-        room=np.zeros(resources + 1, np.int64),
-        refused=np.zeros(
-            (2 * (1 if tables is None else tables.tier.shape[1]), resources), np.int64
-        ),
-    )
 
 
 @entry
@@ -207,7 +105,7 @@ def run(state: Any, world: Any, f: Any, custom: Any) -> int:
 @kernel
 def decide(state: Any, f: Any, custom: Any) -> None:
     """One pass."""
-    if f.par[IN_USE] >> ESTIMATE_SLOT != 0:
+    if learns(f):
         learn(state, f, custom)
     if state.reg[WAITING] == 0:
         return
@@ -221,46 +119,6 @@ def decide(state: Any, f: Any, custom: Any) -> None:
         size = reserve_more(state, f, size, custom)
     if size > 0:
         run_phases(state, f, size, custom)
-
-
-@routine
-def learn(state: Any, f: Any, custom: Any) -> None:
-    """Report what ended and what was submitted at this instant, and ask for estimates.
-
-    Timers that were due before come first, those that are due now come last.
-    """
-    ticks = f.par[IN_USE] >> LEARN_TIMER != 0
-    if ticks:
-        tick(state, f, custom, state.reg[NOW] - 1)
-    if asks(f, LEARN_END):
-        for i in range(state.reg[ENDED]):
-            ask_one(state, f, custom, LEARN_END, state.ended[i], 0.0)
-    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
-        if asks(f, ESTIMATE_SLOT):
-            predict(state, f, custom, job)
-        if asks(f, LEARN_SUBMIT):
-            ask_one(state, f, custom, LEARN_SUBMIT, job, 0.0)
-    if ticks:
-        tick(state, f, custom, state.reg[NOW])
-
-
-@kernel
-def predict(state: Any, f: Any, custom: Any, job: int) -> None:
-    """The estimate of a job that was just submitted: whole seconds within [1, request]."""
-    guess = np.floor(ask_one(state, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
-    within = max(1.0, min(float(state.job[job, REQUEST]), guess))
-    if within != guess:
-        state.reg[CLAMPED] += 1
-    reestimate(state, job, int(within))
-    state.job[job, INITIAL] = state.job[job, ESTIMATE]
-
-
-@kernel
-def learn_starts(state: Any, f: Any, custom: Any) -> None:
-    """Report what the pass started."""
-    for i in range(state.reg[DECISIONS]):
-        if state.did[KIND, i] == STARTED:
-            ask_one(state, f, custom, LEARN_START, state.did[WHICH, i], 0.0)
 
 
 @kernel
@@ -287,7 +145,7 @@ def start_in_arrival_order(state: Any, f: Any, custom: Any) -> int:
     if head < 0:
         return 0
     size = 0
-    if f.par[PHASES] != 0 and state.reg[WAITING] > 1 and not nobody_narrow(state):
+    if f.par[PHASES] != 0 and state.reg[WAITING] > 1 and not all_too_wide(state):
         size = gather(state, f.jobs) - 1
         for i in range(size):
             f.heap[i] = i + 1  # ascending: already a heap by job
@@ -307,7 +165,7 @@ def start_in_key_order(state: Any, f: Any, custom: Any) -> int:
             return 0
     else:
         fill_keys(state, f.par[ORDER_KIND], f.weight, now, f.jobs, count, f.key)
-    if nobody_narrow(state):
+    if all_too_wide(state):
         return block_head(state, f, f.jobs[first_by_key(f, count)], 0, custom)
     for i in range(count):
         f.heap[i] = i
@@ -388,7 +246,7 @@ def block_head(state: Any, f: Any, head: int, size: int, custom: Any) -> int:
 
 
 @kernel
-def nobody_narrow(state: Any) -> bool:
+def all_too_wide(state: Any) -> bool:
     """True if every waiting job is wider than what is free on any host."""
     widest = state.host[FREE, 0, 0]
     for h in range(1, state.host.shape[1]):
@@ -446,9 +304,10 @@ def reserve_more(state: Any, f: Any, size: int, custom: Any) -> int:
         host = -1
         if f.able[place] != 0:
             able -= 1
-            if asks(f, TEST_SLOT) and ask_one(state, f, custom, TEST_SLOT, job, 0.0) == 0.0:
-                continue  # it may not overtake, and nothing keeps it but that
             host = host_around(state, f, job, length)
+            if host >= 0 and asks(f, TEST_SLOT):
+                if ask_one(state, f, custom, TEST_SLOT, job, 0.0) == 0.0:
+                    continue  # it may not overtake, and nothing keeps it but that
         if host >= 0:
             now = state.reg[NOW]
             occupy(state, f.profile, job, host, now, now + length)

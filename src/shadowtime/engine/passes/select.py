@@ -18,7 +18,9 @@ from shadowtime.engine.events import (
     carry_out_decisions,
     lacks_room,
 )
-from shadowtime.engine.passes.general import ORDER_KIND, fill_own_keys, learn, learn_starts
+from shadowtime.engine.passes.general import fill_own_keys
+from shadowtime.engine.passes.general_parts import ORDER_KIND
+from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.kernel import choice as q
 from shadowtime.kernel import fields as g
 from shadowtime.kernel import record as r
@@ -29,8 +31,7 @@ from shadowtime.kernel.profile import build_profile
 from shadowtime.kernel.queue import gather
 from shadowtime.kernel.registers import FAILED, HEAD, NEVER, NOW, VOLATILE, WAITING, WAKE
 from shadowtime.kernel.running import BACKFILLED, begin, begin_first, fits, forget_overdue
-from shadowtime.kernel.slots import ESTIMATE as ESTIMATE_SLOT
-from shadowtime.kernel.slots import IN_USE, LEARN_START, SLOT_SHIFT, asks
+from shadowtime.kernel.slots import LEARN_START, SLOT_SHIFT, asks
 
 
 @entry
@@ -59,7 +60,7 @@ def run(state: Any, world: Any, f: Any, c: Any, custom: Any, choose: Any) -> int
 @kernel
 def decide(state: Any, f: Any, c: Any, custom: Any, choose: Any) -> None:
     """One pass."""
-    if f.par[IN_USE] >> ESTIMATE_SLOT != 0:
+    if learns(f):
         learn(state, f, custom)
     state.reg[WAKE] = NEVER
     if state.reg[WAITING] == 0:

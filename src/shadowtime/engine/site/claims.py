@@ -20,5 +20,5 @@ def site_claims(policy: Policy, workload: Workload, site: Site) -> tuple[str, ..
     """
     quiet = not site.outages and not any(one.known_at for one in site.reservations)
     unbound = "limits" not in site.enforce and not site.licences
-    kept = policy.reserve.kept and keeps_promises(policy, workload)
+    kept = policy.keeps_promises and keeps_promises(policy, workload)
     return (PROMISES_KEPT,) if kept and quiet and unbound else ()

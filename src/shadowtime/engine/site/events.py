@@ -28,6 +28,7 @@ from shadowtime.kernel.fields import FREE as TOTAL_FREE
 from shadowtime.kernel.heap import pop, push
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import (
+    ARRIVED,
     ATTEMPTS,
     BITS,
     CHANGED,
@@ -35,6 +36,7 @@ from shadowtime.kernel.registers import (
     DECISIONS,
     ENDS,
     EVENTS,
+    FRESH,
     KILLS,
     LEARNER,
     NEVER,
@@ -43,6 +45,7 @@ from shadowtime.kernel.registers import (
     RUNNING,
     WAKE,
 )
+from shadowtime.kernel.registers import ENDED as ENDED_NOW
 from shadowtime.kernel.running import job_at
 from shadowtime.kernel.site.fields import (
     AFTER_START,
@@ -90,6 +93,8 @@ def advance(state: Any, world: Any, ground: Any, e: Any) -> int:
             return DONE
         reg[NOW] = now
         reg[DECISIONS] = 0
+        reg[FRESH] = reg[ARRIVED]
+        reg[ENDED_NOW] = 0
         due = carry_out_ends(state, world, ground, e, now)
         carry_out_corrections(state, world, ground, now)
         due |= carry_out_failures(state, world, ground, e, now)
@@ -150,6 +155,8 @@ def carry_out_ends(state: Any, world: Any, ground: Any, e: Any, now: int) -> boo
         world.truth[job, ENDS_AT] = -1
         if reg[LEARNER] != FIXED:
             learn_end(state, job)
+        state.ended[reg[ENDED_NOW]] = job
+        reg[ENDED_NOW] += 1
         reg[EVENTS] += 1
         be_over(state, ground, e, job, number(ENDED), now)
         any_end = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shadowtime.engine.passes.learning import learn, learn_starts, learns
 from shadowtime.engine.passes.phases import FITS
 from shadowtime.engine.site.backfill import fill
 from shadowtime.engine.site.candidates import in_order, removed_first, sorted_already
@@ -66,6 +67,7 @@ from shadowtime.kernel.site.start import (
     keep_place,
     might_start,
 )
+from shadowtime.kernel.slots import BACKFILL_TEST, LEARN_START, PLAN, RESERVE, ask_one, asks
 
 
 @entry
@@ -75,7 +77,11 @@ def run(state: Any, world: Any, ground: Any, e: Any, f: Any, custom: Any) -> int
         code = next_pass(state, world, ground, e, f.par[PLAN_NODES])
         if code != PASS_DUE:
             return int(code)
+        if learns(f):
+            learn(state, f, custom)
         decide(state, ground, f, custom)
+        if asks(f, LEARN_START):
+            learn_starts(state, f, custom)
         if state.reg[FAILED] >= 0:
             return DONE
         carry_out_decisions(state, world, ground, e)
@@ -105,26 +111,26 @@ def decide(state: Any, ground: Any, f: Any, custom: Any) -> None:
         if plan_stands(state, ground, f, size):
             size = behind_head(state, ground, f, size)
             if size > 0:
-                fill(state, ground, f, size)
+                fill(state, ground, f, size, custom)
             return
         give_plan_up(state, ground, f)
-    plans, size = start_and_plan(state, ground, f, size)
+    plans, size = start_and_plan(state, ground, f, size, custom)
     if keeps and plans > 0:
         if size > 0:
-            fill(state, ground, f, size)
+            fill(state, ground, f, size, custom)
         keep_plan(state, ground, f)
         return
     if size > 0:
         if f.par[TEST] == FITS:
             plans = drop_plans(state, ground, f, plans)
-        fill(state, ground, f, size)
+        fill(state, ground, f, size, custom)
     if plans > 0:
         drop_plans(state, ground, f, plans)
         close_gaps(state, ground, first_entry)
 
 
 @routine
-def start_and_plan(state: Any, ground: Any, f: Any, size: int) -> tuple[int, int]:
+def start_and_plan(state: Any, ground: Any, f: Any, size: int, custom: Any) -> tuple[int, int]:
     """In order: start jobs that fit, plan for blocked ones up to the depth.
 
     Returns how many plans there are and how many candidates are left in the heap.
@@ -141,6 +147,8 @@ def start_and_plan(state: Any, ground: Any, f: Any, size: int) -> tuple[int, int
             job = f.jobs[f.heap[0]]
             size = removed_first(state, ground, f, size, number(0))
         alt = ask_start(state, ground, job)
+        if alt >= 0 and blocked and not passes(state, f, job, custom):
+            continue  # it may not overtake, and nothing keeps it but that
         if alt >= 0:
             reason = HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
             begin_placed(state, ground, job, alt, BACKFILLED if blocked else reason)
@@ -148,19 +156,21 @@ def start_and_plan(state: Any, ground: Any, f: Any, size: int) -> tuple[int, int
         if alt == ASIDE:
             continue
         if blocked:
-            plans += plan(state, ground, f, job, plans)
+            plans += plan(state, ground, f, job, plans, custom) < NEVER
             continue
         blocked = True
         first_time = state.job[job, BLOCKED_AT] < 0
         if first_time:
             state.job[job, BLOCKED_AT] = state.reg[NOW]
-        if not first_time and (f.par[PHASES] == 0 or not anybody_might(state, ground, f, at, size)):
+        owed = asks(f, RESERVE) and state.job[job, PROMISED] < 0
+        in_vain = f.par[PHASES] == 0 or not any_might_start(state, ground, f, at, size)
+        if in_vain and not first_time and not owed:
             return 0, 0
         if f.par[DEPTH] > 0:
-            made = plan(state, ground, f, job, plans)
-            if made and first_time:
-                state.job[job, PROMISED] = ground.job[job, DUE]
-            plans += made
+            start = plan(state, ground, f, job, plans, custom)
+            if start < NEVER and (first_time or owed):
+                state.job[job, PROMISED] = start
+            plans += start < NEVER
     if f.par[PHASES] == 0:
         return plans, 0
     for i in range(at, size):
@@ -169,7 +179,15 @@ def start_and_plan(state: Any, ground: Any, f: Any, size: int) -> tuple[int, int
 
 
 @kernel
-def anybody_might(state: Any, ground: Any, f: Any, first: int, size: int) -> bool:
+def passes(state: Any, f: Any, job: int, custom: Any) -> bool:
+    """True unless a test of the user's own forbids the job to overtake."""
+    return not asks(f, BACKFILL_TEST) or bool(
+        ask_one(state, f, custom, BACKFILL_TEST, job, 0.0) != 0.0
+    )
+
+
+@kernel
+def any_might_start(state: Any, ground: Any, f: Any, first: int, size: int) -> bool:
     """False if none of the candidates can start now, whatever is planned."""
     at = first
     while at < size and not might_start(state, ground, f.jobs[f.heap[at]]):
@@ -178,23 +196,49 @@ def anybody_might(state: Any, ground: Any, f: Any, first: int, size: int) -> boo
 
 
 @routine
-def plan(state: Any, ground: Any, f: Any, job: int, plans: int) -> bool:
-    """Give a blocked job its earliest start; False if there is none."""
+def plan(state: Any, ground: Any, f: Any, job: int, plans: int, custom: Any) -> int:
+    """Hold nodes for a blocked job from its earliest start on; NEVER if it gets no plan.
+
+    A function of the user's own may deny it the plan, or put that off: the plan then is the
+    earliest start from that instant on. The earliest start is returned all the same.
+    """
+    if asks(f, RESERVE) and ask_one(state, f, custom, RESERVE, job, 0.0) == 0.0:
+        return NEVER
     before = number(NEVER)
     if f.kept[KEPT_LAST] == job and state.reg[DECISIONS] == 0:
         before = f.kept[KEPT_START] + 1  # it was the earliest, and no job has taken its nodes
     start, alt = ask_earliest(state, ground, job, state.reg[NOW], before, number(1))
     if alt < 0:
-        return False
+        return NEVER
+    at = start
+    if asks(f, PLAN):
+        at, alt = put_off(state, ground, f, job, start, custom)
     keep_place(ground, job, alt)
-    ground.job[job, DUE] = start
+    ground.job[job, DUE] = at
     now = state.reg[NOW]
-    hold_plan(ground, job, now, start, start + state.job[job, ESTIMATE], number(-1))
+    hold_plan(ground, job, now, at, at + state.job[job, ESTIMATE], number(-1))
     f.planned[plans] = job
     if ground.mark[TIMES] != 0:
         count_reservation(ground, job, alt, ground.job[job, SHAPE], number(1))
     f.kept[KEPT_CHANGES] = ground.mark[CHANGES]  # later starts in this pass move the choice
-    return True
+    return start
+
+
+@routine
+def put_off(state: Any, ground: Any, f: Any, job: int, start: int, custom: Any) -> tuple[int, int]:
+    """(start, alternative) of the plan that a function wants not before an instant, placed.
+
+    Where there is no start from then on, or the function fails, it is the earliest one.
+    """
+    now = state.reg[NOW]
+    latest = float(NEVER - 1 - state.job[job, ESTIMATE])
+    wanted = ask_one(state, f, custom, PLAN, job, float(start))
+    if state.reg[FAILED] < 0 and wanted > start:
+        at = int(min(wanted, latest))
+        later, alt = ask_earliest(state, ground, job, max(at, start), number(NEVER), number(1))
+        if alt >= 0:
+            return later, alt
+    return ask_earliest(state, ground, job, now, start + 1, number(1))
 
 
 @routine

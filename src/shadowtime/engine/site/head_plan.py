@@ -43,6 +43,7 @@ from shadowtime.kernel.site.fields import (
 )
 from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.start import hold_plan, keep_place
+from shadowtime.kernel.slots import PLAN, RESERVE, asks
 
 
 @kernel
@@ -50,8 +51,8 @@ def may_keep(state: Any, ground: Any, f: Any) -> bool:
     """True where the head's plan outlives a pass in which nothing was released: it stays right.
 
     One reservation in order of arrival, no job outlives its estimate, nothing but ends lets a job
-    in or keeps it out, and no function that may follow the clock chooses its nodes. What starts
-    leaves the plan its nodes: its start stays the earliest.
+    in or keeps it out, and no function that may follow the clock chooses its nodes or its start.
+    What starts leaves the plan its nodes: its start stays the earliest.
     """
     return bool(
         f.par[DEPTH] == 1
@@ -63,6 +64,8 @@ def may_keep(state: Any, ground: Any, f: Any) -> bool:
         and ground.mark[ANY_CLOSING] == 0
         and ground.mark[TIMES] == 0
         and ground.mark[PLACE_RULE] != SCORE
+        and not asks(f, RESERVE)
+        and not asks(f, PLAN)
     )
 
 

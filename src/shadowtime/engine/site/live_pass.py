@@ -16,14 +16,14 @@ from shadowtime.engine.estimates import known_at_submission
 from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
-from shadowtime.engine.site.conservative import MANY_GAINS
+from shadowtime.engine.site.conservative_parts import MANY_GAINS
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.simulate import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as columns
-from shadowtime.kernel.registers import ARRIVED, DECISIONS, NEVER, NOW, VOLATILE, WAKE
+from shadowtime.kernel.registers import ARRIVED, DECISIONS, FRESH, NEVER, NOW, VOLATILE, WAKE
 from shadowtime.kernel.site import fields as f
 from shadowtime.types import Reason
 from shadowtime.workload.site_requests import requests_of
@@ -82,6 +82,8 @@ class SiteJobs:
     """How long jobs are expected to run, where the caller knows better than their requests."""
     blocked: Mapping[int, int] = field(default_factory=dict)
     """Since when each job that was ever the blocked head has been it."""
+    promised: Mapping[int, int] = field(default_factory=dict)
+    """The start that each job was promised first, where it was promised one before."""
     withdrawn: frozenset[int] = frozenset()
     """Jobs whose promise a limit withdrew, where no run has left since: they get no new one."""
 
@@ -174,11 +176,13 @@ def decide_site(
         own=own,
     )
     state.reg[NOW] = snapshot.now
-    state.reg[ARRIVED] = len(workload)
+    state.reg[[ARRIVED, FRESH]] = len(workload)
     state.reg[WAKE] = NEVER
     state.reg[VOLATILE] = not known.safe
     for row, since in snapshot.blocked.items():
         state.job[row, columns.BLOCKED_AT] = since
+    for row, first in snapshot.promised.items():
+        state.job[row, columns.PROMISED] = first
     ground = with_places(ground, site, asks, node_at, snapshot)
     ground = with_gains(ground, site, node_at, snapshot)
     waiting = [row for row in range(len(workload)) if row not in snapshot.running]
@@ -198,7 +202,7 @@ def decide_site(
         from shadowtime.engine.site.venture import decide_venture
 
         state, ground = with_more_room(state, ground)
-        decide_by = by or partial(decide_venture, policy)
+        decide_by = by or partial(decide_venture, policy, own)
         stops = decide_by(state, world, ground)
         refuse_failed(policy, state, own, workload)
         return replace(verdict(site, asks, state, ground, node_at, snapshot, before), stops=stops)
@@ -355,7 +359,11 @@ def verdict(
         asked=asked,
         withdrawn=frozenset(withdrawn.tolist()),
         blocked=noted(state, columns.BLOCKED_AT),
-        earliest=noted(state, columns.PROMISED),
+        earliest={
+            row: start
+            for row, start in noted(state, columns.PROMISED).items()
+            if row not in snapshot.promised
+        },
         nowhere=fit_nowhere(asks, ground, snapshot),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from shadowtime.engine.plan import order_of, phases_of, refuse_loose_easy
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.site import fields as f
+from shadowtime.policy.order import Fcfs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +48,7 @@ def prepare(policy: Policy, site: Site, workload: Workload, *, effort: int = 0) 
     if policy.reserve.sunny:
         raise PolicyError(f"{policy.name}: a single decision on a site cannot stop jobs")
     own = own_on(policy, site, workload)
-    if policy.reserve.kept:
+    if policy.keeps_promises:
         return prepare_conservative(policy, rule, len(workload), effort, own)
     return prepare_general(policy, site, rule, workload, own)
 
@@ -117,11 +118,24 @@ def prepare_general(
 def prepare_conservative(policy: Policy, rule: int, n: int, effort: int, own: Own) -> Prepared:
     """Promises that outlive the pass."""
     from shadowtime.engine.site import conservative
+    from shadowtime.engine.site.conservative_parts import UNFINISHED
 
-    compress = policy.reserve.compresses
+    # Priorities from outside are written into the tiers (by_priority.py).
+    kind, weight = order_of(Fcfs() if policy.order.by_usage else policy.order)
+    in_order = policy.backfill.promises_all
+    compress = policy.reserve.compresses or in_order
 
     def arguments(ground: Ground) -> tuple[Any, ...]:
-        return (conservative.make_conservative(n=n, compress=compress, effort=effort),)
+        made = conservative.make_conservative(
+            n=n,
+            compress=compress,
+            own=own,
+            order=kind,
+            weight=weight,
+            every_pass=in_order,
+            effort=effort,
+        )
+        return (made, own.pointer)
 
     return Prepared(
         conservative.run,
@@ -131,7 +145,7 @@ def prepare_conservative(policy: Policy, rule: int, n: int, effort: int, own: Ow
         own,
         keeps=1 if compress else 2,
         plans=64,
-        unfinished=lambda arguments: bool(arguments[0].par[conservative.UNFINISHED]),
+        unfinished=lambda arguments: bool(arguments[0].par[UNFINISHED]),
     )
 
 

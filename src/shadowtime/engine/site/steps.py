@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shadowtime.engine.passes import learning
 from shadowtime.engine.site import entering, events
 from shadowtime.kernel.fields import ENDS_AT, EXPECTED
 from shadowtime.kernel.jit import entry, routine
@@ -90,3 +91,15 @@ def finish_pass(state: Any, world: Any, ground: Any, e: Any) -> None:
 def update_expected(state: Any, ground: Any) -> None:
     """Give running jobs that outlived their expected end a new one."""
     start.extend_overdue(state, ground)
+
+
+@entry
+def report_news(state: Any, f: Any, custom: Any) -> None:
+    """Let functions of the user's own learn of ends and submissions, and predict."""
+    learning.learn(state, f, custom)
+
+
+@entry
+def report_starts(state: Any, f: Any, custom: Any) -> None:
+    """Let them learn of what the pass started."""
+    learning.learn_starts(state, f, custom)

@@ -13,12 +13,15 @@ import numpy as np
 
 from shadowtime.engine.events import PASS_DUE, ROOM_NEEDED
 from shadowtime.engine.site import steps
+from shadowtime.engine.site.general_parts import make_general
 from shadowtime.engine.site.simulate import prepared_run, with_more_room
+from shadowtime.engine.steps import call_own
 from shadowtime.engine.work import keep_work
 from shadowtime.kernel import fields as columns
 from shadowtime.kernel.registers import ARRIVED, BIG, BITS, FAILED, NEVER, NOW, RUNNING
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.site.start import ASIDE
+from shadowtime.kernel.slots import ESTIMATE, LEARN_START, SLOT_SHIFT, VICTIM
 from shadowtime.policy import backfill, preempt
 from shadowtime.types import Reason
 
@@ -66,6 +69,7 @@ def run_venture(
     state, ground = made.state, made.ground
     keep_work(state, policy)
     parts = Venture.of(policy)
+    frame = make_general(n=len(workload), depth=0, own=own)
     while True:
         code = steps.go_to_pass(state, made.world, ground, made.events)
         if code == ROOM_NEEDED:
@@ -73,17 +77,23 @@ def run_venture(
             continue
         if code != PASS_DUE:
             return made, state, ground
+        if own.bits >> ESTIMATE:
+            steps.report_news(state, frame, own.pointer)
         if made.volatile:
             steps.update_expected(state, ground)
-        Pass(state, made.world, ground, parts).carry_out()
+        Pass(state, made.world, ground, parts, own).carry_out()
+        if own.bits & 1 << LEARN_START:
+            steps.report_starts(state, frame, own.pointer)
         if state.reg[FAILED] >= 0:
             return made, state, ground
         steps.finish_pass(state, made.world, ground, made.events)
 
 
-def decide_venture(policy: Policy, state: State, world: World, ground: Ground) -> dict[int, int]:
+def decide_venture(
+    policy: Policy, own: Own, state: State, world: World, ground: Ground
+) -> dict[int, int]:
     """One pass on filled tables; returns the stopped jobs, each with the job it makes room for."""
-    made = Pass(state, world, ground, Venture.of(policy))
+    made = Pass(state, world, ground, Venture.of(policy), own)
     made.carry_out()
     return made.stopped
 
@@ -96,6 +106,7 @@ class Pass:
     world: World
     ground: Ground
     parts: Venture
+    own: Own
     stopped: dict[int, int] = field(default_factory=dict)
     """Which job was stopped for which."""
 
@@ -157,6 +168,8 @@ class Pass:
         """What to stop so that the head starts now; nothing if that would be in vain."""
         usable = self.nodes_of(head)
         near = [row for row in self.shadow(head) if usable[self.places(row)].any()]
+        if near and self.own.bits & 1 << VICTIM:
+            near = self.as_wished(near)
         if not near or not self.fits(head, near):
             return []
         count = 1
@@ -169,6 +182,17 @@ class Pass:
                 if self.fits(head, others):
                     found = others
         return found
+
+    def as_wished(self, rows: list[int]) -> list[int]:
+        """The rows in the order of the user's function, the highest first; none if it fails."""
+        jobs, out, own = np.array(rows, np.int64), np.zeros(len(rows)), self.own
+        table = self.state.job
+        args = (VICTIM, self.now, table, own.fact, jobs, own.memory, out)
+        failed = int(call_own(own.pointer, *args))
+        if failed >= 0:
+            self.state.reg[FAILED] = VICTIM << SLOT_SHIFT | rows[failed]
+            return []
+        return [rows[at] for at in np.argsort(-out, kind="stable").tolist()]
 
     def fits(self, head: int, without: list[int]) -> bool:
         others = np.array(without, np.int64)

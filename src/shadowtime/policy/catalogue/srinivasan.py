@@ -40,7 +40,7 @@ def promise_all(now: int, jobs: Any, free: Any) -> None:
 PARTS = (
     Chosen(selective),
     Chosen(adaptive, memory=2, by="all", learners=(("end", add_slowdown),)),
-    Selected(promise_all, claims=("promises-kept",)),
+    Selected(promise_all, claims=("promises-kept",), promising=True),
 )
 POLICIES = (
     Policy(

@@ -1,11 +1,12 @@
-"""Which job holds which processors in the table: booking in and out (ledger.py)."""
+"""Which job holds which processors in the table: booking in and out (timeline.py)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shadowtime.engine.nodes.fields import CORES, DEMAND, HINGES, NODES, PROCS, TAKE, TOP
-from shadowtime.engine.nodes.rua.ledger import (
+from shadowtime.engine.nodes.rua.plan_pointers import CHANGE, pointer
+from shadowtime.engine.nodes.rua.timeline import (
     BITS,
     COSTED,
     COUNT,
@@ -21,7 +22,6 @@ from shadowtime.engine.nodes.rua.ledger import (
     close,
     cut,
 )
-from shadowtime.engine.nodes.rua.plan_pointers import CHANGE, pointer
 from shadowtime.kernel.jit import kernel
 
 

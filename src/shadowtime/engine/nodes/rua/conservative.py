@@ -24,7 +24,17 @@ from shadowtime.engine.nodes.fields import (
 from shadowtime.engine.nodes.fields import FIRST_FIT as LOWEST
 from shadowtime.engine.nodes.fields import NOW as TABLE_NOW
 from shadowtime.engine.nodes.rua.booking import change, free_slot, get_slot
-from shadowtime.engine.nodes.rua.ledger import (
+from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
+from shadowtime.engine.nodes.rua.promises import (
+    begin,
+    book,
+    length_of,
+    promise_anew,
+    still_holds,
+    write_plan,
+)
+from shadowtime.engine.nodes.rua.seek import assess, seek
+from shadowtime.engine.nodes.rua.timeline import (
     BEGIN,
     COMPRESS,
     COUNT,
@@ -40,16 +50,6 @@ from shadowtime.engine.nodes.rua.ledger import (
     forget_past,
     lacks_room,
 )
-from shadowtime.engine.nodes.rua.passes import admit, choose_threshold, move_overdue
-from shadowtime.engine.nodes.rua.promises import (
-    begin,
-    book,
-    length_of,
-    promise_anew,
-    still_holds,
-    write_plan,
-)
-from shadowtime.engine.nodes.rua.seek import assess, seek
 from shadowtime.engine.nodes.rua.window import first_room
 from shadowtime.engine.nodes.running_table import end_at, job_at
 from shadowtime.kernel import fields

@@ -28,10 +28,10 @@ def loop_of(policy: Policy, table: Table) -> Loop:
 
 
 def conservative_loop(table: Table, *, compress: bool) -> Loop:
-    """The loop of promises that outlive the pass; their ledger grows when there is no room."""
+    """The loop of promises that outlive the pass; their timeline grows when there is no room."""
     from shadowtime.engine.events import ROOM_NEEDED
     from shadowtime.engine.nodes.rua import conservative
-    from shadowtime.engine.nodes.rua.ledger import make_plan, with_more_room
+    from shadowtime.engine.nodes.rua.timeline import make_plan, with_more_room
 
     par = table.par
 

@@ -1,17 +1,17 @@
-"""Types of the functions on a ledger that are compiled on their own (pointers.py says why)."""
+"""Types of the functions on a plan that are compiled on their own (pointers.py says why)."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from shadowtime.engine.nodes.rua.ledger import make_plan
 from shadowtime.engine.nodes.rua.pointers import pointer, pointer_to, signature, table_type
+from shadowtime.engine.nodes.rua.timeline import make_plan
 
 
 @cache
-def ledger_type() -> Any:
-    """The type of every Ledger."""
+def plan_type() -> Any:
+    """The type of every Plan."""
     import numba
 
     return numba.typeof(
@@ -19,12 +19,12 @@ def ledger_type() -> Any:
     )
 
 
-CHANGE = signature("void", ledger_type, table_type, *["int64"] * 5)
-FIRST_ROOM = signature("int64", ledger_type, table_type, *["int64"] * 4)
-ASSESS = signature("int64", ledger_type, table_type, *["int64"] * 3)
+CHANGE = signature("void", plan_type, table_type, *["int64"] * 5)
+FIRST_ROOM = signature("int64", plan_type, table_type, *["int64"] * 4)
+ASSESS = signature("int64", plan_type, table_type, *["int64"] * 3)
 SEEK = signature(
     "boolean",
-    ledger_type,
+    plan_type,
     table_type,
     pointer_to(FIRST_ROOM),
     pointer_to(ASSESS),

@@ -25,7 +25,8 @@ from shadowtime.engine.nodes.fields import (
 )
 from shadowtime.engine.nodes.fields import UNTIL as FREED_AT
 from shadowtime.engine.nodes.rua.booking import count_by_node
-from shadowtime.engine.nodes.rua.ledger import (
+from shadowtime.engine.nodes.rua.placing import allot
+from shadowtime.engine.nodes.rua.timeline import (
     BITS,
     COUNT,
     DUE,
@@ -40,7 +41,6 @@ from shadowtime.engine.nodes.rua.ledger import (
     WORDS,
     place_of,
 )
-from shadowtime.engine.nodes.rua.placing import allot
 from shadowtime.engine.nodes.rua.window import gather, pick, within
 from shadowtime.engine.nodes.running_table import enlist, join_line
 from shadowtime.kernel.jit import kernel, routine

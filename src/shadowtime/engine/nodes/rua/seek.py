@@ -22,7 +22,11 @@ from shadowtime.engine.nodes.fields import (
     THETA_TO,
     THRESHOLD,
 )
-from shadowtime.engine.nodes.rua.ledger import (
+from shadowtime.engine.nodes.rua.placing import NO_ROOM, allot, empty_cost
+from shadowtime.engine.nodes.rua.plan_pointers import ASSESS, SEEK, pointer
+from shadowtime.engine.nodes.rua.search import allowed, stretch
+from shadowtime.engine.nodes.rua.spread import lowest, minimax
+from shadowtime.engine.nodes.rua.timeline import (
     BEGIN,
     CAP,
     COSTED,
@@ -36,10 +40,6 @@ from shadowtime.engine.nodes.rua.ledger import (
     WORDS,
     place_of,
 )
-from shadowtime.engine.nodes.rua.placing import NO_ROOM, allot, empty_cost
-from shadowtime.engine.nodes.rua.plan_pointers import ASSESS, SEEK, pointer
-from shadowtime.engine.nodes.rua.search import allowed, stretch
-from shadowtime.engine.nodes.rua.spread import lowest, minimax
 from shadowtime.engine.nodes.rua.window import gather, pick, within
 from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.registers import NEVER

@@ -22,13 +22,13 @@ from shadowtime.engine.nodes.fields import (
     ZERO,
 )
 from shadowtime.engine.nodes.fields import ENDS as COLUMNS
-from shadowtime.engine.nodes.rua.ledger import (
+from shadowtime.engine.nodes.rua.placing import kth
+from shadowtime.engine.nodes.rua.timeline import (
     BEGIN,
     CAP,
     PIECES,
     ROW,
 )
-from shadowtime.engine.nodes.rua.placing import kth
 from shadowtime.engine.nodes.rua.window import rooms
 from shadowtime.kernel.jit import kernel, routine
 

@@ -1,4 +1,4 @@
-"""Which processors are free for a while, among all reservations (ledger.py)."""
+"""Which processors are free for a while, among all reservations (timeline.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from shadowtime.engine.nodes.fields import (
     TAKE,
     TOP,
 )
-from shadowtime.engine.nodes.rua.ledger import (
+from shadowtime.engine.nodes.rua.plan_pointers import FIRST_ROOM, pointer
+from shadowtime.engine.nodes.rua.timeline import (
     BEGIN,
     BITS,
     COSTED,
@@ -26,7 +27,6 @@ from shadowtime.engine.nodes.rua.ledger import (
     WINDOW,
     WORDS,
 )
-from shadowtime.engine.nodes.rua.plan_pointers import FIRST_ROOM, pointer
 from shadowtime.kernel.jit import kernel
 
 

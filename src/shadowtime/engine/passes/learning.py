@@ -1,0 +1,84 @@
+"""What functions of a user's own learn and predict, on every machine: the news of an instant.
+
+Ends come first, in order, then submissions; timers that were due before come first of all, those
+that are due now last. What the pass starts is reported behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shadowtime.kernel.fields import ESTIMATE, INITIAL, KIND, PROCS, REQUEST, WHICH
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.queue import reestimate
+from shadowtime.kernel.registers import (
+    ARRIVED,
+    BIG,
+    CLAMPED,
+    DECISIONS,
+    ENDED,
+    FRESH,
+    NOW,
+    STARTED,
+)
+from shadowtime.kernel.slots import ESTIMATE as ESTIMATE_SLOT
+from shadowtime.kernel.slots import (
+    IN_USE,
+    LEARN_END,
+    LEARN_START,
+    LEARN_SUBMIT,
+    LEARN_TIMER,
+    ask_one,
+    asks,
+    tick,
+)
+
+
+@kernel
+def learns(f: Any) -> bool:
+    """True if a function predicts or learns: those slots have the highest numbers."""
+    return bool(f.par[IN_USE] >> ESTIMATE_SLOT != 0)
+
+
+@routine
+def learn(state: Any, f: Any, custom: Any) -> None:
+    """Report what ended and what was submitted at this instant, and ask for estimates.
+
+    Timers that were due before come first, those that are due now come last.
+    """
+    ticks = f.par[IN_USE] >> LEARN_TIMER != 0
+    if ticks:
+        tick(state, f, custom, state.reg[NOW] - 1)
+    if asks(f, LEARN_END):
+        for i in range(state.reg[ENDED]):
+            ask_one(state, f, custom, LEARN_END, state.ended[i], 0.0)
+    for job in range(state.reg[FRESH], state.reg[ARRIVED]):
+        if asks(f, ESTIMATE_SLOT):
+            predict(state, f, custom, job)
+        if asks(f, LEARN_SUBMIT):
+            ask_one(state, f, custom, LEARN_SUBMIT, job, 0.0)
+    if ticks:
+        tick(state, f, custom, state.reg[NOW])
+
+
+@kernel
+def predict(state: Any, f: Any, custom: Any, job: int) -> None:
+    """The estimate of a job that was just submitted: whole seconds within [1, request]."""
+    guess = np.floor(ask_one(state, f, custom, ESTIMATE_SLOT, job, 0.0) + 0.5)
+    within = max(1.0, min(float(state.job[job, REQUEST]), guess))
+    if within != guess:
+        state.reg[CLAMPED] += 1
+    state.job[job, ESTIMATE] = int(within)
+    if state.wait[PROCS, job] != BIG:  # on a site it may not be in the queue yet
+        reestimate(state, job, int(within))
+    state.job[job, INITIAL] = state.job[job, ESTIMATE]
+
+
+@kernel
+def learn_starts(state: Any, f: Any, custom: Any) -> None:
+    """Report what the pass started."""
+    for i in range(state.reg[DECISIONS]):
+        if state.did[KIND, i] == STARTED:
+            ask_one(state, f, custom, LEARN_START, state.did[WHICH, i], 0.0)

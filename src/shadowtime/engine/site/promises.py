@@ -1,0 +1,167 @@
+"""Promises on a site: give one, take it back, keep it if it holds, and move it to now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shadowtime.kernel.fields import ESTIMATE, PROMISED
+from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.registers import NEVER, NOW, SLIPPED
+from shadowtime.kernel.site.choose import choose
+from shadowtime.kernel.site.fields import (
+    ALT_SHAPE,
+    ASK,
+    ASKED,
+    BROKEN,
+    DUE,
+    GAINS,
+    HAS_LIMITS,
+    LEFT,
+    LEVEL,
+    NEXT,
+    PLACE_COUNT,
+    PLACE_FROM,
+    RES_BEGIN,
+    RES_END,
+    RES_KNOWN,
+    RESERVATION,
+    SHAPE,
+    SOONEST,
+    TIME,
+    WITHDRAWN,
+)
+from shadowtime.kernel.site.limits import ASKED_FOR, IN_SCRATCH, within
+from shadowtime.kernel.site.plain import number
+from shadowtime.kernel.site.room import closed
+from shadowtime.kernel.site.start import (
+    ask_earliest,
+    hold_plan,
+    keep_place,
+    note_gain,
+    open_for,
+)
+from shadowtime.kernel.site.steps import amount, current
+
+
+@routine
+def promise(state: Any, ground: Any, job: int, start: int, alt: int) -> None:
+    """Hold the placement found last for a job."""
+    keep_place(ground, job, alt)
+    ground.job[job, DUE] = start
+    ground.mark[SOONEST] = min(ground.mark[SOONEST], start)
+    hold_plan(ground, job, state.reg[NOW], start, start + state.job[job, ESTIMATE], number(-1))
+
+
+@routine
+def give(state: Any, ground: Any, job: int) -> None:
+    """Promise a job its earliest start, if it is considered and there is one."""
+    start, alt = ask_earliest(state, ground, job, state.reg[NOW], number(NEVER), number(1))
+    if alt >= 0:
+        promise(state, ground, job, start, alt)
+        ground.job[job, ASKED] = ground.mark[GAINS]
+
+
+@routine
+def give_first(state: Any, ground: Any, job: int) -> None:
+    """Promise a start to a job that has none, unless its promise was broken or withdrawn now."""
+    withdrawn = ground.job[job, WITHDRAWN] == ground.mark[LEFT] + 1
+    if ground.job[job, DUE] == NEVER and ground.job[job, BROKEN] == 0 and not withdrawn:
+        give(state, ground, job)
+        if ground.job[job, DUE] < NEVER and state.job[job, PROMISED] < 0:
+            state.job[job, PROMISED] = ground.job[job, DUE]
+
+
+@kernel
+def let_go(state: Any, ground: Any, job: int) -> None:
+    """Take a promise back: its nodes come free."""
+    due = ground.job[job, DUE]
+    end = due + state.job[job, ESTIMATE]
+    hold_plan(ground, job, state.reg[NOW], due, end, number(1))
+    note_gain(ground, job, due, end)
+    ground.job[job, DUE] = NEVER
+
+
+@routine
+def repair(state: Any, ground: Any, f: Any, count: int) -> None:
+    """Promises that hold around the running jobs stay, in queue order; others are made again."""
+    now = state.reg[NOW]
+    for i in range(count):
+        job = f.line[i]
+        due = ground.job[job, DUE]
+        if due < NEVER:
+            hold_plan(ground, job, now, due, due + state.job[job, ESTIMATE], number(1))
+    for i in range(count):
+        job = f.line[i]
+        due = ground.job[job, DUE]
+        if due == NEVER:
+            continue
+        end = due + state.job[job, ESTIMATE]
+        if promise_holds(state, ground, job, due):
+            hold_plan(ground, job, now, due, end, number(-1))
+        else:
+            note_gain(ground, job, due, end)
+            ground.job[job, DUE] = NEVER
+            ground.job[job, BROKEN] = 1
+    for i in range(count):
+        job = f.line[i]
+        if ground.job[job, BROKEN] != 0:
+            state.reg[SLIPPED] += 1
+            give(state, ground, job)
+    ground.mark[SOONEST] = min(ground.mark[SOONEST], now)  # the last one may have been given again
+
+
+@kernel
+def promise_holds(state: Any, ground: Any, job: int, due: int) -> bool:
+    """True if the promised nodes are still free and open for the whole estimate."""
+    now = state.reg[NOW]
+    shape = ground.job[job, SHAPE]
+    end = due + state.job[job, ESTIMATE]
+    named = ground.shape[shape, RESERVATION]
+    if due < now:
+        return False
+    if named >= 0 and (
+        ground.reservation[named, RES_KNOWN] > now
+        or ground.reservation[named, RES_BEGIN] > due
+        or ground.reservation[named, RES_END] < end
+    ):
+        return False
+    resources = ground.step.shape[1] - LEVEL
+    first = ground.job[job, PLACE_FROM]
+    for at in range(first, first + ground.job[job, PLACE_COUNT]):
+        node, tasks = ground.place[at] >> 32, ground.place[at] & 0xFFFFFFFF
+        if closed(ground, now, shape, node, due, end):
+            return False
+        step = current(ground, node, now)
+        following = ground.step[step, NEXT]
+        while step >= 0 and ground.step[step, TIME] < end:
+            if following < 0 or ground.step[following, TIME] > due:
+                for k in range(resources):
+                    if ground.step[step, LEVEL + k] < amount(ground, shape, node, tasks, k):
+                        return False
+            step = following
+            following = ground.step[step, NEXT] if step >= 0 else -1
+    return True
+
+
+@routine
+def start_early(state: Any, ground: Any, job: int) -> None:
+    """Move the promise to now if the job fits now around all others."""
+    now = state.reg[NOW]
+    due, length = ground.job[job, DUE], state.job[job, ESTIMATE]
+    hold_plan(ground, job, now, due, due + length, number(1))
+    ask = ground.job[job, ASK]
+    for alt in range(ground.ask[ask, 0], ground.ask[ask, 1]):
+        shape = ground.alt[alt, ALT_SHAPE]
+        if not open_for(ground, now, shape, length):
+            continue
+        named = ground.shape[shape, RESERVATION]
+        if named >= 0 and ground.reservation[named, RES_BEGIN] > now:
+            continue
+        if ground.mark[HAS_LIMITS] != 0 and not within(state, ground, job, alt, number(ASKED_FOR)):
+            continue
+        if choose(state, ground, job, shape, now, length) and (
+            ground.mark[HAS_LIMITS] == 0 or within(state, ground, job, alt, number(IN_SCRATCH))
+        ):
+            promise(state, ground, job, now, alt)
+            return
+    hold_plan(ground, job, now, due, due + length, number(-1))
