@@ -67,6 +67,19 @@ class SlurmRun:
     waited_for: dict[int, str] = field(default_factory=dict)
     """What each started job was last passed over for (sacct's Reason), by row."""
 
+    def first_start(self) -> list[int]:
+        """The starts as sacct has them: of a suspended job that before it was suspended.
+
+        Examples
+        --------
+        >>> SlurmRun([9, 4], [12, 8], [1, 1], ["main", "main"], paused=[(0, 2, 5)]).first_start()
+        [2, 4]
+        """
+        found = self.start[:]
+        for row, start, _ in self.paused:
+            found[row] = min(found[row], start)
+        return found
+
     def moved(self, seconds: int) -> SlurmRun:
         """The same run so much later."""
         for column in (self.start, self.end):

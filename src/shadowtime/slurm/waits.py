@@ -76,7 +76,9 @@ def compare_groups(folder: Path, *, phases: int, easy: bool = True) -> Compariso
     shown = measure(workload, batch_sched_delay=wish.batch_sched_delay)
     latency = (shown.milliseconds if shown else DEFAULT) / 1000
     starts = [
-        np.array(run_slurm(workload, site, requests, phase=replace(phase, latency=latency)).start)
+        np.array(
+            run_slurm(workload, site, requests, phase=replace(phase, latency=latency)).first_start()
+        )
         for phase in Phase.some(phases, wish.bf_interval)
     ]
     rival: AnyArray | None = None
