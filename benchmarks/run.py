@@ -40,6 +40,7 @@ from benchmarks.bench_reading import reading  # noqa: E402
 from benchmarks.bench_resources import resources  # noqa: E402
 from benchmarks.bench_site import site  # noqa: E402
 from benchmarks.bench_slurm import slurm, slurm_passes, slurm_quarter  # noqa: E402
+from benchmarks.bench_small import small  # noqa: E402
 from benchmarks.bench_sweep import sweep  # noqa: E402
 from benchmarks.bench_twins import easy, lxfw  # noqa: E402
 from benchmarks.inputs import LOGS, log_path  # noqa: E402
@@ -70,6 +71,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "memory": memory,
     "compare": compare,
     "metrics": metrics,
+    "small": small,
     "sweep": sweep,
     "own": own,
     "paper": paper,

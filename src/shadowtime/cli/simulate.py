@@ -71,8 +71,6 @@ def command(
     from shadowtime.metrics import Window
     from shadowtime.policy import parse_policy
     from shadowtime.report import ReportInput
-    from shadowtime.result.pages import write_results
-    from shadowtime.result.write import as_object, versions, write_folder
     from shadowtime.schedule import write
 
     scored = Window.parse(window or "all")
@@ -106,18 +104,24 @@ def command(
         cluster=machine,
         runs=runs,
         window=str(scored),
-        versions=versions(),
+        versions={},
         command=options.command_line(),
     )
-    content = as_object(result, scored, **({"groups": rows} if by else {}))
-    if jobs_where:
-        content["where"] = str(jobs_where)
     if schedule:
         write(runs[0].schedule, schedule)
-    if folder:
-        write_folder(content, result, folder)
-    pages = write_results(result, scored, report=report, figures=figures, step=working)
-    wrote(schedule, folder, report, figures=figures, count=len(pages) - bool(report))
+    pages = 0
+    if folder or report or figures or as_json:  # a table alone needs none of what writes these
+        from shadowtime.result.pages import write_results
+        from shadowtime.result.write import as_object, versions, write_folder
+
+        result = result.replace(versions=versions())
+        content = as_object(result, scored, **({"groups": rows} if by else {}))
+        if jobs_where:
+            content["where"] = str(jobs_where)
+        if folder:
+            write_folder(content, result, folder)
+        pages = len(write_results(result, scored, report=report, figures=figures, step=working))
+    wrote(schedule, folder, report, figures=figures, count=pages - bool(report))
     if as_json:
         options.print_json(content)
     else:

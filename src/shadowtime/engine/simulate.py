@@ -154,7 +154,8 @@ def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Pol
 
 def leaves_the_queue(workload: Workload) -> bool:
     """True if some job is cancelled while it waits."""
-    return bool((workload.extra.get("cancel_at", np.empty(0)) >= 0).any())
+    leaves = workload.extra.get("cancel_at")
+    return leaves is not None and bool((leaves >= 0).any())
 
 
 def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
@@ -164,6 +165,10 @@ def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
             "the workload holds jobs that leave the queue unstarted (cancelled="
             "queue-until-cancel), which is simulated on a pool or a site; use --cancelled drop"
         )
+    if len(cluster.hosts) == 1 and workload.resources == cluster.resources:  # most logs by far
+        most = workload.demand.max(axis=0, initial=0).tolist()
+        if all(asked <= held for asked, held in zip(most, cluster.hosts[0].capacity, strict=True)):
+            return
     have = {name: column for column, name in enumerate(workload.resources)}
     for name in workload.resources:
         if name not in cluster.resources and bool(workload.demand[:, have[name]].any()):
@@ -241,10 +246,10 @@ def attempts_of(
     A job that never ran again (start -1) has no such run; of one that was ``cut`` off for good,
     nothing that it did counts.
     """
+    if state.reg[ATTEMPTS] == 0 and not state.job[:, f.KILLS].any():
+        return Attempts.none()
     lost = state.tried[:, : state.reg[ATTEMPTS]]
     last = np.flatnonzero((state.job[:, f.KILLS] > 0) & (start >= 0))
-    if lost.shape[1] == 0 and len(last) == 0:
-        return Attempts.none()
     jobs = np.concatenate([lost[f.VICTIM], last])
     begin = np.concatenate([lost[f.FROM], start[last]])
     until = np.concatenate([lost[f.UNTIL], end[last]])

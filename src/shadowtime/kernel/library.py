@@ -63,12 +63,14 @@ class Version(NamedTuple):
         if len(given) != len(self.leaves):
             return None
         words = []
+        array = np.ndarray
         for value, (kind, detail, ndim, flags) in zip(given, self.leaves, strict=True):
             if kind == "array":
                 if (
-                    type(value) is not np.ndarray
+                    type(value) is not array
                     or value.ndim != ndim
-                    or value.dtype != detail
+                    # NumPy has one object for each plain type, so most need no comparison.
+                    or (value.dtype is not detail and value.dtype != detail)
                     or value.flags.num & flags != flags
                 ):
                     return None

@@ -64,12 +64,12 @@ def build(
     """
     n = len(workload)
     capacity = np.array([host.capacity for host in cluster.hosts], np.int64)
-    room = int(min(n, capacity[:, 0].sum())) + 2
+    room = min(n, sum(host.capacity[0] for host in cluster.hosts)) + 2
     blocks = n // BLOCK + 1
     groups = blocks // GROUP + 1
-    # Only what learns looks at users.
-    who = workload.user if learner else np.zeros(n, np.int64)
-    users, user = np.unique(who, return_inverse=True) if learner else (who[:1], who)
+    users, user = np.zeros(min(n, 1), np.int64), None
+    if learner:  # only what learns looks at users
+        users, user = np.unique(workload.user, return_inverse=True)
     history = np.full((len(users) + 1, 4), -1, np.int64)
     history[:, f.FIRST_JOB] = n
     reg = np.zeros(COUNT, np.int64)
@@ -80,7 +80,8 @@ def build(
     reg[LEARNER] = learner
     reg[UNKNOWN_USER] = 0 if len(users) and users[0] < 0 else -1
     of_rank = _by_id(workload.job_id)
-    truth = np.full((n, 3), -1, np.int64)
+    truth = np.empty((n, 3), np.int64)
+    truth.fill(-1)
     truth[:, f.RUN] = workload.run
     truth[of_rank, f.RANK] = np.arange(n)
     state = State(
@@ -90,7 +91,7 @@ def build(
         least=np.full((f.KNOWN, groups * GROUP), BIG, np.int32),
         group=np.zeros((f.KNOWN + 1, groups), np.int32),
         running=np.zeros(room, np.int64),
-        host=np.stack([capacity, capacity]),
+        host=np.array([capacity, capacity]),
         did=np.zeros((2, 2 * n + 2), np.int64),
         tried=np.zeros((f.TRIED, room), np.int64),
         user=history,
@@ -107,9 +108,9 @@ def build(
 
 def _jobs(workload: Workload, cluster: Cluster, estimate: Any, user: Any, *, learner: int) -> Any:
     """The table of jobs; needs in the order of the cluster's resources, 0 where there are none."""
-    row = np.full(f.NEED + len(cluster.resources), -1, np.int64)
-    row[[f.HOST, f.REASON, f.KILLS, f.STEPS, f.EXCLUSIVE, f.CLASS, f.AHEAD]] = 0
-    row[f.NEED :] = 0
+    row = [-1] * f.NEED + [0] * len(cluster.resources)
+    for column in (f.HOST, f.REASON, f.KILLS, f.STEPS, f.EXCLUSIVE, f.CLASS, f.AHEAD):
+        row[column] = 0
     table = np.empty((len(workload), len(row)), np.int64)
     table[:] = row
     table[:, f.SUBMIT] = workload.submit

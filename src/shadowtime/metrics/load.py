@@ -81,7 +81,6 @@ def loss_of_capacity(
     0.125
     """
     all_runs = runs(schedule) if known is None else known
-    queue = waits(schedule, all_runs)
     if len(all_runs) == 0:
         return float("nan")
     begin, end = window.bounds(workload.submit)
@@ -89,12 +88,22 @@ def loss_of_capacity(
         end = int(all_runs.until.max())
     if end <= begin:
         return float("nan")
-    at, (asked, served, since, until, _) = located(
-        queue.since, queue.until, all_runs.since, all_runs.until, np.array([begin, end], np.int64)
-    )
-    idle = cluster.procs - totals_between(len(at), since, until, schedule.procs[all_runs.row])
+    bounds = np.array([begin, end], np.int64)
+    width = schedule.procs[all_runs.row]
+    if len(schedule.attempts) == 0:  # a wait ends where a run begins: fewer times to sort
+        at, (asked, since, until, _) = located(
+            schedule.submit[all_runs.row], all_runs.since, all_runs.until, bounds
+        )
+        served, asking = since, width
+    else:
+        queue = waits(schedule, all_runs)
+        asking = schedule.procs[queue.row]
+        at, (asked, served, since, until, _) = located(
+            queue.since, queue.until, all_runs.since, all_runs.until, bounds
+        )
+    idle = cluster.procs - totals_between(len(at), since, until, width)
     nothing = cluster.procs + 1
-    narrowest = least_between(len(at), asked, served, schedule.procs[queue.row], nothing=nothing)
+    narrowest = least_between(len(at), asked, served, asking, nothing=nothing)
     seconds = stretches(at, begin, end)
     lost = np.where(narrowest <= idle, idle, 0)
     return float(lost @ seconds) / (float(cluster.procs) * (end - begin))
@@ -122,8 +131,10 @@ def whole_run(
     first, last = int(workload.submit[0]), int(workload.submit[-1])
     makespan = int(found.until.max()) - first
     result: dict[str, float] = {"makespan_s": makespan}
-    lost = lost_parts(schedule)
-    vain = float((schedule.procs[lost.row] * (lost.until - lost.since)).sum())
+    vain = 0.0
+    if len(schedule.attempts):
+        lost = lost_parts(schedule)
+        vain = float((schedule.procs[lost.row] * (lost.until - lost.since)).sum())
     if last > first:
         work = float((schedule.procs * schedule.worked)[ran].sum())
         result["offered_load"] = work / (cluster.procs * (last - first))

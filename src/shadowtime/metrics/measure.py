@@ -15,7 +15,7 @@ from shadowtime.metrics.resources import resource_metrics
 from shadowtime.metrics.statistics import summary
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.match import match
-from shadowtime.schedule.runs import lost_parts, restarts, runs, started
+from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs, started
 from shadowtime.types import UNKNOWN, Reason
 from shadowtime.workload.moldable import as_started
 
@@ -129,7 +129,7 @@ def scored(
     if only is not None:
         inside &= only
     ran = started(schedule)
-    return inside & ran, int((inside & ~ran).sum())
+    return inside & ran, int(np.count_nonzero(inside & ~ran))
 
 
 def distributions(jobs: Jobs) -> dict[str, float]:
@@ -165,18 +165,20 @@ def weighted(jobs: Jobs) -> dict[str, float]:
 def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     """How many of these jobs were killed, backfilled, blocked, promised, preempted."""
     result: dict[str, float] = {}
-    if bool((schedule.reason[which] != Reason.RECORDED).any()):
-        result["backfilled"] = int((schedule.reason[which] == Reason.BACKFILLED).sum())
+    reason = schedule.reason[which]
+    if bool((reason != int(Reason.RECORDED)).any()):
+        result["backfilled"] = int(np.count_nonzero(reason == int(Reason.BACKFILLED)))
         if "killed" not in schedule.missing:
-            result["killed"] = int((schedule.killed[which] == 1).sum())
+            result["killed"] = int(np.count_nonzero(schedule.killed[which] == 1))
         if "kills" not in schedule.missing:
             result |= preemption(schedule, which)
     if schedule.blocked_at is not None:
-        result["blocked"] = int((schedule.blocked_at[which] != UNKNOWN).sum())
+        result["blocked"] = int(np.count_nonzero(schedule.blocked_at[which] != UNKNOWN))
     if schedule.promised is not None:
         given = which & (schedule.promised != UNKNOWN)
-        result["promises"] = int(given.sum())
-        result["promises_missed"] = int((given & (schedule.start > schedule.promised)).sum())
+        result["promises"] = int(np.count_nonzero(given))
+        late = given & (schedule.start > schedule.promised)
+        result["promises_missed"] = int(np.count_nonzero(late))
     for counter, name in COUNTERS.items():
         if counter in schedule.counters:
             result[name] = schedule.counters[counter]
@@ -187,14 +189,16 @@ def _machine(
     schedule: Schedule, workload: Workload, cluster: Cluster, which: AnyArray, *, window: Window
 ) -> dict[str, float]:
     """What the machine did. Nothing where preempted runs are not known: it would be too little."""
-    if attempts_missing(schedule) or not bool(np.any(started(schedule))):
+    if attempts_missing(schedule):
         return {}
-    known = runs(schedule)
+    known = runs(schedule)  # the last attempts stand first
+    final = len(known) - len(lost_runs(schedule)) if len(schedule.attempts) else len(known)
+    if final == 0:
+        return {}
     result: dict[str, float] = {}
     shares = utilisation(schedule, workload, cluster, window=window, known=known)
     for name, share in shares.items():
         result["utilisation" if name == "procs" else f"utilisation_{name}"] = share
-    final = int(started(schedule).sum())  # the last attempts stand first
     if "procs" in shares and schedule.attempts.kept is None:
         useful = shares
         if final < len(known):

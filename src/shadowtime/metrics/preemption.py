@@ -37,8 +37,8 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     {'preempted_jobs': 1, 'preempted_share': 1.0, 'kills': 2, 'mkt': 2.0, 'rtw_mean': 0.5}
     """
     hit = which & (schedule.kills > 0)
-    jobs, kills = int(hit.sum()), int(schedule.kills[which].sum())
-    scored = int(which.sum())
+    jobs, kills = int(np.count_nonzero(hit)), int(schedule.kills[which].sum())
+    scored = int(np.count_nonzero(which))
     result: dict[str, float] = {"preempted_jobs": jobs}
     if scored:
         result["preempted_share"] = jobs / scored
@@ -87,4 +87,6 @@ def lost_work(schedule: Schedule) -> tuple[Ints, Ints]:
 
 def attempts_missing(schedule: Schedule) -> bool:
     """Attempt times of preempted jobs are missing; lost work is unknown."""
-    return len(schedule.attempts) == 0 and bool((schedule.kills[started(schedule)] > 0).any())
+    if len(schedule.attempts) or not schedule.kills.any():
+        return False
+    return bool((schedule.kills[started(schedule)] > 0).any())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,9 +50,17 @@ def summary(values: AnyArray) -> dict[str, float]:
     n = len(values)
     if n == 0:
         return {}
-    ranks = {name: rank(percent, n) for name, percent in _PERCENT.items()}
-    parted = np.partition(values, sorted({*ranks.values(), n - 1}))
+    ranks, cuts = _ranks(n)
+    parted = values.copy()
+    parted.partition(cuts)
     found = {"mean": float(values.sum() / n)}
-    found |= {name: float(parted[at]) for name, at in ranks.items()}
-    found["max"] = float(parted[-1])
+    for name, at in ranks:
+        found[name] = float(parted[at])
     return found
+
+
+@lru_cache(maxsize=16)
+def _ranks(n: int) -> tuple[tuple[tuple[str, int], ...], list[int]]:
+    """Where the statistics behind the mean stand among n sorted values, and the places alone."""
+    ranks = (*((name, rank(percent, n)) for name, percent in _PERCENT.items()), ("max", n - 1))
+    return ranks, sorted({at for _, at in ranks})

@@ -85,8 +85,9 @@ class Window:
         n = len(submit)
         scored = np.zeros(n, bool)
         scored[self.warmup_jobs : max(n - self.cooldown_jobs, 0)] = True
-        if n:
+        if n and self.warmup_s:
             scored &= submit >= submit[0] + self.warmup_s
+        if n and self.cooldown_s:
             scored &= submit <= submit[-1] - self.cooldown_s
         if self.since is not None:
             scored &= submit >= self.since

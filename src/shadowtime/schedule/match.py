@@ -47,7 +47,7 @@ def match(schedule: Schedule, workload: Workload) -> Match:
     [1]
     """
     none = np.empty(0, np.int64)
-    if np.array_equal(schedule.job_id, workload.job_id):
+    if schedule.job_id is workload.job_id or np.array_equal(schedule.job_id, workload.job_id):
         return Match(
             schedule=schedule, workload=workload, missing=none, unknown=none, repeated=none
         )

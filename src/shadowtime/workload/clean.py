@@ -218,11 +218,16 @@ def clean(
         machine=raw.machine,
         requests=None if raw.requests is None else raw.requests.take(at),
         names=raw.names,
-        lost_runs={
-            int(job_id[row]): raw.lost_runs[row] for row in at.tolist() if row in raw.lost_runs
-        },
+        lost_runs=_lost_runs(raw, job_id, at),
         epoch=raw.epoch,
     )
+
+
+def _lost_runs(raw: RawTrace, job_id: Ints, at: Ints) -> dict[int, tuple[tuple[int, int], ...]]:
+    """The lost runs of the jobs that stay, by id; most logs hold none."""
+    if not raw.lost_runs:
+        return {}
+    return {int(job_id[row]): raw.lost_runs[row] for row in at.tolist() if row in raw.lost_runs}
 
 
 def _first_known(raw: RawTrace, one: str, two: str, choice: str) -> tuple[Ints, AnyArray]:
@@ -297,13 +302,13 @@ class CleaningLog:
             self._refuse(
                 hit, f"{rule}_dropped", f"{_switch(rule, 'drop')} drops and counts such jobs"
             )
-        self.counts[f"{rule}_dropped"] = int(hit.sum())
+        self.counts[f"{rule}_dropped"] = int(np.count_nonzero(hit))
         self.kept &= ~hit
 
     def repair(self, rule: str, mask: AnyArray, column: Ints, value: Ints | int) -> Ints:
         hit = mask & self.kept
-        self.counts[rule] = int(hit.sum())
-        return np.where(hit, value, column)
+        self.counts[rule] = int(np.count_nonzero(hit))
+        return np.where(hit, value, column) if self.counts[rule] else column
 
     def unique(self, identical: AnyArray, *, refuse: bool) -> Ints:
         """Leave out identical lines; the job numbers, made unique among the lines kept."""
@@ -338,7 +343,9 @@ class CleaningLog:
                 hit, "out_of_order_sorted", "--rule out_of_order=sort sorts and counts them"
             )
         self.counts["out_of_order_sorted"] = int(late.sum())
-        return at[np.lexsort((job_id[at], times))]
+        ids = job_id[at]
+        in_order = (times[1:] > times[:-1]) | ((times[1:] == times[:-1]) & (ids[1:] >= ids[:-1]))
+        return at if bool(in_order.all()) else at[np.lexsort((ids, times))]
 
     def _refuse(self, hit: AnyArray, rule: str, hint: str) -> None:
         if bool(hit.any()):

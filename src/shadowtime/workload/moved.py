@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from shadowtime.workload.workload import Workload
 
 
-def resubmitted(workload: Workload, submit: Ints, *, recorded: bool = False) -> Workload:
+def resubmitted(
+    workload: Workload, submit: Ints, *, run: Ints | None = None, recorded: bool = False
+) -> Workload:
     """The jobs submitted at these times, in (submit, id) order.
 
     What hangs on the submission moves with it: the moments at which a job may begin, became
     eligible or is cancelled in the queue keep their distance. Recorded starts move along with
     ``recorded`` (all jobs shifted alike); else they are forgotten, for they belong to the old load.
+    ``run`` are other run times, in the order of the given workload.
 
     Examples
     --------
@@ -53,8 +56,13 @@ def resubmitted(workload: Workload, submit: Ints, *, recorded: bool = False) -> 
                 np.maximum(requests.cancel_at + by, 0),
             ),
         )
-    changed = {"submit": submit, "recorded_start": start, "extra": extra, "requests": requests}
-    return workload.replace(**changed).sorted()
+    return workload.replace(
+        submit=submit,
+        run=workload.run if run is None else run,
+        recorded_start=start,
+        extra=extra,
+        requests=requests,
+    ).sorted()
 
 
 def from_zero(workload: Workload) -> Workload:

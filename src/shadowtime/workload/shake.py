@@ -60,7 +60,7 @@ def shaken(
     run = np.floor(workload.run * factor + 0.5).astype(np.int64)
     run = np.minimum(np.maximum(run, np.minimum(workload.run, 1)), workload.limit)
     run = np.where(workload.run > workload.limit, workload.run, run)
-    return resubmitted(workload.replace(run=run), np.maximum(moved, 0))
+    return resubmitted(workload, np.maximum(moved, 0), run=run)
 
 
 def leave_out(workload: Workload, share: float = 0.01, *, seed: Seed) -> Workload:
