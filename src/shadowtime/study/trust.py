@@ -27,7 +27,7 @@ MEANING: Mapping[str, str] = {
     "good": "Groups of jobs wait as long as they did on the machine: mean waits of a what-if can "
     "be taken as they are, single starts cannot.",
     "fair": "Take what a what-if says as a direction and compare policies with each other; "
-    "do not promise anybody its minutes.",
+    "do not quote its minutes.",
     "poor": "The machine followed rules that this simulation does not know: a what-if here "
     "compares policies on this log's jobs, it does not predict this machine's waits.",
 }

@@ -1,4 +1,4 @@
-// What is said of a job: under the pointer in short, and on a card under every policy.
+// A job in words: under the pointer in short, and on a card under every policy.
 function why(world, policy, job) {
   const { columns } = world.models[policy];
   const at = (sinceSubmit) => moment(world.jobs.submit[job] + sinceSubmit - 1, world.figure.epoch);
@@ -6,7 +6,7 @@ function why(world, policy, job) {
   const reason = world.figure.reasons[columns.reason[job]];
   const blocked = columns.blocked ? columns.blocked[job] : 0;
   const promised = columns.promised ? columns.promised[job] : 0;
-  const said = {
+  const sentence = {
     recorded: 'Started as the log records it, which does not say why.',
     head: columns.wait[job]
       ? 'Started when it became the first in the queue: it fitted at once.'
@@ -15,7 +15,7 @@ function why(world, policy, job) {
     backfilled: 'Backfilled: it started ahead of a blocked job, without delaying it.',
     preempting: 'Started as the first in the queue by preempting other jobs.',
   }[reason] || reason;
-  const parts = [said];
+  const parts = [sentence];
   if (blocked) parts.push(`At the head of the queue and blocked from ${at(blocked)}.`);
   if (promised) {
     const slip = columns.wait[job] - (promised - 1);

@@ -79,7 +79,7 @@ function attachShare(world) {
     } catch {
       words.textContent = 'See the address bar'; // from disk some browsers refuse the clipboard
     }
-    button.classList.add('told'); // on a phone the words are hidden but for this moment
-    setTimeout(() => { words.textContent = 'Copy link'; button.classList.remove('told'); }, 1500);
+    button.classList.add('copied'); // on a phone the words are hidden but for this moment
+    setTimeout(() => { words.textContent = 'Copy link'; button.classList.remove('copied'); }, 1500);
   });
 }

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 SMALL = 0.01
-"""Share of the response time below which a difference is none that anybody would notice."""
+"""Share of the response time below which a difference is too small to notice."""
 NO_EFFECT = "no clear effect"
 Effect = Literal["shorter", "longer", "no clear effect"]
 

@@ -1,4 +1,4 @@
-"""Several objectives at once: who is not beaten by anybody."""
+"""Several objectives at once: the points that no other point beats in all of them."""
 
 from __future__ import annotations
 

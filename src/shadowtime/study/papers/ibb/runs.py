@@ -187,7 +187,7 @@ def _draw(case: Case, load: float, seed: int) -> Task:
 
 
 def literal_is_fcfs(case: Case) -> bool:
-    """Does Algorithm 1, whose average can only grow, let anybody overtake?"""
+    """Does Algorithm 1, whose average can only grow, let any job overtake?"""
     jobs = case.jobs()
     letter, fcfs = (
         simulate(jobs, case.cluster, parse_policy(text))
