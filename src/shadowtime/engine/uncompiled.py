@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
-CODE = "from shadowtime.engine.uncompiled import serve; serve()"
+CODE = (
+    "from shadowtime.kernel.numpy_vector import replace_loops; replace_loops(); "
+    "from shadowtime.engine.uncompiled import serve; serve()"
+)
 
 
 def warn(reason: str) -> None:
