@@ -105,14 +105,21 @@ def write(
 
 
 def update(folder: Path, rows: Sequence[Row], remark: str) -> None:
-    """Put rows in the place of those of the same kind (the words before the first colon)."""
+    """Put rows in the place of those of the same name; new ones behind the last of their kind.
+
+    A kind is the words before the first colon. Every other row stays: two benchmarks may print
+    rows of one kind.
+    """
     known = json.loads((folder / "latest.json").read_text())
     names = [one.name for one in fields(Row)]
-    old = [Row(**{name: one[name] for name in names}) for one in known["rows"]]
-    kinds = {row.what.partition(":")[0] for row in rows}
-    places = [at for at, row in enumerate(old) if row.what.partition(":")[0] in kinds]
-    at = places[0] if places else len(old)
-    noted = [replace(row, note="; ".join(filter(None, (row.note, remark)))) for row in rows]
-    kept = [row for place, row in enumerate(old) if place not in places]
-    made = [*kept[:at], *noted, *kept[at:]]
+    made = [Row(**{name: one[name] for name in names}) for one in known["rows"]]
+    for row in rows:
+        noted = replace(row, note="; ".join(filter(None, (row.note, remark))))
+        same = [at for at, old in enumerate(made) if old.what == row.what]
+        if same:
+            made[same[0]] = noted
+        else:
+            kind = row.what.partition(":")[0]
+            alike = [at for at, old in enumerate(made) if old.what.partition(":")[0] == kind]
+            made.insert(alike[-1] + 1 if alike else len(made), noted)
     write(folder, made, known["machine"], known["measured"], known["busy"])
