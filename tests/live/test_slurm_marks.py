@@ -9,13 +9,13 @@ import pytest
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from live.test_loop import a_loop
 from live.test_slurm_real import finish, loop_over, runner, submit
-from shadowtime.live.port import PortError, Start
+from shadowtime.live.port import PortError, Start, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.marks import LONGEST, MARKS, mark_words, parse_mark, parse_marks
 from shadowtime.live.slurm.port import TRIES
 from shadowtime.live.slurm.touched import Touched
-from shadowtime.testing.slurm import SlurmCluster
+from shadowtime.testing.slurm import SlurmCluster, wait_for
 
 OWN = queue_line("7", ReqNodes="n[1-2]", NumNodes=2, NumCPUs=8, NumTasks=8)
 
@@ -82,6 +82,44 @@ def test_the_rest_of_an_array_waits_though_the_memory_is_lost() -> None:
     fake.marks["8_1"] = "shadowtime?pin=n1&limit=60"
     port.recall({})
     assert [job.id for job in port.snapshot().waiting] == ["8_2"]
+
+
+@pytest.mark.parametrize("reason", ["job requeued in held state", "JobHeldAdmin"])
+def test_a_stopped_job_says_so_to_a_loop_without_memory(reason: str) -> None:
+    """Slurm's hold after a requeue looks like an operator's, and is sometimes relabelled as one."""
+    fake, clock = marked(), FakeClock()
+    stopping = drive.make_port(drive.Where(), run=fake, clock=clock)
+    fake.queue = running_line("7", "n[3-4]", 8)
+    stopping.recall({})
+    stopping.snapshot()
+    stopping.prepare([Stop(job="7")])
+    stopping.apply([Stop(job="7")])
+    assert fake.told[-1] == "requeuehold Incomplete 7"
+    assert fake.marks["7"].endswith("&stopped=1")
+    fake.told.clear()
+    fake.queue = pinned(Reason=reason, PriorityLong=0, RestartCnt=1)
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    port.recall({})
+    assert [job.id for job in port.snapshot().waiting] == ["7"]
+    fake.marks["7"] = fake.marks["7"].removesuffix("&stopped=1")
+    port = drive.make_port(drive.Where(), run=fake, clock=clock)
+    port.recall({})
+    assert not port.snapshot().waiting  # without a stop of ours it is an operator's hold
+
+
+def test_the_mark_of_a_stopped_job_stays_up_to_the_gate() -> None:
+    """It is taken away once the gate holds the job, whose request is then its user's again."""
+    fake = marked()
+    fake.marks["7"] += "&stopped=1"
+    fake.queue = pinned(Reason="job requeued in held state", PriorityLong=0, RestartCnt=1)
+    loop = a_loop(fake, FakeClock(), act=True)
+    assert loop.port.snapshot().waiting
+    loop.port.tidy()
+    assert fake.marks["7"].endswith("&stopped=1")
+    fake.queue = pinned(RestartCnt=1)
+    loop.port.snapshot()
+    loop.port.tidy()
+    assert fake.marks["7"] == ""
 
 
 @pytest.mark.parametrize(("comment", "kept"), [("billed", True), ("shadowtime?x", False)])
@@ -166,3 +204,21 @@ def test_a_real_slurm_keeps_the_mark_until_it_is_undone(
     assert log.read_text().split() == [job]
     told = queue.run("scontrol", "--oneliner", "show", "job", job)
     assert " NodeList=n2 " in told
+
+
+def test_a_real_slurm_keeps_the_note_of_a_stop(queue: SlurmCluster, tmp_path: Path) -> None:
+    """Stopped by a loop that then loses its memory at once: the next loop runs the job again."""
+    log, go = queue.folder / "runs-stopped.log", queue.folder / "go-stopped"
+    job = submit(queue, log, 1, go, 20)
+    port = drive.make_port(drive.Where(), run=runner(queue))
+    port.snapshot()
+    start = Start(job=job, place=(("n1", 16),))
+    port.prepare([start])
+    assert port.apply([start])[0].done
+    wait_for(lambda: log.exists() and log.read_text().split() == [job], "the job to run")
+    port.snapshot()
+    port.prepare([Stop(job=job)])
+    assert port.apply([Stop(job=job)])[0].done
+    go.touch()
+    finish(loop_over(queue, "easy", tmp_path))
+    assert log.read_text().split() == [job, job]

@@ -133,7 +133,7 @@ def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone(
     ]
     mark = loop.port.touched["7"]
     assert mark.undo == "ReqNodeList= Partition=cpu,all NumNodes=2-3 AdminComment="
-    assert loop.port.memory()["touched"]["7"][-1] == "cpu,all"
+    assert loop.port.memory()["touched"]["7"][-2:] == ["cpu,all", False]
 
 
 def test_starts_on_parts_of_several_nodes_are_sent_last() -> None:

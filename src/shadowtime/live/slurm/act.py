@@ -102,19 +102,22 @@ def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Ran
     return " ".join(words)
 
 
-def stop_line(job: str) -> str:
+def stop_lines(job: str, mark: str = "") -> list[str]:
     """Back into the queue, at the gate, if it still runs.
 
     ``Incomplete`` has slurmctld look at the state in the same breath: a job that has just ended is
     left alone, and would be run again without. Suspending first is no way to be sure: nodes may
     carry a suspension out seconds late, on the next run of the job, which then stands still.
 
+    ``mark`` goes into the job first, for a loop that finds it without its memory.
+
     Examples
     --------
-    >>> stop_line("7")
-    'requeuehold Incomplete 7'
+    >>> stop_lines("7")
+    ['requeuehold Incomplete 7']
     """
-    return f"requeuehold Incomplete {job}"
+    noted = [f"update JobId={job} {mark}"] if mark else []
+    return [*noted, f"requeuehold Incomplete {job}"]
 
 
 def to_the_gate_lines(job: str) -> list[str]:

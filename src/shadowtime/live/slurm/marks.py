@@ -2,7 +2,8 @@
 
 The state file may be lost while a job is on its way to the nodes that the loop has named. So the
 command that names them also writes what the job asked for before, into the job's AdminComment:
-both are done or neither is, and slurmctld keeps them together.
+both are done or neither is, and slurmctld keeps them together. A stop is noted there too: Slurm's
+hold after a requeue looks the same whether the loop or an operator has asked for it.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ NAMES = ("admin_comment", "AdminComment")
 LONGEST = 2000
 """Letters: scontrol need not read longer lines."""
 _TEXTS = ("pin", "wanted", "sharing", "gres_per_task", "words", "partition")
-_NAMES = frozenset((*_TEXTS, "limit"))
+_NAMES = frozenset((*_TEXTS, "limit", "stopped"))
 
 
 def mark_words(touched: Touched | None) -> str:
-    """What scontrol is told besides the hosts of a start; nothing where the job keeps its comment.
+    """What a start or a stop writes into a job; nothing where the job keeps its own comment.
 
     Examples
     --------
@@ -44,6 +45,7 @@ def mark_words(touched: Touched | None) -> str:
     texts = {name: getattr(touched, name) for name in _TEXTS}
     texts["pin"] = compress(touched.pin.split(","))
     values = {name: value for name, value in texts.items() if value} | {"limit": touched.limit}
+    values |= {"stopped": 1} if touched.stopped else {}
     text = f"{CLEAR}{PREFIX}{urlencode(values, safe='[]/,:')}"
     return text if len(text) <= LONGEST else ""
 
@@ -69,11 +71,13 @@ def parse_mark(text: str) -> Touched | None:
         if not all(value.isprintable() for value in values.values()):
             return None
         limit = int(values.pop("limit"))
+        stopped = values.pop("stopped", "0") == "1"
         pin = ",".join(expand(values.pop("pin")))
     except (ValueError, ClusterError):
         return None
     texts = dict.fromkeys(_TEXTS[1:], "") | values
-    return Touched(pin=pin, limit=limit, **texts) if pin and limit >= 0 else None
+    made = Touched(pin=pin, limit=limit, stopped=stopped, **texts)
+    return made if pin and limit >= 0 else None
 
 
 MARKS = (

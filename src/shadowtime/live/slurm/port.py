@@ -15,7 +15,7 @@ from shadowtime.live.slurm.act import (
     rows_by_id,
     shares_nodes,
     start_lines,
-    stop_line,
+    stop_lines,
     take_back_lines,
     to_the_gate_lines,
     undo_lines,
@@ -30,7 +30,7 @@ from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.sending import send, session
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
-from shadowtime.live.slurm.state import CLEANS_UP, Sorted, View, nodes_of, sort_jobs
+from shadowtime.live.slurm.state import CLEANS_UP, REQUEUED, Sorted, View, nodes_of, sort_jobs
 from shadowtime.live.slurm.text import (
     SINFO,
     SQUEUE,
@@ -159,7 +159,7 @@ class SlurmPort:
             model=model,
             details=self._details.by_job,
             placed=self.placed,
-            stopped=self.stopped,
+            stopped=self._was_stopped,
             known=lambda job: job in self._let_go or self.known(job),
             remembered=self._remembered,
             touched=self._touched,
@@ -179,7 +179,7 @@ class SlurmPort:
         to say, and it would fill up the first node and leave other starts without room there.
         """
         stops = [d for d in decisions if not isinstance(d, Start)]
-        lines = [[stop_line(decision.job)] for decision in stops]
+        lines = [stop_lines(d.job, mark_words(self._touched.get(d.job))) for d in stops]
         for decision in sorted(decisions, key=shares_nodes):
             if isinstance(decision, Start):
                 row = self._rows.get(decision.job)
@@ -206,10 +206,13 @@ class SlurmPort:
         return found
 
     def prepare(self, decisions: Sequence[Decision]) -> None:
-        """Note what the starts are about to overwrite, so that it outlives this process."""
+        """Note what starts are about to overwrite, and stops, so that it outlives this process."""
         for decision in decisions:
-            if isinstance(decision, Start):
-                job, known = decision.job, self._touched.get(decision.job)
+            job, known = decision.job, self._touched.get(decision.job)
+            if not isinstance(decision, Start):
+                if known is not None:
+                    self._touched[job] = known._replace(stopped=True)
+            else:
                 row, nodes = self._rows.get(job), self._details.nodes(job)
                 commented = self._details.remarked(job)
                 mark = touch(decision, row, known, self.view.bandwidth, nodes, commented=commented)
@@ -275,7 +278,9 @@ class SlurmPort:
         """
         if self.sorted is None:
             return []
-        self._restore([job.id for job in self.sorted.state.waiting if job.id in self._touched])
+        waiting = [job.id for job in self.sorted.state.waiting if job.id in self._touched]
+        # The mark of a stopped job is what shows whose hold it lies in: it stays up to the gate.
+        self._restore([job for job in waiting if REQUEUED not in self._rows[job].reason])
         late = self._late()
         often = {job: "it did not start twice" for job in late if self._in_vain[job] >= TWICE}
         beyond = dict(islice({**self.sorted.beyond, **often}.items(), AT_ONCE))
@@ -306,6 +311,11 @@ class SlurmPort:
         self._handed |= beyond
         told += [f"took back {job}, which did not start" for job in taken]
         return told + [f"brought {job} to the gate, which it had come past" for job in slipped]
+
+    def _was_stopped(self, job: str) -> bool:
+        """Whether the loop has stopped a job, by its memory or by the job's own mark."""
+        mark = self._touched.get(job)
+        return self.stopped(job) or (mark is not None and mark.stopped)
 
     def _undo(self, job: str) -> str:
         mark = self._touched.get(job)
@@ -365,6 +375,9 @@ class SlurmPort:
             marks = parse_marks(self._ask(MARKS), lasting)
             self._touched |= marks
             self.arrays.recover(marks)
+            back = {row.id for row in rows if row.state in ("PENDING", "COMPLETING")}
+            stopped = {job for job, mark in marks.items() if mark.stopped and job in back}
+            self._returning |= dict.fromkeys(stopped)
             self._ask_marks = 0
         return rows
 

@@ -30,6 +30,8 @@ class Touched(NamedTuple):
     """How scontrol is told to undo the rest."""
     partition: str = ""
     """The partitions it named, where it was sent to one of several."""
+    stopped: bool = False
+    """Whether the loop has stopped it: a hold after its requeue is ours then, not an operator's."""
 
     @property
     def undo(self) -> str:
@@ -93,11 +95,11 @@ def touched_from(values: Mapping[str, Any]) -> dict[str, Touched]:
     >>> touched_from({"7": ["n1", "n2", 60, "OK", "N/A", ""], "8": None})["7"].wanted
     'n2'
     """
-    kinds = (str, str, int, str, str, str, str)
+    kinds = (str, str, int, str, str, str, str, bool)
     return {
         str(job): Touched(*entry)
         for job, entry in values.items()
         if isinstance(entry, list | tuple)
-        and len(kinds) - 1 <= len(entry) <= len(kinds)  # without the partition, before 0.4
+        and len(kinds) - 2 <= len(entry) <= len(kinds)  # without partition and stop, before 0.4
         and all(isinstance(one, kind) for one, kind in zip(entry, kinds, strict=False))
     }
