@@ -9,6 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from shadowtime.slurm.job import Job
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Dependency, Requests
 
@@ -33,6 +34,8 @@ class Dependencies:
         status = workload.status
         good = (workload.run <= workload.limit) & (status != FAILED) & (status != CANCELLED)
         self.good = good.tolist()
+        self.held: dict[int, tuple[Job, list[int]]] = {}
+        """Submitted jobs whose dependencies are not met, with their rows: in no pass."""
         self.started: set[int] = set()
         self.ended: dict[int, bool] = {}
         """Rows that have ended, and whether they ended well."""
@@ -62,6 +65,42 @@ class Dependencies:
     def end(self, row: int, *, cancelled: bool = False) -> None:
         """A row has ended, or left the queue."""
         self.ended[row] = self.good[row] and not cancelled
+
+    def hold(self, job: Job, rows: list[int]) -> None:
+        """A submitted job waits for others; ``rows`` are its own, or those of its tasks."""
+        self.held[job.id] = (job, rows)
+
+    def leave(self, row: int) -> None:
+        """A row left the queue before it began."""
+        self.end(row, cancelled=True)
+        for job, rows in list(self.held.values()):
+            if row in rows:
+                if job.tasks:
+                    del job.tasks[rows.index(row)]
+                rows.remove(row)
+                if not rows:
+                    del self.held[job.id]
+
+    def released(self, *, kill_invalid: bool) -> list[Job]:
+        """Held jobs whose dependencies are met by now; they are held no longer.
+
+        With ``kill_invalid`` a job whose dependency can no longer be met is cancelled, which
+        others may have waited for.
+        """
+        found = []
+        again = True
+        while again:
+            again = False
+            for job, rows in list(self.held.values()):
+                if self.met(rows):
+                    del self.held[job.id]
+                    found.append(job)
+                elif kill_invalid and self.hopeless(rows):
+                    del self.held[job.id]
+                    for row in rows:
+                        self.end(row, cancelled=True)
+                    again = True
+        return found
 
     def met(self, rows: Iterable[int]) -> bool:
         """True where jobs of these rows may be looked at."""

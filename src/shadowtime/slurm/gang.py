@@ -1,4 +1,4 @@
-"""PreemptMode=SUSPEND,GANG: jobs above suspended ones, and who is suspended (20.6)."""
+"""PreemptMode=SUSPEND,GANG: jobs above suspended ones, and which are suspended (20.6)."""
 
 from __future__ import annotations
 

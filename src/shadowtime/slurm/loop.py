@@ -121,8 +121,6 @@ class Loop:
             self.multifactor = Multifactor(site)
         self.tested: set[int] = set()
         self.depends = Dependencies(workload, requests) if requests.dependencies else None
-        self.dependent: dict[int, Job] = {}
-        """Submitted jobs whose dependencies are not met: in no pass."""
         expire = re.search(r"cred_expire=(\d+)", setting(site.config, "AuthInfo"))
         self.requeue_after = (int(expire[1]) if expire else CREDENTIAL) + 1
 
@@ -219,38 +217,19 @@ class Loop:
         self.at(time + LIMIT_CHECK, "sweep")
 
     def _on_submit(self, time: float, job: Job) -> None:
-        if self.depends is not None and not self.depends.met(self._rows(job)):
-            self.dependent[job.id] = job
-            self._look_at_dependents(time)
-        else:
+        if self.depends is None:
             self._on_ready(time, job)
-
-    def _rows(self, job: Job) -> list[int]:
-        """The rows of a job, or of the tasks of an array that wait."""
-        return [self.rows[job.id, task] for task in job.tasks or (None,)]
+        else:
+            rows = [self.rows[job.id, task] for task in job.tasks or (None,)]
+            self.depends.hold(job, rows)
+            self._look_at_dependents(time)
 
     def _look_at_dependents(self, time: float) -> None:
-        """A job started, ended or left: those that waited for it may come into the queue.
-
-        With kill_invalid_depend a job whose dependency can no longer be met is cancelled, which
-        others may have waited for.
-        """
-        depends = self.depends
-        if depends is None:
-            return
-        again = True
-        while again:
-            again = False
-            for job in list(self.dependent.values()):
-                rows = self._rows(job)
-                if depends.met(rows):
-                    del self.dependent[job.id]
-                    self._on_ready(time, job)
-                elif self.state.parameters.kill_invalid_depend and depends.hopeless(rows):
-                    del self.dependent[job.id]
-                    for row in rows:
-                        depends.end(row, cancelled=True)
-                    again = True
+        """A job came, started, ended or left: those that wait for no other come into the queue."""
+        if self.depends is not None:
+            kill = self.state.parameters.kill_invalid_depend
+            for job in self.depends.released(kill_invalid=kill):
+                self._on_ready(time, job)
 
     def _on_ready(self, time: float, job: Job) -> None:
         self.waiting[job.id] = job
@@ -266,11 +245,7 @@ class Loop:
     def _on_cancel(self, time: float, row: int) -> None:
         begun = self.out.start[row] >= 0 or row in self.row_of.values()
         if self.depends is not None and not begun:
-            self.depends.end(row, cancelled=True)
-            for job in [one for one in self.dependent.values() if row in self._rows(one)]:
-                job.tasks = [task for task in job.tasks if self.rows[job.id, task] != row]
-                if not job.tasks:
-                    del self.dependent[job.id]
+            self.depends.leave(row)
             self._look_at_dependents(time)
         for job in list(self.waiting.values()):
             task = next((one for one in job.tasks if self.rows.get((job.id, one)) == row), None)
