@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING
 
 from shadowtime.errors import UsageError
@@ -56,7 +57,10 @@ def paper(
         quick=quick,
         folder=os.fspath(resume) if resume is not None else None,
     )
-    plan = study.plan(study.subjects()[0])
+    subjects, missing = study.subjects()
+    if missing:
+        warnings.warn(f"left out, as they are not in {traces}: {', '.join(missing)}", stacklevel=2)
+    plan = study.plan(subjects)
     if workers is not None or executor is not None:
         run_parts(study.absolute(), plan.missing(), workers=workers, executor=executor)
     return carry_out(plan, threads=threads)

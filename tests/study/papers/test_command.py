@@ -95,6 +95,22 @@ def test_wrong_usage_is_one_sentence(
     assert words in error and "Traceback" not in error
 
 
+def test_logs_that_are_missing_are_reported_to_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command prints a note, the function warns: no study shrinks in silence."""
+    import shadowtime as st
+
+    def no_plan(self: PaperStudy, subjects: object) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(PaperStudy, "subjects", lambda self: ([], ["a.swf.gz"]))
+    monkeypatch.setattr(PaperStudy, "plan", no_plan)
+    with (
+        pytest.warns(UserWarning, match=r"not in logs: a\.swf\.gz"),
+        pytest.raises(NotImplementedError),
+    ):
+        st.paper("pv-easy", "logs")
+
+
 def test_every_paper_can_be_named() -> None:
     """The command offers what has a folder."""
     assert sorted(NAMES) == names()

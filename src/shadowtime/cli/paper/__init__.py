@@ -8,7 +8,6 @@ import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.common.placing import Placing, kept_runs
-from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from shadowtime.study.papers import Reproduction
@@ -102,8 +101,6 @@ def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
     from shadowtime.study.papers import carry_out
 
     paper = study.paper
-    if study.quick and paper.quick is None:
-        raise UsageError(f"{study.name} has no quick form: try --seeds 1")
     with working("reading the logs"), compile_notice("the log reader", "a few seconds"):
         subjects, missing = study.subjects()
     if subjects[0].generated and not paper.subjects:

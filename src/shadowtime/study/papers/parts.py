@@ -46,6 +46,10 @@ class PaperStudy:
     folder: str | None = None
     """What each run finds is kept there, and taken from there."""
 
+    def __post_init__(self) -> None:
+        if self.quick and self.paper.quick is None:
+            raise UsageError(f"{self.name} has no quick form: try --seeds 1")
+
     def absolute(self) -> PaperStudy:
         """The same for workers, which start in other folders."""
         return replace(
@@ -70,8 +74,6 @@ class PaperStudy:
     def plan(self, subjects: Sequence[Subject]) -> Plan:
         """Its tasks on these subjects; each keeps its result where there is a folder."""
         paper = self.paper
-        if self.quick and paper.quick is None:
-            raise UsageError(f"{self.name} has no quick form: try --seeds 1")
         seeds = self.seeds or paper.seeds
         made = ((self.quick and paper.quick) or paper.plan)(subjects, seeds)
         if self.folder is None:
