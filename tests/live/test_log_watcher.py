@@ -1,4 +1,4 @@
-"""The bell brings a look forward; it never makes a storm of them, and nothing depends on it."""
+"""News in the log brings a look forward; looks never pile up, and nothing depends on it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def looks(clock: FakeClock, log: Path, until: float) -> list[float]:
     fake = FakeSlurm(queue_line("7", Reason="JobHeldAdmin"), NODES)
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
     loop = drive.make_loop(port, parse_policy("easy"), InMemory())
-    loop.bell = LogWatcher(log)
+    loop.watcher = LogWatcher(log)
     fake.before = note
     loop.run(stopped=lambda: clock.time > until)
     return when

@@ -17,12 +17,12 @@ MISSING = (0, 0, 0)
 
 
 class LogWatcher:
-    """Rings when the scheduler's log grows: a job came, ended, or was started.
+    """Has news when the scheduler's log grows: a job came, ended, or was started.
 
     Rules
     -----
-    It may ring for nothing and it may be missing; both cost time, never correctness: the loop
-    looks after its own pause in any case.
+    News may be of no interest, and the log may be missing; both cost time, never correctness: the
+    loop looks after its own pause in any case.
 
     Examples
     --------
@@ -30,36 +30,36 @@ class LogWatcher:
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     log = Path(folder) / "slurmctld.log"
-    ...     bell = LogWatcher(log)
-    ...     bell.hush()
-    ...     before = bell.rang()
+    ...     watcher = LogWatcher(log)
+    ...     watcher.mark_read()
+    ...     before = watcher.has_news()
     ...     _ = log.write_text("sched: JobId=7 done")
-    ...     before, bell.rang()
+    ...     before, watcher.has_news()
     (False, True)
     """
 
     def __init__(self, log: Path) -> None:
         self.log = log
-        self._heard = self._sign()
+        self._read = self._sign()
 
     @property
     def there(self) -> bool:
-        """Whether the log can be seen: without it nothing ever rings."""
+        """Whether the log can be seen: without it there is never news."""
         return self._sign() != MISSING
 
-    def hush(self) -> None:
-        """From now on only what is new rings."""
-        self._heard = self._sign()
+    def mark_read(self) -> None:
+        """From now on only what is written later is news."""
+        self._read = self._sign()
 
-    def rang(self) -> bool:
+    def has_news(self) -> bool:
         """True if something was written since."""
-        return self._sign() != self._heard
+        return self._sign() != self._read
 
     def rest(self, clock: Clock, pause: float, *, at_least: float) -> None:
-        """Wait for the bell, but at least and at most so long."""
+        """Wait for news, but at least and at most so long."""
         until = clock.steady() + pause
         clock.sleep(min(at_least, pause))
-        while (left := until - clock.steady()) > 0 and not self.rang():
+        while (left := until - clock.steady()) > 0 and not self.has_news():
             clock.sleep(min(LISTEN_EVERY, left))
 
     def _sign(self) -> tuple[int, int, int]:

@@ -94,7 +94,7 @@ class Loop:
     record: Callable[..., None] | None = None
     """Called with snapshot, memory, outcome and decisions of every pass, and with ``by``, the
     policy that decided, where that is not the loop's."""
-    bell: LogWatcher | None = None
+    watcher: LogWatcher | None = None
     """Watches the scheduler's log for news between two looks."""
     beat: Callable[[str], None] = lambda waiting_for: None
     """Called after every look, also one that failed, with what the loop is waiting for."""
@@ -129,8 +129,8 @@ class Loop:
 
     def step(self) -> Step:
         """Observe; decide, guard and apply if something has changed."""
-        if self.bell is not None:
-            self.bell.hush()
+        if self.watcher is not None:
+            self.watcher.mark_read()
         began = self.clock.steady()
         state = self.port.snapshot()
         self._asking = self.clock.steady() - began
@@ -228,14 +228,14 @@ class Loop:
 
     def _rest(self, quiet: int, errors: int) -> None:
         """Wait for the next look."""
-        bell = self.bell if self.bell is not None and self.bell.there else None
+        watcher = self.watcher if self.watcher is not None and self.watcher.there else None
         took = self._asking
-        pause = self.pace.pause(quiet=quiet, errors=errors, took=took, bell=bell is not None)
-        if bell is None:
+        pause = self.pace.pause(quiet=quiet, errors=errors, took=took, watched=watcher is not None)
+        if watcher is None:
             self.clock.sleep(pause)
         else:
             soonest = self.pace.soonest(quiet=quiet, errors=errors, took=took)
-            bell.rest(self.clock, pause, at_least=soonest)
+            watcher.rest(self.clock, pause, at_least=soonest)
 
     def _tidy(self) -> None:
         """Let the port put right what it has to."""

@@ -19,21 +19,21 @@ class Pace:
     slowest: float = 2.0
     after_error: float = 5.0
 
-    def pause(self, *, quiet: int, errors: int, took: float, bell: bool = False) -> float:
+    def pause(self, *, quiet: int, errors: int, took: float, watched: bool = False) -> float:
         """Seconds until the next look.
 
         Examples
         --------
         >>> [Pace().pause(quiet=n, errors=0, took=0.03) for n in (0, 40, 999)]
         [0.25, 0.5, 2.0]
-        >>> [Pace().pause(quiet=n, errors=0, took=0.03, bell=True) for n in (0, 40, 999)]
+        >>> [Pace().pause(quiet=n, errors=0, took=0.03, watched=True) for n in (0, 40, 999)]
         [1.0, 2.0, 2.0]
         >>> Pace().pause(quiet=0, errors=3, took=0.0), Pace().pause(quiet=0, errors=0, took=1.0)
         (2.0, 1.0)
         """
         if errors:
             return float(min(self.after_error, self.every * 2.0**errors))
-        calm = min(self.slowest, self.every * (4 if bell else 1) * (1 + quiet / 40))
+        calm = min(self.slowest, self.every * (4 if watched else 1) * (1 + quiet / 40))
         return max(calm, took)
 
     def soonest(self, *, quiet: int, errors: int, took: float) -> float:

@@ -69,7 +69,7 @@ def make_loop(
         pace=pace or Pace(),
         tell=tell,
         record=recorder,
-        bell=target.watcher,
+        watcher=target.watcher,
         beat=beat,
         attention=attention or Undisturbed(),
         guarded=guarded,

@@ -28,10 +28,10 @@ def start_lines(
 ) -> list[str]:
     """Name the hosts, then open the gate.
 
-    A job that was stopped waits two minutes of its own unless it is told to begin now. What the
-    policy counts and the job in ``row`` does not ask for, Slurm is told: nodes of its own, and the
-    bandwidth of a task under the name ``gres``. A job that takes ``nodes`` from so many to so many
-    is told how many these are: Slurm would add others to them. ``mark`` is told in the same breath.
+    A job that was stopped waits two minutes of its own unless its begin is set to now. What the
+    policy counts and the job in ``row`` does not ask for is added to it: nodes of its own, and the
+    bandwidth of a task under the name ``gres``. A job that takes a range of ``nodes`` gets the
+    number of these: Slurm would add others to them. ``mark`` goes into the same command.
 
     Examples
     --------
@@ -168,9 +168,11 @@ def hand_over_lines(job: str, undo: str = "") -> list[str]:
     return [*undo_lines(job, undo), f"release {job}", f"update JobId={job} Priority={LAST}"]
 
 
-def outcome(decision: Decision, row: QueueRow | None, said: Sequence[str]) -> Outcome:
+def outcome(decision: Decision, row: QueueRow | None, complaints: Sequence[str]) -> Outcome:
     """Whether a decision took effect, by the job's state afterwards."""
-    hint = next((line for line in said if _about(line, decision.job)), "") or "; ".join(said[:1])
+    hint = next((line for line in complaints if _about(line, decision.job)), "") or "; ".join(
+        complaints[:1]
+    )
     if row is None:
         return Outcome(decision, False, hint or "Slurm does not know it any more")
     if isinstance(decision, Start):

@@ -46,10 +46,10 @@ def typed_gres(text: str) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for part in () if text in NONE else text.split(","):
-        said = _TYPED.fullmatch(part.strip())
-        if said is not None:
-            name = said[1] + said[2]
-            found[name] = found.get(name, 0) + int(said[3] or 1) * _SCALE[said[4] or ""]
+        typed = _TYPED.fullmatch(part.strip())
+        if typed is not None:
+            name = typed[1] + typed[2]
+            found[name] = found.get(name, 0) + int(typed[3] or 1) * _SCALE[typed[4] or ""]
     return found
 
 
@@ -73,9 +73,9 @@ def request_of(row: QueueRow, detail: Detail | None) -> Request:
     Examples
     --------
     >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
-    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "9", "TimeLimit": "1:00"}
-    >>> told |= {"Partition": "a,b", "NumTasks": "8", "NumCPUs": "8", "tres-alloc": "cpu=8,node=2"}
-    >>> request = request_of(_queue_row(BETWEEN.join(told.values()) + BETWEEN), None)
+    >>> texts = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "9", "TimeLimit": "1:00"}
+    >>> texts |= {"Partition": "a,b", "NumTasks": "8", "NumCPUs": "8", "tres-alloc": "cpu=8,node=2"}
+    >>> request = request_of(_queue_row(BETWEEN.join(texts.values()) + BETWEEN), None)
     >>> request.nodes, request.tasks, request.partitions
     (2, 8, ('a', 'b'))
     """
@@ -119,10 +119,10 @@ def _memory(row: QueueRow, detail: Detail | None) -> tuple[int | None, str]:
         return detail.memory_each if detail.memory == "node" else (
             detail.memory_each or None
         ), detail.memory
-    told = parse_tres(row.tres)
+    tres = parse_tres(row.tres)
     by_cpu = detail is not None and detail.memory == "cpu"
-    parts = max(1, row.cpus if by_cpu else told.get("node", 1))
-    return -(-told.get("mem", 0) // parts) or None, "cpu" if by_cpu else "node"
+    parts = max(1, row.cpus if by_cpu else tres.get("node", 1))
+    return -(-tres.get("mem", 0) // parts) or None, "cpu" if by_cpu else "node"
 
 
 def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
@@ -139,8 +139,8 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
     --------
     >>> from shadowtime.cluster.site import Node, Site
     >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
-    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
-    >>> row = _queue_row(BETWEEN.join((told | {"Partition": "a,b"}).values()) + BETWEEN)
+    >>> texts = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> row = _queue_row(BETWEEN.join((texts | {"Partition": "a,b"}).values()) + BETWEEN)
     >>> site = Site(nodes=(Node(name="n1", amounts=(4,)),))
     >>> why_beyond_site(row, site, ("a",))
     'it may also run in b, which the loop does not drive'

@@ -29,17 +29,17 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Vi
     """What the loop is responsible for, from Slurm's own configuration."""
     config = run(("scontrol", "show", "config"))
     if config.code != 0:
-        said = (config.err or config.out).strip().splitlines() or ["no reason given"]
-        reason = said[0].removeprefix("scontrol: ").removeprefix("error: ")
+        output = (config.err or config.out).strip().splitlines() or ["no reason given"]
+        reason = output[0].removeprefix("scontrol: ").removeprefix("error: ")
         raise PortError(
             f"Slurm does not answer ({reason}): is slurmctld running, and does SLURM_CONF name "
             "its configuration?"
         )
     if not partition:
-        told = run(("scontrol", "--oneliner", "show", "partition")).out
-        if "PartitionName=" not in told:
+        shown = run(("scontrol", "--oneliner", "show", "partition")).out
+        if "PartitionName=" not in shown:
             raise NotReady("Slurm shows no partition yet: is slurmctld coming up?")
-        default = _DEFAULT.search(told)
+        default = _DEFAULT.search(shown)
         if default is None:
             raise UsageError("Slurm has no default partition: name one with --partition")
         partition = default[1]
@@ -54,7 +54,7 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Vi
     )
 
 
-def several(wanted: str, told: str) -> str:
+def several(wanted: str, shown: str) -> str:
     """Several partitions, each once, as Slurm knows them.
 
     Examples
@@ -63,7 +63,7 @@ def several(wanted: str, told: str) -> str:
     'a,b'
     """
     names = list(dict.fromkeys(name.strip() for name in wanted.split(",") if name.strip()))
-    known = set(re.findall(r"^PartitionName=(\S+)", told, re.MULTILINE))
+    known = set(re.findall(r"^PartitionName=(\S+)", shown, re.MULTILINE))
     if not known:
         raise NotReady("Slurm shows no partition yet: is slurmctld coming up?")
     strange = [name for name in names if name not in known]

@@ -51,10 +51,10 @@ class Ends:
         return any(found) if either else bool(found) and all(found)
 
     def _one(self, part: str) -> bool:
-        said = _ONE.fullmatch(part.strip())
-        if said is None:
+        match = _ONE.fullmatch(part.strip())
+        if match is None:
             return False
-        kind, job, task, what = said.groups()
+        kind, job, task, what = match.groups()
         if what == "fulfilled":
             return True
         states = self._of.get(job if task in (None, "_*") else f"{job}{task}")

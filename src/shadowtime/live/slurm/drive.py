@@ -138,9 +138,9 @@ def target_of(port: SlurmPort, policy: Policy, shape: Shape, *, act: bool) -> Ta
 
 def identity_of(run: Runner) -> str:
     """What distinguishes two clusters of the same name: where their controllers listen."""
-    told = run(("scontrol", "show", "config")).out
+    shown = run(("scontrol", "show", "config")).out
     keys = r"^(ClusterName|SlurmctldHost\S*|SlurmctldPort|SlurmctldAddr)\s*=\s*(.*?)\s*$"
-    return "\n".join("=".join(pair) for pair in re.findall(keys, told, re.MULTILINE))
+    return "\n".join("=".join(pair) for pair in re.findall(keys, shown, re.MULTILINE))
 
 
 _LOG = re.compile(r"^SlurmctldLogFile\s*=\s*(/\S+)", re.MULTILINE)

@@ -67,8 +67,8 @@ def look(run: Runner, clock: Clock) -> Seen:
     def ask(*argv: str) -> str:
         done = run(argv)
         if done.code != 0:
-            said = (done.err.strip() or done.out.strip() or "no reason given").splitlines()
-            raise PortError(f"{argv[0]}: {said[0][:200]}")
+            output = (done.err.strip() or done.out.strip() or "no reason given").splitlines()
+            raise PortError(f"{argv[0]}: {output[0][:200]}")
         return done.out
 
     show = ("scontrol", "--oneliner", "show")

@@ -69,8 +69,8 @@ def each_node(row: QueueRow, detail: Detail | None, view: View) -> tuple[int, ..
     """What a job takes of each of its nodes: its memory, unless it asks for it by processor."""
     if not view.memory or detail is None or detail.memory != "node":
         return ()
-    told = parse_tres(row.tres)
-    memory = -(-told.get("mem", 0) // max(1, told.get("node", 1)))
+    tres = parse_tres(row.tres)
+    memory = -(-tres.get("mem", 0) // max(1, tres.get("node", 1)))
     return (0, memory, *(0 for _ in view.gres)) if memory else ()
 
 
@@ -123,8 +123,8 @@ def _held(
     """
     if detail is None:
         return ()
-    told, memory = dict(detail.gres), dict(detail.memory_held)
-    counted = view.bandwidth and any(view.bandwidth in amounts for amounts in told.values())
+    gres, memory = dict(detail.gres), dict(detail.memory_held)
+    counted = view.bandwidth and any(view.bandwidth in amounts for amounts in gres.values())
     if not counted and not (view.memory and any(memory.values())):
         return ()
 
@@ -134,7 +134,7 @@ def _held(
             shares[0] = memory.get(host, shares[0])
         if counted:
             first = len(shares) - len(view.gres)
-            shares[first:] = [told.get(host, {}).get(name, 0) for name in view.gres]
+            shares[first:] = [gres.get(host, {}).get(name, 0) for name in view.gres]
         return (count, *shares)
 
     return tuple((host, amounts(host, count)) for host, count in place)

@@ -117,8 +117,8 @@ class SlurmPort:
         if self.view.site:
             return self._on_site(rows, nodes, now)
         if not 0 <= now - self._windows_at < RESERVATIONS_EVERY:  # clocks may jump back
-            told = self._ask(("scontrol", "--oneliner", "show", "reservation"))
-            self._windows, self._windows_at = parse_reservations(told), now
+            shown = self._ask(("scontrol", "--oneliner", "show", "reservation"))
+            self._windows, self._windows_at = parse_reservations(shown), now
         self._sort(rows, nodes, now)
         assert self.sorted is not None
         if self.demand is not None and not self.sorted.state.closed:
@@ -195,9 +195,9 @@ class SlurmPort:
                 )
                 self.placed[decision.job] = decision.place
                 self._sent[decision.job] = decision.held
-        said = send(self.run, lines)
+        complaints = send(self.run, lines)
         after = self.look()
-        found = [outcome(decision, after.get(decision.job), said) for decision in decisions]
+        found = [outcome(decision, after.get(decision.job), complaints) for decision in decisions]
         for one in found:
             if one.done and isinstance(one.decision, Start):
                 self._returning.pop(one.decision.job, None)
@@ -303,14 +303,14 @@ class SlurmPort:
             self.placed.pop(job, None)
             self._sent.pop(job, None)
             self._touched.pop(job, None)
-        told = [
+        done = [
             f"handed {job} to Slurm: {why}"
             for job, why in beyond.items()
             if self._handed.get(job) != why
         ]
         self._handed |= beyond
-        told += [f"took back {job}, which did not start" for job in taken]
-        return told + [f"brought {job} to the gate, which it had come past" for job in slipped]
+        done += [f"took back {job}, which did not start" for job in taken]
+        return done + [f"brought {job} to the gate, which it had come past" for job in slipped]
 
     def _was_stopped(self, job: str) -> bool:
         """Whether the loop has stopped a job, by its memory or by the job's own mark."""

@@ -182,8 +182,8 @@ class _Pull:
         self.tell(f"{command.argv[0]}: {command.file}")
         try:
             text, at = self.ask(command)
-            told = text.partition("\n")[0] if "|" in command.mark else text
-            if command.mark not in told:
+            head = text.partition("\n")[0] if "|" in command.mark else text
+            if command.mark not in head:
                 raise PullError(f"{command.argv[0]} did not print what {command.file} needs")
         except PullError as error:
             sentence = str(error)
@@ -243,13 +243,13 @@ def _remembered(folder: Path, names: Names | None) -> dict[str, Any]:
     return dict(memory)
 
 
-def _failure(command: SiteCommand, said: str) -> str:
+def _failure(command: SiteCommand, output: str) -> str:
     """What went wrong, from the line in which the command names an error."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     wrong = [line for line in lines if "error" in line.lower() or "fatal" in line.lower()]
     line = (wrong or lines or ["it printed nothing"])[0]
     program = command.argv[0]
     line = re.sub(rf"^{program}: (error|fatal): ", "", line)[:200]
-    if command.accounting and _NO_DBD.search(said):
+    if command.accounting and _NO_DBD.search(output):
         return f"{_DOWN} ({program}: {line})"
     return f"{program} failed: {line}"

@@ -165,17 +165,17 @@ class OnSite:
         cpus = dict(detail.held) if detail is not None else {}
         if set(cpus) != set(hosts):
             cpus, detail = dict(spread(hosts, row.cpus)), None
-        told = parse_tres(row.tres)
+        tres = parse_tres(row.tres)
         total = max(1, sum(cpus.values()))
         memory = dict(detail.memory_held) if detail is not None else {}
         gres = dict(detail.gres) if detail is not None else {}
 
         def amount(host: str, count: int, name: str) -> int:
             if name == "memory":
-                return memory[host] if host in memory else -(-told.get("mem", 0) * count // total)
+                return memory[host] if host in memory else -(-tres.get("mem", 0) * count // total)
             if detail is not None:
                 return gres.get(host, {}).get(name, 0)
-            return -(-told.get(f"gres/{name}", 0) * count // total)
+            return -(-tres.get(f"gres/{name}", 0) * count // total)
 
         held = []
         for host, count in cpus.items():
