@@ -1,6 +1,6 @@
 """Manual pages, one for each command, written from the same text as --help.
 
-python distribution/man.py [FOLDER]      # build/man unless told
+python distribution/man.py [FOLDER]      # build/man by default
 """
 
 from __future__ import annotations

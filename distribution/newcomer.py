@@ -1,6 +1,6 @@
 """A newcomer's first minutes with the wheel of dist/, carried out and written down with times.
 
-    python distribution/newcomer.py [PAGE.md]      # docs/benchmarks/first-minutes.md unless told
+    python distribution/newcomer.py [PAGE.md]      # docs/benchmarks/first-minutes.md by default
 
 An empty environment, the wheel installed with pip alone, an empty cache of kernels, and a PATH on
 which no compiler is. Every line of the page is what was typed and what came of it; a command that
@@ -81,7 +81,7 @@ def toolbox(folder: Path) -> Path:
     return folder
 
 
-def told(title: str, command: str, took: tuple[float, float], output: str, most: int) -> str:
+def step(title: str, command: str, took: tuple[float, float], output: str, most: int) -> str:
     """A step of the page."""
     lines = output.rstrip().splitlines()
     if len(lines) > most:
@@ -127,7 +127,7 @@ def main() -> int:
             if done.returncode:
                 print(f"newcomer: {command} failed: {done.stderr}", file=sys.stderr)
                 return 1
-            parts.append(told(title, command, (clock, spent), "", MOST_LINES))
+            parts.append(step(title, command, (clock, spent), "", MOST_LINES))
         for title, command, most in STEPS:
             clock, spent, done = carried_out(
                 ["bash", "-c", command], folder=folder, environment=environment
@@ -140,7 +140,7 @@ def main() -> int:
                 )
                 return 1
             output = done.stdout if wanted == 0 else done.stderr
-            parts.append(told(title, command, (clock, spent), output, most))
+            parts.append(step(title, command, (clock, spent), output, most))
             print(f"{command}: {spent:.1f} s CPU, {clock:.1f} s", flush=True)
         busy = os.getloadavg()[2]
     digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()[:12]

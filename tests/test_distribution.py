@@ -43,7 +43,7 @@ def test_a_newcomer_has_no_compiler(tmp_path: Path) -> None:
     path = str(newcomer.toolbox(tmp_path / "tools"))
     assert shutil.which("bash", path=path)
     assert [name for name in newcomer.COMPILERS if shutil.which(name, path=path)] == []
-    step = newcomer.told("T", "c", (2.0, 1.0), "a\nb\nc\n", 2)
+    step = newcomer.step("T", "c", (2.0, 1.0), "a\nb\nc\n", 2)
     assert step == "## T\n\n1.0 s CPU, 2.0 s\n\n```text\n$ c\na\nb\n...\n```\n"
 
 

@@ -29,7 +29,7 @@ from shadowtime.kernel import record as home
 from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
 from shadowtime.kernel.record import (
     NODE_WORDS,
-    TOLD_FROM,
+    OFFERS_FROM,
     Job,
     Node,
     no_function,
@@ -114,12 +114,12 @@ class Own(NamedTuple):
     """Of each timer its period, 0, and 1 if it writes into the row of all jobs (slots.py)."""
     chooser: Any = None
     """The function that chooses sets of jobs (selecting.py), if there is one."""
-    told: Ints | None = None
+    offers: Ints | None = None
     """What a place function was asked about last (kernel/site/score.py)."""
 
     def on_nodes(self, count: int) -> Own:
         """The same, with room to ask a place function about so many nodes."""
-        return self._replace(told=np.zeros(TOLD_FROM + NODE_WORDS * count, np.int64))
+        return self._replace(offers=np.zeros(OFFERS_FROM + NODE_WORDS * count, np.int64))
 
 
 def uses_of(policy: Policy) -> tuple[Use, ...]:

@@ -73,7 +73,7 @@ def failure_of(
         handed: tuple[Any, ...] = (now, row, user, float(now))
         node = None
         if slot == PLACE:
-            node = plain(node_record)(own.told, int(own.told[1]))  # type: ignore[index]
+            node = plain(node_record)(own.offers, int(own.offers[1]))  # type: ignore[index]
             handed = (now, row, type(node)(*map(int, node)), user)
         arguments = handed[: use.handed]
         shown = {"wait": row.wait, "estimate": row.estimate, "procs": row.procs}

@@ -48,7 +48,7 @@ def plan(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) -> Lo
 def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) -> Prepared:
     """The right pass for this policy on this machine, with room for ``n`` jobs.
 
-    ``own`` is what the policy's own functions work with (custom.own_of); without it they are told
+    ``own`` is what the policy's own functions work with (custom.own_of); without it they get
     nothing but what the state's table holds of a job.
     """
     refuse_nonsense(policy, cluster)

@@ -102,25 +102,25 @@ class Node(NamedTuple):
 
 
 NODE_WORDS = len(Node._fields)
-TOLD_FROM = 2
+OFFERS_FROM = 2
 """What a place function is asked about: the job, which node failed, then the nodes' fields."""
 
 
 @kernel
-def node_record(told: Any, i: int) -> Any:
+def node_record(offers: Any, i: int) -> Any:
     """The record of the i-th node that a place function is asked about."""
-    at = TOLD_FROM + NODE_WORDS * i
+    at = OFFERS_FROM + NODE_WORDS * i
     return Node(
-        told[at],
-        told[at + 1],
-        told[at + 2],
-        told[at + 3],
-        told[at + 4],
-        told[at + 5],
-        told[at + 6],
-        told[at + 7],
-        told[at + 8],
-        told[at + 9],
+        offers[at],
+        offers[at + 1],
+        offers[at + 2],
+        offers[at + 3],
+        offers[at + 4],
+        offers[at + 5],
+        offers[at + 6],
+        offers[at + 7],
+        offers[at + 8],
+        offers[at + 9],
     )
 
 

@@ -161,13 +161,11 @@ def begin_first(state: Any, job: int, host: int) -> None:
 
 
 @kernel
-def stop(state: Any, job: int) -> None:
-    """Preempt a running job: it goes back into the queue with its old place.
+def record_attempt(state: Any, job: int) -> None:
+    """Note the run of a job that is being stopped, and what it has left to do.
 
     What becomes of its work is for the registers SAVE_EVERY and OVERHEAD to say.
     """
-    remove(state, find(state, job))
-    give_back(state, job)
     at = state.reg[ATTEMPTS]
     state.tried[VICTIM, at] = job
     state.tried[FROM, at] = state.job[job, START]
@@ -180,6 +178,14 @@ def stop(state: Any, job: int) -> None:
         repredict(state, job)
     elif state.reg[SAVE_EVERY] + state.reg[OVERHEAD] != 0:
         state.job[job, ESTIMATE] = left_of(state, job, state.job[job, INITIAL])
+
+
+@kernel
+def stop(state: Any, job: int) -> None:
+    """Preempt a running job: it goes back into the queue with its old place."""
+    remove(state, find(state, job))
+    give_back(state, job)
+    record_attempt(state, job)
     enqueue(state, job)
     log(state, KILLED, job)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from shadowtime.kernel.jit import routine
-from shadowtime.kernel.record import NODE_WORDS, TOLD_FROM
+from shadowtime.kernel.record import NODE_WORDS, OFFERS_FROM
 from shadowtime.kernel.registers import FAILED, NOW
 from shadowtime.kernel.site.fields import (
     BEST,
@@ -28,7 +28,7 @@ class Scoring(NamedTuple):
     pointer: Any
     fact: Any  # int64[n, FACTS]
     memory: Any  # float64[rows, numbers]
-    told: Any  # int64[TOLD_FROM + NODE_WORDS * N]: kernel/record.py
+    offers: Any  # int64[OFFERS_FROM + NODE_WORDS * N]: kernel/record.py
     answer: Any  # float64[N]: scores of the nodes that were asked about
     score: Any  # float64[N]: by place of the mask
 
@@ -46,27 +46,27 @@ def fill_scores(state: Any, ground: Any, job: int, shape: int, start: int) -> No
         if ground.scratch[ROOM, place] <= 0:
             continue
         node = ground.mask[first + place]
-        at = TOLD_FROM + NODE_WORDS * count
-        own.told[at] = ground.node[node, INDEX]
-        own.told[at + 1] = ground.node[node, WEIGHT]
-        own.told[at + 2] = ground.scratch[ROOM, place]
-        own.told[at + 3] = start
+        at = OFFERS_FROM + NODE_WORDS * count
+        own.offers[at] = ground.node[node, INDEX]
+        own.offers[at + 1] = ground.node[node, WEIGHT]
+        own.offers[at + 2] = ground.scratch[ROOM, place]
+        own.offers[at + 3] = start
         step = ground.scratch[BEST, place]
         for k in range(3):
             column = 0
             if k > 0:
                 column = ground.mark[MEMORY] if k == 1 else ground.mark[GPUS]
             counted = column >= 0
-            own.told[at + 4 + k] = ground.node[node, FREE + resources + column] if counted else -1
-            own.told[at + 7 + k] = ground.step[step, LEVEL + column] if counted else -1
+            own.offers[at + 4 + k] = ground.node[node, FREE + resources + column] if counted else -1
+            own.offers[at + 7 + k] = ground.step[step, LEVEL + column] if counted else -1
         count += 1
-    own.told[0] = job
-    told = own.told[: TOLD_FROM + NODE_WORDS * count]
+    own.offers[0] = job
+    offers = own.offers[: OFFERS_FROM + NODE_WORDS * count]
     failed = own.pointer(
-        PLACE, state.reg[NOW], state.job, own.fact, told, own.memory, own.answer[:count]
+        PLACE, state.reg[NOW], state.job, own.fact, offers, own.memory, own.answer[:count]
     )
     if failed >= 0:
-        own.told[1] = failed
+        own.offers[1] = failed
         state.reg[FAILED] = PLACE << SLOT_SHIFT | job
     count = 0
     for place in range(ground.shape[shape, MASK_COUNT]):

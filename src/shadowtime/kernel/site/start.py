@@ -4,35 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from shadowtime.kernel.estimates import FIXED, left_of, repredict
 from shadowtime.kernel.fields import (
     AHEAD,
     ESTIMATE,
     EXPECTED,
-    FROM,
-    INITIAL,
-    KILLS,
     REASON,
     REQUEST,
-    SAVED,
     START,
-    UNTIL,
-    VICTIM,
 )
 from shadowtime.kernel.fields import FREE as TOTAL_FREE
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.queue import dequeue
 from shadowtime.kernel.registers import (
-    ATTEMPTS,
-    LEARNER,
     NEVER,
     NOW,
-    OVERHEAD,
     RUNNING,
-    SAVE_EVERY,
     STARTED,
 )
-from shadowtime.kernel.running import end_at, find, insert, job_at, log, remove, save
+from shadowtime.kernel.running import (
+    end_at,
+    find,
+    insert,
+    job_at,
+    log,
+    record_attempt,
+    remove,
+)
 from shadowtime.kernel.site.caps import may_reserve
 from shadowtime.kernel.site.choose import choose
 from shadowtime.kernel.site.earliest import earliest
@@ -330,23 +327,9 @@ def note_gain(ground: Any, job: int, begin: int, end: int) -> None:
 
 @routine
 def stop_run(state: Any, ground: Any, job: int) -> None:
-    """A running job is stopped, by a policy or a failure: the attempt goes on record.
-
-    What becomes of its work is for the registers SAVE_EVERY and OVERHEAD to say, as on a pool.
-    """
+    """A running job is stopped, by a policy or a failure: the attempt goes on record."""
     give_up(state, ground, job)
-    at = state.reg[ATTEMPTS]
-    state.tried[VICTIM, at] = job
-    state.tried[FROM, at] = state.job[job, START]
-    state.tried[UNTIL, at] = state.reg[NOW]
-    state.tried[SAVED, at] = save(state, job)
-    state.reg[ATTEMPTS] = at + 1
-    state.job[job, KILLS] += 1
-    state.job[job, AHEAD] = state.tried[SAVED, at] - state.reg[OVERHEAD]
-    if state.reg[LEARNER] != FIXED:
-        repredict(state, job)
-    elif state.reg[SAVE_EVERY] + state.reg[OVERHEAD] != 0:
-        state.job[job, ESTIMATE] = left_of(state, job, state.job[job, INITIAL])
+    record_attempt(state, job)
 
 
 @routine
