@@ -8,10 +8,19 @@ import random
 import shutil
 import tempfile
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fuzzing import Format, broken_json, broken_text, documents, lines_of, texts
+from fuzzing import (
+    Format,
+    broken_json,
+    broken_json_text,
+    broken_text,
+    documents,
+    lines_of,
+    texts,
+)
 from live.fakes import NODES, FakeClock, FakeSlurm, node_line, queue_line, running_line
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory, Note, decide
@@ -39,8 +48,9 @@ def written(name: str, text: str) -> Path:
     return path
 
 
+@cache
 def a_pass() -> Any:
-    """A pass as the loop records it."""
+    """A pass as the loop records it; made when first asked for, as deciding compiles the pass."""
     cluster = Cluster(
         shape="nodes",
         resources=("procs", "memory"),
@@ -64,6 +74,10 @@ def a_pass() -> Any:
     made = decide(EASY, state, memory)
     Recorder(path, policy="easy", shape="pool")(state, memory, made, made.decisions)
     return json.loads(path.read_text())
+
+
+def broken_pass(rng: random.Random) -> tuple[str, int]:
+    return broken_json_text(a_pass(), rng), 1
 
 
 def replayed(text: str) -> int:
@@ -209,7 +223,7 @@ def condor_read(given: Any) -> Any:
 
 
 FORMATS = [
-    Format("live: recording", documents(a_pass()), replayed),
+    Format("live: recording", broken_pass, replayed),
     Format("live: state file", documents(STATE), remembered),
     Format(
         "live: heartbeat",
