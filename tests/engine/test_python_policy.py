@@ -99,7 +99,7 @@ def test_conformance_catches_a_prophet():
         pass
 
     TRUTH = Cheating()
-    import shadowtime.testing.conformance as conformance
+    import shadowtime.testing as conformance
 
     original = conformance.simulate
 

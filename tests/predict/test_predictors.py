@@ -15,8 +15,7 @@ from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.errors import InputError, PolicyError, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.policy import predictors as parts
-from shadowtime.predict import predictions
-from shadowtime.predict.history import recorded_ends
+from shadowtime.predict import predictions, recorded_ends
 from shadowtime.study.predictors import compare_predictors
 from shadowtime.workload import Workload
 

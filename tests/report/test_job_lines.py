@@ -15,8 +15,8 @@ from shadowtime.errors import UsageError
 from shadowtime.metrics import measure
 from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.inputs import ReportInput
-from shadowtime.report.job_lines import write_job_lines
 from shadowtime.report.page.bandwidth import allocated, bandwidth
+from shadowtime.report.paraver import write_job_lines
 
 
 def test_every_state_has_its_colour(tmp_path: Path) -> None:

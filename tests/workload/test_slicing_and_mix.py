@@ -7,9 +7,8 @@ import pytest
 
 from shadowtime.errors import UsageError
 from shadowtime.workload import Workload
-from shadowtime.workload.mix import merge
 from shadowtime.workload.moved import from_zero
-from shadowtime.workload.slicing import first_jobs, job_range, time_window
+from shadowtime.workload.slicing import first_jobs, job_range, merge, time_window
 
 
 def jobs(submit, procs=1, **columns):

@@ -1,19 +1,24 @@
-"""QOS, node events and past reservations, as ``sacctmgr show ... -P`` lists them."""
+"""What ``sacctmgr show ... -P`` lists: QOS, node events, past reservations, the tree of accounts.
+
+The usage of the accounts so far is in ``sshare -a -P -l``.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
-from shadowtime.cluster.sacctmgr_table import Row, Table, ignore_rest, limits_of
-from shadowtime.cluster.site import FOREVER, Outage, Qos, Reservation
+from shadowtime.cluster.sacctmgr_table import Row, Table, ignore_rest, limits_of, read_table
+from shadowtime.cluster.site import FOREVER, Association, Outage, Qos, Reservation
 from shadowtime.cluster.slurm_partitions import preempting
 from shadowtime.cluster.slurm_values import parse_stamp
 from shadowtime.errors import ClusterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import tzinfo
+
 
 _QOS = ("name", "priority", "gracetime", "preempt", "preemptmode", "flags", "usagefactor",
         "description", "id")  # fmt: skip
@@ -124,3 +129,150 @@ def _stamp(row: Row, zone: tzinfo, *columns: str) -> int | None:
     except ValueError as error:
         raise ClusterError(f"{row.where}: {error}") from None
     return stamp if stamp > 0 else None
+
+
+_KNOWN = ("cluster", "account", "user", "partition", "share", "fairshare", "priority", "qos",
+          "defqos", "defaultqos", "parentname", "parentid", "id", "lft", "rgt", "lineage",
+          "flags", "comment")  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """A line of sshare: usage so far, and the account above."""
+
+    account: str
+    user: str
+    partition: str
+    parent: str
+    shares: int | None
+    usage: float
+
+
+def parse_associations(
+    table: Table, *, ignore: Callable[[str], None], note: Callable[[str], None]
+) -> tuple[Association, ...]:
+    """The accounts and users of ``sacctmgr show assoc -P``.
+
+    The tree is given by ParentName, or by the blanks before an account (``tree``);
+    without either accounts are put below root, which sshare may correct.
+
+    Examples
+    --------
+    >>> text = "Account|User|Share|ParentName|MaxJobs\\nroot||1||\\nphys||50|root|\\nphys|eva|1||3"
+    >>> found = parse_associations(read_table(text, path="a.txt"), ignore=print, note=print)
+    >>> [(one.account, one.user, one.parent, one.limits.user_jobs) for one in found]
+    [('root', '', '', None), ('phys', '', 'root', None), ('phys', 'eva', 'phys', 3)]
+    """
+    ignore_rest(table, _KNOWN, "association", ignore)
+    above: list[tuple[int, str]] = []
+    rooted = "parentname" in table.columns or any(
+        row.get("account")[:1] == " " for row in table.rows
+    )
+    found = []
+    for row in table.rows:
+        account, user = row.get("account"), row.get("user").strip()
+        if not account.strip():
+            raise ClusterError(f"{row.where}: the association has no account")
+        parent = _parent(account, user, above) or ("" if user else row.get("parentname").strip())
+        account = account.strip()
+        if not parent and not user and account != "root" and not rooted:
+            parent = "root"
+        priority = row.count("priority")
+        found.append(
+            Association(
+                account=account,
+                user=user,
+                partition=row.get("partition").strip(),
+                parent=account if user else parent,
+                shares=_shares(row, "share", "fairshare"),
+                limits=limits_of(row),
+                default_qos=row.get("defqos", "defaultqos").strip(),
+                allowed_qos=row.words("qos"),
+                priority=priority or 0,
+            )
+        )
+    if not rooted and any(one.parent == "root" and not one.user for one in found):
+        note(
+            "the associations do not say which account stands below which: all are put below "
+            "root; add ParentName to their format, or sshare's output"
+        )
+    return tuple(found)
+
+
+def parse_shares(text: str, *, path: str) -> tuple[Share, ...]:
+    """The lines of ``sshare -a -P -l``; blanks before an account say how deep it stands.
+
+    Samples taken one after another, each line with its moment in front, count as the first.
+
+    Examples
+    --------
+    >>> text = "Account|User|RawShares|RawUsage\\nroot||||0\\n phys||50|7\\n  phys|eva|parent|7"
+    >>> [(s.account, s.user, s.parent, s.shares) for s in parse_shares(
+    ...     text.replace("root||||0", "root|||0"), path="s")]
+    [('root', '', '', None), ('phys', '', 'root', 50), ('phys', 'eva', 'phys', None)]
+    """
+    lines = text.splitlines()
+    head = lines[0].partition("|")[0].strip() if lines else ""
+    if head.replace(".", "").isdigit():
+        lines = [line.partition("|")[2] for line in lines if line.partition("|")[0] == head]
+    above: list[tuple[int, str]] = []
+    found = []
+    for row in read_table("\n".join(lines), path=path).rows:
+        account, user = row.get("account"), row.get("user").strip()
+        parent = _parent(account, user, above)
+        account = account.strip()
+        found.append(
+            Share(
+                account=account,
+                user=user,
+                partition=row.get("partition").strip(),
+                parent=account if user else parent,
+                shares=_shares(row, "rawshares"),
+                usage=row.number(0.0, "rawusage"),
+            )
+        )
+    return tuple(found)
+
+
+def with_shares(
+    associations: Sequence[Association], shares: Sequence[Share]
+) -> tuple[Association, ...]:
+    """The associations with usage and place in the tree from sshare; sshare's own without any."""
+    known = {(one.account, one.user, one.partition): one for one in shares}
+    if not associations:
+        return tuple(
+            Association(
+                account=one.account, user=one.user, partition=one.partition, parent=one.parent,
+                shares=one.shares if one.shares is not None or one.user else 1, usage=one.usage,
+            )
+            for one in shares
+        )  # fmt: skip
+    found = []
+    for one in associations:
+        share = known.get((one.account, one.user, one.partition))
+        if share is None:
+            found.append(one)
+        else:
+            found.append(replace(one, parent=share.parent or one.parent, usage=share.usage))
+    return tuple(found)
+
+
+def _parent(account: str, user: str, above: list[tuple[int, str]]) -> str:
+    """The account that stands above, by the blanks in front; ``above`` is the path to here."""
+    depth = len(account) - len(account.lstrip(" "))
+    while above and above[-1][0] >= depth:
+        above.pop()
+    parent = above[-1][1] if above else ""
+    if not user:
+        above.append((depth, account.strip()))
+    return parent
+
+
+def _shares(row: Row, *columns: str) -> int | None:
+    """Shares; None for ``parent``, 1 where empty."""
+    text = row.get(*columns).strip()
+    if text.lower() in ("parent", "2147483647"):
+        return None
+    if not text:
+        return None if "rawshares" in columns else 1
+    return row.count(*columns)

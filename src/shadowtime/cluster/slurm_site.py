@@ -7,9 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
-from shadowtime.cluster.sacctmgr import parse_events, parse_past_reservations, parse_qos
+from shadowtime.cluster.sacctmgr import (
+    Share,
+    parse_associations,
+    parse_events,
+    parse_past_reservations,
+    parse_qos,
+    parse_shares,
+    with_shares,
+)
 from shadowtime.cluster.sacctmgr_table import Table, read_table
-from shadowtime.cluster.shares import Share, parse_associations, parse_shares, with_shares
 from shadowtime.cluster.site import Node, Partition, Reservation, Site
 from shadowtime.cluster.slurm_conf import conf_lines, with_defaults
 from shadowtime.cluster.slurm_config import (

@@ -3,8 +3,15 @@
 from shadowtime.metrics.accuracy import accuracy, accuracy_by
 from shadowtime.metrics.by_class import ClassRow, by_class, by_classes
 from shadowtime.metrics.classes import KINDS, Classes, classify, times_up_to
-from shadowtime.metrics.delayed_by import Delays, delayed_by
-from shadowtime.metrics.fair_start import FairStarts, fair_starts, fairness
+from shadowtime.metrics.fair_start import (
+    Delays,
+    FairStarts,
+    Violations,
+    delayed_by,
+    fair_starts,
+    fairness,
+    reservation_violations,
+)
 from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.load import loss_of_capacity, utilisation
 from shadowtime.metrics.measure import measure
@@ -12,7 +19,6 @@ from shadowtime.metrics.preemption import lost_work
 from shadowtime.metrics.pyss import pyss_filter
 from shadowtime.metrics.registry import REGISTRY, Metric
 from shadowtime.metrics.resources import Shares, resource_metrics, shares_over_time
-from shadowtime.metrics.violations import Violations, reservation_violations
 from shadowtime.metrics.window import Window
 
 __all__ = [

@@ -1,4 +1,6 @@
-"""Fair start times: when a blocked job would have started had no job been let in ahead of it."""
+"""Fairness: when a blocked job would have started had no job been let in ahead of it, which jobs
+delayed which, and promises broken by jobs that were let in meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import numpy as np
 
 from shadowtime.errors import UsageError
 from shadowtime.frozen import dataclass
+from shadowtime.metrics.jobs import TAU
 from shadowtime.metrics.measure import matched
 from shadowtime.schedule.active import running_at
 from shadowtime.schedule.runs import lost_runs, row_of, runs, started
@@ -16,7 +19,7 @@ from shadowtime.types import UNKNOWN, Reason
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.schedule import Schedule
-    from shadowtime.types import AnyArray, Ints
+    from shadowtime.types import AnyArray, Floats, Ints
     from shadowtime.workload import Workload
 
 
@@ -142,3 +145,143 @@ def _undisturbed(schedule: Schedule, workload: Workload) -> tuple[Ints, AnyArray
     ends = np.concatenate([schedule.end[final], whole])
     by_backfilling = schedule.reason[final] == Reason.BACKFILLED
     return ends, np.concatenate([by_backfilling, np.ones(len(lost), bool)])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Delays:
+    """Pairs of rows: a delayed job and a later job that held processors at its fair start."""
+
+    delayed: Ints
+    by: Ints
+    fair_start: Ints
+    until: Ints
+    """When the later job's run ended."""
+
+    def __len__(self) -> int:
+        return len(self.delayed)
+
+
+def delayed_by(schedule: Schedule, workload: Workload, cluster: Cluster) -> Delays:
+    """For every job that started after its strictly fair start (FST): the later jobs running then.
+
+    Without them the job could have started at that moment. Pairs are sorted by the delayed job,
+    then by the later one.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(
+    ...     submit=[0, 0, 0], run=[3, 4, 5], procs=[3, 4, 1], recorded_start=[0, 5, 0])
+    >>> s = Schedule.recorded(w).replace(
+    ...     blocked_at=np.array([-1, 0, -1]), reason=np.array([1, 2, 3], np.int8))
+    >>> found = delayed_by(s, w, Cluster.pool(4))
+    >>> found.delayed.tolist(), found.by.tolist(), found.fair_start.tolist()
+    ([1], [2], [3])
+    """
+    schedule = matched(schedule, workload)
+    fair = fair_starts(schedule, workload, cluster)
+    late = np.flatnonzero(fair.delay > 0)
+    going = runs(schedule)
+    jobs, culprits = [fair.row[:0]], [fair.row[:0]]
+    for k, found in running_at(going, fair.fst[late]):
+        later = found[going.row[found] > fair.row[late[k]]]
+        jobs.append(np.full(len(later), late[k]))
+        culprits.append(later)
+    of, run = np.concatenate(jobs), np.concatenate(culprits)
+    order = np.lexsort((going.row[run], fair.row[of]))
+    of, run = of[order], run[order]
+    return Delays(
+        delayed=fair.row[of], by=going.row[run], fair_start=fair.fst[of], until=going.until[run]
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Violations:
+    """Violated jobs: ``row`` in the schedule, the broken promise, what it cost them."""
+
+    row: Ints
+    promised: Ints
+    delay: Ints
+    """Start - first promise (DTR)."""
+    increment: Floats
+    """Delay / max(run, 10 s): the slowdown increment (SI)."""
+    procs: Ints
+
+    def summary(self) -> dict[str, float]:
+        """The row of the paper's table 2."""
+        result: dict[str, float] = {"violations": len(self.row)}
+        if len(self.row):
+            result |= {
+                "violation_procs_mean": float(self.procs.mean()),
+                "violation_delay_mean_s": float(self.delay.mean()),
+                "violation_delay_max_s": int(self.delay.max()),
+                "violation_si_mean": float(self.increment.mean()),
+                "violation_si_max": float(self.increment.max()),
+            }
+        return result
+
+
+def reservation_violations(
+    schedule: Schedule, workload: Workload, cluster: Cluster, *, prediction: Ints
+) -> Violations:
+    """Jobs that start after their first promise because of later jobs predicted to be gone by then.
+
+    Rules
+    -----
+    Job h was blocked first at b and promised r. It is violated iff it starts after r and, at r,
+    the free processors together with those of running later jobs that started at or after b and
+    were predicted to end by r would have held it. The state at r is the one before that
+    instant's pass: a job that ends at r is gone, one that starts at r is not there yet. What keeps
+    a job otherwise (earlier jobs that outlive their prediction) is benign.
+
+    ``prediction`` holds for each job of the workload the run time that was predicted when it
+    started; for a preempted attempt the same is taken.
+
+    References
+    ----------
+    Yuan et al. 2010, section 3.2 and table 2.
+
+    Examples
+    --------
+    >>> from shadowtime.cluster import Cluster
+    >>> from shadowtime.schedule import Schedule
+    >>> from shadowtime.workload import Workload
+    >>> w = Workload.build(
+    ...     submit=[0, 0, 0], run=[3, 4, 6], procs=[3, 4, 1], recorded_start=[0, 6, 0])
+    >>> s = Schedule.recorded(w).replace(
+    ...     blocked_at=np.array([-1, 0, -1]), promised=np.array([-1, 3, -1]))
+    >>> v = reservation_violations(s, w, Cluster.pool(4), prediction=np.array([3, 4, 2]))
+    >>> v.row.tolist(), v.delay.tolist(), v.increment.tolist()
+    ([1], [3], [0.3])
+    """
+    schedule = matched(schedule, workload)
+    if schedule.blocked_at is None or schedule.promised is None:
+        raise UsageError("reservation violations need the columns promised and blocked_at")
+    if cluster.shape != "pool":
+        raise UsageError("reservation violations are defined on a pool of processors only")
+    promised, blocked_at, procs = schedule.promised, schedule.blocked_at, workload.procs
+    given = started(schedule) & (promised != UNKNOWN) & (blocked_at != UNKNOWN)
+    late = np.flatnonzero(given & (schedule.start > promised))
+    going = runs(schedule)
+    guilty = []
+    for k, found in running_at(going, promised[late]):
+        job = late[k]
+        there = found[going.since[found] < promised[job]]
+        row, since = going.row[there], going.since[there]
+        culprit = (row > job) & (since >= blocked_at[job])
+        culprit &= since + prediction[row] <= promised[job]
+        kept = int(procs[row[~culprit]].sum())
+        if procs[job] <= cluster.procs - kept:
+            guilty.append(int(job))
+    rows = np.array(sorted(guilty), np.int64)
+    delay = schedule.start[rows] - promised[rows]
+    run = schedule.worked[rows]
+    return Violations(
+        row=rows,
+        promised=promised[rows],
+        delay=delay,
+        increment=delay / np.maximum(run, TAU),
+        procs=procs[rows],
+    )

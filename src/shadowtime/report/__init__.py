@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from shadowtime.report.batsim import write_batsim
     from shadowtime.report.explanation import Explanation, explain
     from shadowtime.report.figures import write_figures
-    from shadowtime.report.job_lines import write_job_lines
     from shadowtime.report.page.html import write_html
-    from shadowtime.report.paraver import write_paraver
+    from shadowtime.report.paraver import write_job_lines, write_paraver
     from shadowtime.report.perfetto import write_perfetto
     from shadowtime.report.terminal import comparison_table, sparkline
 
 _LATER = {
     "write_html": "page.html",
     "write_figures": "figures",
-    "write_job_lines": "job_lines",
+    "write_job_lines": "paraver",
     "write_paraver": "paraver",
     "write_perfetto": "perfetto",
     "write_batsim": "batsim",

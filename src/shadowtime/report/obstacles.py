@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.priority.factors import default_memory
-from shadowtime.report.obstacle import Obstacle, told_in_passes
-from shadowtime.report.obstacle_limits import Bounds
-from shadowtime.report.room import Room
+from shadowtime.report.obstacle import Bounds, Obstacle, Room, told_in_passes
 from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.site_case import SiteCase
 from shadowtime.schedule.match import match

@@ -1,26 +1,36 @@
-"""Paraver traces: .prv, .pcf and .row (FORMATS 2.5; colours of ALGORITHMS 6.6).
+"""Paraver traces (.prv, .pcf and .row; FORMATS 2.5), and the life of every job as a picture.
 
 Mapping B, the default: one application, a task per host, a thread per row of the machine; the
-colour of a run says why it started. Mapping A: a line per job that shows its life, waiting,
-running, the part of its request that it did not use and what it used beyond.
+colour of a run says why it started. Mapping A, ``write_job_lines``: a line per job in the colours
+of the HPerf thesis (ALGORITHMS 6.6). Waiting is red, running within the request blue, the requested
+time that was not used white, time beyond the request dark yellow; as a picture (.svg) or for
+Paraver (.prv).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from shadowtime.errors import UsageError
-from shadowtime.report.paraver_lines import by_host, by_job
+from shadowtime.report.clock import first_submit
 from shadowtime.report.rows import lay_out
 from shadowtime.report.written import Written
+from shadowtime.schedule.runs import runs, started, waits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shadowtime.cluster import Cluster
-    from shadowtime.report.paraver_lines import Body
+    from shadowtime.report.rows import Rows
     from shadowtime.schedule import Schedule
+    from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
+
 
 MOST_JOBS = 5_000
 """Jobs of mapping A: its header names every one of them."""
@@ -118,3 +128,223 @@ def _row(body: Body) -> str:
     for level, names in body.levels.items():
         parts.append(f"LEVEL {level} SIZE {len(names)}\n" + "".join(f"{n}\n" for n in names))
     return "\n".join(parts)
+
+
+NANO = 1_000_000_000
+WAITING, RUNNING, UNUSED, EXTRA = 1, 2, 3, 4
+BY_REASON, LOST = 10, 15
+JOB, USER = 60000001, 60000002
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """What the files are made of: the parts of the header, the records, the names of the rows."""
+
+    end: int
+    nodes: str
+    applications: str
+    lines: list[str]
+    levels: dict[str, list[str]]
+    states: int
+    left_out: int
+
+
+def by_host(workload: Workload, schedule: Schedule, rows: Rows) -> Body:
+    """Mapping B: a state record and job events for every row of every run."""
+    count = int(rows.width.sum())
+    piece = np.repeat(np.arange(len(rows.row)), rows.width)
+    within = np.arange(count) - np.repeat(np.cumsum(rows.width) - rows.width, rows.width)
+    row = rows.row[piece] + within
+    run = rows.owner[piece]
+    job = rows.runs.job[run]
+    first = np.array([band.row for band in rows.bands])
+    task = np.searchsorted(first, row, side="right")
+    thread = row - first[task - 1] + 1
+    state = np.where(rows.runs.lost[run] == 1, LOST, BY_REASON + schedule.reason[job])
+    origin = first_submit(workload)
+    begin, end = rows.runs.start[run] - origin, rows.runs.end[run] - origin
+    lines = _records(row + 1, task, thread, begin, end, state, schedule.job_id[job])
+    sizes = [band.rows for band in rows.bands]
+    return Body(
+        end=int(end.max(initial=0)) * NANO,
+        nodes=f"{len(sizes)}({','.join(map(str, sizes))})",
+        applications=f"1:{len(sizes)}("
+        + ",".join(f"{size}:{node}" for node, size in enumerate(sizes, start=1))
+        + ")",
+        lines=lines,
+        levels=_host_names(rows),
+        states=count,
+        left_out=len(schedule) - int(started(schedule).sum()),
+    )
+
+
+def _records(
+    cpu: Ints, task: Ints, thread: Ints, begin: Ints, end: Ints, state: Ints, job: Ints
+) -> list[str]:
+    """State records with a job event at both ends, in order of time, ends before starts."""
+    where = [
+        f"{c}:1:{t}:{h}"
+        for c, t, h in zip(cpu.tolist(), task.tolist(), thread.tolist(), strict=True)
+    ]
+    opening = [
+        f"1:{w}:{a * NANO}:{b * NANO}:{s}\n2:{w}:{a * NANO}:{JOB}:{j}"
+        for w, a, b, s, j in zip(
+            where, begin.tolist(), end.tolist(), state.tolist(), job.tolist(), strict=True
+        )
+    ]
+    closing = [f"2:{w}:{b * NANO}:{JOB}:0" for w, b in zip(where, end.tolist(), strict=True)]
+    together = closing + opening
+    order = np.argsort(np.concatenate([end, begin]), kind="stable")
+    return [together[i] for i in order.tolist()]
+
+
+def _host_names(rows: Rows) -> dict[str, list[str]]:
+    threads = []
+    for band in rows.bands:
+        for row in range(band.rows):
+            low, high = row * rows.unit + 1, (row + 1) * rows.unit
+            threads.append(f"{band.name}.{low}" if low == high else f"{band.name}.{low}-{high}")
+    names = [_one_line(name) for name in threads]
+    hosts = [_one_line(band.name) for band in rows.bands]
+    return {"CPU": names, "NODE": hosts, "TASK": hosts, "THREAD": names}
+
+
+def by_job(workload: Workload, schedule: Schedule) -> Body:
+    """Mapping A: an application per job whose one thread is its line."""
+    origin = first_submit(workload)
+    row, begin, end, state = lives(workload, schedule)
+    order = np.lexsort((state, row, begin))
+    columns = (row[order] + 1, begin[order] - origin, end[order] - origin, state[order])
+    lines = [
+        f"1:0:{job}:1:1:{a * NANO}:{b * NANO}:{kind}"
+        for job, a, b, kind in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+    ids, users = schedule.job_id.tolist(), workload.user.tolist()
+    marks = [
+        f"2:0:{i}:1:1:{(int(submit) - origin) * NANO}:{JOB}:{job}:{USER}:{max(user, 0)}"
+        for i, (submit, job, user) in enumerate(
+            zip(schedule.submit.tolist(), ids, users, strict=True), start=1
+        )
+    ]
+    times = np.concatenate([columns[1], schedule.submit - origin])
+    together = lines + marks
+    names = [f"job {job}" for job in ids]
+    return Body(
+        end=int(max(columns[2].max(initial=0), 0)) * NANO,
+        nodes="0",
+        applications=f"{len(ids)}" + ":1(1:1)" * len(ids),
+        lines=[together[i] for i in np.argsort(times, kind="stable").tolist()],
+        levels={"APPL": names, "TASK": names, "THREAD": names},
+        states=len(lines),
+        left_out=len(schedule) - int(started(schedule).sum()),
+    )
+
+
+def lives(workload: Workload, schedule: Schedule) -> tuple[Ints, Ints, Ints, AnyArray]:
+    """Stretches of every job's life: row, begin, end, state; empty ones are left out.
+
+    What a job asked for is its request, whatever limit a policy or a grace time gave it.
+    """
+    every = runs(schedule)
+    waiting = waits(schedule, every)
+    asked = workload.request
+    final = int(started(schedule).sum())
+    upto = np.minimum(every.until, every.since + asked[every.row])
+    row, begin, end = every.row[:final], every.since[:final], every.until[:final]
+    limit = begin + asked[row]
+    parts = [
+        (waiting.row, waiting.since, waiting.until, WAITING),
+        (row, begin, upto[:final], RUNNING),
+        (every.row[final:], every.since[final:], every.until[final:], LOST),
+        (row, end, limit, UNUSED),
+        (row, limit, end, EXTRA),
+    ]
+    kept = [(r, a, b, np.full(len(r), state)) for r, a, b, state in parts]
+    joined = [np.concatenate(column) for column in zip(*kept, strict=True)]
+    real = joined[2] > joined[1]
+    return joined[0][real], joined[1][real], joined[2][real], joined[3][real]
+
+
+def _one_line(name: str) -> str:
+    return " ".join(name.split()) or "host"
+
+
+WIDTH, LEFT, TOP, BOTTOM = 1000, 44, 30, 26
+TALL = 600
+"""Height that the lines share, while none is thinner than a pixel."""
+INK, PAPER, RULE = "#15191e", "#eef0f2", "#c8ccd1"
+SHOWN = (1, 2, 3, 4, 15)
+
+
+def write_job_lines(
+    workload: Workload, schedule: Schedule, cluster: Cluster, path: str | Path
+) -> Written:
+    """Write the picture, or for a name that ends in .prv the Paraver trace with a line per job."""
+    path = Path(path)
+    if path.suffix == ".prv":
+        return write_paraver(workload, schedule, cluster, path, mapping="A")
+    if path.suffix != ".svg":
+        raise UsageError(f"{path}: job lines are written as .svg or .prv")
+    if len(workload) > MOST_JOBS:
+        raise UsageError(
+            f"a line per job, and {len(workload):,} jobs are too many (at most {MOST_JOBS:,}): "
+            "take a slice of the trace"
+        )
+    parts = lives(workload, schedule)
+    path.write_text(picture(parts, len(workload), first_submit(workload), schedule.policy), "utf-8")
+    missing = len(schedule) - int(started(schedule).sum())
+    note = "jobs without a start and an end" if missing else ""
+    return Written(paths=(path,), records=len(parts[0]), left_out=missing, note=note)
+
+
+def picture(parts: tuple[Ints, Ints, Ints, AnyArray], jobs: int, origin: int, title: str) -> str:
+    """The drawing: time to the right, jobs downwards in the order of their submission."""
+    row, begin, end, state = parts
+    last = max(int(end.max(initial=origin + 1)) - origin, 1)
+    thick = max(1.0, TALL / max(jobs, 1))
+    height = TOP + BOTTOM + thick * jobs
+    scale = (WIDTH - LEFT - 10) / last
+    body = []
+    for kind in SHOWN:
+        here = state == kind
+        path = "".join(
+            f"M{LEFT + (a - origin) * scale:.1f} {TOP + thick * (r + 0.5):.1f}"
+            f"h{max((b - a) * scale, 0.2):.1f}"
+            for r, a, b in zip(
+                row[here].tolist(), begin[here].tolist(), end[here].tolist(), strict=True
+            )
+        )
+        if path:
+            colour = "#{:02x}{:02x}{:02x}".format(*STATES[kind][1])
+            width = max(0.8, 0.82 * thick)
+            body.append(f'<path d="{path}" stroke="{colour}" stroke-width="{width:.2f}"/>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
+        f'font-family="system-ui, sans-serif" font-size="11" fill="{INK}">'
+        f"<title>{escape(title)}</title>"
+        f'<rect width="{WIDTH}" height="{height:.0f}" fill="{PAPER}"/>'
+        f"{''.join(_legend(title))}{''.join(body)}{''.join(_axis(last, scale, height))}</svg>\n"
+    )
+
+
+def _legend(title: str) -> Iterator[str]:
+    yield f'<text x="{LEFT}" y="18" font-size="13" font-weight="600">{escape(title)}</text>'
+    x = WIDTH - 445
+    for kind in SHOWN[:4]:
+        name, colour = STATES[kind]
+        yield (
+            f'<rect x="{x}" y="9" width="10" height="10" fill="rgb{colour}" stroke="{RULE}"/>'
+            f'<text x="{x + 15}" y="18">{escape(name)}</text>'
+        )
+        x += 112
+
+
+def _axis(last: int, scale: float, height: float) -> Iterator[str]:
+    step = next(s for s in (10, 60, 600, 3600, 21600, 86400, 864000, last) if last / s <= 16)
+    for tick in range(0, last + 1, step):
+        x = LEFT + tick * scale
+        yield (
+            f'<text x="{x:.1f}" y="{height - 8:.0f}" text-anchor="middle">{tick:,}</text>'
+            f'<path d="M{x:.1f} {height - BOTTOM:.1f}v4" stroke="{INK}"/>'
+        )
+    yield f'<text x="4" y="{height - 8:.0f}">s</text>'

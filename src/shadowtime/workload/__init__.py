@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from shadowtime.workload.demand import draw_bandwidth
     from shadowtime.workload.embedded import demo_workload
     from shadowtime.workload.lublin import LublinModel, lublin_workload
-    from shadowtime.workload.mix import merge
     from shadowtime.workload.resample import resample_users
     from shadowtime.workload.scale import offered_load, scale_load, to_load
     from shadowtime.workload.shake import leave_out, shaken
-    from shadowtime.workload.slicing import first_jobs, job_range, time_window
+    from shadowtime.workload.slicing import first_jobs, job_range, merge, time_window
     from shadowtime.workload.tsafrir import tsafrir_estimates
 
 _LATER = {
@@ -23,7 +22,7 @@ _LATER = {
     "demo_workload": "embedded",
     "LublinModel": "lublin",
     "lublin_workload": "lublin",
-    "merge": "mix",
+    "merge": "slicing",
     "resample_users": "resample",
     "offered_load": "scale",
     "scale_load": "scale",

@@ -20,8 +20,10 @@ from shadowtime.workload.raw import (
     STATUS_CANCELLED,
     STATUS_PARTIAL,
     RawTrace,
+    chain_parts,
+    fresh_ids,
+    identical_lines,
 )
-from shadowtime.workload.repeats import chain_parts, fresh_ids, identical_lines
 from shadowtime.workload.rules import RULES, explain
 from shadowtime.workload.workload import Workload
 

@@ -12,7 +12,7 @@ import pytest
 
 from shadowtime.cli import run
 from shadowtime.cli.paper import NAMES
-from shadowtime.cli.paper.markdown import markdown
+from shadowtime.cli.paper.files import markdown
 from shadowtime.study.papers.parts import PaperStudy, names
 
 

@@ -13,14 +13,12 @@ from markupsafe import Markup
 
 from shadowtime.private import write_result
 from shadowtime.report.numbers import number
-from shadowtime.report.page.classes_table import class_table
 from shadowtime.report.page.data import job_columns, policy_columns, summary
 from shadowtime.report.page.difference import difference
-from shadowtime.report.page.distributions import distributions
-from shadowtime.report.page.extra import extra_sections
+from shadowtime.report.page.extra import distributions, extra_sections
 from shadowtime.report.page.first import first_screen
 from shadowtime.report.page.heat import heat_maps
-from shadowtime.report.page.losers import who_loses
+from shadowtime.report.page.losers import class_table, who_loses
 from shadowtime.report.page.markup import json_block
 from shadowtime.report.page.paper import paper
 from shadowtime.report.page.provenance import inputs

@@ -1,4 +1,4 @@
-"""No resource of the whole machine is used beyond what there is, at any instant."""
+"""No resource is used beyond what there is, at any instant, and each job ran where it may."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from shadowtime.cluster.contention import contention_of
 from shadowtime.cluster.dedicated import dedicated
 from shadowtime.schedule.check.claims import WITHIN_SHARED
-from shadowtime.schedule.check.report import Proof, not_made, proved, violated
+from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
 from shadowtime.schedule.places import shares
 from shadowtime.schedule.runs import started
 from shadowtime.schedule.timeline import instants, totals
@@ -249,3 +249,34 @@ def within_shared(case: Case) -> Proof:
                 f"{resource}",
             )
     return proved(name, f"{len(case.cluster.hosts)} nodes, demand never above capacity")
+
+
+ELIGIBLE = "class-eligible"
+
+
+def class_eligible(case: Case) -> Proof | None:
+    """The host of every job is one of its class; nothing to say of policies without classes.
+
+    References
+    ----------
+    S.-H. Chiang and M. K. Vernon, Class-partitioning job scheduling for large-scale parallel
+    systems, section 4.
+    """
+    classes = None if case.rules is None else case.rules.classes
+    if classes is None:
+        return None
+    if case.schedule.place is None:
+        return not_made(ELIGIBLE, "the schedule has no column place")
+    entries = entries_of(case)
+    known = entries.host != UNKNOWN
+    row, host = entries.row[known], entries.host[known]
+    wrong = np.flatnonzero(~classes.allowed[classes.kind[row], host])
+    if len(wrong):
+        first = int(wrong[0])
+        job, where = int(row[first]), case.cluster.hosts[int(host[first])].name
+        return violated(
+            ELIGIBLE,
+            f"{case.name(job)} ran on {where}, where {classes.names[int(classes.kind[job])]} jobs "
+            f"may not run{such(len(wrong), 'jobs')}",
+        )
+    return proved(ELIGIBLE, f"{len(row)} jobs, each on a host of its class")

@@ -1,8 +1,8 @@
-"""Every job runs as long as it needs, or until its limit stops it."""
+"""Every job runs as long as it needs, or until its limit stops it, at a size it may have."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,14 @@ from shadowtime.schedule.check.capacity import entries_of
 from shadowtime.schedule.check.report import Proof, not_made, proved, such, violated
 from shadowtime.schedule.runs import started
 from shadowtime.types import NO_LIMIT, UNKNOWN, Reason
+from shadowtime.workload.moldable import COLUMN, as_started, serial_of
 
 if TYPE_CHECKING:
+    from shadowtime.cluster import Cluster
     from shadowtime.cluster.contention import Terms
     from shadowtime.schedule.check.case import Case
+    from shadowtime.schedule.check.rules import Rules
+    from shadowtime.schedule.match import Match
     from shadowtime.types import Ints, SmallInts
 
 
@@ -175,7 +179,7 @@ def _cost(part: Part, loads: list[Load], until: int, terms: Terms) -> int:
     return total
 
 
-NAME = "limits-recomputed"
+RECOMPUTED = "limits-recomputed"
 
 
 def limits_recomputed(case: Case) -> Proof:
@@ -188,45 +192,55 @@ def limits_recomputed(case: Case) -> Proof:
     """
     s, w, rules = case.schedule, case.workload, case.rules
     if s.limit is None:
-        return proved(NAME, "the schedule states no limits: the trace's are taken")
+        return proved(RECOMPUTED, "the schedule states no limits: the trace's are taken")
     ran = started(s)
     if rules is None:
         rows = np.flatnonzero(ran & (s.limit != w.limit))
         if len(rows) == 0:
-            return proved(NAME, f"{int(ran.sum())} limits, all the trace's")
+            return proved(RECOMPUTED, f"{int(ran.sum())} limits, all the trace's")
         if case.cluster.shape != "nodes":
-            return violated(NAME, _says(case, int(rows[0]), w.limit) + such(len(rows), "jobs"))
+            return violated(
+                RECOMPUTED, _says(case, int(rows[0]), w.limit) + such(len(rows), "jobs")
+            )
         short = np.flatnonzero(ran & (s.limit < w.limit))
         if len(short):
-            return violated(NAME, _says(case, int(short[0]), w.limit) + such(len(short), "jobs"))
+            return violated(
+                RECOMPUTED, _says(case, int(short[0]), w.limit) + such(len(short), "jobs")
+            )
         return not_made(
-            NAME,
+            RECOMPUTED,
             f"{len(rows)} limits are longer than the trace's, the first is that of "
             f"{case.name(int(rows[0]))}; name the policy to have them worked out",
         )
     if not rules.stretched:
         rows = np.flatnonzero(ran & (s.limit != rules.limit))
         if len(rows):
-            return violated(NAME, _says(case, int(rows[0]), rules.limit) + such(len(rows), "jobs"))
-        return proved(NAME, f"{int(ran.sum())} limits, all as {rules.policy} gives them")
+            return violated(
+                RECOMPUTED, _says(case, int(rows[0]), rules.limit) + such(len(rows), "jobs")
+            )
+        return proved(RECOMPUTED, f"{int(ran.sum())} limits, all as {rules.policy} gives them")
     short = np.flatnonzero(ran & (s.limit < rules.limit))
     if len(short):
-        return violated(NAME, _says(case, int(short[0]), rules.limit) + such(len(short), "jobs"))
+        return violated(
+            RECOMPUTED, _says(case, int(short[0]), rules.limit) + such(len(short), "jobs")
+        )
     bounds = least_and_most(case)
     if bounds is None:
-        return not_made(NAME, "limits grow with plans that the schedule does not show")
+        return not_made(RECOMPUTED, "limits grow with plans that the schedule does not show")
     least, most = bounds
     rows = np.flatnonzero(ran & ((s.limit < least) | (s.limit > most)))
     if len(rows):
         row = int(rows[np.argmin(s.start[rows])])
         span = f"{least[row]}" if least[row] == most[row] else f"{least[row]} to {most[row]}"
         return violated(
-            NAME,
+            RECOMPUTED,
             f"{case.name(row)} has limit {s.limit[row]} s, and its planned penalty gives {span} s"
             f"{such(len(rows), 'jobs')}",
         )
     exact = int((ran & (least == most)).sum())
-    return proved(NAME, f"{exact} stretched limits exactly, {int(ran.sum()) - exact} within bounds")
+    return proved(
+        RECOMPUTED, f"{exact} stretched limits exactly, {int(ran.sum()) - exact} within bounds"
+    )
 
 
 def _says(case: Case, row: int, true: Ints) -> str:
@@ -234,3 +248,41 @@ def _says(case: Case, row: int, true: Ints) -> str:
     assert shown is not None
     source = "the trace" if case.rules is None else f"the trace with {case.rules.policy}"
     return f"{case.name(row)} has limit {shown[row]} s, and {source} gives {true[row]} s"
+
+
+SIZES = "sizes-allowed"
+
+
+def sizes_allowed(found: Match, cluster: Cluster) -> Proof | None:
+    """Only moldable jobs run on other processors than they asked for, and no more than there are.
+
+    None where no job is moldable. How long each must run at its size is proved with its limit.
+    """
+    workload, procs = found.workload, found.schedule.procs
+    if COLUMN not in workload.extra:
+        return None
+    moldable = serial_of(workload) >= 0
+    other = procs != workload.procs
+    most = max(host.capacity[0] for host in cluster.hosts)
+    for wrong, what in (
+        (other & ~moldable, "has no speed-up in its column serial, and so a fixed size"),
+        (moldable & ((procs < 1) | (procs > most)), f"may have 1 to {most}"),
+    ):
+        rows = np.flatnonzero(wrong)
+        if len(rows):
+            row = int(rows[0])
+            return violated(
+                SIZES,
+                f"job {workload.job_id[row]} runs on {procs[row]} processors and asked for "
+                f"{workload.procs[row]}: it {what}{such(len(rows), 'jobs')}",
+            )
+    count = int((other & moldable).sum())
+    return proved(SIZES, f"{count} of {int(moldable.sum())} moldable jobs started at another size")
+
+
+def at_started_sizes(found: Match, rules: Rules | None) -> tuple[Match, Rules | None]:
+    """The jobs and the policy's limits at the sizes at which the schedule started them."""
+    made = as_started(found.workload, found.schedule)
+    if rules is not None and np.array_equal(rules.limit, found.workload.limit):
+        rules = replace(rules, limit=made.limit)
+    return replace(found, workload=made), rules

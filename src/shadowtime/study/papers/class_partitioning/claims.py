@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from shadowtime.study.papers import published
 from shadowtime.study.papers.class_partitioning import policies as p
-from shadowtime.study.papers.class_partitioning.judge import MUCH, READINGS, SAME, Judge, excess
 from shadowtime.study.papers.class_partitioning.outcome import ALL, LARGE, MEDIUM, SMALL
+from shadowtime.study.papers.class_partitioning.runs import MUCH, READINGS, SAME, Judge, excess
 from shadowtime.study.papers.class_partitioning.worlds import SHARED_JOBS, WHOLE
 
 if TYPE_CHECKING:

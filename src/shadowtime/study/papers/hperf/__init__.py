@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shadowtime.study.papers.hperf.claims import paper_claims
 from shadowtime.study.papers.hperf.machine import jobs_of, thesis_cluster
 from shadowtime.study.papers.hperf.policies import TABLES
 from shadowtime.study.papers.hperf.runs import PICTURED, READINGS, Findings, Runs, label_of
 from shadowtime.study.papers.hperf.tables import (
     CHOICES,
     job_lines,
+    paper_claims,
     paper_figures,
     paper_notes,
     paper_tables,

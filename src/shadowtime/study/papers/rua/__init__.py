@@ -1,19 +1,234 @@
-"""RUA-Backfilling (Guim, Rodero and Corbalan, JSSPP 2009): Tables 1 to 7, Figures 4 to 9."""
+"""RUA-Backfilling (Guim, Rodero and Corbalan, JSSPP 2009): Tables 1 to 7, Figures 4 to 9.
+
+Here: the plan, the figures for both values of high demand, and the notes on the results.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.study.papers.figures import Panel, PaperFigure, Series
 from shadowtime.study.papers.reproduction import Paper, Plan, Reproduction, SubjectRun
 from shadowtime.study.papers.rua.claims import paper_claims
-from shadowtime.study.papers.rua.figures import choices, paper_figures, paper_notes
-from shadowtime.study.papers.rua.runs import HIGHS, PLAIN, Findings, Runs, jobs_of, machine
-from shadowtime.study.papers.rua.tables import paper_tables
+from shadowtime.study.papers.rua.policies import COLUMNS, RUA
+from shadowtime.study.papers.rua.runs import (
+    BANDWIDTH,
+    HIGHS,
+    JOBS,
+    PLAIN,
+    PROCS,
+    WARM_UP,
+    Findings,
+    Runs,
+    jobs_of,
+    machine,
+)
+from shadowtime.study.papers.rua.tables import MEASURES, paper_tables
 from shadowtime.study.papers.subjects import Log, Subject
+from shadowtime.workload.demand import SCENARIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from shadowtime.study.papers.rua.tables import Measure
+    from shadowtime.study.papers.tables import PaperTable
+
+
+def paper_notes(found: Findings, tables: Sequence[PaperTable]) -> tuple[str, ...]:
+    """Sentences made from the tables: they state nothing that the tables do not show."""
+    if found.generated:
+        return (
+            "This ran on a generated workload: the paper's logs were not there, so no number can "
+            "be compared with the paper's. Give --traces a folder with the logs (or set "
+            "SHADOWTIME_TRACES).",
+        )
+    return (
+        *(_distance(table) for table in tables if table.name in ("Table 1", "Table 7")),
+        _which_high(tables),
+        "Table 4 of the paper is Table 3 times one constant per row, so it is not compared; Table "
+        "5 cannot be a percentile over jobs in a model with few levels of demand.",
+        *_limit(found),
+        *_chance(found),
+    )
+
+
+def _apart(gaps: Iterable[float]) -> str:
+    each = sorted(gaps)
+    if not each:
+        return "nothing to compare"
+    near = sum(gap <= 0.10 for gap in each)
+    return f"{near} of {len(each)} cells within 10 %, median distance {each[len(each) // 2]:.0%}"
+
+
+def _gaps(table: PaperTable) -> dict[str, list[float]]:
+    """Distances from the paper's cells, by center and value of high demand."""
+    groups: dict[str, list[float]] = {}
+    for row, center, cell in table.compared():
+        group = f"{center}, {row.group.rpartition(', ')[2]}"
+        groups.setdefault(group, []).append(abs(cell.difference or 0.0))
+    return groups
+
+
+def _distance(table: PaperTable) -> str:
+    listed = "; ".join(f"{group}: {_apart(gaps)}" for group, gaps in _gaps(table).items())
+    return f"{table.name} ({table.title.lower()}) beside the paper's: {listed}."
+
+
+def _which_high(tables: Sequence[PaperTable]) -> str:
+    """Which value of high demand comes nearer to the killed jobs of Table 7."""
+    killed = next(table for table in tables if table.name == "Table 7")
+    means = {group: sum(gaps) / len(gaps) for group, gaps in _gaps(killed).items()}
+    listed = ", ".join(f"{group} {value:.0%}" for group, value in means.items())
+    return (
+        "The value of high demand is missing in the text. Mean distance from the killed jobs of "
+        f"Table 7: {listed}."
+    )
+
+
+def _limit(found: Findings) -> list[str]:
+    parts = []
+    for center in found.centers:
+        killed = {
+            name: found.mean(center, "HIGH", name, "killed_contention")
+            for name in ("FF", "FF, limit = request x factor", "RUA, limit = request", RUA)
+        }
+        listed = ", ".join(f"{name} {value:.0f}" for name, value in killed.items())
+        parts.append(f"{center} HIGH: {listed}")
+    return [f"Killed by contention, and what the longer limit does alone: {'; '.join(parts)}."]
+
+
+def _chance(found: Findings) -> list[str]:
+    if len(found.seeds) < 2:
+        return ["One seed: no statement on chance is possible."]
+    parts = []
+    for center in found.centers:
+        known = found.of(center, "HIGH", "FF", "bsld_finished_mean")
+        if known is not None:
+            parts.append(f"{center} {min(known.values):.1f} to {max(known.values):.1f}")
+    return [
+        "How much hangs on who draws which demand: the mean bounded slowdown of HIGH under first "
+        f"fit goes, seed by seed, {', '.join(parts)}."
+    ]
+
+
+def choices(found: Findings) -> tuple[str, ...]:
+    """What the text does not give and is chosen here."""
+    return (
+        f"High demand is {HIGHS[0]} MB/s a process, the next doubling after 500 and 1000; "
+        f"{HIGHS[1]} beside it.",
+        f"Nodes of {PROCS} processors and {BANDWIDTH} MB/s; CTC has 108 (128 in Readings), SDSC "
+        "288. Processes go to any free processors.",
+        f"The first {JOBS:,} cleaned jobs run, the first {WARM_UP:,} of them are not scored; "
+        "demands are drawn by job number and seed.",
+        "Work goes on at the rate that the node's demand allows, exactly; the sum of shared "
+        "windows as the paper writes it is in Readings.",
+        "LessConsume looks one request ahead of first fit's start; a promised start never moves "
+        "later; of RUA's thresholds the one with the least slowdown counts, waiting included.",
+        "Slowdown and wait are those of finished jobs, the slowdown over the time they took.",
+    )
+
+
+BALANCE = "A good balance is achieved in the CTC center using the threshold of 1.15."
+CLOSE = "RUA is slightly worse than SJBF with first fit, by less than 5 %; killed jobs fall."
+
+
+def paper_figures(found: Findings) -> tuple[PaperFigure, ...]:
+    """The figures of every center that is there; a generated workload has those of CTC."""
+    numbers = {"CTC": (4, 6, 8), "SDSC": (5, 7, 9)}
+    figures = []
+    for center in found.centers:
+        trade, killed, variables = numbers.get(center, numbers["CTC"])
+        figures += [
+            _trade_off(found, trade, center, 5, "percentage of penalised run time"),
+            _trade_off(found, killed, center, 7, "killed jobs"),
+            _variables(found, variables, center),
+        ]
+    return tuple(sorted(figures, key=lambda figure: figure.name))
+
+
+def _highs(found: Findings) -> list[int]:
+    return [high for high in HIGHS if any(key.high == high for key in found.outcomes)]
+
+
+def _panel(
+    found: Findings,
+    center: str,
+    high: int,
+    measure: Measure,
+    *,
+    across: Sequence[str],
+    series: Sequence[str],
+    by_policy: bool,
+) -> Panel:
+    """Bars: policies across and a colour a scenario, or the other way round."""
+    drawn = []
+    for name in series:
+        pairs = [(x, name) if by_policy else (name, x) for x in across]
+        known = [
+            found.of(center, scenario, policy, measure.metric, high=high, scale=measure.scale)
+            for policy, scenario in pairs
+        ]
+        drawn.append(
+            Series(
+                name=name,
+                y=tuple(None if one is None else one.mean for one in known),
+                error=tuple(None if one is None else one.error for one in known),
+            )
+        )
+    return Panel(
+        title=f"{measure.title}, high = {high}",
+        kind="bars",
+        x_label="policy" if by_policy else "workload",
+        y_label=measure.unit,
+        x=tuple(across),
+        series=tuple(drawn),
+    )
+
+
+def _trade_off(found: Findings, number: int, center: str, other: int, what: str) -> PaperFigure:
+    panels = [
+        _panel(
+            found,
+            center,
+            high,
+            MEASURES[table],
+            across=COLUMNS,
+            series=tuple(SCENARIOS),
+            by_policy=True,
+        )
+        for high in _highs(found)
+        for table in (1, other)
+    ]
+    return PaperFigure(
+        name=f"Figure {number}",
+        title=f"Bounded slowdown versus {what}: {center}",
+        panels=tuple(panels),
+        says=BALANCE,
+    )
+
+
+def _variables(found: Findings, number: int, center: str) -> PaperFigure:
+    panels = [
+        _panel(
+            found,
+            center,
+            high,
+            MEASURES[table],
+            across=tuple(SCENARIOS),
+            series=("FF", "LC", RUA),
+            by_policy=False,
+        )
+        for high in _highs(found)
+        for table in (1, 3, 5, 7)
+    ]
+    return PaperFigure(
+        name=f"Figure {number}",
+        title=f"RUA beside SJBF with first fit and LessConsume: {center}",
+        panels=tuple(panels),
+        says=CLOSE,
+    )
+
 
 TITLE = "The Resource Usage Aware Backfilling"
 REFERENCE = (

@@ -14,7 +14,7 @@ from shadowtime.engine import simulate
 from shadowtime.errors import InputError
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers import Plan, Task, carry_out
-from shadowtime.study.papers.kept import FOLDER, kept, read_result
+from shadowtime.study.papers.parts import FOLDER, kept, read_result
 from shadowtime.study.papers.subjects import Subject
 from shadowtime.workload import Workload
 
