@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from condor_pool import PARTITIONABLE, Pool, running_pool
 from condor_tools import history, loop_on, started, status, submit, turn_until
+from shadowtime.cli import run
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.live.port import Snapshot, Start, Stop
@@ -21,7 +23,8 @@ from shadowtime.workload import Workload
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    with running_pool(slots=PARTITIONABLE, extra="MACHINE_RESOURCE_Tokens = 4\n") as made:
+    extra = "MACHINE_RESOURCE_Tokens = 4\nLicence_LIMIT = 1\n"
+    with running_pool(slots=PARTITIONABLE, extra=extra) as made:
         yield made
 
 
@@ -157,6 +160,27 @@ def test_a_resource_of_the_sites_own_counts_too(pool: Pool) -> None:
     turn_until(loop, lambda: not any(status(pool, job) for job in jobs))
     assert seen.passes[0][0].cluster.resources == ("procs", "memory", "tokens")
     assert seen.starts == [(jobs[0], (slot(1),)), (jobs[1], (slot(2),))]
+
+
+def test_one_licence_and_the_disk_of_a_slot(
+    pool: Pool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One job at a time has the licence; the slot's disk holds one of two jobs, and both run."""
+    here = f'TARGET.Name == "{slot(2)}" || TARGET.DynamicSlot'
+    licensed = [submit(pool, 1, concurrency_limits="licence") for _ in range(2)]
+    large = [submit(pool, 1, request_disk="6000000", requirements=here) for _ in range(2)]
+    loop, _ = loop_on(pool, "easy")
+    assert [job.id for job in loop.port.snapshot().waiting] == [licensed[0], *large]
+    pool.use()
+    state = ["--state", str(tmp_path / "state.json")]
+    assert run(["live", "condor", "status", "-p", "easy", *state, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["left_alone"]
+    assert shown == {licensed[1]: "it waits for the concurrency limit licence (1 at a time)"}
+    turn_until(loop, lambda: not any(status(pool, job) for job in (*licensed, *large)))
+    past = history(pool)
+    for first, second in (licensed, large):
+        assert past[first]["CompletionDate"] <= past[second]["JobCurrentStartDate"]
+    assert sorted(started(pool)) == sorted(set(started(pool)))
 
 
 def test_what_the_pool_wrote_down_is_a_job_log(pool: Pool, tmp_path: Path) -> None:

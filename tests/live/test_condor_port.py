@@ -11,6 +11,9 @@ from shadowtime.live.condor.gate import parent, pin
 from shadowtime.live.condor.jobs import Reading
 from shadowtime.live.condor.port import CondorPort
 from shadowtime.live.condor.slots import slots_of
+from shadowtime.live.loop import Step
+from shadowtime.live.metrics import queue_by_reason
+from shadowtime.live.operation import left_alone
 from shadowtime.live.port import PortError, Start, Stop
 
 HERE = "here.site"
@@ -38,6 +41,7 @@ class Fake:
         self.accepts: dict[str, list[str]] = {}
         self.refuses: dict[str, str] = {}
         self.silent = ""
+        self.most: dict[str, float] | None = {}
 
     def schedds(self) -> tuple[str, ...]:
         return (HERE,)
@@ -52,6 +56,12 @@ class Fake:
 
     def slots(self, attributes: Sequence[str]) -> list[dict[str, Any]]:
         return [dict(ad) for ad in self.slot_ads]
+
+    def limits(self, names: Sequence[str]) -> dict[str, float]:
+        self.asked.append(("limits", *names))
+        if self.most is None:
+            raise PortError("the negotiator does not answer")
+        return {name: self.most.get(name, 2308032.0) for name in names}
 
     def ended(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[dict[str, Any]]:
         if not self.past:
@@ -238,6 +248,69 @@ def test_a_history_that_does_not_answer_costs_nothing_but_lessons() -> None:
     made.snapshot()
     fake.job_ads = []
     assert made.snapshot().ended == ()
+
+
+def test_concurrency_limits_are_kept_and_status_gives_the_reason() -> None:
+    """In the order of submission; what runs counts, here and under other schedds."""
+    claim = {"name": "slot1_9@a", "slottype": "Dynamic", "state": "Claimed", "cpus": 1,
+             "memory": 128, "globaljobid": "elsewhere#7.0#1",
+             "concurrencylimits": "Matlab:2"}  # fmt: skip
+    runs = held(1, jobstatus=2, remotehost="slot1_1@a", concurrencylimits="licence")
+    made, fake, lines = port(
+        [pslot("a"), claim], runs, held(2, concurrencylimits="LICENCE"),
+        held(3, concurrencylimits="licence"), held(4, concurrencylimits="licence:3"),
+        held(5, concurrencylimits="other, matlab"), held(6),
+    )  # fmt: skip
+    fake.most = {"licence": 2.0, "matlab": 2.0}
+    assert [job.id for job in made.snapshot().waiting] == ["2.0", "6.0"]
+    assert made.left_alone == {
+        "3.0": "it waits for the concurrency limit licence (2 at a time)",
+        "4.0": "it exceeds the concurrency limit licence by itself (3 of 2)",
+        "5.0": "it waits for the concurrency limit matlab (2 at a time)",
+    }
+    made.snapshot()
+    assert fake.asked == [("limits", "licence", "matlab", "other")], "once a minute is enough"
+    fake.job_ads = [held(3, concurrencylimits="licence")]
+    assert [job.id for job in made.snapshot().waiting] == ["3.0"]
+    assert (made.left_alone, lines) == ({}, [])
+
+
+def test_a_negotiator_that_does_not_tell_its_limits_is_reported_once() -> None:
+    """HTCondor itself enforces them then."""
+    made, fake, lines = port([pslot("a")], held(1, concurrencylimits="licence"))
+    fake.most = None
+    for _ in range(2):
+        assert [job.id for job in made.snapshot().waiting] == ["1.0"]
+    assert lines == ["concurrency limits are left to HTCondor: the negotiator does not answer"]
+
+
+def test_disk_is_not_given_out_twice() -> None:
+    """Neither beside a running job, nor to two starts of one pass."""
+    slots = [pslot("a", totalslotdisk=9_000.0, disk=100), pslot("b", totalslotdisk=5_000)]
+    runs = held(1, jobstatus=2, remotehost="slot1_1@a", diskprovisioned=2_048, requestdisk=9_999)
+    made, _, _ = port(
+        slots, runs, held(2, requestdisk=8_000), held(3, requestdisk=4_096),
+        held(4, requestdisk=4_096), held(5, requestdisk=10),
+    )  # fmt: skip
+    state = made.snapshot()
+    assert [(job.id, job.only) for job in state.waiting] == [("3.0", ()), ("4.0", ()), ("5.0", ())]
+    assert made.left_alone == {"2.0": "it waits for disk on a slot that it accepts"}
+    assert slots_of(slots, schedds=[HERE]).whole[0]["Disk"] == 9_000, "as if the slot were empty"
+    outcomes = made.apply([Start(job=f"{job}.0", place=(("slot1@a", 1),)) for job in (3, 4, 5)])
+    assert [outcome.done for outcome in outcomes] == [True, False, True]
+    assert outcomes[1].why == "the disk it asks for is not free on slot1@a"
+
+
+def test_status_and_metrics_give_the_reasons_of_the_port() -> None:
+    """Under labels that name no job."""
+    made, fake, _ = port(
+        [pslot("a")], held(1, concurrencylimits="x"), held(2, requestcpus=9), held(3, jobstatus=1)
+    )
+    fake.most = {"x": 0.0}
+    step = Step(state=made.snapshot())
+    assert left_alone(made)["2.0"] == "it fits on no slots that it accepts"
+    counts = queue_by_reason(step, left_alone(made))
+    assert counts == {"room": 0, "cannot_run": 1, "fits_nowhere": 1, "past_the_gate": 1}
 
 
 def test_names_of_slots_in_an_expression() -> None:

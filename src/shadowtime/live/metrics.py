@@ -25,6 +25,12 @@ LEFT_ALONE = {
     "it depends on others": "dependency",
     "its array may not": "array_limit",
     "it has come past the gate": "past_the_gate",
+    "it was released by another user": "past_the_gate",
+    "it fits on no slots": "fits_nowhere",
+    "it is a parallel job": "cannot_run",
+    "it exceeds the concurrency limit": "cannot_run",
+    "it waits for disk": "disk",
+    "it waits for the concurrency limit": "concurrency_limit",
 }
 """How reasons begin, and the label they count under: reasons name jobs and nodes, labels must not,
 or there would be a time series for each."""

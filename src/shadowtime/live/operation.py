@@ -107,8 +107,7 @@ class Counting:
 
 def left_alone(port: Any) -> Mapping[str, str]:
     """Waiting jobs that are not the loop's, where a port reports them."""
-    found = getattr(getattr(port, "sorted", None), "left_alone", {})
-    return dict(found)
+    return dict(getattr(port, "left_alone", {}))
 
 
 def state_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:

@@ -75,13 +75,12 @@ def look(
     notes = kept.memory.jobs
     port.stopped = lambda job: job in notes and notes[job].kills > 0
     state = port.snapshot()
-    assert port.sorted is not None
     with compile_notice("the policy's pass", "half a minute"):
         return status_of(
             chosen,
             state,
             kept,
             shape=shape,
-            left_alone=port.sorted.left_alone,
+            left_alone=port.left_alone,
             beat=read_beat(heartbeat_of(path)),
         )

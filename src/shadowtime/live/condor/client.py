@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from shadowtime.errors import UsageError
+from shadowtime.live.condor.conditions import configured_limit
 from shadowtime.live.condor.gate import ORIGINAL, these
 from shadowtime.live.port import PortError
 
@@ -30,6 +31,9 @@ class Client(Protocol):
 
     def slots(self, attributes: Sequence[str]) -> list[Ad]:
         """All slots that the collector knows."""
+
+    def limits(self, names: Sequence[str]) -> dict[str, float]:
+        """The concurrency limits of these names, as the negotiator is configured."""
 
     def ended(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[Ad]:
         """Jobs that left the queue."""
@@ -117,6 +121,19 @@ class Pool:
         with self._asking("the collector"):
             found = self._collector().query(self._h.AdType.Startd, projection=list(attributes))
             return [plain(ad) for ad in found]
+
+    def limits(self, names: Sequence[str]) -> dict[str, float]:
+        with self._asking("the negotiator"):
+            found = self._collector().locate(self._h.DaemonType.Negotiator)
+            if found is None:
+                raise PortError("the collector knows no negotiator")
+            settings = self._h.RemoteParam(found)
+            spelt = {str(key).upper(): key for key in settings}  # as its files spell it
+
+            def lookup(key: str) -> str | None:
+                return str(settings[spelt[key]]) if key in spelt else None
+
+            return {name: configured_limit(name, lookup) for name in names}
 
     def ended(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[Ad]:
         queue = self._queue()

@@ -21,7 +21,8 @@ JOB_ATTRIBUTES = (
     "RequestMemory", "MinHosts", "MaxHosts", "HoldReason", "HoldReasonCode", "RemoteHost",
     "RemoteHosts", "JobCurrentStartDate", "EnteredCurrentStatus", "CpusProvisioned",
     "MemoryProvisioned", "Requirements", "AllowedExecuteDuration", "AllowedJobDuration",
-    "MaxRuntime", "MaxWallTimeMins", MANAGED, PLACE, ORIGINAL,
+    "MaxRuntime", "MaxWallTimeMins", "RequestDisk", "DiskProvisioned", "ConcurrencyLimits",
+    MANAGED, PLACE, ORIGINAL,
 )  # fmt: skip
 CONSTRAINT = "(JobUniverse == 5 || JobUniverse == 11) && (JobStatus <= 2 || JobStatus >= 5)"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shadowtime.live.condor import gate
 from shadowtime.live.condor import jobs as read
+from shadowtime.live.condor.conditions import Conditions, disk_of, limits_of
 from shadowtime.live.condor.slots import SLOT_ATTRIBUTES, resource_names, slots_of
 from shadowtime.live.placing import room
 from shadowtime.live.port import (
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 ENDED = 200
 """How many ended jobs are remembered for the estimates that learn."""
+LIMITS_EVERY = 60.0
+"""Seconds between two looks at the negotiator's configuration."""
 
 
 @dataclass(kw_only=True)
@@ -45,7 +49,8 @@ class CondorPort:
     that attribute, which only count while they run. A job that was released to a slot counts as
     running until it does; if the slot is gone or nothing happens, it waits again and is released
     to another if there is one. A job whose Requirements refuse every slot, or that fits on none,
-    is left out and reported once.
+    is left out and reported once. A job waits, too, until its concurrency limits and the disk it
+    asks for are free. ``left_alone`` gives the reason for each of them.
     """
 
     client: Client
@@ -63,6 +68,12 @@ class CondorPort:
         self._original: dict[str, str] = {}
         self._avoid: dict[str, set[str]] = {}
         """Slots to which a job was released in vain."""
+        self.left_alone: dict[str, str] = {}
+        """Waiting jobs that cannot be started now, and why."""
+        self._limits: dict[str, float] = {}
+        self._limits_at = -math.inf
+        self._conditions = Conditions(limits={}, disk={})
+        self._disk_asked: dict[str, int] = {}
 
     def snapshot(self) -> Snapshot:
         """The queue and the slots now: two questions, and more only where something is new."""
@@ -73,27 +84,29 @@ class CondorPort:
         if not any(host.name != "nothing" for host in slots.cluster.hosts):
             raise PortError("the collector knows no slot that takes jobs")
         now = int(self.clock.now())
+        self.left_alone = {}
         waiting: list[tuple[WaitingJob, Ad]] = []
-        holders: list[RunningJob | None] = []
+        holders: list[tuple[RunningJob | None, Ad]] = []
         for ad in ads:
             status = ad.get("jobstatus")
             if status in (read.RUNNING, read.SENDING, read.SUSPENDED):
-                holders.append(read.running_of(ad, slots, self.reading, now))
+                holders.append((read.running_of(ad, slots, self.reading, now), ad))
             elif not read.managed(ad):
                 continue
             elif read.gated(ad):
                 waiting.append((read.waiting_of(ad, slots, self.reading), ad))
             elif status == read.IDLE:
                 if read.about_to_start(ad, slots, now, self.reading):
-                    holders.append(read.running_of(ad, slots, self.reading, now))
+                    holders.append((read.running_of(ad, slots, self.reading, now), ad))
                 elif ad.get(gate.PLACE.lower()):
                     waiting.append((read.waiting_of(ad, slots, self.reading), ad))
                     slow = str(ad[gate.PLACE.lower()]).split(",")
                     self._avoid.setdefault(read.job_id(ad), set()).update(slow)
                 else:
-                    self._once(read.job_id(ad), "was released by another user")
+                    self._leave(read.job_id(ad), "was released by another user")
         waiting.sort(key=lambda one: (one[0].submit, natural(one[0].id)))
-        running = [job for job in holders if job is not None] + self._foreigners(slots, now)
+        self._conditions = self._free_now(slots, slot_ads, holders, [ad for _, ad in waiting])
+        running = [job for job, _ in holders if job is not None] + self._foreigners(slots, now)
         self._note_ends({read.job_id(ad) for ad in ads}, running)
         return Snapshot(
             now=now,
@@ -116,7 +129,9 @@ class CondorPort:
             idle = f"JobStatus == 1 && {gate.MANAGED} =?= True"
             self.client.hold(in_vain, idle, f"{gate.REASON}: released in vain")
         for start in starts:
-            refused = self._pin(start)
+            at = [host for host, _ in start.place]
+            short = self._conditions.give_disk(self._disk_asked.get(start.job, 0), at)
+            refused = short or self._pin(start)
             if refused:
                 why[start.job] = refused
         pinned = [start.job for start in starts if start.job not in why]
@@ -166,6 +181,36 @@ class CondorPort:
             return self._slot_ads()
         return ads
 
+    def _free_now(
+        self,
+        slots: Slots,
+        slot_ads: Sequence[Ad],
+        holders: Sequence[tuple[RunningJob | None, Ad]],
+        waiting: Sequence[Ad],
+    ) -> Conditions:
+        """What is left of limits and disk; a static slot's disk is whoever's the slot is."""
+        names = sorted({name for ad in waiting for name in limits_of(ad)})
+        disk = {name: kb for name, kb in slots.disk.items() if name not in slots.static}
+        free = Conditions(limits=self._ask_limits(names), disk=disk)
+        for job, ad in holders:
+            free.take(ad, [host for host, _ in job.place] if job is not None else ())
+        for ad in slot_ads:
+            if str(ad.get("name", "")) in slots.taken:
+                free.take_claim(ad, slots.taken[str(ad["name"])][0])
+        return free
+
+    def _ask_limits(self, names: Sequence[str]) -> dict[str, float]:
+        """The pool's limits of these names, asked again every minute while jobs use them."""
+        now = self.clock.now()
+        known = all(name in self._limits for name in names)
+        if names and not (known and 0 <= now - self._limits_at < LIMITS_EVERY):
+            try:
+                self._limits = self.client.limits(names)
+                self._limits_at = now
+            except PortError as error:
+                self._tell_once(f"concurrency limits are left to HTCondor: {error}")
+        return {name: self._limits[name] for name in names if name in self._limits}
+
     def _startable(
         self, waiting: Sequence[tuple[WaitingJob, Ad]], slots: Slots
     ) -> list[WaitingJob]:
@@ -186,18 +231,26 @@ class CondorPort:
         self._accepts = {key: self._accepts[key] for key in keys.values()}
         self._original = {job: self._original[job] for job in keys}
         self._avoid = {job: self._avoid[job] for job in keys if job in self._avoid}
+        self._disk_asked = {job.id: disk_of(ad) for job, ad in waiting}
         left = []
         for job, ad in waiting:
             good = self._accepts[keys[job.id]]
             if job.alone and ad.get("jobuniverse") == read.PARALLEL:
                 good = tuple(name for name in good if name in slots.static)
             elif ad.get("jobuniverse") == read.PARALLEL:
-                self._once(job.id, "is a parallel job, which needs static slots: left alone")
+                self._leave(job.id, "is a parallel job, which needs static slots: left alone")
                 continue
             elif slots.static and not job.alone:
                 good = tuple(name for name in good if name not in slots.static)
             if not self._fits(job, good, slots):
-                self._once(job.id, "fits on no slots that it accepts: left alone")
+                self._leave(job.id, "fits on no slots that it accepts: left alone")
+                continue
+            good = self._conditions.with_disk(ad, good)
+            if not self._fits(job, good, slots):
+                self.left_alone[job.id] = "it waits for disk on a slot that it accepts"
+                continue
+            if why := self._conditions.keep(ad):
+                self.left_alone[job.id] = why
                 continue
             better = tuple(name for name in good if name not in self._avoid.get(job.id, ()))
             if self._fits(job, better, slots):
@@ -257,8 +310,12 @@ class CondorPort:
                 )
         del self._ended[:-ENDED]
 
-    def _once(self, job: str, what: str) -> None:
-        line = f"job {job} {what}"
+    def _leave(self, job: str, what: str) -> None:
+        """Leave a job alone; ``what`` goes on behind the job's name."""
+        self.left_alone[job] = f"it {what.removesuffix(': left alone')}"
+        self._tell_once(f"job {job} {what}")
+
+    def _tell_once(self, line: str) -> None:
         if line not in self._told:
             self._told.add(line)
             self.tell(line)

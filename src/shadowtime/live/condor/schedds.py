@@ -56,6 +56,9 @@ class Schedds:
     def slots(self, attributes: Sequence[str]) -> list[Ad]:
         return next(iter(self.clients.values())).slots(attributes)
 
+    def limits(self, names: Sequence[str]) -> dict[str, float]:
+        return next(iter(self.clients.values())).limits(names)
+
     def ended(self, jobs: Sequence[str], attributes: Sequence[str]) -> list[Ad]:
         found: list[Ad] = []
         for name, mine in by_schedd(jobs):

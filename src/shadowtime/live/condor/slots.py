@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SLOT_ATTRIBUTES = (
     "Name", "SlotType", "State", "Cpus", "Memory", "MachineResources", "GlobalJobId",
     "RemoteOwner", "Draining", "Start", "TotalSlotCpus", "TotalSlotMemory", "EnteredCurrentState",
-    "Offline", "TotalJobRunTime", "MyCurrentTime",
+    "Offline", "TotalJobRunTime", "MyCurrentTime", "Disk", "TotalSlotDisk", "ConcurrencyLimits",
 )  # fmt: skip
 """What is read of every slot; the amounts of further resources are added by name."""
 
@@ -36,6 +36,8 @@ class Slots:
     """Slots that one job takes whole."""
     taken: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     """What jobs of other schedds hold, by slot: its host and the amounts."""
+    disk: dict[str, int] = field(default_factory=dict)
+    """The whole disk of each host in KB, where its slot tells it."""
 
     @property
     def whole(self) -> list[dict[str, object]]:
@@ -45,6 +47,8 @@ class Slots:
             ad: dict[str, object] = {"name": host.name}
             for name, amount in zip(self.cluster.resources, host.capacity, strict=True):
                 ad[_ATTRIBUTE.get(name, name)] = amount // 1024 if name == "memory" else amount
+            if host.name in self.disk:
+                ad["Disk"] = self.disk[host.name]
             found.append(ad)
         return found
 
@@ -81,6 +85,7 @@ def slots_of(ads: Sequence[Ad], *, schedds: Collection[str]) -> Slots:
     resources = ("procs", "memory", *further)
     hosts: dict[str, Host] = {}
     static: set[str] = set()
+    disk: dict[str, int] = {}
     for ad in sorted(ads, key=lambda one: str(one.get("name", ""))):
         name, kind = str(ad.get("name", "")), str(ad.get("slottype", "")).lower()
         if not name or kind == "dynamic" or not _usable(ad):
@@ -93,6 +98,8 @@ def slots_of(ads: Sequence[Ad], *, schedds: Collection[str]) -> Slots:
         if amounts[0] < 1:
             continue
         hosts[name] = Host(name, tuple(amounts))
+        if whole_disk := _amount(ad, "totalslotdisk", "disk"):
+            disk[name] = whole_disk
         if kind != "partitionable":
             static.add(name)
     taken: dict[str, tuple[str, tuple[int, ...]]] = {}
@@ -110,7 +117,7 @@ def slots_of(ads: Sequence[Ad], *, schedds: Collection[str]) -> Slots:
     if not hosts:
         hosts["nothing"] = Host("nothing", (1,) + (0,) * (len(resources) - 1))
     cluster = Cluster(shape="nodes", resources=resources, hosts=tuple(hosts.values()))
-    return Slots(cluster, frozenset(static), taken)
+    return Slots(cluster, frozenset(static), taken, disk)
 
 
 def _usable(ad: Ad) -> bool:

@@ -109,6 +109,11 @@ class SlurmPort:
         self._sent: dict[str, Held] = {}
         """What jobs that were let through on a site take on each node."""
 
+    @property
+    def left_alone(self) -> Mapping[str, str]:
+        """Waiting jobs of the last snapshot that are not the loop's, and why."""
+        return self.sorted.left_alone if self.sorted is not None else {}
+
     def snapshot(self) -> Snapshot:
         """What Slurm reports now."""
         rows = self._queue()
