@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import hypothesis.strategies as draws
 import numpy as np
+from hypothesis import given
 
 import shadowtime as st
 from shadowtime.cluster.site import Node, Site
+from shadowtime.slurm.dependencies import Dependencies
+from shadowtime.slurm.job import Job
 from shadowtime.workload.request import Dependency, Request, Requests
 
 FAST = "bf_interval=2,bf_resolution=1,batch_sched_delay=0"
@@ -79,3 +85,117 @@ def test_hopeless_jobs_wait_for_ever_or_are_cancelled() -> None:
     assert starts(*wishes)[1:] == [-1, -1]
     first, hopeless, behind = starts(*wishes, parameters=",kill_invalid_depend")
     assert first < 5 and hopeless == -1 and 20 <= behind < 30
+
+
+class EveryHeldJob(Dependencies):
+    """The same by definition: every held job is looked at after every event."""
+
+    def leave(self, row: int) -> None:
+        self.end(row, cancelled=True)
+        for held in list(self.held.values()):
+            if row in held.rows:
+                if held.job.tasks:
+                    del held.job.tasks[held.rows.index(row)]
+                held.rows.remove(row)
+                del self._holder[row]
+                if not held.rows:
+                    self._let_go(held)
+
+    def released(self, *, kill_invalid: bool) -> list[Job]:
+        found = []
+        again = True
+        while again:
+            again = False
+            for held in list(self.held.values()):
+                if self.met(held.rows):
+                    self._let_go(held)
+                    found.append(held.job)
+                elif kill_invalid and self.hopeless(held.rows):
+                    self._let_go(held)
+                    for row in held.rows:
+                        self.end(row, cancelled=True)
+                    again = True
+        return found
+
+
+ASK: Any = None
+"""It is not looked at."""
+KINDS = ("after", "afterok", "afternotok", "afterany", "aftercorr", "singleton")
+
+
+@draws.composite
+def stories(
+    draw: draws.DrawFn,
+) -> tuple[int, list[Dependency], list[int], list[tuple[str, int]], bool]:
+    """Jobs that depend on any others, also later ones and circles, and what becomes of them."""
+    count = draw(draws.integers(2, 9))
+    number = draws.integers(1, count + 1)  # the last is not in the log
+    wish = draws.builds(
+        Dependency,
+        job=draws.integers(0, count - 1),
+        kind=draws.sampled_from(KINDS),
+        on=draws.lists(number, max_size=3, unique=True).map(tuple),
+        any_of=draws.booleans(),
+    )
+    event = draws.tuples(
+        draws.sampled_from(("hold", "start", "end", "cancel")), draws.integers(0, count)
+    )
+    bad = draw(draws.lists(draws.integers(0, count - 1), max_size=3, unique=True))
+    return (
+        count,
+        draw(draws.lists(wish, max_size=12)),
+        bad,
+        draw(draws.lists(event, min_size=count, max_size=40)),
+        draw(draws.booleans()),
+    )
+
+
+def what_is_released(kind: type[Dependencies], story: Any) -> list[list[int]]:
+    """Which jobs are released after each event; the first two rows are tasks of one array."""
+    count, wishes, bad, events, kill_invalid = story
+    status = np.ones(count, np.int64)
+    status[bad] = 0
+    array = np.full(count, -1, np.int64)
+    array[:2] = 1
+    asks = Requests.of_jobs([Request(tasks=1)] * count, dependencies=wishes, array=array)
+    work = st.Workload.build(submit=[0] * count, run=[9] * count, procs=[1] * count)
+    depends = kind(work.replace(status=status, requests=asks), asks)
+    found, held, left = [], set(), set()
+    for what, row in events:
+        first = row if row > 1 else 0
+        if row >= count or (what == "hold") == (first in held):
+            continue
+        if what == "hold":
+            held.add(first)
+            rows = [0, 1] if first == 0 else [row]
+            job = Job(id=first, ask=ASK, limit=60, tasks=[0, 1] if first == 0 else [])
+            depends.hold(job, rows)
+        elif what == "cancel":
+            if row in left:
+                continue
+            left.add(row)
+            depends.leave(row)
+        else:
+            getattr(depends, what)(row)
+        found.append([job.id for job in depends.released(kill_invalid=kill_invalid)])
+    return [*found, sorted(depends.held), sorted(depends.ended)]
+
+
+@given(stories())
+def test_only_dependents_are_looked_at_and_the_same_are_released(story: Any) -> None:
+    """In the same order, after every event."""
+    assert what_is_released(Dependencies, story) == what_is_released(EveryHeldJob, story)
+
+
+def test_jobs_are_released_in_the_order_in_which_they_came() -> None:
+    """Also one that waited for the end of a job that is cancelled in the same moment."""
+    wishes = [
+        Dependency(job=3, kind="afternotok", on=(3,)),
+        Dependency(job=4, kind="afterany", on=(4,)),
+        Dependency(job=5, kind="afterok", on=(3,)),
+    ]
+    events = [("hold", 2), ("hold", 3), ("hold", 4), ("hold", 5), ("start", 2), ("end", 2)]
+    story = (6, wishes, [], events, True)
+    expected = [[2], [], [], [], [], [4, 5], [], [2, 3]]
+    assert what_is_released(Dependencies, story) == expected
+    assert what_is_released(EveryHeldJob, story) == expected

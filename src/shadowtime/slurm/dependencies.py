@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 FAILED, CANCELLED = 0, 5
 """The Standard Workload Format's numbers for how a job ended."""
+
+
+class Held(NamedTuple):
+    """A job that waits for others, its rows or those of its tasks, and its place among all."""
+
+    job: Job
+    rows: list[int]
+    place: int
 
 
 class Dependencies:
@@ -34,8 +43,16 @@ class Dependencies:
         status = workload.status
         good = (workload.run <= workload.limit) & (status != FAILED) & (status != CANCELLED)
         self.good = good.tolist()
-        self.held: dict[int, tuple[Job, list[int]]] = {}
-        """Submitted jobs whose dependencies are not met, with their rows: in no pass."""
+        self.held: dict[int, Held] = {}
+        """Submitted jobs whose dependencies are not met, by id: in no pass."""
+        self.dependents: dict[int, list[int]] = {}
+        """Rows that wait for a row."""
+        self._holder: dict[int, Held] = {}
+        """The held job that a row belongs to."""
+        self._news: set[int] = set()
+        """Places of held jobs for which something has changed since they were last looked at."""
+        self._places: dict[int, Held] = {}
+        self._count = 0
         self.started: set[int] = set()
         self.ended: dict[int, bool] = {}
         """Rows that have ended, and whether they ended well."""
@@ -46,6 +63,8 @@ class Dependencies:
                 if number in place:
                     others += self._tasks(place[number])
             self.wishes.setdefault(one.job, []).append((one, others))
+            for other in others:
+                self.dependents.setdefault(other, []).append(one.job)
 
     def _singles(self, row: int) -> list[int]:
         work = self.workload
@@ -61,46 +80,71 @@ class Dependencies:
     def start(self, row: int) -> None:
         """A row has started."""
         self.started.add(row)
+        self._note(row)
 
     def end(self, row: int, *, cancelled: bool = False) -> None:
         """A row has ended, or left the queue."""
         self.ended[row] = self.good[row] and not cancelled
+        self._note(row)
+
+    def _note(self, row: int) -> None:
+        """Something has become of a row: held jobs that wait for it are looked at again."""
+        for other in self.dependents.get(row, ()):
+            if other in self._holder:
+                self._news.add(self._holder[other].place)
 
     def hold(self, job: Job, rows: list[int]) -> None:
         """A submitted job waits for others; ``rows`` are its own, or those of its tasks."""
-        self.held[job.id] = (job, rows)
+        self._count += 1
+        held = self.held[job.id] = self._places[self._count] = Held(job, rows, self._count)
+        self._holder |= dict.fromkeys(rows, held)
+        self._news.add(held.place)
 
     def leave(self, row: int) -> None:
         """A row left the queue before it began."""
         self.end(row, cancelled=True)
-        for job, rows in list(self.held.values()):
-            if row in rows:
-                if job.tasks:
-                    del job.tasks[rows.index(row)]
-                rows.remove(row)
-                if not rows:
-                    del self.held[job.id]
+        held = self._holder.pop(row, None)
+        if held is None:
+            return
+        job, rows, place = held
+        if job.tasks:
+            del job.tasks[rows.index(row)]
+        rows.remove(row)
+        self._news.add(place)
+        if not rows:
+            self._let_go(held)
 
     def released(self, *, kill_invalid: bool) -> list[Job]:
         """Held jobs whose dependencies are met by now; they are held no longer.
 
         With ``kill_invalid`` a job whose dependency can no longer be met is cancelled, which
-        others may have waited for.
+        others may have waited for. Jobs are looked at in the order in which they came, again and
+        again until none is cancelled; only those for which something has changed.
         """
         found = []
-        again = True
-        while again:
-            again = False
-            for job, rows in list(self.held.values()):
-                if self.met(rows):
-                    del self.held[job.id]
-                    found.append(job)
-                elif kill_invalid and self.hopeless(rows):
-                    del self.held[job.id]
-                    for row in rows:
+        while self._news:
+            turn, self._news = sorted(self._news), set()
+            while turn:
+                held = self._places[heappop(turn)]
+                if self.met(held.rows):
+                    self._let_go(held)
+                    found.append(held.job)
+                elif kill_invalid and self.hopeless(held.rows):
+                    self._let_go(held)
+                    for row in held.rows:
                         self.end(row, cancelled=True)
-                    again = True
+                    later = {place for place in self._news if place > held.place}
+                    self._news -= later
+                    for place in later.difference(turn):
+                        heappush(turn, place)
         return found
+
+    def _let_go(self, held: Held) -> None:
+        """A job is held no longer."""
+        del self.held[held.job.id], self._places[held.place]
+        self._news.discard(held.place)
+        for row in held.rows:
+            del self._holder[row]
 
     def met(self, rows: Iterable[int]) -> bool:
         """True where jobs of these rows may be looked at."""
