@@ -27,6 +27,7 @@ from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
+from shadowtime.live.slurm.requeued import Requeued
 from shadowtime.live.slurm.sending import send, session
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
@@ -102,6 +103,7 @@ class SlurmPort:
         """Jobs known to us that an operator has let through."""
         self._returning: dict[str, None] = {}
         """Jobs that were stopped and have not been seen at the gate since."""
+        self._requeued = Requeued()
         self.arrays = ArrayRests()
         """Arrays whose rest may be relabelled."""
         self._remembered = Remembered()
@@ -154,6 +156,7 @@ class SlurmPort:
         self._details.learn(self.run, rows, now, site=self.view.site, comments=comments)
         self._forget(rows)
         self._rows = dict(rows_by_id(rows))
+        self._requeued.look(rows, self.clock.steady())
         self.arrays.look(rows)
         self.sorted = sort_jobs(
             rows,
@@ -200,6 +203,9 @@ class SlurmPort:
                 )
                 self.placed[decision.job] = decision.place
                 self._sent[decision.job] = decision.held
+        starts = {decision.job for decision in decisions if isinstance(decision, Start)}
+        if pause := self._requeued.pause(starts, self.clock.steady()):
+            self.clock.sleep(pause)
         complaints = send(self.run, lines)
         after = self.look()
         found = [outcome(decision, after.get(decision.job), complaints) for decision in decisions]
