@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.workload import Workload
 
-CODE = (
-    "from shadowtime.kernel.numpy_vector import replace_loops; replace_loops(); "
-    "from shadowtime.engine.uncompiled import serve; serve()"
-)
+LOOPS_BY_NUMPY = "from shadowtime.kernel.numpy_vector import replace_loops; replace_loops();"
+"""What a process that compiles nothing does first."""
+CODE = f"{LOOPS_BY_NUMPY} from shadowtime.engine.uncompiled import serve; serve()"
 
 
 def warn(reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Tell somebody before anything is compiled, without importing Numba to find out."""
+"""A call before anything is compiled, without importing Numba to find out."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Notice:
 
         class Listener(event.Listener):
             def on_start(self, event: Any) -> None:
+                if notice is not _open[-1]:
+                    return
                 callback, notice.callback = notice.callback, None
                 if callback is not None:
                     callback()
@@ -51,7 +53,11 @@ def numba_is_here() -> None:
 
 @contextlib.contextmanager
 def before_first_compile(callback: Callable[[], None]) -> Iterator[None]:
-    """Call ``callback`` once if something has to be compiled inside the block."""
+    """Call ``callback`` once if something has to be compiled inside the block.
+
+    It is called before that and may raise, so that nothing is compiled. Of blocks inside each other
+    the innermost is meant.
+    """
     notice = Notice(callback)
     _open.append(notice)
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
-from shadowtime.live.deciding import decide_with_hosts
+from shadowtime.live.compiling import Passes
 from shadowtime.live.log import LogLine
 from shadowtime.live.worker import TO_COME_UP, Loading, Overrun, Worker
 from shadowtime.policy.policy import Policy
@@ -77,6 +77,7 @@ def guard_for(
     shape: Shape,
     clock: Clock,
     tell: Callable[[str], None] = lambda line: None,
+    passes: Passes | None = None,
 ) -> Guarded | None:
     """What guards a policy; None for one that is not its user's code."""
     if own is None or not is_own(policy):
@@ -89,6 +90,7 @@ def guard_for(
         limit=own.limit,
         patience=own.limit if own.patience is None else own.patience,
         tell=tell,
+        passes=passes,
     )
 
 
@@ -115,6 +117,8 @@ class Guarded:
     patience: float = LIMIT
     tell: Callable[[str], None] = lambda line: None
     worker: Any = None
+    passes: Passes | None = None
+    """Makes the fallback's passes; here and at once unless given."""
     failed: int = 0
     """Passes that the policy missed."""
     _rests_until: float = field(default=float("-inf"))
@@ -144,11 +148,8 @@ class Guarded:
         if why not in (RESTS, LOADS):
             line = f"{self.policy} missed a pass, {self.fallback.name} decided it: {why}"
             self.tell(LogLine(line, event="fallback", why=why))
-        with attention.computing():
-            made = decide_with_hosts(
-                self.fallback, state, memory, shape=self.shape, refused=refused
-            )
-        return made, True
+        passes = self.passes or Passes(policy=self.fallback, shape=self.shape)
+        return passes.decide(state, memory, refused, attention=attention), True
 
     def _ask(
         self, state: Snapshot, memory: Memory, refused: Mapping[str, str]
@@ -180,5 +181,7 @@ class Guarded:
             return None, str(error)
 
     def end(self) -> None:
-        """End the policy's process."""
+        """End the policy's process, and what the fallback's passes have started."""
         self.worker.end()
+        if self.passes is not None:
+            self.passes.end()

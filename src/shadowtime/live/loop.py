@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass import Decided, Memory
 from shadowtime.errors import ShadowtimeError
-from shadowtime.live.deciding import decide_with_hosts, without
+from shadowtime.live.compiling import Passes
+from shadowtime.live.deciding import without
 from shadowtime.live.guard import guard
 from shadowtime.live.heartbeat import awaited
 from shadowtime.live.log import LogLine
@@ -102,6 +103,8 @@ class Loop:
     """Learns what the loop is doing, for signals."""
     guarded: Guarded | None = None
     """Decides where the policy is its user's own code."""
+    passes: Passes | None = None
+    """Makes the policy's passes otherwise; here and at once unless given."""
 
     def __post_init__(self) -> None:
         self._kept = self.store.load()
@@ -174,11 +177,8 @@ class Loop:
     ) -> tuple[Made, bool]:
         """A pass, and whether the fallback made it."""
         if self.guarded is None:
-            with self.attention.computing():
-                made = decide_with_hosts(
-                    self.policy, state, before, shape=self.shape, refused=refused
-                )
-            return made, False
+            passes = self.passes or Passes(policy=self.policy, shape=self.shape)
+            return passes.decide(state, before, refused, attention=self.attention), False
         made, fell_back = self.guarded.decide(state, before, refused, attention=self.attention)
         if fell_back:
             self._count("decided_by_fallback")
@@ -223,8 +223,9 @@ class Loop:
 
     def end(self) -> None:
         """End what the loop has started."""
-        if self.guarded is not None:
-            self.guarded.end()
+        for started in (self.guarded, self.passes):
+            if started is not None:
+                started.end()
 
     def _rest(self, quiet: int, errors: int) -> None:
         """Wait for the next look."""

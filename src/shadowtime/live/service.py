@@ -11,7 +11,8 @@ from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.engine.live_pass.on_site import refuse_on_site
 from shadowtime.live.backend import Target
 from shadowtime.live.clock import SystemClock
-from shadowtime.live.guarded import guard_for
+from shadowtime.live.compiling import PassesAtOnce
+from shadowtime.live.guarded import guard_for, is_own
 from shadowtime.live.heartbeat import Heartbeat, heartbeat_of, notifier
 from shadowtime.live.lock import one_loop
 from shadowtime.live.log import LogLine
@@ -49,14 +50,20 @@ def make_loop(
     beat: Callable[[str], None] = lambda waiting_for: None,
     attention: Undisturbed | None = None,
     own: OwnCode | None = None,
+    at_once: bool = False,
 ) -> Loop:
     """A loop over a port.
 
     ``own``: how a policy that is its user's code is run; without it in this process, unguarded.
+    ``at_once``: passes that are not compiled yet do not wait for the compiler.
     """
     target = target or Target()
     clock = target.clock or SystemClock()
-    guarded = guard_for(policy, own, shape=target.shape, clock=clock, tell=tell)
+    ours = policy if own is None else own.fallback
+    passes = None
+    if at_once and not is_own(ours):
+        passes = PassesAtOnce(policy=ours, shape=target.shape, clock=clock, tell=tell, beat=beat)
+    guarded = guard_for(policy, own, shape=target.shape, clock=clock, tell=tell, passes=passes)
     name = guarded.policy if guarded is not None else described(policy)
     recorder = Recorder(record, policy=name, shape=target.shape, tell=tell) if record else None
     loop = Loop(
@@ -73,6 +80,7 @@ def make_loop(
         beat=beat,
         attention=attention or Undisturbed(),
         guarded=guarded,
+        passes=passes if guarded is None else None,
     )
     target.attach(loop)
     return loop
@@ -111,7 +119,8 @@ def run(
     The policy is a value or a text such as ``easy``. A loop that acts locks what it drives and
     keeps a state file; in shadow mode it keeps one only where it is named. The heartbeat lies
     beside the state file. Log, metrics and length of the run are those of ``operation``. With
-    ``once`` there is one look, and an error of the scheduler is raised; else it is waited out.
+    ``once`` there is one look, whose pass may wait for the compiler, and an error of the scheduler
+    is raised; a run never waits for the compiler, and waits errors out.
     """
     target, how = target or Target(), operation or Operation()
     clock = target.clock or SystemClock()
@@ -151,6 +160,7 @@ def run(
             beat=beat,
             attention=attention,
             own=own,
+            at_once=not once,
         )
         stack.callback(loop.end)
         notify("READY=1")

@@ -1,0 +1,362 @@
+"""A loop never waits for the compiler: what is not compiled yet is decided uncompiled meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from shadowtime.engine.uncompiled import LOOPS_BY_NUMPY
+from shadowtime.errors import ShadowtimeError
+from shadowtime.kernel.notice import before_first_compile
+from shadowtime.live.deciding import decide_with_hosts
+from shadowtime.live.log import LogLine
+from shadowtime.policy.snapshot import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from shadowtime.engine.live_pass import Memory, Snapshot
+    from shadowtime.engine.live_pass.decide import Shape
+    from shadowtime.live.clock import Clock
+    from shadowtime.live.deciding import Made
+    from shadowtime.live.signals import Undisturbed
+    from shadowtime.policy import Policy
+
+AGAIN = 600.0
+"""Seconds after which compiling that failed is tried again."""
+IN_VAIN = 2
+"""So often is compiled what is not found afterwards before that counts as a failure."""
+BEAT = 1.0
+"""Seconds between two signs of life of a loop that waits for an uncompiled pass."""
+PYTHON = (sys.executable or "python3", "-P", "-c")
+COMPILE = (*PYTHON, "from shadowtime.live.compiling import compile_task; compile_task()")
+UNCOMPILED = (
+    *PYTHON,
+    f"{LOOPS_BY_NUMPY} from shadowtime.live.compiling import serve; serve()",
+)
+
+
+class NotCompiled(BaseException):
+    """A pass would have to be compiled first; no kind of error, so that nothing waits it out."""
+
+
+@dataclass(kw_only=True)
+class Passes:
+    """Makes the passes of a policy in this process, and compiles them there."""
+
+    policy: Policy | Any
+    shape: Shape
+
+    def decide(
+        self,
+        state: Snapshot,
+        memory: Memory,
+        refused: Mapping[str, str],
+        *,
+        attention: Undisturbed,
+    ) -> Made:
+        """One pass on a snapshot."""
+        with attention.computing():
+            return self.here(state, memory, refused)
+
+    def here(self, state: Snapshot, memory: Memory, refused: Mapping[str, str]) -> Made:
+        """The same, undisturbed by signals that the caller handles."""
+        return decide_with_hosts(self.policy, state, memory, shape=self.shape, refused=refused)
+
+    def end(self) -> None:
+        """End what was started."""
+
+
+@dataclass(kw_only=True)
+class PassesAtOnce(Passes):
+    """The same for a policy of the catalogue, without waiting for the compiler.
+
+    Rules
+    -----
+    A pass whose compiled code is neither in the library nor in the cache is made uncompiled, which
+    gives the same decisions (``engine.uncompiled``), in a process of its own. Meanwhile another
+    process compiles at the lowest priority what this very pass needs, into the cache. With many
+    waiting jobs an uncompiled pass may take longer than the compiler: whichever is done first
+    decides. From the next pass on compiled code is used. Both are reported in one line.
+
+    A compiler that fails is reported and tried again after ten minutes. Where the uncompiled
+    process fails, the pass waits for the compiler. Both processes end with the loop.
+    """
+
+    clock: Clock
+    tell: Callable[[str], None] = lambda line: None
+    beat: Callable[[str], None] = lambda waiting_for: None
+    """Called every second while a pass is waited for."""
+    compiler: Sequence[str] = COMPILE
+    uncompiled: Sequence[str] = UNCOMPILED
+    _compiler: Helper | None = field(default=None, init=False)
+    _uncompiled: Helper | None = field(default=None, init=False)
+    _since: float | None = field(default=None, init=False)
+    """When passes began to be made uncompiled."""
+    _rests_until: float = field(default=float("-inf"), init=False)
+    _in_vain: int = field(default=0, init=False)
+
+    def decide(
+        self,
+        state: Snapshot,
+        memory: Memory,
+        refused: Mapping[str, str],
+        *,
+        attention: Undisturbed,
+    ) -> Made:
+        """One pass on a snapshot, by whichever way is done first."""
+        seen = (state, memory, dict(refused))
+        self._look_after_compiler()
+        made = self._compiled(seen, attention)
+        if made is not None:
+            return made
+        task = pickle.dumps((os.getpid(), (self.policy, self.shape, *seen)))
+        self._compile(task)
+        made = self._made_elsewhere(task, seen, attention)
+        if made is None:  # neither way: as a last resort, wait
+            self.tell(f"compiling {name_of(self.policy)} in the loop itself, which waits for it")
+            made = super().decide(*seen, attention=attention)
+        return made
+
+    def end(self) -> None:
+        """End both processes, whatever they are doing."""
+        for helper in (self._compiler, self._uncompiled):
+            if helper is not None:
+                helper.end()
+        self._compiler = self._uncompiled = None
+
+    def _compiled(
+        self, seen: tuple[Snapshot, Memory, dict[str, str]], attention: Undisturbed
+    ) -> Made | None:
+        """The pass by compiled code; None where that is not there."""
+        try:
+            with attention.computing(), before_first_compile(_refuse):
+                made = self.here(*seen)
+        except NotCompiled:
+            return None
+        if self._since is not None:
+            took = self.clock.steady() - self._since
+            line = f"{name_of(self.policy)} is compiled, after {took:.0f} s: it decides compiled"
+            self.tell(LogLine(line, event="compiled"))
+            self._since, self._in_vain = None, 0
+        self.end()
+        return made
+
+    def _compile(self, task: bytes) -> None:
+        """Have what a pass needs compiled, unless that is being done or failed a while ago."""
+        if self._since is None:
+            self._since = self.clock.steady()
+            line = (
+                f"{name_of(self.policy)} is not compiled for this machine yet: its passes are made "
+                "uncompiled, slower and with the same decisions, while another process compiles"
+            )
+            self.tell(LogLine(line, event="compiling"))
+        if self._compiler is None and self.clock.steady() >= self._rests_until:
+            try:
+                self._compiler = Helper(self.compiler, task=task)
+            except OSError as error:  # no process, no room for the task
+                self._failed(str(error))
+
+    def _look_after_compiler(self) -> None:
+        """Note and report how compiling ended, if it has."""
+        if self._compiler is None or (code := self._compiler.process.poll()) is None:
+            return
+        why = self._compiler.last_line() or f"exit code {code}"
+        self._compiler.end()
+        self._compiler = None
+        self._in_vain += 1
+        if code == 0:
+            if self._in_vain < IN_VAIN:
+                return
+            why = "its code is not found in the cache; name a folder for it in SHADOWTIME_CACHE"
+        self._failed(why)
+
+    def _failed(self, why: str) -> None:
+        """Report that nothing could be compiled, and let it rest."""
+        self._rests_until, self._in_vain = self.clock.steady() + AGAIN, 0
+        line = (
+            f"compiling {name_of(self.policy)} failed, its passes stay uncompiled and it is tried "
+            f"again in {AGAIN / 60:g} minutes: {why}"
+        )
+        self.tell(LogLine(line, event="compiling_failed", why=why))
+
+    def _made_elsewhere(
+        self,
+        task: bytes,
+        seen: tuple[Snapshot, Memory, dict[str, str]],
+        attention: Undisturbed,
+    ) -> Made | None:
+        """The pass by the uncompiled process, or here once it is compiled; None if neither."""
+        self._ask_uncompiled(task)
+        while self._uncompiled is not None or self._compiler is not None:
+            helpers = [one for one in (self._uncompiled, self._compiler) if one is not None]
+            ready, _, _ = select.select([one.output for one in helpers], [], [], BEAT)
+            if not ready:
+                self.beat("an uncompiled pass")
+            elif self._uncompiled is not None and self._uncompiled.output in ready:
+                kind, content = self._uncompiled.receive()
+                if kind == "made":
+                    made: Made = content
+                    return made
+                if kind == "refused":
+                    raise content
+                self._give_up_uncompiled(content)
+            else:
+                assert self._compiler is not None
+                self._compiler.process.wait()
+                self._look_after_compiler()
+                if (found := self._compiled(seen, attention)) is not None:
+                    return found
+        return None
+
+    def _ask_uncompiled(self, task: bytes) -> None:
+        """Hand a pass to the uncompiled process, which is started where there is none."""
+        if self._uncompiled is not None and self._uncompiled.process.poll() is not None:
+            self._uncompiled.end()
+            self._uncompiled = None
+        try:
+            if self._uncompiled is None:
+                self._uncompiled = Helper(self.uncompiled, env={"NUMBA_DISABLE_JIT": "1"})
+            self._uncompiled.send(task)
+        except OSError as error:
+            self._give_up_uncompiled(str(error))
+
+    def _give_up_uncompiled(self, why: str) -> None:
+        line = f"the uncompiled pass of {name_of(self.policy)} failed: {why}"
+        self.tell(LogLine(line, event="uncompiled_failed", why=why))
+        if self._uncompiled is not None:
+            self._uncompiled.end()
+            self._uncompiled = None
+
+
+def _refuse() -> NoReturn:
+    raise NotCompiled
+
+
+class Helper:
+    """A process that takes pickled tasks and answers; its end is the end of its output.
+
+    One that has a single ``task`` reads it from a file, which nothing waits for.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        task: bytes | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        with contextlib.ExitStack() as stack:
+            self._errors = stack.enter_context(tempfile.TemporaryFile())
+            with tempfile.TemporaryFile() as file:
+                file.write(task or b"")
+                file.seek(0)
+                self.process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE if task is None else file,
+                    stdout=subprocess.PIPE,
+                    stderr=self._errors,
+                    env=os.environ | dict(env or {}),
+                )
+            stack.pop_all()  # it is started: the file is closed with it
+
+    @property
+    def output(self) -> Any:
+        """What it answers."""
+        return self.process.stdout
+
+    def send(self, task: bytes) -> None:
+        """Hand it a task; that it has ended is seen at its output."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(task)
+            self.process.stdin.flush()
+
+    def receive(self) -> tuple[str, Any]:
+        """Its answer; the kind is ``failed`` where it has none."""
+        try:
+            kind, content = pickle.load(self.output)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            code = self.process.wait()
+            return "failed", self.last_line() or f"exit code {code}"
+        return kind, content
+
+    def last_line(self) -> str:
+        """The last line that it wrote about an error."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+    def end(self) -> None:
+        """End it, whatever it is doing."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self._errors):
+            if stream is not None:
+                with contextlib.suppress(OSError):  # what it did not read any more
+                    stream.close()
+
+
+def compile_task() -> None:
+    """The process that compiles: makes the pass of the task, which leaves its code in the cache.
+
+    At the lowest priority: it has time, the jobs have not. The collector of reference cycles is off
+    as in ``engine.warm``.
+    """
+    import gc
+
+    os.nice(19)
+    policy, shape, state, memory, refused = first_task()
+    gc.disable()
+    decide_with_hosts(policy, state, memory, shape=shape, refused=refused)
+
+
+def serve() -> None:
+    """The process that decides uncompiled, until its input ends.
+
+    A sum that leaves a small type is an error here, as in ``engine.uncompiled``.
+    """
+    import numpy as np
+
+    task = first_task()
+    while task is not None:
+        policy, shape, state, memory, refused = task
+        answer: tuple[str, Any]
+        try:
+            with np.errstate(over="raise"):
+                made = decide_with_hosts(policy, state, memory, shape=shape, refused=refused)
+            answer = "made", made
+        except ShadowtimeError as error:
+            answer = "refused", error
+        sys.stdout.buffer.write(pickle.dumps(answer))
+        sys.stdout.buffer.flush()
+        task = next_task()
+
+
+def first_task() -> Any:
+    """The first task of a process that ends with the loop, and by it alone."""
+    import signal
+
+    from shadowtime.live.worker import die_with_parent
+
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return next_task()
+
+
+def next_task() -> Any:
+    """The next one; None where there are no more, and the end where the loop has ended before."""
+    try:
+        loop, task = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        return None
+    if os.getppid() != loop:
+        sys.exit("the loop has ended")
+    return task
