@@ -8,6 +8,7 @@ import pytest
 
 from live.fakes import FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.errors import UsageError
+from shadowtime.live.operation import left_alone
 from shadowtime.live.port import Start
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
@@ -260,3 +261,27 @@ def test_status_predicts_starts_on_the_site() -> None:
     assert [(row.job, row.eta.expected) for row in found.waiting] == [("7", 950 + 3600)]
     assert list(found.left_alone) == ["8"]
     assert (found.hosts, found.used) == (3, (8, 16))
+
+
+def test_features_with_counts_stay_with_slurm_and_the_reason_is_shown() -> None:
+    """Before it is handed over, afterwards with what Slurm reports, and after a restart."""
+    wish = {"Feature": "small*2&big*1", "Partition": "all", "NumNodes": 3, "NumCPUs": 3}
+    fake, told = FakeSite(queue_line("7", **wish), {"7": "NumNodes=3 NumCPUs=3"}), []
+    loop = a_loop(fake, tell=told.append)
+    loop.step()
+    loop.step()
+    why = "its constraint is more than features of a node (small*2&big*1)"
+    assert told[0] == f"handed 7 to Slurm: {why}"
+    assert loop.port.sorted.left_alone == {"7": f"it is Slurm's to start: {why}"}
+    fake.queue = queue_line("7", **wish, PriorityLong=1, Reason="Resources")
+    loop.step()
+    shown = {"7": f"it was handed to Slurm, which reports Resources: {why}"}
+    assert loop.port.sorted.left_alone == shown
+    again = drive.make_port(drive.Where(partition="cpu,all"), run=fake, clock=FakeClock())
+    drive.suit(again, parse_policy("easy"), "site")
+    again.recall(loop.kept.port)
+    status = status_of(
+        parse_policy("easy"), again.snapshot(), loop.kept, shape="site",
+        left_alone=left_alone(again),
+    )  # fmt: skip
+    assert status.left_alone == shown

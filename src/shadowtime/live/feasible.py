@@ -20,7 +20,7 @@ NOWHERE_ON_SITE = (
     "no usable nodes of its partitions could hold it even if they were empty, or the bounds of "
     "its partitions, QOS or account forbid it"
 )
-SAYS = (NOWHERE, TOO_BIG, CLOSED, NOWHERE_ON_SITE)
+FITS_NOWHERE = (NOWHERE, TOO_BIG, CLOSED, NOWHERE_ON_SITE)
 
 
 class Empty:

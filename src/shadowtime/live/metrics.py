@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from shadowtime.live.feasible import SAYS
+from shadowtime.live.feasible import FITS_NOWHERE
 from shadowtime.live.port import Start
 
 if TYPE_CHECKING:
@@ -204,14 +204,17 @@ def queue_by_reason(step: Step, left_alone: Mapping[str, str]) -> dict[str, int]
     >>> from shadowtime.live.port import Snapshot, WaitingJob
     >>> one = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
     >>> job = WaitingJob(id="7", submit=0, need=(9,), request=9)
-    >>> step = Step(state=Snapshot(now=5, cluster=one, waiting=(job,)), aside={"7": SAYS[1]})
+    >>> seen = Snapshot(now=5, cluster=one, waiting=(job,))
+    >>> step = Step(state=seen, aside={"7": FITS_NOWHERE[1]})
     >>> queue_by_reason(step, {"8": "it is held (JobHeldAdmin)", "9": "new"})
     {'room': 0, 'fits_nowhere': 1, 'held': 1, 'other': 1}
     """
     counts = {"room": 0}
     for job in step.state.waiting:
         why = step.aside.get(job.id, "")
-        reason = "room" if not why else "fits_nowhere" if why in SAYS else "refused_repeatedly"
+        reason = (
+            "room" if not why else "fits_nowhere" if why in FITS_NOWHERE else "refused_repeatedly"
+        )
         counts[reason] = counts.get(reason, 0) + 1
     for why in left_alone.values():
         known = (label for begin, label in LEFT_ALONE.items() if why.startswith(begin))

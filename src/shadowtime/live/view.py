@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shadowtime.engine.live_pass import natural
 from shadowtime.live.deciding import set_aside, without
 from shadowtime.live.eta import Eta, predict
-from shadowtime.live.feasible import NOWHERE_ON_SITE, SAYS, TOO_BIG
+from shadowtime.live.feasible import FITS_NOWHERE, NOWHERE_ON_SITE, TOO_BIG
 from shadowtime.policy.snapshot import name_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def status_of(
     beat: Beat | None = None,
 ) -> Status:
     """A state in figures; the waiting jobs in order of their predicted starts."""
-    refused = {job: why for job, why in kept.aside.items() if why not in SAYS}
+    refused = {job: why for job, why in kept.aside.items() if why not in FITS_NOWHERE}
     on_site = shape == "site"
     state, aside = (without(state, refused), refused) if on_site else set_aside(state, refused)
     etas = predict(policy, state, kept.memory, shape=shape) if state.waiting else {}

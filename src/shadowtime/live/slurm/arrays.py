@@ -34,9 +34,9 @@ class ArrayRests:
     Examples
     --------
     >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
-    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
-    >>> told |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldAdmin"}
-    >>> row = _queue_row(BETWEEN.join(told.values()) + BETWEEN)
+    >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> columns |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldAdmin"}
+    >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)
     >>> rest = [row._replace(id="8_2"), row._replace(id="8_3")]
     >>> arrays = ArrayRests()
     >>> arrays.look(rest)

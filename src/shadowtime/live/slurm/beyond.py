@@ -19,6 +19,8 @@ _FEATURE = r"[\w.:+=-]+"
 _FEATURES = re.compile(rf"{_FEATURE}(?:(?:&{_FEATURE})*|(?:\|{_FEATURE})*)")
 """All of them, or one of them; counts and brackets are more than a list of nodes can express."""
 
+HANDED_OVER = "it was handed to Slurm"
+
 LIMITS = (
     "QOS", "Assoc", "Account", "Invalid", "Licenses", "Reservation", "BurstBuffer",
     "PartitionTimeLimit", "PartitionNodeLimit", "MaxMemPerLimit", "BadConstraints",
@@ -35,14 +37,13 @@ def why_beyond(
     -----
     This is the one place that knows what the model leaves out: reservations, several partitions,
     licences, heterogeneous jobs, generic resources that are not counted, constraints beyond a plain
-    list of features,
-    and node lists that Slurm would add further nodes to.
+    list of features, and node lists that Slurm would add further nodes to.
 
     Examples
     --------
     >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
-    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
-    >>> row = _queue_row(BETWEEN.join(told.values()) + BETWEEN)
+    >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)
     >>> why_beyond(row._replace(licenses="matlab:1"), None, {}, ())
     'it asks for licences (matlab:1)'
     >>> why_beyond(row._replace(features="big|small"), None, {}, ())
@@ -66,6 +67,21 @@ def why_beyond(
     if row.features not in NONE and not _FEATURES.fullmatch(row.features):
         return f"its constraint is more than a list of features ({row.features})"
     return _nodes_beyond(row, detail, nodes)
+
+
+def with_own_reasons(left_alone: Mapping[str, str], handed: Mapping[str, str]) -> dict[str, str]:
+    """Why jobs are left alone; of those handed to Slurm also why the loop did that.
+
+    Examples
+    --------
+    >>> why = f"{HANDED_OVER}, which reports Resources"
+    >>> with_own_reasons({"7": why}, {"7": "it asks for licences (x)"})
+    {'7': 'it was handed to Slurm, which reports Resources: it asks for licences (x)'}
+    """
+    return {
+        job: f"{why}: {handed[job]}" if job in handed and why.startswith(HANDED_OVER) else why
+        for job, why in left_alone.items()
+    }
 
 
 def _nodes_beyond(row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow]) -> str:

@@ -27,7 +27,7 @@ _DECLARED = re.compile(r"\bbw=(\d{1,9})(?![\d.])")
 
 
 class Demand(Protocol):
-    """Says what a job at the gate draws; works on its comment."""
+    """Finds what a job at the gate draws; works on its comment."""
 
     def __call__(self, job: WaitingJob, comment: str, column: int) -> WaitingJob:
         """The job with its demand; itself where nothing is known. ``column``: that of its needs."""

@@ -21,7 +21,7 @@ from shadowtime.live.slurm.act import (
     undo_lines,
 )
 from shadowtime.live.slurm.arrays import ArrayRests
-from shadowtime.live.slurm.beyond import NONE
+from shadowtime.live.slurm.beyond import NONE, with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.gate import HELD
@@ -61,7 +61,7 @@ NOT_FREE = ("Resources", "ReqNodeNotAvail", "NodeDown", "Nodes")
 TWICE = 2
 """Let through in vain so often, a job is handed to Slurm."""
 TRIES = 5
-"""Looks at which a restarted loop asks for marks, until it is told them."""
+"""Looks at which a restarted loop asks for marks, until they are shown."""
 AT_ONCE = 200
 """Jobs that are put right in one session at most."""
 RESERVATIONS_EVERY = 15.0
@@ -174,6 +174,8 @@ class SlurmPort:
             relabelled=self.arrays.relabelled,
             returning=self._returning,
         )
+        alone = with_own_reasons(self.sorted.left_alone, self._handed)
+        self.sorted = replace(self.sorted, left_alone=alone)
         for row in rows:
             if row.state == "PENDING" and row.reason.startswith(HELD):
                 self._returning.pop(row.id, None)

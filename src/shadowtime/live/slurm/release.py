@@ -50,9 +50,9 @@ def plan_release(
     Examples
     --------
     >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
-    >>> told = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
-    >>> told |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldUser"}
-    >>> row = _queue_row(BETWEEN.join(told.values()) + BETWEEN)
+    >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> columns |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldUser"}
+    >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)
     >>> plan_release({"7": row, "8": row._replace(reason="JobHeldAdmin")}, {}, "batch")
     Plan(lines={'7': ['release 7']}, stay={'8': 'it is held (JobHeldAdmin)'})
     """

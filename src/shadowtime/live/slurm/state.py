@@ -10,7 +10,7 @@ from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.arrays import ADMIN
 from shadowtime.live.slurm.asks import least_nodes
-from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
+from shadowtime.live.slurm.beyond import HANDED_OVER, has_features, limited, why_beyond
 from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.details import Detail, detail_of
 from shadowtime.live.slurm.gate import FAR, HELD
@@ -286,7 +286,7 @@ def _not_ours(
             return RELEASED
         return SLURMS
     if row.priority == LAST:
-        return f"it was handed to Slurm, which says {row.reason}"
+        return f"{HANDED_OVER}, which reports {row.reason}"
     if row.reason.startswith(BAD) and not at_gate:
         return RELEASED if named else f"Slurm cannot run it anywhere ({row.reason})"
     back = (REQUEUED in row.reason or row.restarts > 0) and stopped(row.id)

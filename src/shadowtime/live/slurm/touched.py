@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 CLEAR = "AdminComment="
-"""How scontrol is told to take away what a start has written into a job's AdminComment."""
+"""The words by which scontrol takes away what a start has written into a job's AdminComment."""
 
 
 class Touched(NamedTuple):
@@ -27,7 +27,7 @@ class Touched(NamedTuple):
     sharing: str
     gres_per_task: str
     words: str
-    """How scontrol is told to undo the rest."""
+    """The words by which scontrol undoes the rest."""
     partition: str = ""
     """The partitions it named, where it was sent to one of several."""
     stopped: bool = False
