@@ -154,7 +154,7 @@ def test_a_dry_run_ends_by_itself_with_a_summary(
     assert "in shadow mode for 1 s" in told and "would start 1 jobs and stop 0" in told
     assert fake.told == []
     events = [json.loads(line)["event"] for line in (tmp_path / "l").read_text().splitlines()]
-    assert events == ["begin", "start"]
+    assert [one for one in events if one not in ("compiling", "compiled")] == ["begin", "start"]
     assert values_in((tmp_path / "m").read_text())['waiting_jobs{reason="room"}'] == 1
     assert run([*words[:4], "--log", str(tmp_path / "no" / "l")]) == 2
     assert "--log" in capsys.readouterr().err
