@@ -28,6 +28,7 @@ from shadowtime.hperf import Process, Record, Thread
 from shadowtime.hperf.collect.perf import parse_perf
 from shadowtime.hperf.epilog import read_pending, record_of
 from shadowtime.hperf.files import read_records
+from shadowtime.live.condor.conditions import Conditions
 from shadowtime.live.condor.jobs import Reading, running_of, waiting_of
 from shadowtime.live.condor.slots import slots_of
 from shadowtime.live.heartbeat import read_beat
@@ -192,12 +193,13 @@ SLOT = {
     "name": "slot1@h", "slottype": "Partitionable", "state": "Unclaimed", "cpus": 8,
     "memory": 8192, "machineresources": "Cpus Memory Disk GPUs", "totalslotcpus": 8,
     "totalslotmemory": 8192, "totalslotgpus": 2, "gpus": 2, "globaljobid": "s#1.0#5",
+    "disk": 900.5, "totalslotdisk": 1000, "concurrencylimits": "a:2,b",
 }  # fmt: skip
 AD = {
     "clusterid": 1, "procid": 0, "jobstatus": 5, "jobuniverse": 5, "qdate": 9, "owner": "ann",
     "requestcpus": 2, "requestmemory": 100, "maxhosts": 1, "remotehost": "slot1_1@h",
     "jobcurrentstartdate": 12, "enteredcurrentstatus": 12, "allowedexecuteduration": 60,
-    "requestgpus": 1,
+    "requestgpus": 1, "requestdisk": 10, "diskprovisioned": 1024, "concurrencylimits": "a,b.c:2",
 }  # fmt: skip
 
 
@@ -217,6 +219,12 @@ def condor_read(given: Any) -> Any:
     reading = Reading()
     jobs = [waiting_of(ad, found, reading)]
     running = running_of(ad, found, reading, now=50)
+    free = Conditions(limits={"a": 3.0}, disk=found.disk)
+    free.take(ad, list(found.disk))
+    for one in slots:
+        if isinstance(one, dict):
+            free.take_claim(one, "slot1@h")
+    assert isinstance(free.keep(ad), str) and free.with_disk(ad, ["slot1@h"]) is not None
     if ad.get("jobstatus") == 5:
         decide(EASY, Snapshot(now=50, cluster=found.cluster, waiting=tuple(jobs)), Memory())
     return jobs, running

@@ -158,6 +158,8 @@ class Format:
     name: str
     make: Callable[[random.Random], tuple[Any, int]]
     read: Callable[[Any], Any]
+    seconds: float = 5.0
+    """How long the suite spends on it at most."""
 
 
 def lines_of(

@@ -80,7 +80,7 @@ def parse_site_toml(text: str, *, path: str = "the site file") -> Site:
     """
     try:
         whole = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits are ValueErrors
         raise ClusterError(f"{path}: {error}") from None
     document = Document(whole, path)
     document.only(TABLES)

@@ -32,7 +32,16 @@ def is_job_table(first_line: str) -> bool:
 
 def parse_job_csv(text: str, *, name: str, path: str | None = None) -> RawTrace:
     """The jobs of a CSV text with a header."""
-    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    reader = csv.reader(io.StringIO(text))
+    try:
+        rows = [row for row in reader if row]
+    except csv.Error as error:  # a line break within a cell, or a cell without end
+        raise InputError(
+            f"not readable as CSV ({error})",
+            path=path,
+            line=reader.line_num,
+            hint="Put cells with line breaks into quotes.",
+        ) from None
     if not rows:
         raise InputError("the file is empty", path=path)
     head = [column.strip() for column in rows[0]]

@@ -127,7 +127,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
         content = tomllib.loads(here.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror}", path=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise InputError(f"this is not TOML: {error}", path=str(path)) from None
     found = Experiment.parse(content, path=str(path))
     places = {name: _from(here.parent, getattr(found, name)) for name in ("site", "cluster")}
