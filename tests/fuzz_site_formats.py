@@ -183,7 +183,7 @@ FORMATS = [
         "site-folder",
         site_texts,
         lambda files: site_from_slurm(SlurmTexts(**files), zone=zone_of(None)),
-        seconds=2.0,
+        records=200,
     ),
     Format("site-toml", texts(SITE_TOML), parse_site_toml),
     Format(
@@ -200,15 +200,15 @@ FORMATS = [
         "job-map",
         texts(MAP),
         lambda text: read_map(str(written("t.map.toml", text))),
-        seconds=1.0,
+        records=200,
     ),
     Format(
-        "sweep-plan", texts(PLAN), lambda text: read_plan(written("plan.toml", text)), seconds=2.0
+        "sweep-plan", texts(PLAN), lambda text: read_plan(written("plan.toml", text)), records=200
     ),
     Format(
         "experiment",
-        texts(EXPERIMENT),
+        texts(EXPERIMENT, 'site = "folder"\n'),
         lambda text: read_experiment(written("e.toml", text)),
-        seconds=1.0,
+        records=200,
     ),
 ]

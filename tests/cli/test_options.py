@@ -109,6 +109,29 @@ def test_a_hint_names_an_option_that_the_command_has(capsys: pytest.CaptureFixtu
     assert run(["simulate", "never.swf", "-p", "easy", "--rule", "no_run=one-second"]) == 0
 
 
+def test_a_hint_says_which_command_has_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """The reader does not know that demo and sweeps have no --bad-lines of their own."""
+    Path("bad.swf").write_text(LICENCES + "4 x\n")
+    told = refused(capsys, "demo", "--step", "--log", "bad.swf")
+    assert "(--bad-lines is an option of shadowtime trace convert, not of shadowtime demo.)" in told
+    assert run(["trace", "convert", "bad.swf", "good.swf", "--bad-lines", "drop"]) == 0
+    assert run(["demo", "--step", "--log", "good.swf", "--auto"]) == 0
+    capsys.readouterr()
+    assert "is an option of" not in refused(capsys, "simulate", "bad.swf", "-p", "easy")
+
+
+def test_a_sweep_that_failed_says_so_in_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.swf").write_text(LICENCES + "4 x\n")
+    Path("plan.toml").write_text('logs = ["bad.swf"]\npolicies = ["easy"]\n')
+    command = ["sweep", "plan.toml", "-o", "out", "--workers", "1"]
+    assert run(command) == 1
+    assert run(["sweep", "status", "out"]) == 0
+    assert 'bad_lines = "drop"' in " ".join(capsys.readouterr().out.split())
+    plan = Path("plan.toml").read_text() + '[cleaning]\nbad_lines = "drop"\n'
+    Path("plan.toml").write_text(plan)
+    assert run(command) == 0
+
+
 def test_an_extra_column_named_like_a_resource_is_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

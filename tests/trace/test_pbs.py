@@ -91,3 +91,22 @@ def test_memory_is_that_of_the_whole_job() -> None:
     """In KB, from the size as PBS writes it."""
     raw = parse_pbs(record("1.s", **{"Resource_List.mem": "2gb"}), name="x")
     assert raw.demands["memory"].tolist() == [2 * 1024 * 1024]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ({"Resource_List__mem": "9" * 400 + "b"}, "cannot read the size"),
+        ({"Resource_List__mem": "9" * 15 + "pb"}, "the job's memory is"),
+        ({"Resource_List__walltime": "9" * 30 + ":00:00"}, "cannot read the walltime"),
+        ({"Resource_List__walltime": "999999999:00:00"}, "the job's walltime is"),
+        ({"Resource_List__ncpus": None, "exec_host": "n1/7-3"}, "cannot read the host"),
+    ],
+)
+def test_amounts_beyond_any_machine_are_one_sentence(pairs: dict[str, object], told: str) -> None:
+    """With the line; where no line is left, that is said too."""
+    text = record("1.srv", **pairs)
+    with pytest.raises(InputError, match=f"line 1: {told}"):
+        parse_pbs(text, name="x")
+    with pytest.raises(InputError, match="none of its jobs can be read"):
+        parse_pbs(text, name="x", bad_lines="drop")

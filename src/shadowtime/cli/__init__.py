@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 import shadowtime
+from shadowtime.cli.common.hints import about_missing_options
 from shadowtime.cli.common.interrupt import answer_interrupts
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 from shadowtime.errors import ShadowtimeError
@@ -122,7 +123,8 @@ def run(arguments: Sequence[str]) -> int:
     except (ShadowtimeError, OSError) as wrong:
         if debug:
             raise
-        return _say(_sentence(wrong), 2)
+        text = _sentence(wrong)
+        return _say(text, 2, hint=about_missing_options(app, arguments, text))
     except MemoryError:
         if debug:
             raise

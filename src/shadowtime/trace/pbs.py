@@ -12,16 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError, UsageError
-from shadowtime.types import UNKNOWN
-from shadowtime.workload.raw import FIELDS, STATUS_COMPLETED, STATUS_FAILED, RawTrace
+from shadowtime.types import MAX_SPAN, UNKNOWN
+from shadowtime.workload.raw import (
+    FIELDS,
+    MAX_AMOUNT,
+    MAX_PROCS,
+    STATUS_COMPLETED,
+    STATUS_FAILED,
+    RawTrace,
+)
 
 if TYPE_CHECKING:
     from shadowtime.trace.swf import BadLines
 
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]+);([^;]*);(.*)")
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z_][\w.]*)=((?:\"[^\"]*\")|(?:'[^']*')|\S*)")
-_SIZE = re.compile(r"(\d+)\s*([kmgtp]?)([bw]?)", re.IGNORECASE)
-_ID = re.compile(r"(\d+)(\[\d*\])?(?:-\d+)?(?:\..*)?")
+_SIZE = re.compile(r"(\d{1,15})\s*([kmgtp]?)([bw]?)", re.IGNORECASE)
+_ID = re.compile(r"(\d{1,15})(\[\d*\])?(?:-\d+)?(?:\..*)?")
 _POWERS = {"": 1 / 1024, "k": 1, "m": 1024, "g": 1024**2, "t": 1024**3, "p": 1024**4}
 _HINT = "Fix or delete the line, or skip and count such lines with --bad-lines drop."
 
@@ -100,6 +107,8 @@ def _trace(
             procs = processors(pairs)
             asked = _clock(pairs.get("Resource_List.walltime", ""))
             size = kilobytes(pairs.get("Resource_List.mem", ""))
+            _bounded(run=(end - start, MAX_SPAN), processors=(procs, MAX_PROCS),
+                     walltime=(asked, MAX_SPAN), memory=(size, MAX_AMOUNT))  # fmt: skip
         except ValueError as error:
             if bad_lines == "refuse":
                 raise InputError(str(error), path=path, line=number, hint=_HINT) from None
@@ -118,6 +127,8 @@ def _trace(
         lines.append(number)
         memory.append(size)
         ids.append(job)
+    if not rows:
+        raise InputError("none of its jobs can be read", path=path, hint="See --bad-lines refuse.")
     table = np.array(rows, np.int64).reshape(len(rows), len(FIELDS)).T.copy()
     table[FIELDS.index("job_id")] = _numbered(ids)
     origin = int(table[FIELDS.index("submit")].min())
@@ -143,6 +154,14 @@ def _times(pairs: dict[str, str]) -> tuple[int, int, int]:
     if start < submit or end < start:
         raise ValueError("the job starts before it is queued, or ends before it starts")
     return submit, start, end
+
+
+def _bounded(**values: tuple[int, int]) -> None:
+    for what, (value, most) in values.items():
+        if value > most:
+            raise ValueError(
+                f"the job's {what} is {str(value)[:30]}, and at most {most} is possible"
+            )
 
 
 def processors(pairs: dict[str, str]) -> int:
@@ -175,9 +194,12 @@ def _of_host(text: str) -> int:
     total = 0
     for part in cores.split(","):
         low, dash, high = part.partition("-")
-        if not low.isdecimal() or (dash and not high.isdecimal()):
+        if not re.fullmatch(r"\d{1,9}", low) or (dash and not re.fullmatch(r"\d{1,9}", high)):
             raise ValueError(f"cannot read the host {text[:60]!r}")
-        total += int(high) - int(low) + 1 if dash else 1
+        some = int(high) - int(low) + 1 if dash else 1
+        if some < 1:
+            raise ValueError(f"cannot read the host {text[:60]!r}")
+        total += some
     return total
 
 
@@ -212,7 +234,7 @@ def _clock(text: str) -> int:
         return UNKNOWN
     if re.fullmatch(r"\d{1,10}", text):
         return int(text)
-    match = re.fullmatch(r"(?:(\d+):)?(\d+):(\d\d):(\d\d)|(\d+):(\d\d)", text)
+    match = re.fullmatch(r"(?:(\d{1,9}):)?(\d{1,9}):(\d\d):(\d\d)|(\d{1,9}):(\d\d)", text)
     if match is None:
         raise ValueError(f"cannot read the walltime {text[:30]!r}")
     if match[5] is not None:

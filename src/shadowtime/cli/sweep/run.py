@@ -57,10 +57,11 @@ def command(
     submission: tuple[str, ...],
     prepare: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Run every simulation of PLAN.toml that DIR holds no result of.
 
-    A run that fails is a row with its error. Ctrl-C keeps what is done; the same command goes on.
+    A run that fails is a row with its error, and the exit code is 1. Ctrl-C keeps what is done; the
+    same command goes on.
 
     \b
     shadowtime sweep plan.toml -o results
@@ -82,7 +83,7 @@ def command(
     found = read_plan(plan)
     if prepare:
         compile_for(list(found.cases()), load_log, note)
-        return
+        return 0
     if shard is None or shard.startswith("1/"):  # one task of an array is enough
         write_record(found, plan, folder)
     if place != "here":
@@ -96,6 +97,7 @@ def command(
         options.print_json(_as_object(outcome, folder))
     else:
         _show(outcome, folder)
+    return 1 if outcome.failed else 0
 
 
 def _as_object(outcome: Outcome, folder: str) -> dict[str, Any]:

@@ -57,4 +57,7 @@ def _parts(found: Status) -> list[RenderableType]:
         for error, number in found.errors:
             table.add_row(f"{number:,}", error)
         parts += [Text(), table, Text("repeat them with --retry failed", "dim")]
+        if any("--bad-lines" in error or "--rule" in error for error, _ in found.errors):
+            keys = 'options of logs are keys of the plan\'s table [cleaning], as bad_lines = "drop"'
+            parts.append(Text(keys, "dim"))
     return parts

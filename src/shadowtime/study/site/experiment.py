@@ -136,4 +136,5 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 
 def _from(folder: Path, text: str) -> str:
     beside = folder / text
-    return str(beside) if text and beside.exists() else text
+    # os.path: a text that is too long for a name is none, and no error.
+    return str(beside) if text and os.path.exists(beside) else text

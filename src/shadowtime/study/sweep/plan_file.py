@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shadowtime.errors import InputError, ShadowtimeError, UsageError
 from shadowtime.policy.values import near
 from shadowtime.study.sweep.plan import Log, Plan
-
-if TYPE_CHECKING:
-    import os
 
 TOP = ("logs", "clusters", "policies", "loads", "shake", "resample", "seeds", "phases", "window",
        "metrics", "cleaning", "jobs", "log", "check", "held_out")  # fmt: skip
@@ -142,7 +140,9 @@ def _at(folder: Path, name: str) -> str:
 
 def _machine(folder: Path, text: str | None) -> str | None:
     """A machine in a file is looked for from the plan's folder."""
-    return str(folder / text) if text is not None and (folder / text).exists() else text
+    if text is not None and os.path.exists(folder / text):  # no error, however long the name is
+        return str(folder / text)
+    return text
 
 
 def _policy(folder: Path, text: str) -> str:
