@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields as fields_of
 from pathlib import Path
@@ -11,16 +12,21 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from fuzz_formats import sacct_line
+from naive_sacct import export, read_rows
 from shadowtime.errors import InputError
-from shadowtime.trace import sacct_rows
+from shadowtime.trace import sacct_pieces, sacct_rows
 from shadowtime.trace.sacct import parse_sacct
 from shadowtime.trace.sacct_columns import Clock, counts
-from shadowtime.trace.sacct_ids import parse_ids
+from shadowtime.trace.sacct_ids import SacctIds
 from shadowtime.trace.sacct_rows import LAYOUTS, split_rows
+from shadowtime.trace.sacct_texts import Texts
 from shadowtime.trace.slurm_fields import parse_count, parse_stamp
 from shadowtime.trace.slurm_job_id import parse_job_id
+from shadowtime.workload.raw import FIELDS, RawTrace
 
 ZONE = ZoneInfo("Europe/Zurich")
 
@@ -55,7 +61,68 @@ def outcome(text: str | bytes, **how: Any) -> Any:
 def row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of one line: nothing is done to many rows at once."""
     monkeypatch.setattr(sacct_rows, "_BLOCK", 1)
-    monkeypatch.setattr(sacct_rows, "_MOST", 1)
+    monkeypatch.setattr(sacct_pieces, "_MOST", 1)
+
+
+def jobs_of(raw: RawTrace) -> list[dict[str, Any]]:
+    """The jobs of a raw trace as the naive reader has them."""
+    asked = raw.requests
+    assert asked is not None
+    columns = {name: raw[name].tolist() for name in FIELDS}
+    columns |= {name: column.tolist() for name, column in raw.extra.items()}
+    columns |= {name: raw.demands[name].tolist() for name in ("memory", "gpus")}
+    for name in ("array", "task", "throttle", "priority"):
+        columns[name] = getattr(asked, name).tolist()
+    columns["line"], columns["asked"] = raw.line.tolist(), [asked[at] for at in range(len(asked))]
+    for kind, names in raw.names.items():
+        columns[kind] = [names[number] if number >= 0 else "" for number in columns[kind]]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@given(seed=st.integers(0, 1 << 32))
+@settings(max_examples=60, deadline=None)
+def test_a_row_says_what_it_says_to_a_naive_reader(seed: int) -> None:
+    """Jobs, dropped rows by rule, and the first bad line with its reason, in any columns."""
+    rng = random.Random(seed)
+    text, rows = export(rng)
+    tz, cluster = rng.choice([None, "Europe/Zurich"]), rng.choice([None, "c1"])
+    naive = read_rows(rows, zone=ZoneInfo(tz or "UTC"), cluster=cluster, unlimited=7200)
+    labels = [job["label"] for job in naive.jobs]
+    assume(len(set(labels)) == len(labels))  # several rows of one job are joined elsewhere
+    how: dict[str, Any] = {"tz": tz, "cluster": cluster, "unlimited": 7200}
+    if naive.bad:
+        line, why = naive.bad[0]
+        with pytest.raises(InputError) as found:
+            parse_sacct(text, name="log", path="jobs.psv", **how)
+        assert str(found.value).startswith(f"jobs.psv, line {line}: {why}. Fix or delete")
+    expected = [job for job in naive.jobs if job["ended"]]
+    if not expected or len({job["cluster"] for job in naive.jobs if "cluster" in job}) > 1:
+        with pytest.raises(InputError, match=r"no ended job|several clusters"):
+            parse_sacct(text, name="log", bad_lines="drop", **how)
+        return
+    raw = parse_sacct(text.encode(), name="log", bad_lines="drop", **how)
+    naive.counts["bad_lines_dropped"] = len(naive.bad)
+    if tz:
+        del naive.counts["local_times_as_utc"]
+    assert +Counter(raw.counts) == +naive.counts
+    jobs = jobs_of(raw)
+    assert len(jobs) == len(expected)
+    assert raw.epoch == min(job["submit"] for job in expected)
+    same_name: dict[int, str] = {}
+    for found_job, job in zip(jobs, expected, strict=True):
+        assert same_name.setdefault(found_job["executable"], job["executable"]) == job["executable"]
+        used, procs = naive.used.get(job["label"], -1), job["procs"]
+        job["used_memory"] = -(-used // procs) if used > 0 and procs > 0 else -1
+        job["submit"] -= raw.epoch
+        job["eligible"] = max(job["eligible"] - raw.epoch, -1)
+        for name in (
+            "line", "job_id", "array", "task", "throttle", "submit", "wait", "run", "procs",
+            "requested_procs", "request", "status", "user", "group", "queue", "partition", "asked",
+            "eligible", "nodes", "memory", "gpus", "node_list", "cpu_time", "used_memory",
+            "priority", *(set(raw.extra) & {"started_by", "pending_reason"}),
+        ):  # fmt: skip
+            assert found_job[name] == job[name], (name, found_job, job)
+    assert len(set(same_name.values())) == len(same_name)
 
 
 @pytest.mark.parametrize("bad_lines", ["refuse", "drop"])
@@ -65,7 +132,7 @@ def test_rows_say_together_what_each_says_alone(
     """Random exports with odd ids, states, names and broken fields, in one piece and singly."""
     rng = random.Random(11)
     texts = []
-    for case in range(30):
+    for case in range(10):
         columns = LAYOUTS[case % len(LAYOUTS)]
         lines = [sacct_line(rng, columns).split("|") for _ in range(40)]
         for _ in range(case % 5):
@@ -143,27 +210,29 @@ def test_times_are_those_of_single_fields() -> None:
     expected = [
         parse_stamp(text, ZONE, not_before=int(low)) for text, low in zip(texts, least, strict=True)
     ]
-    assert clock.stamps(texts, not_before=least).tolist() == expected
-    assert clock.stamps(texts, not_before=least).tolist() == expected
+    assert clock.stamps(Texts.of(texts), not_before=least).tolist() == expected
+    assert clock.stamps(Texts.of(texts), not_before=least).tolist() == expected
     with pytest.raises(ValueError, match="is not a time"):
-        clock.stamps([*texts, "2026-03-01T25:00:10"])
+        clock.stamps(Texts.of([*texts, "2026-03-01T25:00:10"]))
 
 
 @pytest.mark.parametrize("texts", [["1", "22"], ["1", " 2", "None", ""], ["0" * 15]])
 def test_counts_are_those_of_single_fields(texts: list[str]) -> None:
-    assert counts(texts, "NCPUS").tolist() == [parse_count(text, "NCPUS") for text in texts]
+    assert counts(Texts.of(texts), "NCPUS").tolist() == [
+        parse_count(text, "NCPUS") for text in texts
+    ]
 
 
 @pytest.mark.parametrize("text", ["٣", "²", "-1", "1_0", "1" * 16, "5x"])
 def test_what_is_no_count_alone_is_none_among_others(text: str) -> None:
     with pytest.raises(ValueError, match="whole number"):
-        counts(["1", text], "NCPUS")
+        counts(Texts.of(["1", text]), "NCPUS")
 
 
 def test_ids_are_those_of_single_fields() -> None:
     raw = ["7", "8", "9", "10", "11.batch", "", "12"]
     shown = ["7", "5_2", "9", "6_[1-3%2]", "11.batch", "13+1", " 12 "]
-    ids = parse_ids(raw, shown)
+    ids = SacctIds().parse(Texts.of(raw), Texts.of(shown))
     for row, text in enumerate(shown):
         one = parse_job_id(text)
         assert ids.task[row] == one.task
@@ -171,6 +240,5 @@ def test_ids_are_those_of_single_fields() -> None:
         assert ids.step[row] == bool(one.step)
     assert ids.number.tolist() == [7, 8, 9, 10, 11, 14, 12]
     assert list(ids.blocks) == [3]
-    assert parse_ids(raw[:2], ["5_1", "5_2"]).task.tolist() == [1, 2]
-    with pytest.raises(ValueError, match="is not a job id"):
-        parse_ids(["7", "8"], ["5_1", "5_x"])
+    with pytest.raises(ValueError, match="'5_x' is not a job id"):
+        SacctIds().parse(Texts.of(["7", "8"]), Texts.of(["5_1", "5_x"]))

@@ -9,10 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+import numpy as np
+
 from shadowtime.errors import InputError, UsageError
-from shadowtime.trace._bytes import load, stem
+from shadowtime.trace._bytes import count_lines, load, stem
+from shadowtime.trace.sacct_columns import BadRows
 from shadowtime.trace.sacct_jobs import SacctJobs, column_places
-from shadowtime.trace.sacct_rows import RECOMMENDED, BadRow, Piece, split_rows
+from shadowtime.trace.sacct_pieces import BadRow, Piece
+from shadowtime.trace.sacct_rows import RECOMMENDED, split_rows
 from shadowtime.trace.sacct_trace import as_trace
 from shadowtime.types import UNKNOWN
 
@@ -97,6 +101,7 @@ def parse_sacct(
         zone_told=tz is not None,
         cluster=cluster,
         unlimited=UNKNOWN if unlimited is None else unlimited,
+        expected=(count_lines(text) if isinstance(text, bytes) else text.count("\n")) + 1,
     )
     for piece in rows.pieces:
         if isinstance(piece, BadRow):
@@ -108,15 +113,18 @@ def parse_sacct(
 
 
 def _add(jobs: SacctJobs, piece: Piece, path: str | None, bad_lines: BadLines) -> None:
-    """Take a piece in; if a row of it is bad, the rows before it, then that row by itself."""
-    try:
-        jobs.add(piece)
-    except ValueError as error:
-        if len(piece) == 1:
-            _bad(jobs, BadRow(int(piece.lines[0]), str(error)), path, bad_lines)
-        else:
-            for half in piece.halves():
-                _add(jobs, half, path, bad_lines)
+    """Take a piece in, its bad rows left out; each check finds all rows with its problem."""
+    while len(piece):
+        try:
+            return jobs.add(piece)
+        except BadRows as bad:
+            first = int(bad.rows[0])
+            if bad_lines == "refuse":
+                _add(jobs, piece[:first], path, bad_lines)  # one above may have another problem
+                _bad(jobs, BadRow(int(piece.lines[first]), bad.why), path, bad_lines)
+            jobs.counts["bad_lines_dropped"] += len(bad.rows)
+            piece = piece[np.delete(np.arange(len(piece)), bad.rows)]
+    return None
 
 
 def _bad(jobs: SacctJobs, row: BadRow, path: str | None, bad_lines: BadLines) -> None:

@@ -7,14 +7,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.trace.sacct_columns import are_digits
+from shadowtime.trace.sacct_columns import Known, one_by_one
 from shadowtime.trace.slurm_job_id import JobId, parse_job_id, tasks_of
 from shadowtime.types import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from shadowtime.trace.sacct_texts import Texts
     from shadowtime.types import AnyArray, Ints
+
+_AFTER = ("_", "+", ".")
+"""What follows the digits of an id that is more than a number."""
+
+
+class Labels:
+    """Ids as numbers: of plain ones their own, of any other text one below 0.
+
+    Examples
+    --------
+    >>> labels = Labels()
+    >>> [labels.number(text) for text in ("17", "12_3", "017", "12_3")]
+    [17, -2, -3, -2]
+    """
+
+    def __init__(self) -> None:
+        self._odd: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The number of an id."""
+        if text.isascii() and text.isdigit() and len(text) <= 15 and str(int(text)) == text:
+            return int(text)
+        return self._odd.setdefault(text, -2 - len(self._odd))
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +46,11 @@ class Ids:
     """What the ids of rows say, by row.
 
     ``number`` is JobIDRaw; without that column that of JobID, and -1 for tasks of arrays, which
-    share one. ``array`` and ``task`` are -1 outside arrays.
+    share one. ``array`` and ``task`` are -1 outside arrays. ``label`` is the number of the id's
+    text among :class:`Labels`; steps have none.
     """
 
-    label: Sequence[str]
+    label: Ints
     number: Ints
     array: Ints
     task: Ints
@@ -35,85 +60,117 @@ class Ids:
     """Rows that stand for several tasks of an array."""
 
 
-def parse_ids(raw: Sequence[str], shown: Sequence[str]) -> Ids:
-    """The columns JobIDRaw and JobID, one of which may hold empty texts only.
+class _Column:
+    """A column of ids: the number at the beginning, and what follows, read once for each text."""
+
+    def __init__(self) -> None:
+        self._ends: list[JobId] = []
+        self._known = Known(self._end)
+        self._end("")
+        self._table = np.zeros((0, 5), np.int64)
+
+    def _end(self, text: str) -> int:
+        """The place of what follows the digits, -1 where the id must be read by itself."""
+        if text and (not text.startswith(_AFTER) or text != text.strip()):
+            return UNKNOWN
+        try:
+            self._ends.append(parse_job_id(f"0{text}"))
+        except ValueError:
+            return UNKNOWN
+        return len(self._ends) - 1
+
+    def parse(self, texts: Texts) -> tuple[AnyArray, AnyArray, Ints, Ints]:
+        """Which are nothing but numbers, and which are understood; their numbers; task, tasks,
+        component, throttle, is it a step."""
+        number, there = texts.numbers(15)
+        plain = there.copy()
+        end = np.zeros(len(texts), np.int64)
+        more = np.flatnonzero(~there & (texts.size > 0))
+        if len(more):
+            some = texts[more]
+            digits = some.digits_before()
+            number[more], there[more] = some.part(0, digits).numbers(15)
+            end[more] = self._known.column(some.part(digits, some.size - digits))
+            there &= end >= 0
+        if len(self._table) < len(self._ends):
+            rows = [(e.task, e.tasks, e.component, e.throttle, bool(e.step)) for e in self._ends]
+            self._table = np.array(rows, np.int64)
+        return plain, there, number, self._table[end].T
+
+
+class SacctIds:
+    """Reads the columns JobIDRaw and JobID, one of which may hold empty texts only.
 
     Examples
     --------
-    >>> ids = parse_ids(["7", "8", "9.batch"], ["7", "5_2", "9.batch"])
+    >>> from shadowtime.trace.sacct_texts import Texts
+    >>> raw, shown = Texts.of(["7", "8", "9.batch"]), Texts.of(["7", "5_2", "9.batch"])
+    >>> ids = SacctIds().parse(raw, shown)
     >>> ids.number.tolist(), ids.array.tolist(), ids.task.tolist(), ids.step.tolist()
     ([7, 8, 9], [-1, 5, -1], [-1, 2, -1], [False, False, True])
     """
-    n = len(raw)
-    array, task, throttle = (np.full(n, value, np.int64) for value in (UNKNOWN, UNKNOWN, 0))
-    step = np.zeros(n, bool)
-    blocks: dict[int, JobId] = {}
-    if are_digits(raw, 15):
-        label: Sequence[str] = raw
-        number = np.array(list(map(int, raw)), np.int64)
-        odd = [row for row, one in enumerate(shown) if one and one != raw[row]]
-    else:
-        raw, shown = [one.strip() for one in raw], [one.strip() for one in shown]
-        label = [one or other for one, other in zip(raw, shown, strict=True)]
-        number = np.empty(n, np.int64)
-        odd = list(range(n))
-    tasks = _tasks([shown[row] for row in odd]) if label is raw else None
-    if tasks is not None:
-        array[odd], task[odd] = tasks
-        odd = []
-    for row in odd:
-        raw_id, shown_id = raw[row].strip(), shown[row].strip()
-        job = parse_job_id(label[row])
+
+    def __init__(self) -> None:
+        self.labels = Labels()
+        self._raw, self._shown = _Column(), _Column()
+
+    def parse(self, raw: Texts, shown: Texts) -> Ids:
+        """What the ids say. An id is that of JobIDRaw where there is one; JobID has its task."""
+        plain, good, number, ends = self._raw.parse(raw)
+        _, shown_good, shown_number, shown_ends = self._shown.parse(shown)
+        has_raw, has_shown = raw.size > 0, shown.size > 0
+        task, tasks, component, throttle, step = np.where(has_shown, shown_ends, ends)
+        steps = (step > 0) | (has_raw & (ends[4] > 0))
+        several = (tasks > 0) | (has_raw & (ends[1] > 0))
+        array = np.where(has_shown, shown_number, number)
+        array[(task < 0) & (tasks == 0)] = UNKNOWN
+        alone = np.where(task < 0, shown_number + np.maximum(component, 0), UNKNOWN)
+        plain &= (raw.block.data[raw.begin] != ord("0")) | (raw.size == 1)
+        ids = Ids(
+            label=np.where(plain, number, UNKNOWN),
+            number=np.where(has_raw, number, alone),
+            array=array,
+            task=task,
+            throttle=throttle,
+            step=steps,
+            blocks={},
+        )
+        odd = (has_raw & ~good) | (has_shown & ~shown_good) | ~(has_raw | has_shown)
+        if odd.any() or several.any():
+            rows = np.flatnonzero(odd | several).tolist()
+            one_by_one(rows, lambda row: self._single(ids, row, raw[row], shown[row]))
+        for row in np.flatnonzero(~plain & ~ids.step).tolist():
+            ids.label[row] = self.labels.number(raw[row].strip() or shown[row].strip())
+        return ids
+
+    @staticmethod
+    def _single(ids: Ids, row: int, raw: str, shown: str) -> int:
+        """Put down what one row says."""
+        raw_id, shown_id = raw.strip(), shown.strip()
+        job = parse_job_id(raw_id or shown_id)
         other = parse_job_id(shown_id) if shown_id not in ("", raw_id) else job
-        number[row] = job.number if raw_id else UNKNOWN
+        ids.number[row] = job.number if raw_id else UNKNOWN
         if not raw_id and other.task < 0:
-            number[row] = other.number + max(other.component, 0)
-        if other.task >= 0 or other.tasks:
-            array[row] = other.number
-        task[row], throttle[row] = other.task, other.throttle
-        step[row] = bool(job.step or other.step)
+            ids.number[row] = other.number + max(other.component, 0)
+        ids.array[row] = other.number if other.task >= 0 or other.tasks else UNKNOWN
+        ids.task[row], ids.throttle[row] = other.task, other.throttle
+        ids.step[row] = bool(job.step or other.step)
         if job.tasks or other.tasks:
-            blocks[row] = job if job.tasks else other
-    return Ids(label, number, array, task, throttle, step, blocks)
+            ids.blocks[row] = job if job.tasks else other
+        return row
 
 
-def _tasks(texts: Sequence[str]) -> tuple[Ints, Ints] | None:
-    """Arrays and tasks of ids that are all like 12_3; None if one is not.
-
-    Examples
-    --------
-    >>> _tasks(["12_3", "12_[4-9]"]), _tasks(["12_3", "12_4"])
-    (None, (array([12, 12]), array([3, 4])))
-    """
-    if not texts:
-        return None
-    # As many marks as ids, and a mark before every second part: each id has its own.
-    parts = "|".join(texts).replace("_", "|_").split("|")
-    heads, tails = parts[0::2], [part[1:] for part in parts[1::2]]
-    marks = "".join([part[:1] for part in parts[1::2]])
-    if len(parts) != 2 * len(texts) or marks != "_" * len(texts):
-        return None
-    if not (are_digits(heads, 15) and are_digits(tails, 9)):
-        return None
-    return np.array(list(map(int, heads)), np.int64), np.array(list(map(int, tails)), np.int64)
-
-
-def ids_at(ids: Ids, at: list[int], split: Mapping[int, list[int]]) -> Ids:
+def ids_at(ids: Ids, at: Ints, split: Mapping[int, list[int]], labels: Labels) -> Ids:
     """The ids of the rows ``at``; a row that stands for several tasks is there once for each."""
-    label = [ids.label[row] for row in at]
-    number, array, task, throttle = (
-        column[at] for column in (ids.number, ids.array, ids.task, ids.throttle)
+    label, number, array, task, throttle = (
+        column[at] for column in (ids.label, ids.number, ids.array, ids.task, ids.throttle)
     )
-    place = 0
-    while split and place < len(at):
-        row = at[place]
-        if row not in split:
-            place += 1
-            continue
+    for row in split:
         block = ids.blocks[row]
+        place = int(np.searchsorted(at, row))
         tasks = tasks_of(block.block)
         for one in tasks:
-            label[place] = f"{block.number}_{one}"
+            label[place] = labels.number(f"{block.number}_{one}")
             # The last keeps the array's number.
             number[place] = block.number if one == tasks[-1] else UNKNOWN
             array[place], task[place], throttle[place] = block.number, one, block.throttle

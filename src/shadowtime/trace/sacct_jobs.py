@@ -10,9 +10,19 @@ import numpy as np
 
 from shadowtime.errors import InputError
 from shadowtime.trace import slurm_fields as fields
-from shadowtime.trace.sacct_columns import Clock, Known, are_digits
+from shadowtime.trace.sacct_codes import TextCodes
+from shadowtime.trace.sacct_columns import (
+    BadRows,
+    Clock,
+    Known,
+    Table,
+    first_rows,
+    one_by_one,
+    rows_among,
+)
 from shadowtime.trace.sacct_columns import counts as counts_of
-from shadowtime.trace.sacct_ids import Ids, ids_at, parse_ids
+from shadowtime.trace.sacct_ids import Ids, SacctIds, ids_at
+from shadowtime.trace.sacct_pieces import Taken
 from shadowtime.trace.sacct_requests import AMOUNTS, SacctRequests
 from shadowtime.trace.slurm_job_id import tasks_of
 from shadowtime.types import MAX_SPAN, UNKNOWN
@@ -28,12 +38,13 @@ from shadowtime.workload.raw import (
 from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from zoneinfo import ZoneInfo
 
-    from shadowtime.trace.sacct_rows import Piece
+    from shadowtime.trace.sacct_pieces import Piece
     from shadowtime.types import AnyArray, Ints
 
+_STATES = tuple(fields.STATES)
 _STATUS = {"COMPLETED": STATUS_COMPLETED, "CANCELLED": STATUS_CANCELLED}
 _NEEDED = {
     "JobIDRaw or JobID": ("jobidraw", "jobid"),
@@ -57,6 +68,11 @@ _HIGHEST = {
 _BESIDE = ("eligible", "nodes", "memory", "gpus")
 """Columns beside the 18 fields of SWF."""
 _READ_TOO = ("node_list", "started_by", "pending_reason", "line", "asked")
+_STATUS_OF = np.array([_STATUS.get(name, STATUS_FAILED) for name in _STATES], np.int64)
+_OPEN = np.array([name in fields.NOT_ENDED for name in _STATES])
+_REQUEUED = _STATES.index("REQUEUED")
+_EMPTY = -3
+"""No time limit stands where it is looked for."""
 PLACE = {name: place for place, name in enumerate((*FIELDS, *_BESIDE, *_READ_TOO))}
 
 
@@ -79,7 +95,7 @@ class _Numbers:
     """Names as numbers, in the order in which they turn up."""
 
     numbers: dict[str, int] = field(default_factory=dict)
-    known: Known[str] = field(init=False)
+    known: Known = field(init=False)
 
     def __post_init__(self) -> None:
         self.known = Known(self.__call__)
@@ -89,22 +105,8 @@ class _Numbers:
         return self.numbers.setdefault(word, len(self.numbers) + 1) if word else UNKNOWN
 
 
-class _Taken:
-    """The columns of those rows of a piece that are jobs, a row once per job."""
-
-    def __init__(self, place: Mapping[str, int], piece: Piece, at: list[int] | None) -> None:
-        self.place, self.piece, self.at = place, piece, at
-        self.n = len(piece) if at is None else len(at)
-
-    def __call__(self, name: str) -> Sequence[str]:
-        if name not in self.place:
-            return [""] * self.n
-        column = self.piece.columns[self.place[name]]
-        return column if self.at is None else [column[row] for row in self.at]
-
-
 class SacctJobs:
-    """The jobs read so far."""
+    """The jobs read so far, of about as many as ``expected``."""
 
     def __init__(
         self,
@@ -114,29 +116,35 @@ class SacctJobs:
         zone_told: bool,
         cluster: str | None,
         unlimited: int,
+        expected: int,
     ) -> None:
         self.place, self.zone, self.zone_told = place, zone, zone_told
         self.cluster, self.unlimited = cluster, unlimited
         self.clock = Clock(zone)
-        self.tables: list[Ints] = []
-        """Of each piece: the fields of SWF, those beside them, and those of ``_READ_TOO``."""
-        self.asked_for: list[Ints] = []
-        self.rows = 0
-        self.raw_ids: list[str] = []
+        self.table = Table(len(PLACE), expected)
+        """The fields of SWF, those beside them, and those of ``_READ_TOO``."""
+        self.asked_for = Table(len(Requests.COLUMNS), expected)
+        self.ids = SacctIds()
+        self.labels: list[Ints] = []
+        """The ids of the rows of each piece, as the numbers of ``ids.labels``."""
         self.requeued: list[int] = []
         """Rows of runs that went back to the queue."""
-        self.waiting: set[str] = set()
+        self.waiting: set[int] = set()
         """Ids with a row that has not ended."""
         self.asked = SacctRequests(place)
-        self.used: dict[str, int] = {}
+        self.used: dict[int, int] = {}
         self.clusters: dict[str, int] = {}
         self.names = {kind: _Numbers() for kind in ("user", "group", "queue", "partition")}
         self.job_names = _Numbers()
         self.reasons = _Numbers()
         """Why jobs waited, as far as accounting says."""
-        self.reason: Known[str] = Known(lambda text: self.reasons(_reason(text)))
+        self.reason = Known(lambda text: self.reasons(_reason(text)))
         self.started_by = Known(_started_by)
-        self.limit: Known[tuple[str, str]] = Known(_limit)
+        self.state = Known(lambda text: _STATES.index(fields.parse_state(text)))
+        self.elsewhere = Known(lambda text: int(text.strip() != self.cluster))
+        self.minutes = Known(lambda text: fields.parse_minutes(text) if text.strip() else _EMPTY)
+        self.span = Known(fields.parse_span)
+        self.sites = TextCodes()
         self.named = np.zeros((0, 3), np.int64)
         """Group, queue and partition of what is asked for, by its place in ``asked.each``."""
         self.counts = dict.fromkeys(
@@ -148,137 +156,139 @@ class SacctJobs:
         )  # fmt: skip
 
     def add(self, piece: Piece) -> None:
-        """Take rows in, or count why not; ValueError, and nothing is taken, if one makes no sense.
+        """Take rows in, or count why not; BadRows, and nothing is taken, if some make no sense.
 
         The checks are made in one order, so that the first problem of a row is reported.
         """
         n = len(piece)
-        every = _Taken(self.place, piece, None)
-        ids = parse_ids(every("jobidraw"), every("jobid"))
+        every = Taken(self.place, piece, None)
+        ids = self.ids.parse(every("jobidraw"), every("jobid"))
         counts: Counter[str] = Counter()
         left_out = np.zeros(n, bool)
         if self.cluster is not None:
-            left_out = np.array([one.strip() != self.cluster for one in every("cluster")], bool)
+            left_out = self.elsewhere.column(every("cluster")) > 0
             counts["other_clusters_dropped"] += int(left_out.sum())
         steps = ids.step & ~left_out
-        used = self._steps(np.flatnonzero(steps).tolist(), ids, every) if steps.any() else {}
+        used = self._steps(np.flatnonzero(steps), every) if steps.any() else {}
         counts["steps_dropped"] += int(steps.sum())
         left_out |= steps
-        rows = range(n) if not left_out.any() else np.flatnonzero(~left_out).tolist()
-        states = every("state")
-        state = [fields.parse_state(states[row]) for row in rows]
-        kinds = set(state)
-        waiting: list[str] = []
-        again: set[int] = set()
-        for row, name in zip(rows, state, strict=True) if kinds & fields.NOT_ENDED else ():
-            if name in fields.NOT_ENDED:
-                if name == "REQUEUED" and self._stamp("end", row, every) >= 0:
-                    again.add(row)
-                    continue
-                left_out[row] = True
-                blocks = row in ids.blocks
-                counts["array_blocks_dropped" if blocks else "unfinished_dropped"] += 1
-                if not blocks:
-                    waiting.append(ids.label[row])
-        status = np.full(n, STATUS_FAILED, np.int64)
-        number = {name: _STATUS.get(name, STATUS_FAILED) for name in kinds}
-        status[rows] = list(map(number.__getitem__, state))
-        at: list[int] | None = None
+        status, open_ = np.full(n, STATUS_FAILED, np.int64), np.zeros(n, bool)
+        rows = np.flatnonzero(~left_out)
+        with rows_among(rows):
+            state = self.state.column(every("state")[rows])
+        status[rows], open_[rows] = _STATUS_OF[state], _OPEN[state]
+        again = self._went_back(rows[state == _REQUEUED], every)
+        open_[again] = False
+        blocks = np.zeros(n, bool)
+        blocks[list(ids.blocks)] = True
+        counts["array_blocks_dropped"] += int((open_ & blocks).sum())
+        counts["unfinished_dropped"] += int((open_ & ~blocks).sum())
+        left_out |= open_
         split = self._blocks(ids, status, left_out, every, counts) if ids.blocks else {}
+        taken, lines = every, piece.lines
+        waiting = ids.label[open_ & ~blocks].tolist()
         if split or left_out.any():
-            one_by_one = [split.get(row, [row]) for row in np.flatnonzero(~left_out).tolist()]
-            at = [row for rows in one_by_one for row in rows]
-            ids = ids_at(ids, at, split)
-            status = status[at]
-        again.difference_update(split)
-        taken = _Taken(self.place, piece, at)
+            times = (~left_out).astype(np.int64)
+            times[list(split)] = [len(tasks) for tasks in split.values()]
+            at = np.repeat(np.arange(n), times)
+            ids = ids_at(ids, at, split, self.ids.labels)
+            taken, lines, status = Taken(self.place, piece, at), lines[at], status[at]
+            again = np.flatnonzero(np.isin(at, [row for row in again.tolist() if row not in split]))
         if taken.n:
-            self._take(taken, ids, status, piece.lines if at is None else piece.lines[at], counts)
-            origin = self.rows - taken.n
-            if again:
-                places = range(n) if at is None else at
-                self.requeued += [origin + i for i, row in enumerate(places) if row in again]
+            if taken.at is None:
+                self._take(taken, ids, status, lines, counts)
+            else:
+                with rows_among(taken.at):
+                    self._take(taken, ids, status, lines, counts)
+            self.requeued += (self.table.rows - taken.n + again).tolist()
         for job, memory in used.items():
             self.used[job] = max(self.used.get(job, 0), memory)
         self.waiting.update(waiting)
         for rule, count in counts.items():
             self.counts[rule] += count
 
-    def _stamp(self, name: str, row: int, get: _Taken) -> int:
+    def _went_back(self, rows: Ints, get: Taken) -> Ints:
+        """Those of these rows that are runs with an end."""
+        if not len(rows):
+            return rows
+        ends = one_by_one(rows.tolist(), lambda row: self._stamp("end", row, get))
+        return rows[np.array(ends, np.int64) >= 0]
+
+    def _stamp(self, name: str, row: int, get: Taken) -> int:
         return fields.parse_stamp(get(name)[row], self.zone)
 
-    def _steps(self, rows: list[int], ids: Ids, get: _Taken) -> dict[str, int]:
+    def _steps(self, rows: Ints, get: Taken) -> dict[int, int]:
         """Used memory is only known by step: the largest process times the processes."""
-        found: dict[str, int] = {}
+        found: dict[int, int] = {}
         if "maxrss" not in self.place:
             return found
         sizes, processes = get("maxrss"), get("ntasks")
-        for row in rows:
+        raw, shown = get("jobidraw"), get("jobid")
+
+        def take(row: int) -> int:
             rss = sizes[row].strip()
             if rss:
                 tasks = max(fields.parse_count(processes[row], "NTasks"), 1)
-                job = ids.label[row].strip().partition(".")[0]
+                label = raw[row].strip() or shown[row].strip()
+                job = self.ids.labels.number(label.partition(".")[0])
                 size = fields.parse_reqmem(rss if rss[-1:].isalpha() else f"{rss}B", 1, 1)
                 found[job] = max(found.get(job, 0), size * tasks)
+            return row
+
+        one_by_one(rows[sizes.size[rows] > 0].tolist(), take)
         return found
 
     def _blocks(
-        self, ids: Ids, status: Ints, left_out: AnyArray, get: _Taken, counts: Counter[str]
+        self, ids: Ids, status: Ints, left_out: AnyArray, get: Taken, counts: Counter[str]
     ) -> dict[int, list[int]]:
         """Array tasks cancelled together while they waited: one line stands for all of them.
 
-        The rows of such lines, each as often as it has tasks; other blocks are left out.
+        The rows of such lines and their tasks; other blocks are left out.
         """
         split: dict[int, list[int]] = {}
-        for row, block in ids.blocks.items():
-            if left_out[row]:
-                continue
-            tasks = tasks_of(block.block)
-            started = self._stamp("start", row, get) >= 0
-            if status[row] != STATUS_CANCELLED or started or not tasks:
+        rows = [row for row in sorted(ids.blocks) if not left_out[row]]
+        starts = one_by_one(rows, lambda row: self._stamp("start", row, get))
+        for row, start in zip(rows, starts, strict=True):
+            tasks = tasks_of(ids.blocks[row].block)
+            if status[row] != STATUS_CANCELLED or start >= 0 or not tasks:
                 counts["array_blocks_dropped"] += 1
                 left_out[row] = True
             else:
                 counts["array_blocks_split"] += 1
-                split[row] = [row] * len(tasks)
+                split[row] = tasks
         return split
 
-    def _take(self, get: _Taken, ids: Ids, status: Ints, lines: Ints, counts: Counter[str]) -> None:
+    def _take(self, get: Taken, ids: Ids, status: Ints, lines: Ints, counts: Counter[str]) -> None:
         """Jobs that have ended; every check is made before anything is kept."""
         submits = get("submit")
         submit = self.clock.stamps(submits)
-        if (submit < 0).any():
-            raise ValueError("the job has no submission time")
+        _refuse(submit < 0, lambda row: "the job has no submission time")
         start = self.clock.stamps(get("start"), not_before=submit)
         end = self.clock.stamps(get("end"), not_before=np.maximum(start, submit))
         until = np.where(start >= 0, start, end)  # one that never started waited until its end
-        found = self.asked.find([get(name) for name in self.asked.read] or [[""] * get.n])
+        found = self.asked.find(get.together(self.asked.read), get)
         procs, wanted, nodes, memory, gpus = self.asked.amounts[found].T
-        request = self.limit.column(zip(get("timelimitraw"), get("timelimit"), strict=True))
+        request = self._limit(get)
         unlimited = request == fields.UNLIMITED
         request[unlimited] = self.unlimited
-        cpu_time = _spans(get("totalcpu")) if "totalcpu" in self.place else None
+        cpu_time = self.span.column(get("totalcpu")) if "totalcpu" in self.place else None
         wait = np.where(until >= 0, until - submit, UNKNOWN)
         run = self._run(start, end, get)
-        eligibles = get("eligible")
-        eligible = submit if eligibles == submits else self.clock.stamps(eligibles)
+        eligible = self.clock.stamps(get("eligible"))
         _check_bounds(
             {"submit": submit, "wait": wait, "run": run, "procs": procs,
              "requested_procs": wanted, "request": request, "eligible": eligible,
              "memory": memory},
-            self.asked.each[int(found[0])].amounts,
+            lambda row: self.asked.each[int(found[row])].amounts,
         )  # fmt: skip
-        for place in np.unique(found).tolist():
-            if self.asked.each[place].trouble:
-                raise ValueError(self.asked.each[place].trouble)
+        _refuse(self.asked.trouble[found], lambda row: self.asked.each[int(found[row])].trouble)
         priority = counts_of(get("priority"), "Priority") if "priority" in self.place else UNKNOWN
         # Every check is behind us after this line.
         counts["request_unlimited"] += int(unlimited.sum())
-        if not self.zone_told and "-" in "".join(submits):
-            counts["local_times_as_utc"] += sum("-" in text for text in submits)
+        if not self.zone_told:
+            counts["local_times_as_utc"] += int(submits.has("-").sum())
         self._name(found)
         some = np.maximum(procs, 1)
-        table = np.full((len(FIELDS) + len(_BESIDE) + len(_READ_TOO), get.n), UNKNOWN, np.int64)
         group, queue, partition = self.named[found].T
         values = {
             "job_id": ids.number, "submit": submit, "wait": wait, "run": run, "procs": procs,
@@ -295,19 +305,18 @@ class SacctJobs:
         if cpu_time is not None:  # used memory is known when all steps have been seen
             known = (cpu_time >= 0) & (procs > 0)
             values["cpu_time"] = np.where(known, cpu_time // some, UNKNOWN)
-        for name, column in values.items():
-            table[PLACE[name]] = column
+        table = self.table.more(get.n)
+        for name, place in PLACE.items():
+            table[place] = values.get(name, UNKNOWN)
         queued = (status == STATUS_CANCELLED) & (run <= 0) & (wait >= 0)
         left = np.where(queued, submit + wait, UNKNOWN)
-        asked_for = self.asked.columns(found, ids, submit=submit, left=left)
+        asked_for = self.asked_for.more(get.n)
+        self.asked.columns(asked_for, found, ids, submit=submit, left=left)
         asked_for[Requests.COLUMNS.index("priority")] = priority
-        self.tables.append(table)
-        self.asked_for.append(asked_for)
-        self.raw_ids += ids.label
-        self.rows += get.n
+        self.labels.append(ids.label)
         sites = get("cluster")
-        for site in dict.fromkeys(sites):
-            self.clusters.setdefault(site.strip(), int(lines[sites.index(site)]))
+        for row in first_rows(self.sites.of(sites))[1].tolist():
+            self.clusters.setdefault(sites[row].strip(), int(lines[row]))
 
     def _name(self, found: Ints) -> None:
         """Number the names in what is asked for, as they turn up."""
@@ -322,19 +331,33 @@ class SacctJobs:
                 self.names["partition"](row["partition"]),
             )
 
-    def _run(self, start: Ints, end: Ints, get: _Taken) -> Ints:
+    def _limit(self, get: Taken) -> Ints:
+        """Seconds of TimelimitRaw, else of Timelimit; UNLIMITED without a bound."""
+        limit = self.minutes.column(get("timelimitraw"))
+        rows = np.flatnonzero(limit == _EMPTY)
+        if len(rows):
+            with rows_among(rows):
+                limit[rows] = self.span.column(get("timelimit")[rows])
+        return limit
+
+    def _run(self, start: Ints, end: Ints, get: Taken) -> Ints:
         given = get("elapsedraw")
-        if are_digits(given, 15):
-            return counts_of(given, "ElapsedRaw")
-        spans = get("elapsed")
-        run = np.empty(get.n, np.int64)
-        for row, text in enumerate(given):
-            if text.strip():
-                run[row] = fields.parse_count(text, "ElapsedRaw")
-                continue
-            run[row] = fields.parse_span(spans[row])
-            if run[row] < 0 <= start[row] <= end[row]:
-                run[row] = end[row] - start[row]
+        run, plain = given.numbers(15)
+        if plain.all():
+            return run
+
+        def single(row: int) -> int:
+            text = given[row]
+            return fields.parse_count(text, "ElapsedRaw") if text.strip() else _EMPTY
+
+        odd = np.flatnonzero(~plain & (given.size > 0))
+        run[given.size == 0] = _EMPTY
+        run[odd] = one_by_one(odd.tolist(), single)
+        rows = np.flatnonzero(run == _EMPTY)
+        with rows_among(rows):
+            span = self.span.column(get("elapsed")[rows])
+        start, end = start[rows], end[rows]
+        run[rows] = np.where((span < 0) & (start >= 0) & (start <= end), end - start, span)
         return np.maximum(run, UNKNOWN)
 
 
@@ -356,20 +379,20 @@ def _reason(text: str) -> str:
     return "" if word in ("None", "(null)", "Unknown") else word
 
 
-def _limit(texts: tuple[str, str]) -> int:
-    """Seconds of TimelimitRaw, else of Timelimit; UNLIMITED without a bound."""
-    raw, span = texts
-    return fields.parse_minutes(raw) if raw.strip() else fields.parse_span(span)
-
-
-def _spans(texts: Sequence[str]) -> Ints:
-    return np.array([fields.parse_span(text) for text in texts], np.int64)
-
-
-def _check_bounds(columns: Mapping[str, Ints], exact: tuple[int, ...]) -> None:
-    """ValueError if a value is beyond all bounds; ``exact`` are the amounts of the first row."""
+def _check_bounds(columns: Mapping[str, Ints], exact: Callable[[int], tuple[int, ...]]) -> None:
+    """BadRows if values are beyond all bounds; ``exact`` has the amounts of a row."""
     for name, column in columns.items():
-        if (column > _HIGHEST[name]).any():
-            value = exact[AMOUNTS.index(name)] if name in AMOUNTS else int(column[0])
+
+        def why(row: int, name: str = name, column: Ints = column) -> str:
+            value = exact(row)[AMOUNTS.index(name)] if name in AMOUNTS else int(column[row])
             what = name.replace("_", " ")
-            raise ValueError(f"the job's {what} is {value}, beyond {_HIGHEST[name]}")
+            return f"the job's {what} is {value}, beyond {_HIGHEST[name]}"
+
+        _refuse(column > _HIGHEST[name], why)
+
+
+def _refuse(bad: AnyArray, why: Callable[[int], str]) -> None:
+    """BadRows if there are some."""
+    if bad.any():
+        rows = np.flatnonzero(bad)
+        raise BadRows(rows, why(int(rows[0])))

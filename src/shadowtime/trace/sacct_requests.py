@@ -23,17 +23,18 @@ import numpy as np
 from shadowtime.cluster.slurm_values import resource_of
 from shadowtime.trace import slurm_fields as fields
 from shadowtime.trace import submit_options
-from shadowtime.trace.sacct_columns import Known
+from shadowtime.trace.sacct_columns import Known, KnownRows
 from shadowtime.trace.sbatch_line import parse_line
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import MAX_AMOUNT
 from shadowtime.workload.request import Dependency, Gres, Request, Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal
 
     from shadowtime.trace.sacct_ids import Ids
+    from shadowtime.trace.sacct_texts import Texts
     from shadowtime.types import Ints
 
 READ = ("reqtres", "alloctres", "reqcpus", "ncpus", "alloccpus", "nnodes", "allocnodes", "reqnodes",
@@ -65,21 +66,28 @@ class SacctRequests:
 
     def __init__(self, place: Mapping[str, int]) -> None:
         self.read = [name for name in READ if name in place]
-        self.known: Known[tuple[str, ...]] = Known(self._find)
+        self.known = KnownRows(self._find)
         self.each: list[Asked] = []
         self.amounts = np.zeros((0, len(AMOUNTS)), np.int64)
+        self.trouble = np.zeros(0, bool)
+        """Which of ``each`` are bad."""
         self.numbers: dict[Request, int] = {}
         self.number = np.zeros(0, np.int64)
         """The request of each known one, -1 as long as no row with it was taken in."""
         self.order: list[int] = []
         self.lists: dict[str, int] = {"": 0}
-        self.hosts: Known[str] = Known(self._host_list)
+        self.hosts = Known(self._host_list)
         self.dependencies: list[Dependency] = []
         self.rows = 0
 
-    def find(self, columns: Iterable[Sequence[str]]) -> Ints:
-        """The place in ``each`` of what every row says, given the columns ``read``."""
-        found = self.known.column(zip(*columns, strict=True))
+    def find(self, spans: Sequence[Texts], get: Callable[[str], Texts]) -> Ints:
+        """The place in ``each`` of what every row says in the columns ``read``; ``spans`` are
+        these, neighbours as one."""
+
+        def texts(rows: Ints) -> Iterable[tuple[str, ...]]:
+            return zip(*(get(name)[rows] for name in self.read), strict=True)
+
+        found = self.known.column(spans, texts)
         if len(self.amounts) < len(self.each):
             # What is beyond all bounds is only distinguished from what is not: the row is bad.
             new = [[min(amount, _BEYOND) for amount in one.amounts]
@@ -87,6 +95,7 @@ class SacctRequests:
             self.amounts = np.concatenate([self.amounts, np.array(new, np.int64)])
             more = np.full(len(new), UNKNOWN, np.int64)
             self.number = np.concatenate([self.number, more])
+            self.trouble = np.array([bool(one.trouble) for one in self.each])
         return found
 
     def new(self, found: Ints) -> list[int]:
@@ -103,11 +112,9 @@ class SacctRequests:
         self.order += order
         return order
 
-    def columns(self, found: Ints, ids: Ids, *, submit: Ints, left: Ints) -> Ints:
-        """The rows of ``Requests.COLUMNS`` but priority; ``left`` is when a job left the queue
-        without starting, else -1."""
-        n = len(found)
-        table = np.empty((len(Requests.COLUMNS), n), np.int64)
+    def columns(self, table: Ints, found: Ints, ids: Ids, *, submit: Ints, left: Ints) -> None:
+        """Write the rows of ``Requests.COLUMNS`` but priority; ``left`` is when a job left the
+        queue without starting, else -1."""
         begin, cancelled, array, task, throttle, nice, _, least, requeue = table
         begin[:], nice[:], least[:], requeue[:] = UNKNOWN, 0, UNKNOWN, 1
         cancelled[:], array[:], task[:], throttle[:] = left, ids.array, ids.task, ids.throttle
@@ -126,8 +133,7 @@ class SacctRequests:
                         Dependency(job=self.rows + row, kind=kind, on=on, any_of=either)
                         for kind, on in kinds
                     ]
-        self.rows += n
-        return table
+        self.rows += len(found)
 
     def requests(self, found: Ints, table: Ints, origin: int) -> Requests:
         """All of them on a clock that reads 0 at ``origin``."""

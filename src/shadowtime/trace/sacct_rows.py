@@ -5,8 +5,8 @@ does not mark. A line that does not start a job belongs to the name before it; a
 many fields had the delimiter in one of the free texts: the reading in which the other fields
 make sense is taken.
 
-A large export is read in blocks, and where every line of a block is a row of its own its fields
-are cut column by column.
+An export is read in blocks. The fields of lines that are rows of their own are places in the bytes
+of a block; only the other lines are looked at one by one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import InputError
+from shadowtime.trace.sacct_pieces import BadRow, Piece, Row, pieces_of
 from shadowtime.trace.sacct_sense import looks_like_id, most, sense
+from shadowtime.trace.sacct_texts import Block, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shadowtime.types import Ints
+    from shadowtime.types import AnyArray, Ints
 
 RECOMMENDED = (
     "JobIDRaw,JobID,Cluster,Partition,QOS,Account,User,Submit,Eligible,Start,End,ElapsedRaw,"
@@ -51,42 +53,9 @@ LAYOUTS: tuple[tuple[str, ...], ...] = tuple(
 
 _FREE = ("jobname", "comment", "admincomment", "systemcomment", "submitline", "workdir",
          "constraints", "reason", "extra", "wckey")  # fmt: skip
-_BLOCK = 1 << 18
-"""Characters of a block, about: more do not make it faster."""
-_MOST = 4096
-"""Rows of a piece."""
+_BLOCK = 1 << 21
+"""Bytes of a block, about: more do not make it faster."""
 _KNOWN = {name for layout in LAYOUTS for name in layout} | set(_FREE)
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Rows that follow each other: the line of each, and its fields column by column."""
-
-    lines: Ints
-    columns: Sequence[Sequence[str]]
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def halves(self) -> tuple[Piece, Piece]:
-        """The upper and the lower half."""
-        middle = len(self) // 2
-        return (
-            Piece(self.lines[:middle], [column[:middle] for column in self.columns]),
-            Piece(self.lines[middle:], [column[middle:] for column in self.columns]),
-        )
-
-
-@dataclass(frozen=True)
-class BadRow:
-    """A row that cannot be split into its fields, and why."""
-
-    line: int
-    why: str
-
-
-Row = tuple[int, "list[str] | str"]
-"""The line of a row and its fields, or a sentence where it cannot be split."""
 
 
 @dataclass
@@ -104,7 +73,7 @@ class Rows:
             if isinstance(piece, BadRow):
                 yield piece.line, piece.why
             else:
-                fields = zip(*piece.columns, strict=True)
+                fields = zip(*map(piece.column, range(len(self.columns))), strict=True)
                 yield from zip(piece.lines.tolist(), map(list, fields), strict=True)
 
 
@@ -122,20 +91,21 @@ def split_rows(text: str | bytes, *, path: str | None = None) -> Rows:
     (('jobid', 'state', 'jobname'), [(2, ['7', 'FAILED', 'a']), (3, ['8', 'COMPLETED', 'b|c'])])
     """
     blocks = _blocks(text)
-    lines: list[str] = []
+    begin: list[bytes] = []
     first = None
     for block in blocks:
-        lines += block.split("\n")
+        begin += block.split(b"\n")
         if first is None:
-            first = next((i for i, line in enumerate(lines) if line.strip()), None)
-        if first is not None and len(lines) > first + 20:
+            first = next((i for i, line in enumerate(begin) if _text(line).strip()), None)
+        if first is not None and len(begin) > first + 20:
             break
     if first is None:
         raise InputError("the file is empty", path=path, hint="Was it written to the end?")
+    lines = [_text(line) for line in begin[: first + 21]]
 
-    def rest(start: int) -> Iterator[str]:
-        if start < len(lines):
-            yield "\n".join(lines[start:])
+    def rest(start: int) -> Iterator[bytes]:
+        if start < len(begin):
+            yield b"\n".join(begin[start:])
         yield from blocks
 
     below = lines[first + 1].strip() if first + 1 < len(lines) else ""
@@ -150,50 +120,33 @@ def split_rows(text: str | bytes, *, path: str | None = None) -> Rows:
     trailing = names[-1] == ""  # sacct -p ends every line with the delimiter
     columns = names[:-1] if trailing else names
     if delimiter == ",":
-        return Rows(columns, _pieces(_quoted(_lines(rest(first + 1)), first + 1, len(columns))))
+        rows = _quoted(_lines(rest(first + 1)), first + 1, len(columns))
+        return Rows(columns, pieces_of(rows, len(columns)))
     return _delimited(rest(first + 1), first + 2, delimiter, columns, trailing=trailing)
 
 
-def _blocks(text: str | bytes) -> Iterator[str]:
-    """The text in blocks of whole lines: joined by line ends they are all of it."""
+def _blocks(text: str | bytes) -> Iterator[bytes]:
+    """The text in blocks of whole lines: joined by line ends they are all of it, as UTF-8."""
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     at = 0
-    while at <= len(text):
-        if isinstance(text, bytes):
-            end = text.find(b"\n", at + _BLOCK)
-            block = text[at : end if end >= 0 else len(text)].decode("utf-8", "replace")
-        else:
-            end = text.find("\n", at + _BLOCK)
-            block = text[at : end if end >= 0 else len(text)]
-        block = block.replace("\r\n", "\n")
-        at = end + 1 if end >= 0 else len(text) + 1
-        yield block.removesuffix("\r") if end >= 0 else block
+    while at <= len(data):
+        end = data.find(b"\n", at + _BLOCK)
+        block = data[at : end if end >= 0 else len(data)]
+        if isinstance(text, bytes) and not block.isascii():
+            block = block.decode("utf-8", "replace").encode("utf-8")
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n")
+            block = block.removesuffix(b"\r") if end >= 0 else block
+        at = end + 1 if end >= 0 else len(data) + 1
+        yield block
 
 
-def _lines(blocks: Iterator[str]) -> Iterator[str]:
-    return chain.from_iterable(block.split("\n") for block in blocks)
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
 
 
-def _pieces(rows: Iterator[Row]) -> Iterator[Piece | BadRow]:
-    """Rows as columns, as many together as follow each other without a bad one."""
-    lines: list[int] = []
-    fields: list[list[str]] = []
-
-    def gathered() -> Iterator[Piece]:
-        if lines:
-            yield Piece(np.array(lines, np.int64), list(zip(*fields, strict=True)))
-        lines.clear()
-        fields.clear()
-
-    for line, row in rows:
-        if isinstance(row, str):
-            yield from gathered()
-            yield BadRow(line, row)
-            continue
-        lines.append(line)
-        fields.append(row)
-        if len(lines) >= _MOST:
-            yield from gathered()
-    yield from gathered()
+def _lines(blocks: Iterator[bytes]) -> Iterator[str]:
+    return chain.from_iterable(_text(block).split("\n") for block in blocks)
 
 
 def _delimiter(head: str) -> str:
@@ -215,7 +168,12 @@ def _layout(lines: list[str], first: int, delimiter: str, path: str | None) -> t
 
 
 def _delimited(
-    blocks: Iterator[str], number: int, delimiter: str, columns: tuple[str, ...], *, trailing: bool
+    blocks: Iterator[bytes],
+    number: int,
+    delimiter: str,
+    columns: tuple[str, ...],
+    *,
+    trailing: bool,
 ) -> Rows:
     found = Rows(columns)
     found.pieces = _Delimited(found, delimiter, trailing=trailing).pieces(blocks, number)
@@ -233,22 +191,27 @@ class _Delimited:
         self.text: list[str] = []
         """The lines of the row begun last."""
 
-    def pieces(self, blocks: Iterator[str], number: int) -> Iterator[Piece | BadRow]:
+    def pieces(self, blocks: Iterator[bytes], number: int) -> Iterator[Piece | BadRow]:
         """All rows; ``number`` is that of the first line."""
-        block = next(blocks, None)
-        while block is not None:
+        text = next(blocks, None)
+        while text is not None:
             following = next(blocks, None)
-            count = block.count("\n") + 1
-            whole = following is None or self._begins(following.partition("\n")[0])
-            columns = self._regular(block, count) if whole else None
-            if columns is None:
-                yield from _pieces(self._by_line(block.split("\n"), number))
-            else:
-                yield from _pieces(self._finished())
-                yield Piece(np.arange(number, number + count, dtype=np.int64), columns)
-            number += count
-            block = following
-        yield from _pieces(self._finished())
+            whole = following is None or self._begins(_text(following.partition(b"\n")[0]))
+            block = Block(text, b"\n")
+            cut = _Cut(block, self.delimiter, len(self.columns) + self.trailing)
+            alone = cut.regular if self.columns and cut.width > 1 else np.zeros(len(cut), bool)
+            if self.trailing:
+                alone &= cut.empty_last()
+            if self.delimiter.isspace():
+                alone &= cut.visible()  # an empty line looks like a row
+            odd, begins = np.flatnonzero(~alone), alone.copy()
+            begins[odd] = [self._begins(cut.line(line)) for line in odd.tolist()]
+            alone &= np.append(begins[1:], whole)
+            rows = list(self._by_line(cut, np.flatnonzero(~alone).tolist(), number))
+            yield from self._together(cut, np.flatnonzero(alone), rows, number)
+            number += len(cut)
+            text = following
+        yield from pieces_of(self._finished(), len(self.columns))
 
     def _begins(self, line: str) -> bool:
         """Does a row begin here?"""
@@ -258,33 +221,51 @@ class _Delimited:
             self.id_first and there and looks_like_id(word)
         )
 
-    def _regular(self, block: str, count: int) -> list[list[str]] | None:
-        """The columns of a block in which each line is a row of its own."""
-        mark = self.delimiter
-        width = len(self.columns) + self.trailing
-        # A line end becomes the beginning of a field, which shows where each line begins.
-        flat = block.replace("\n", f"{mark}\n").split(mark)
-        if width < 2 or len(flat) != width * count:
-            return None
-        if mark.isspace() and not all(line.strip() for line in block.split("\n")):
-            return None  # an empty line looks like a row
-        begins = flat[width::width]
-        if "".join([field[:1] for field in begins]).count("\n") != count - 1:
-            return None
-        if self.trailing and any(flat[width - 1 :: width]):
-            return None
-        flat[width::width] = [field[1:] for field in begins]
-        return [flat[place::width] for place in range(len(self.columns))]
-
-    def _by_line(self, lines: list[str], number: int) -> Iterator[Row]:
-        for at, line in enumerate(lines, number):
+    def _by_line(self, cut: _Cut, lines: Sequence[int], number: int) -> Iterator[Row]:
+        """The rows that end among these lines, those that are no rows of their own."""
+        before = -1
+        for at in lines:
+            if at > before + 1:  # a row of its own lies between
+                yield from self._finished()
+            before = at
+            line = cut.line(at)
             if self._begins(line) or not self.text:
                 yield from self._finished()
                 if line.strip():
-                    self.at, self.text = at, [line]
+                    self.at, self.text = number + at, [line]
             else:
                 self.text.append(line)
                 self.found.joined += bool(line.strip())
+        if before + 1 < len(cut):
+            yield from self._finished()
+
+    def _together(
+        self, cut: _Cut, alone: Ints, rows: Sequence[Row], number: int
+    ) -> Iterator[Piece | BadRow]:
+        """The lines that are rows of their own and the other rows, in their order."""
+        width = len(self.columns)
+        begin, size = cut.fields(alone)
+        begin, size, lines, block = begin[:, :width], size[:, :width], number + alone, cut.block
+        good = [(line, row) for line, row in rows if not isinstance(row, str)]
+        if good:
+            before = block.raw[block.first : -block.first]
+            block, *more = packed([row for _, row in good], width, before)
+            lines = np.append(lines, [line for line, _ in good])
+            order = np.argsort(lines)
+            lines = lines[order]
+            begin = np.concatenate([begin, more[0]])[order]
+            size = np.concatenate([size, more[1]])[order]
+        piece = Piece(lines, block, begin, size)
+        done = 0
+        for line, why in rows:
+            if isinstance(why, str):
+                here = int(np.searchsorted(lines, line))
+                if here > done:
+                    yield piece[done:here]
+                yield BadRow(line, why)
+                done = here
+        if done < len(piece):
+            yield piece[done:] if done else piece
 
     def _finished(self) -> Iterator[Row]:
         """The row begun last; empty lines below it do not belong to it."""
@@ -299,6 +280,60 @@ class _Delimited:
         if len(fields) > n:
             fields = _merged(fields, self.columns, self.delimiter)
         yield self.at, fields if len(fields) == n else f"expected {n} columns, found {len(fields)}"
+
+
+class _Cut:
+    """The lines of a block, each of which ends with a line end, cut at the delimiters."""
+
+    def __init__(self, block: Block, delimiter: str, width: int) -> None:
+        self.block, self.width = block, width
+        data = block.data
+        marks = data == ord("\n")
+        count = int(np.count_nonzero(marks))
+        marks |= data == ord(delimiter)
+        self._ends = np.flatnonzero(marks)
+        """Where fields end."""
+        last = self._ends[width - 1 :: width]
+        if len(self._ends) == width * count and bool((data[last] == ord("\n")).all()):
+            self._last = np.arange(width - 1, len(self._ends), width)
+            self.regular = np.ones(count, bool)
+        else:
+            self._last = np.flatnonzero(data[self._ends] == ord("\n"))
+            self.regular = np.diff(self._last, prepend=-1) == width
+        """The last field of each line, as a place in ``_ends``; lines with as many as there
+        should be."""
+
+    def __len__(self) -> int:
+        return len(self.regular)
+
+    def line(self, at: int) -> str:
+        """The text of a line."""
+        begin = int(self._ends[self._last[at - 1]]) + 1 if at else self.block.first
+        return _text(self.block.raw[begin : int(self._ends[self._last[at]])])
+
+    def fields(self, lines: Ints) -> tuple[Ints, Ints]:
+        """Begin and size of the fields of regular lines."""
+        begin = np.empty_like(self._ends)
+        begin[:1] = self.block.first
+        begin[1:] = self._ends[:-1] + 1
+        size = self._ends - begin
+        if len(lines) == len(self):
+            return begin.reshape(-1, self.width), size.reshape(-1, self.width)
+        places = self._last[lines][:, None] + np.arange(1 - self.width, 1)
+        return begin[places], size[places]
+
+    def empty_last(self) -> AnyArray:
+        """Lines whose last field is empty."""
+        before = np.append(self.block.first - 1, self._ends)[self._last]
+        empty: AnyArray = self._ends[self._last] == before + 1
+        return empty
+
+    def visible(self) -> AnyArray:
+        """Lines that begin with an ASCII character which can be seen."""
+        begin = np.append(self.block.first, self._ends[self._last[:-1]] + 1)
+        first = self.block.data[begin]
+        seen: AnyArray = (first > ord(" ")) & (first < 127)
+        return seen
 
 
 def _merged(fields: list[str], columns: tuple[str, ...], delimiter: str) -> list[str]:
@@ -336,4 +371,4 @@ def _fixed(head: str, dashes: str, lines: Iterator[str], number: int) -> Rows:
         return [line[a:b].strip() for a, b in spans]
 
     rows = ((at, cut(line)) for at, line in enumerate(lines, number) if line.strip())
-    return Rows(tuple(name.lower() for name in cut(head)), _pieces(rows))
+    return Rows(tuple(name.lower() for name in cut(head)), pieces_of(rows, len(spans)))

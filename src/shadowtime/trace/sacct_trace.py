@@ -17,7 +17,6 @@ from shadowtime.errors import InputError
 from shadowtime.trace.sacct_jobs import PLACE
 from shadowtime.types import UNKNOWN
 from shadowtime.workload.raw import FIELDS, MAX_AMOUNT, RawTrace
-from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,12 +51,12 @@ class JoinedRuns:
 
 def join_runs(
     table: Ints,
-    labels: Sequence[str],
+    labels: Ints,
     *,
     requeued: Iterable[int] = (),
-    waiting: AbstractSet[str] = frozenset(),
+    waiting: AbstractSet[int] = frozenset(),
 ) -> JoinedRuns:
-    """The jobs behind the rows of a table (a row per field), which have these job ids.
+    """The jobs behind the rows of a table (a row per field), which have these job ids as numbers.
 
     Rules
     -----
@@ -71,7 +70,7 @@ def join_runs(
     Examples
     --------
     >>> rows = [(7, 0, 10, 32, *[0] * 14), (8, 5, 0, 9, *[0] * 14), (7, 42, 20, 72, *[0] * 14)]
-    >>> runs = join_runs(np.array(rows).T, ["7", "8", "7"])
+    >>> runs = join_runs(np.array(rows).T, np.array([7, 8, 7]))
     >>> runs.first.tolist(), runs.last.tolist(), runs.lost
     ([0, 1], [2, 1], {0: ((10, 42),)})
     """
@@ -103,24 +102,17 @@ def join_runs(
     return JoinedRuns(first[order], last[order], dict(sorted(lost.items())), unfinished)
 
 
-def _several(
-    labels: Sequence[str], back: set[int], waiting: AbstractSet[str]
-) -> dict[str, list[int]]:
+def _several(labels: Ints, back: set[int], waiting: AbstractSet[int]) -> dict[int, list[int]]:
     """The rows of each id with several rows, with a row that went back, or that waits."""
-    if not (back or waiting) and len(set(labels)) == len(labels):
+    if not (back or waiting) and bool((labels[1:] > labels[:-1]).all()):
         return {}
-    looked_at = {labels[place] for place in back}
-    seen: set[str] = set()
-    for label in labels:
-        if label in seen or label in waiting:
-            looked_at.add(label)
-        else:
-            seen.add(label)
-    groups: dict[str, list[int]] = {}
-    if looked_at:
-        for place, label in enumerate(labels):
-            if label in looked_at:
-                groups.setdefault(label, []).append(place)
+    ids, each, times = np.unique(labels, return_inverse=True, return_counts=True)
+    looked_at = times > 1
+    looked_at[each[list(back)]] = True
+    looked_at |= np.isin(ids, list(waiting))
+    groups: dict[int, list[int]] = {}
+    for place in np.flatnonzero(looked_at[each]).tolist():
+        groups.setdefault(int(labels[place]), []).append(place)
     return groups
 
 
@@ -188,8 +180,9 @@ def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:
             line=max(read.clusters.values()),
             hint="Choose one with --slurm-cluster NAME.",
         )
-    rows = _together(read.tables, len(PLACE))
-    jobs = join_runs(rows, read.raw_ids, requeued=read.requeued, waiting=read.waiting)
+    rows = read.table.written()
+    labels = np.concatenate(read.labels) if read.labels else np.zeros(0, np.int64)
+    jobs = join_runs(rows, labels, requeued=read.requeued, waiting=read.waiting)
     read.counts["unfinished_dropped"] += jobs.unfinished
     read.counts["requeued_joined"] = sum(map(len, jobs.lost.values()))
     first, last = jobs.first, jobs.last
@@ -198,11 +191,9 @@ def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:
         what = f"there is no ended job in it ({summary or 'no line at all'})"
         raise InputError(what, path=path, hint="Was a time span given to sacct (-S, -E)?")
     origin = int(rows[SUBMIT, first].min())
-    asked = read.asked.requests(
-        rows[PLACE["asked"]], _together(read.asked_for, len(Requests.COLUMNS)), origin
-    )
+    asked = read.asked.requests(rows[PLACE["asked"]], read.asked_for.written(), origin)
     table = rows
-    if len(first) < read.rows:  # else each row is a job of its own
+    if len(first) < read.table.rows:  # else each row is a job of its own
         table = rows[:, last]
         # A job waits from its first submission to the start of the run that counts.
         again = table[SUBMIT] - rows[SUBMIT, first]
@@ -213,7 +204,7 @@ def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:
     np.maximum(table[WAIT], UNKNOWN, out=table[WAIT])  # a start before the submission is none
     column = {name: table[place] for name, place in PLACE.items()}
     column["submit"] -= origin
-    column["used_memory"][:] = _used(read, last, column["procs"])
+    column["used_memory"][:] = _used(read.used, labels[last], column["procs"])
     eligible = column["eligible"]
     return RawTrace(
         name=name,
@@ -249,12 +240,11 @@ def as_trace(read: SacctJobs, name: str, path: str | None) -> RawTrace:
     )  # fmt: skip
 
 
-def _used(read: SacctJobs, rows: Ints, procs: Ints) -> Ints:
-    """KB per processor of the steps of the jobs in these rows."""
-    if not read.used:
-        return np.full(len(rows), UNKNOWN, np.int64)
-    ids = [read.raw_ids[row] for row in rows.tolist()]
-    used = np.array([read.used.get(job, UNKNOWN) for job in ids], np.int64)
+def _used(known: Mapping[int, int], labels: Ints, procs: Ints) -> Ints:
+    """KB per processor of the steps of these jobs."""
+    if not known:
+        return np.full(len(labels), UNKNOWN, np.int64)
+    used = np.array([known.get(job, UNKNOWN) for job in labels.tolist()], np.int64)
     each = -(-used // np.maximum(procs, 1))
     return np.where((used > 0) & (procs > 0), each, UNKNOWN)
 
@@ -269,15 +259,3 @@ def _header(read: SacctJobs, origin: int) -> tuple[str, ...]:
             for label, number in names.numbers.items()
         ]
     return tuple(lines)
-
-
-def _together(tables: list[Ints], fields: int) -> Ints:
-    """Tables side by side; they are given up as they are copied, so memory is needed once."""
-    whole = np.empty((fields, sum(table.shape[1] for table in tables)), np.int64)
-    at = 0
-    tables.reverse()
-    while tables:
-        table = tables.pop()
-        whole[:, at : at + table.shape[1]] = table
-        at += table.shape[1]
-    return whole

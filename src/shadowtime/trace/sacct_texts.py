@@ -1,0 +1,237 @@
+"""A column of fields as places in the bytes of a block: no object for a field until it is read.
+
+What most fields are, a number or one of few words, is found for a whole column at once, eight
+bytes at a time; any other field is a string when it is asked for by its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shadowtime.types import AnyArray, Ints
+
+    Words = NDArray[np.uint64]
+
+_MARGIN = bytes(16)
+"""Around the text of a block, so that the eight bytes before or after any place can be read."""
+_FIRST = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
+"""Which bits of eight bytes are the first few of them."""
+_LAST = np.array([(1 << 64) - (1 << 8 * max(8 - size, 0)) for size in range(17)], np.uint64)
+"""Which bits of the last eight bytes are those of a text of up to 16."""
+_LAST_BUT_8 = np.concatenate([np.zeros(8, np.uint64), _LAST[:9]])
+_BETWEEN = b"\xff"
+"""Between fields that were put together: no byte of UTF-8."""
+
+
+def _repeated(byte: int) -> np.uint64:
+    return np.uint64(int.from_bytes(bytes([byte]) * 8))
+
+
+_ZEROS, _ONES, _HIGH = _repeated(ord("0")), _repeated(0x01), _repeated(0x80)
+_TO_HIGH = _repeated(0x80 - 10)
+_STEPS = tuple(
+    (np.uint64(1 + (10**digits << 8 * digits)), np.uint64(8 * digits), mask)
+    for digits, mask in (
+        (1, np.uint64(0x00FF00FF00FF00FF)),
+        (2, np.uint64(0x0000FFFF0000FFFF)),
+        (4, np.uint64(0xFFFFFFFF)),
+    )
+)
+"""Digits to pairs, pairs to fours, fours to a number: multiplier, shift and mask."""
+
+
+class Block:
+    """The bytes of some lines (UTF-8)."""
+
+    __slots__ = ("data", "raw", "words")
+
+    first = len(_MARGIN)
+    """Where the text begins."""
+
+    def __init__(self, *text: bytes) -> None:
+        self.raw = b"".join((_MARGIN, *text, _MARGIN))
+        self.data = np.frombuffer(self.raw, np.uint8)
+        self.words: Words = np.ndarray((len(self.raw) - 7,), "<u8", self.raw, strides=(1,))
+        """The eight bytes from each place on, the first the lowest."""
+
+
+class Texts(Sequence[str]):
+    """Fields of a block: where each begins and how many bytes it has.
+
+    Examples
+    --------
+    >>> texts = Texts.of(["17", "", "n[1-2]"])
+    >>> len(texts), texts[2], list(texts[1:])
+    (3, 'n[1-2]', ['', 'n[1-2]'])
+    """
+
+    __slots__ = ("begin", "block", "size")
+
+    def __init__(self, block: Block, begin: Ints, size: Ints) -> None:
+        self.block, self.begin, self.size = block, begin, size
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Texts:
+        """These texts, one after the other."""
+        block, begin, size = packed([[text] for text in texts], 1)
+        return cls(block, begin[:, 0], size[:, 0])
+
+    @classmethod
+    def empty(cls, count: int) -> Texts:
+        """So many empty texts."""
+        block = Block(b"")
+        return cls(block, np.full(count, block.first, np.int64), np.zeros(count, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice | AnyArray) -> Texts: ...
+    def __getitem__(self, at: int | slice | AnyArray) -> str | Texts:
+        if isinstance(at, slice | np.ndarray):
+            return Texts(self.block, self.begin[at], self.size[at])
+        begin = int(self.begin[at])
+        text = self.block.raw[begin : begin + int(self.size[at])]
+        return text.decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        return (text.decode("utf-8", "surrogatepass") for text in self.as_bytes())
+
+    def as_bytes(self) -> Iterator[bytes]:
+        """The bytes of each field."""
+        raw, places = self.block.raw, zip(self.begin.tolist(), self.size.tolist(), strict=True)
+        return (raw[begin : begin + size] for begin, size in places)
+
+    def part(self, begin: Ints | int, size: Ints) -> Texts:
+        """So many bytes of each field, ``begin`` bytes behind its first."""
+        return Texts(self.block, self.begin + begin, size)
+
+    def words(self, most: int) -> Iterator[tuple[Ints | None, Words]]:
+        """Eight bytes of each field after the other, and zeros behind its end.
+
+        Rows that have as many bytes (all: None) and what they are; at most so many times.
+        """
+        n = len(self)
+        longest = int(self.size.max(initial=0))
+        for place in range(max(1, min(-(-longest // 8), most))):
+            at = 8 * place
+            rows = None if place == 0 else np.flatnonzero(self.size > at)
+            if rows is None or len(rows) == n:
+                begin, size, rows = self.begin, self.size, None
+            else:
+                begin, size = self.begin[rows], self.size[rows]
+            word = self.block.words[begin + at if at else begin]
+            word &= _FIRST[np.minimum(size - at if at else size, 8)]
+            yield rows, word
+
+    def has(self, mark: str) -> AnyArray:
+        """In which of them does this ASCII character occur?
+
+        Examples
+        --------
+        >>> Texts.of(["2026-03", "177", ""]).has("-").tolist()
+        [True, False, False]
+        """
+        found = np.zeros(len(self), bool)
+        sought = _repeated(ord(mark))
+        for rows, word in self.words(1 + int(self.size.max(initial=0)) // 8):
+            there = _zero_bytes(word ^ sought) != 0
+            if rows is None:
+                found |= there
+            else:
+                found[rows] |= there
+        return found
+
+    def digits_before(self) -> Ints:
+        """How many ASCII digits stand at the beginning of each, up to 16.
+
+        Examples
+        --------
+        >>> Texts.of(["12_3", "", "4567890123.batch", "x1"]).digits_before().tolist()
+        [2, 0, 10, 0]
+        """
+        count = np.zeros(len(self), np.int64)
+        for place in (0, 1):
+            odd = _not_digits(self.block.words[self.begin + 8 * place] ^ _ZEROS)
+            low = odd & (~odd + np.uint64(1))
+            here = np.bitwise_count(low - np.uint64(1)).astype(np.int64) // 8
+            count += np.where(count == 8 * place, here, 0)
+        return np.minimum(count, self.size)
+
+    def numbers(self, most: int) -> tuple[Ints, AnyArray]:
+        """What is written in decimal digits, at most so many (16), and nothing else: the numbers,
+        and in which rows they stand.
+
+        Examples
+        --------
+        >>> numbers, there = Texts.of(["17", "1772323210", "-1", "", "123456"]).numbers(10)
+        >>> numbers[there].tolist(), there.tolist()
+        ([17, 1772323210, 123456], [True, True, False, False, True])
+        """
+        size = np.minimum(self.size, 16)
+        there = size > 0
+        longest = int(self.size.max(initial=0))
+        if longest > most:
+            there &= self.size <= most
+        end = self.begin + size
+        value, odd = _number(self.block.words[end - 8], _LAST[size])
+        if most > 8 and longest > 8:
+            high, odd_too = _number(self.block.words[end - 16], _LAST_BUT_8[size])
+            high *= np.uint64(10**8)
+            value += high
+            odd |= odd_too
+        there &= odd == 0
+        return value.view(np.int64), there
+
+
+def packed(
+    rows: Sequence[Sequence[str]], width: int, before: bytes = b""
+) -> tuple[Block, Ints, Ints]:
+    """A block of rows that have so many fields each, below other text; begin and size of each.
+
+    Examples
+    --------
+    >>> block, begin, size = packed([["7", "a"], ["8", "b|c"]], 2)
+    >>> list(Texts(block, begin[:, 1], size[:, 1]))
+    ['a', 'b|c']
+    """
+    cells = [field.encode("utf-8", "surrogatepass") for row in rows for field in row]
+    size = np.array([len(cell) for cell in cells], np.int64)
+    begin = Block.first + len(before) + np.cumsum(size + 1) - size - 1
+    block = Block(before, _BETWEEN.join(cells))
+    return block, begin.reshape(-1, width), size.reshape(-1, width)
+
+
+def _zero_bytes(word: Words) -> Words:
+    """Not 0 where one of the eight bytes is; the lowest bit set is that of the first."""
+    found: Words = (word - _ONES) & ~word & _HIGH
+    return found
+
+
+def _not_digits(word: Words) -> Words:
+    """The high bits of bytes that are no digits, if "0" has been taken from each; the lowest one
+    is right, and there is none if all are digits."""
+    found: Words = word + _TO_HIGH
+    found |= word
+    found &= _HIGH
+    return found
+
+
+def _number(word: Words, keep: Words) -> tuple[Words, Words]:
+    """The number whose digits are the bytes to keep, and where they are no digits."""
+    word = word ^ _ZEROS
+    word &= keep
+    odd = _not_digits(word)
+    for times, shift, mask in _STEPS:
+        word *= times
+        word >>= shift
+        word &= mask
+    return word, odd
