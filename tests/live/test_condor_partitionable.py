@@ -183,6 +183,32 @@ def test_one_licence_and_the_disk_of_a_slot(
     assert all(started(pool).count(job) == 1 for job in (*licensed, *large))
 
 
+def test_the_queue_is_given_back(pool: Pool, capsys: pytest.CaptureFixture[str]) -> None:
+    """A waiting job and one that the loop stopped run by themselves; a user's hold stays."""
+    loop, _ = loop_on(pool, "easy")
+    stopped = submit(pool, 1800, requirements='TARGET.Arch != "VAX"')
+    turn_until(loop, lambda: started(pool).count(stopped) == 1)
+    assert loop.port.apply([Stop(job=stopped)])[0].done
+    waiting, own = submit(pool), submit(pool)
+    h = pool.use()
+    pool.schedd().act(h.JobAction.Release, [own])
+    pool.schedd().act(h.JobAction.Hold, [own], reason=("let me look", 0))
+    assert run(["live", "condor", "release", "--print"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {f"condor_release {waiting}", f"condor_release {stopped}"} <= set(lines)
+    assert f"condor_release {own}" not in lines
+    assert run(["live", "condor", "release"]) == 0
+    told = capsys.readouterr().out
+    assert "2 jobs are HTCondor's to start now" in told
+    assert f"{own} stays held: let me look" in told
+    pool.wait(lambda: status(pool, waiting) == 0, 300, "the job that waited to run")
+    pool.wait(lambda: started(pool).count(stopped) == 2, 300, "the stopped job to run again")
+    wanted = [stopped.partition(".")[0], ["Requirements"]]
+    ad = pool.schedd().query(f"ClusterId == {wanted[0]}", projection=wanted[1])[0]
+    assert "slot1" not in str(ad.lookup("Requirements"))
+    pool.schedd().act(h.JobAction.Remove, [stopped, own])
+
+
 def test_what_the_pool_wrote_down_is_a_job_log(pool: Pool, tmp_path: Path) -> None:
     """condor_history and the event log of the jobs above, converted: the same jobs, the same
     times but for the second in which the shadow hears of the start."""

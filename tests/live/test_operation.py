@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
-from live.test_condor_port import HERE, Fake
+from live.test_condor_port import HERE, Fake, held
 from shadowtime.cli import run
 from shadowtime.errors import UsageError
 from shadowtime.live.exporter import MetricsFile, served
@@ -284,3 +284,42 @@ def test_one_loop_at_a_time_drives_a_schedd(
     with lock.one_loop(f"schedd {HERE}"):
         assert run(words) == run([*words, "--schedd", "alias"]) == 2
         assert capsys.readouterr().err.count(f"another loop already drives schedd {HERE}") == 2
+
+
+def test_an_htcondor_queue_is_given_back_as_users_wrote_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not beside a running loop; what the schedd refuses is told and is exit code 1."""
+    from shadowtime.live import lock
+    from shadowtime.live.condor import client
+
+    pinned = {"shadowtimerequirements": "Arch == 1", "shadowtimeplace": "slot1@a"}
+    fake = Fake(
+        [],
+        [
+            held(7),
+            held(8, holdreasoncode=1, holdreason="shadowtime: stopped by the policy") | pinned,
+            held(9, holdreasoncode=1, holdreason="mine"),
+            held(10, shadowtimemanaged=False),
+            held(11, jobstatus=2),
+        ],
+    )
+    monkeypatch.setattr(lock, "FOLDERS", (tmp_path,))
+    monkeypatch.setattr(client, "Pool", lambda **named: fake)
+    words = ["live", "condor", "release"]
+    with lock.one_loop(f"schedd {HERE}"):
+        assert run(words) == 2
+    assert "another loop already drives" in capsys.readouterr().err and fake.asked == []
+    assert run(words) == 1
+    edits = [asked[1:] for asked in fake.asked if asked[0] == "edit"]
+    assert edits == [
+        ("7.0", "ShadowtimeManaged", "false"),
+        ("8.0", "Requirements", "Arch == 1"),
+        ("8.0", "ShadowtimePlace", '""'),
+        ("8.0", "ShadowtimeManaged", "false"),
+        ("9.0", "ShadowtimeManaged", "false"),
+    ]
+    assert fake.asked[-1][0] == "release" and fake.asked[-1][2:] == ("7.0", "8.0")
+    out = capsys.readouterr().out
+    assert "1 jobs are HTCondor's to start now" in out and "9.0 stays held: mine" in out
+    assert "8.0 stays held: it is still held (shadowtime: stopped by the policy)" in out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shadowtime.live.backend import Backend, Option, Target, Wanted
+from shadowtime.live.backend import Backend, Command, Option, Target, Wanted
 from shadowtime.live.condor.gate import TRANSFORM
 from shadowtime.live.port import PortError
 
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from shadowtime.live.condor.client import Client
     from shadowtime.live.condor.port import CondorPort
 
+POOL = Option(name="--pool", default="", metavar="HOST", help="The collector to ask.")
+SCHEDD = Option(
+    name="--schedd",
+    default="",
+    help="The schedd whose jobs are managed, several as in a,b, or all of the pool. [default: "
+    "the local one]",
+)
 OPTIONS = (
-    Option(name="--pool", default="", metavar="HOST", help="The collector to ask."),
-    Option(
-        name="--schedd",
-        default="",
-        help="The schedd whose jobs are managed, several as in a,b, or all of the pool. [default: "
-        "the local one]",
-    ),
+    POOL,
+    SCHEDD,
     Option(
         name="--default-request",
         kind="span",
@@ -61,7 +63,7 @@ def connect(
     from shadowtime.live.condor.port import CondorPort
 
     given = wanted.options
-    names = sorted({name.strip() for name in given.get("schedd", "").split(",")} - {""})
+    names = schedd_names(given.get("schedd", ""))
     client = client_of(given.get("pool", ""), names, tell=tell)
     reading = Reading(
         default_request=given.get("default_request", 3600), overhead=given.get("overhead", 2)
@@ -77,6 +79,17 @@ def connect(
         state_name=f"live-condor-{text}" if text else "live-condor",
     )
     return port, target
+
+
+def schedd_names(text: str) -> list[str]:
+    """The schedds that ``--schedd`` names.
+
+    Examples
+    --------
+    >>> schedd_names("b, a,b"), schedd_names("")
+    (['a', 'b'], [])
+    """
+    return sorted({name.strip() for name in text.split(",")} - {""})
 
 
 def title_of(names: Sequence[str]) -> str:
@@ -129,4 +142,9 @@ CONDOR = Backend(
     options=OPTIONS,
     shape_help="How the policy sees the slots: one sum, or each on its own. [default: pool]",
     example="ibb",
+    commands={
+        "release": Command(
+            "Give the queue back to HTCondor.", "shadowtime.cli.live.condor_release:command"
+        ),
+    },
 )

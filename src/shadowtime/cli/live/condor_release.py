@@ -1,0 +1,50 @@
+"""shadowtime live condor release: the queue given back to HTCondor."""
+
+from __future__ import annotations
+
+import click
+
+from shadowtime.cli.live.options import of_backend
+from shadowtime.live.condor.backend import POOL, SCHEDD
+
+
+@click.command("release")
+@click.option("--print", "show_only", is_flag=True, help="Print HTCondor's commands alone.")
+@of_backend(POOL)
+@of_backend(SCHEDD)
+def command(show_only: bool, pool: str, schedd: str) -> int:
+    """Give every job at the gate back to the negotiator, as its user wrote it.
+
+    Stop the loop first. Jobs that are submitted later still come to the gate: remove the transform
+    from the schedd's configuration and run condor_reconfig.
+
+    Leaves with 1 if a job could not be released.
+
+    \b
+    shadowtime live condor release --print
+    shadowtime live condor release --schedd all
+    """
+    import contextlib
+
+    from shadowtime.cli.common.console import note
+    from shadowtime.live.condor.backend import client_of, schedd_names
+    from shadowtime.live.condor.release import give_back, plan_release, queue_of
+    from shadowtime.live.lock import one_loop
+    from shadowtime.printable import printable
+
+    client = client_of(pool, schedd_names(schedd), tell=note)
+    with contextlib.ExitStack() as stack:
+        if not show_only:
+            for one in client.schedds():
+                stack.enter_context(one_loop(f"schedd {one}"))
+        plan = plan_release(queue_of(client))
+        if show_only:
+            for line in plan.commands():
+                print(printable(line))
+            return 0
+        failed = give_back(client, plan)
+    done = len(set(plan.release) - failed.keys())
+    print(f"{done} jobs are HTCondor's to start now")
+    for job, why in {**plan.stay, **failed}.items():
+        print(printable(f"{job} stays held: {why}"))
+    return 1 if failed else 0
