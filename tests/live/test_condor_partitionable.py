@@ -207,6 +207,7 @@ def test_the_queue_is_given_back(pool: Pool, capsys: pytest.CaptureFixture[str])
     ad = pool.schedd().query(f"ClusterId == {wanted[0]}", projection=wanted[1])[0]
     assert "slot1" not in str(ad.lookup("Requirements"))
     pool.schedd().act(h.JobAction.Remove, [stopped, own])
+    pool.wait(lambda: not status(pool, stopped) and not status(pool, own), 300, "both to leave")
 
 
 def test_what_the_pool_wrote_down_is_a_job_log(pool: Pool, tmp_path: Path) -> None:
