@@ -38,10 +38,10 @@ def hosts(folder: Path) -> Iterator[Row]:
     simulate(jobs.take(range(100)), machine, parse_policy("lxfw"))  # compiles
     timed = [partial(simulate, jobs, machine, parse_policy(f"lxfw(reserve={k})")) for k in DEPTHS]
     cost = dict(zip(DEPTHS, best_cpu(*(lambda run=run: run for run in timed), runs=3), strict=True))
-    told = ", ".join(f"{k}: {seconds:.3f} s" for k, seconds in cost.items())
+    notes = ", ".join(f"{k}: {seconds:.3f} s" for k, seconds in cost.items())
     yield Row(
         what=f"O2K, a month of {len(jobs):,} jobs on 12 hosts, LXF&W with 25 reservations",
-        value=cost[25], unit="s", bar=BAR_MONTH, note=f"by K: {told}",
+        value=cost[25], unit="s", bar=BAR_MONTH, note=f"by K: {notes}",
     )  # fmt: skip
     for policy in ("lxfw(reserve=25)", "part-l-sm(hosts={}, hours=50)"):
         yield growth(policy, LOAD, HOSTS, bar=BAR_LARGE)
@@ -50,7 +50,7 @@ def hosts(folder: Path) -> Iterator[Row]:
 
 def growth(policy: str, load: float, sizes: tuple[int, ...], bar: float | None = None) -> Row:
     """Seconds of the largest machine; time per job of each, with as many jobs for every host."""
-    told, seconds = [], 0.0
+    notes, seconds = [], 0.0
     for count in sizes:
         machine, jobs = side_by_side(count), stream(count, load)
         chosen = parse_policy(policy.format(count // 4))
@@ -60,13 +60,13 @@ def growth(policy: str, load: float, sizes: tuple[int, ...], bar: float | None =
             waits[:] = [float(simulate(jobs, machine, chosen).wait.mean()) / 3600]
 
         (seconds,) = best_cpu(lambda run=run: run, runs=1)
-        told.append(
+        notes.append(
             f"{count:,} hosts {1e6 * seconds / len(jobs):.0f} us/job (mean wait {waits[0]:.2f} h)"
         )
     name = policy.format("n/4")
     return Row(
         what=f"{name}, {sizes[-1]:,} hosts, {sizes[-1] * JOBS_PER_HOST:,} jobs, load {load:g}",
-        value=seconds, unit="s", bar=bar, note="; ".join(told),
+        value=seconds, unit="s", bar=bar, note="; ".join(notes),
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ DRAWS = 8
 
 
 def live(folder: Path) -> Iterator[Row]:
-    """decide() with everybody known from the pass before, and a snapshot from Slurm's texts."""
+    """decide() with all jobs known from the pass before, and a snapshot from Slurm's texts."""
     from shadowtime.engine.live_pass import decide
     from shadowtime.live.slurm.state import View, sort_jobs
     from shadowtime.live.slurm.text import parse_nodes, parse_queue
@@ -147,7 +147,7 @@ def on_nodes(state: Snapshot) -> Iterator[Row]:
 
 
 def seconds_of(name: str, queue: Snapshot, *, runs: int) -> float:
-    """Processor time of a decision on nodes with everybody known from the pass before."""
+    """Processor time of a decision on nodes with all jobs known from the pass before."""
     from shadowtime.engine.live_pass import decide
     from shadowtime.policy import parse_policy
 
@@ -179,7 +179,7 @@ def shared(seed: int = 1) -> Snapshot:
     """Nodes that lessc has filled with the thesis' applications; five jobs have just ended.
 
     2 to 128 processes of 412 to 4,250 MB/s on nodes of 25,000: pieces of bandwidth are left over
-    everywhere, and many a waiting job would fit into one if nobody else had a plan for it.
+    everywhere, and many a waiting job would fit into one if no other job had a plan for it.
     """
     from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob, decide
     from shadowtime.policy import parse_policy

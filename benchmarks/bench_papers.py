@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STUDIES = (("pv-easy", "ten", 180.0), ("rua", "five", 600.0))
-"""Paper, seeds that it takes unless told, seconds allowed on two cores."""
+"""Paper, seeds by default, seconds allowed on two cores."""
 
 
 def paper(folder: Path) -> Iterator[Row]:

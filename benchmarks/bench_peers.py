@@ -74,8 +74,8 @@ class Peer:
 
 def listed(path: Path | None = None) -> list[Peer]:
     """The peers of a file: ``SHADOWTIME_PEERS``, else the one beside this module."""
-    told = os.environ.get("SHADOWTIME_PEERS")
-    file = path or (Path(told) if told else LISTED)
+    given = os.environ.get("SHADOWTIME_PEERS")
+    file = path or (Path(given) if given else LISTED)
     content = tomllib.loads(file.read_text())
     return [Peer(one["name"], tuple(one["command"])) for one in content.get("peer", [])]
 
@@ -147,7 +147,7 @@ def _plain(path: Path, folder: Path) -> Path:
 
 
 def _cpu(words: Sequence[str]) -> float:
-    """CPU seconds of a command; one that fails ends the benchmark with what it said."""
+    """CPU seconds of a command; one that fails ends the benchmark with what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

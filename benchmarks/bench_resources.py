@@ -77,11 +77,11 @@ def _against_queue(name: str) -> Row:
         _, cost, waiting = _timed(name, jobs, pool)
         costs.append(cost)
         queues.append(waiting)
-    told = ", ".join(f"{q:.0f}: {c:.2f}" for q, c in zip(queues, costs, strict=True))
+    by_queue = ", ".join(f"{q:.0f}: {c:.2f}" for q, c in zip(queues, costs, strict=True))
     return Row(
         what=f"{name}, time per job: loads {LOADS[0]:g} to {LOADS[-1]:g}, K = 2",
         value=costs[-1] / costs[0], unit="x",
-        note=f"us/job by the mean number of waiting jobs: {told}; {JOBS:,} generated jobs",
+        note=f"us/job by the mean number of waiting jobs: {by_queue}; {JOBS:,} generated jobs",
     )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def easy(folder: Path) -> Iterator[Row]:
         what=f"EASY, {where}, event loop",
         value=jobs / loop, unit="jobs/s", bar=2.5e6, goal=3e6, at_least=True,
         ratio=None if in_c is None else loop / in_c, ratio_bar=1.7, ratio_goal=1.5,
-        note=_said(in_c),
+        note=_note(in_c),
     )  # fmt: skip
     yield Row(
         what=f"EASY, {where}, simulate(): tables, event loop, schedule",
@@ -64,7 +64,7 @@ def lxfw(folder: Path) -> Iterator[Row]:
         what=f"lxfw, 10 reservations, {where}, event loop",
         value=loop, unit="s",
         ratio=None if in_c is None else loop / in_c, ratio_bar=2.5,
-        note=_said(in_c),
+        note=_note(in_c),
     )  # fmt: skip
     yield Row(
         what=f"lxfw, 10 reservations, {where}, simulate()",
@@ -73,5 +73,5 @@ def lxfw(folder: Path) -> Iterator[Row]:
     )  # fmt: skip
 
 
-def _said(in_c: float | None) -> str:
+def _note(in_c: float | None) -> str:
     return "no C compiler: no ratio" if in_c is None else f"C: {in_c * 1000:.1f} ms; {EQUAL}"

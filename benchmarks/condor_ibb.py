@@ -105,14 +105,14 @@ def run_one(scheduler: str, seed: int, count: int) -> dict[str, Any]:
         past = history(pool)
         deaths = (pool.folder / "log" / "MasterLog").read_text().count("died due to signal")
     rows = []
-    for job, told in zip(plan, (past[one] for one in ids), strict=True):
+    for job, record in zip(plan, (past[one] for one in ids), strict=True):
         rows.append(
             job
             | {
-                "submitted": int(told["QDate"]),
-                "start": int(told["JobCurrentStartDate"]),
-                "end": int(told["CompletionDate"]),
-                "starts": int(told.get("NumJobStarts", 0)),
+                "submitted": int(record["QDate"]),
+                "start": int(record["JobCurrentStartDate"]),
+                "end": int(record["CompletionDate"]),
+                "starts": int(record.get("NumJobStarts", 0)),
             }
         )
     return {"scheduler": scheduler, "seed": seed, "jobs": rows, "daemons_died": deaths}
@@ -227,8 +227,8 @@ def main() -> None:
             print(f"{run[0]}, seed {run[1]}: {done.stderr.strip()[-300:]}", file=sys.stderr)
             return None
         result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        told = figures(result["jobs"])
-        shown = ", ".join(f"{name} {value:.1f}" for name, value in told.items())
+        values = figures(result["jobs"])
+        shown = ", ".join(f"{name} {value:.1f}" for name, value in values.items())
         if result["daemons_died"]:
             shown += f" (daemons of the pool died {result['daemons_died']} times)"
         print(f"{run[0]}, seed {run[1]}: {shown}", file=sys.stderr, flush=True)

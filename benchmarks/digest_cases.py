@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 LOAD = 0.95
-"""Logs are squeezed to this load on machines that they were not recorded on, else nobody waits."""
+"""Logs are squeezed to this load on machines that they were not recorded on, else no job waits."""
 CORES, BANDWIDTH = 4, 6000
 """Of a node; MB/s."""
 
@@ -56,18 +56,18 @@ class Case:
     policies: tuple[str, ...]
 
 
-def everybody(*more: str) -> tuple[str, ...]:
+def every_policy(*more: str) -> tuple[str, ...]:
     """Every catalogue policy, and variants; whoever is not defined on a machine is refused there.
 
     Examples
     --------
-    >>> everybody("easy", "easy(reserve=4)")[-1]
+    >>> every_policy("easy", "easy(reserve=4)")[-1]
     'easy(reserve=4)'
     """
     return tuple(dict.fromkeys([*(policy.name for policy in catalogue()), *more]))
 
 
-ON_POOLS = everybody(
+ON_POOLS = every_policy(
     *(easy(reading, base=base) for reading in READINGS for base in ("easy", "easy-last")),
     *ABLATIONS.values(),
     *PREDICTORS.values(),
@@ -77,12 +77,12 @@ ON_POOLS = everybody(
     "easy(reserve=4)",
     "lxfw(reserve=3)",
 )
-ON_HOSTS = everybody(
+ON_HOSTS = every_policy(
     *(with_depth(order, depth) for order in ORDERS for depth in DEPTHS),
     *PARTITIONED.values(),
     ONCE,
 )
-ON_NODES = everybody(
+ON_NODES = every_policy(
     *RUA.values(),
     *LIMIT.values(),
     *BEYOND.values(),
@@ -117,8 +117,8 @@ def cases(*, jobs: int | None) -> Iterator[Case]:
 
 def logs() -> list[Path]:
     """The archive's logs, from SHADOWTIME_TRACES or ../shared/traces."""
-    told = os.environ.get("SHADOWTIME_TRACES")
-    folder = Path(told) if told else ROOT.parent / "shared" / "traces"
+    given = os.environ.get("SHADOWTIME_TRACES")
+    folder = Path(given) if given else ROOT.parent / "shared" / "traces"
     return sorted(path for path in folder.glob("*.swf.gz") if ".alea." not in path.name)
 
 

@@ -12,7 +12,7 @@ wrapper adds seconds to the time that the loop reads; Slurm's clock stays). Afte
 is put back and the jobs have to end. With --site all this happens on sixteen mixed nodes in three
 partitions with limits, to jobs of twenty kinds, and slurmdbd is killed and QOS limits change too.
 
-Prints jobs, faults by kind, and of the ordinary jobs that nobody cancelled how many were lost (gone
+Prints jobs, faults by kind, and how many of the ordinary jobs not cancelled were lost (gone
 without having ended), doubled (run again after they had ended), stuck (still waiting when nothing
 happens any more), and the longest stall: how long the first job in the queue fitted on free nodes
 and nothing began. Counted separately, as Slurm's own: doubled jobs whose end a killed slurmctld

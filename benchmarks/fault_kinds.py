@@ -120,7 +120,7 @@ def drained(world: World, rng: random.Random) -> Undo:
 
 def cancelled(world: World, rng: random.Random) -> Undo:
     """scancel of a waiting or running job."""
-    job = _somebody(world, rng)
+    job = _any_job(world, rng)
     if job is not None:
         job.cancelled = True
         world.cluster.run("scancel", job.id, check=False)
@@ -129,7 +129,7 @@ def cancelled(world: World, rng: random.Random) -> Undo:
 
 def time_limit_changed(world: World, rng: random.Random) -> Undo:
     """Another time limit for a waiting job."""
-    job = _somebody(world, rng)
+    job = _any_job(world, rng)
     if job is not None:
         _scontrol(world, "update", f"JobId={job.id}", f"TimeLimit={rng.choice([1, 5, 30])}")
     return None
@@ -145,7 +145,7 @@ def node_list_changed(world: World, rng: random.Random) -> Undo:
 
 
 def partition_limit(world: World, rng: random.Random) -> Undo:
-    """The partitions' longest time limit falls below everybody's, and is lifted again."""
+    """The partitions' longest time limit falls below that of every job, and is lifted again."""
     world.limited = True
     _on_partitions(world, lambda limit: "MaxTime=00:00:30")
     return rng.uniform(2, 5), lambda: _lift(world, lambda limit: f"MaxTime={limit}")
@@ -209,7 +209,7 @@ ON_THE_LOOP = {"loop killed", "loop ended", "state broken"}
 NEED_CONTROLLER = FAULTS.keys() - ON_THE_LOOP - {"disk full", "clock jump", "slurmd killed"}
 
 
-def _somebody(world: World, rng: random.Random) -> Job | None:
+def _any_job(world: World, rng: random.Random) -> Job | None:
     known = set(world.cluster.run("squeue", "-h", "-a", "-r", "-o", "%i").split())
     found = [job for job in world.jobs.values() if job.id in known and not job.odd]
     return rng.choice(found) if found else None

@@ -34,7 +34,7 @@ class LoopProcess:
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
     ended: list[int] = field(default_factory=list)
-    """Exit codes of loops that nobody had ended."""
+    """Exit codes of loops that were not stopped on purpose."""
 
     def start(self) -> None:
         """Start it with the wrapper that turns its clock."""

@@ -31,7 +31,7 @@ class SiteWorld(World):
     """A mixed site under the live loop; see :mod:`benchmarks.mixed_site`.
 
     Which job could start on mixed nodes depends on limits and policy: a stall is a time in which
-    every node is idle, somebody waits for no other job and nothing begins.
+    every node is idle, a job waits for no other and nothing begins.
     """
 
     partitions: dict[str, str] = field(
@@ -73,8 +73,8 @@ class SiteWorld(World):
     def free(self) -> tuple[set[str], dict[str, int]]:
         """As elsewhere; a reserved node is idle too."""
         idle, free = super().free()
-        told = self.cluster.run("sinfo", "-h", "-N", "-o", "%N %T").splitlines()
-        return idle | {line.split()[0] for line in told if line.endswith(" reserved")}, free
+        listed = self.cluster.run("sinfo", "-h", "-N", "-o", "%N %T").splitlines()
+        return idle | {line.split()[0] for line in listed if line.endswith(" reserved")}, free
 
 
 def accounting_killed(world: World, rng: random.Random) -> Undo:

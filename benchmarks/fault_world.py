@@ -200,9 +200,9 @@ class World:
 
         Of a job that is held and waits for another one too Slurm tells the hold alone.
         """
-        told = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E %r")
+        listed = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E %r")
         found = {}
-        for line in told.splitlines():
+        for line in listed.splitlines():
             job, *rest = line.split()
             found[job] = "Dependency" if "unfulfilled" in " ".join(rest[:-1]) else rest[-1]
         return {
@@ -221,7 +221,7 @@ class World:
         return idle, free
 
     def looked_away(self) -> None:
-        """The seconds since the last look do not count: nobody could look, and nothing begin."""
+        """The seconds since the last look do not count: none was possible, and nothing began."""
         self._looked = time.monotonic()
 
     def put_back(self) -> None:
@@ -252,8 +252,8 @@ class World:
 
     def waited_for(self, jobs: AbstractSet[str]) -> set[str]:
         """Those that some of these jobs wait for."""
-        told = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E")
-        rows = (line.split(maxsplit=1) for line in told.splitlines())
+        listed = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E")
+        rows = (line.split(maxsplit=1) for line in listed.splitlines())
         named = [words[1] for words in rows if len(words) > 1 and words[0] in jobs]
         return {job for text in named for job in re.findall(r"\d+(?:_\d+)?", text)}
 
@@ -263,7 +263,7 @@ class World:
         return bool(marks) and marks[-1][0] == "end" and time.time() - marks[-1][1] > GONE
 
     def requeued(self, job: str) -> bool:
-        """Whether slurmctld has put a job back into the queue: nobody else holds jobs here."""
+        """Whether slurmctld has put a job back into the queue: nothing else holds jobs here."""
         return was_requeued(job, self.controller_log())
 
     def controller_log(self) -> str:
@@ -368,7 +368,7 @@ class World:
         return ""
 
     def unfinished(self) -> list[Job]:
-        """Ordinary jobs that nobody cancelled and that have not ended."""
+        """Ordinary jobs that were not cancelled and have not ended."""
         return [
             job
             for job in self.jobs.values()

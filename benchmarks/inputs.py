@@ -40,8 +40,8 @@ MAX_ESTIMATE = 50 * 3600
 
 def log_path(name: str) -> Path | None:
     """A log of the archive, from SHADOWTIME_TRACES or ../shared/traces; None if it is not there."""
-    told = os.environ.get("SHADOWTIME_TRACES")
-    path = (Path(told) if told else ROOT.parent / "shared" / "traces") / LOGS[name]
+    given = os.environ.get("SHADOWTIME_TRACES")
+    path = (Path(given) if given else ROOT.parent / "shared" / "traces") / LOGS[name]
     return path if path.is_file() else None
 
 

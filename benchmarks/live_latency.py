@@ -86,7 +86,7 @@ def delays(
 ) -> dict[str, float]:
     """Median and nine tenths of the delays of all starts, in seconds.
 
-    On ``shared`` nodes nobody can tell whose end a job waited for: only Slurm's own part is told.
+    On ``shared`` nodes it is unknown whose end a job waited for: only Slurm's own part is reported.
     """
     last = {mark.job: mark for mark in written if mark.what == "begin"}
     whole, loop, slurm = [], [], []

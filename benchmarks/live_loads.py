@@ -145,8 +145,8 @@ def bandwidth_watched(cluster: SlurmCluster) -> Iterator[list[int]]:
 
     def sample() -> None:
         while not done.wait(0.5):
-            told = cluster.run("scontrol", "--oneliner", "--details", "show", "node", check=False)
-            most[0] = max([most[0], *map(int, re.findall(r"GresUsed=membw:(\d+)", told))])
+            shown = cluster.run("scontrol", "--oneliner", "--details", "show", "node", check=False)
+            most[0] = max([most[0], *map(int, re.findall(r"GresUsed=membw:(\d+)", shown))])
 
     thread = threading.Thread(target=sample)
     thread.start()

@@ -129,7 +129,7 @@ class Campaign:
         self.log.touch()
         self.log.chmod(0o666)
         self.record = folder / f"passes-{policy}.jsonl"
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.first: dict[str, list[float]] = {}
         """When each start of a job was first decided; a further one after each stop."""
         self.idle: list[float] = []
@@ -155,7 +155,7 @@ class Campaign:
 
     def tell(self, line: str) -> None:
         """Keep what the loop tells."""
-        self.told.append(line)
+        self.reported.append(line)
         if line.startswith("took back "):  # its nodes were idle until now, and are free for others
             job = line.removeprefix("took back ").partition(",")[0]
             if self.first.get(job):
@@ -289,8 +289,8 @@ class Campaign:
         preempted = [number for number in twice if self.as_it_ended(names[number], ends[number])]
         gaps = [b - a for a, b in zip(self.looked, self.looked[1:], strict=False)]
         counters = self.loop.kept.counters
-        back = [line for line in self.told if line.startswith("took back")]
-        handed = [line for line in self.told if line.startswith("handed")]
+        back = [line for line in self.reported if line.startswith("took back")]
+        handed = [line for line in self.reported if line.startswith("handed")]
         refused = [line for line in handed if "did not start" in line or "where it was" in line]
         return {
             "policy": self.policy,
@@ -303,7 +303,7 @@ class Campaign:
             "taken_back_as_nodes_were_not_free": len(back),
             "refused_after_release": len(refused),
             "handed_to_slurm": len(handed) - len(refused),
-            "told": (back + handed)[:10],
+            "reported": (back + handed)[:10],
             "refused_at_once": counters.get("refused_by_the_scheduler", 0),
             "errors": counters.get("errors", 0),
             "seconds": round(took, 1),
@@ -315,10 +315,10 @@ class Campaign:
 
     def names(self) -> dict[str, str]:
         """By Slurm's number, a job's name with its task."""
-        told = self.cluster.run(
+        listed = self.cluster.run(
             "squeue", "-h", "-a", "-r", "-t", "all", "-O", "JobID:20,JobArrayID"
         )
-        return dict(line.split() for line in told.splitlines() if line.strip())
+        return dict(line.split() for line in listed.splitlines() if line.strip())
 
     def decided_again(self) -> dict[str, int]:
         """Every recorded pass, decided anew by the simulator's code."""

@@ -203,7 +203,7 @@ def long_queue(cluster: SlurmCluster, policy: str, count: int, folder: Path) -> 
     first = timed(run, port.snapshot)
     looks = [timed(run, port.snapshot) for _ in range(5)]
     loop.act = False
-    loop.step()  # compiles, and remembers everybody
+    loop.step()  # compiles, and remembers all jobs
     passes = []
     for _ in range(5):
         cluster.sbatch("--nodes=2", "--exclusive", "--time=20")

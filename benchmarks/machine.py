@@ -32,12 +32,12 @@ def busy() -> float:
 def processor() -> str:
     """The model as the system calls it."""
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             ["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
         ).stdout
     except FileNotFoundError:
-        said = ""
-    for line in said.splitlines():
+        output = ""
+    for line in output.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "Model name" and value.strip() != "-":
             return value.strip()

@@ -83,7 +83,7 @@ def twin(name: str, workload: Workload, cluster: Cluster, policy: Policy, folder
     function = getattr(ctypes.CDLL(str(library)), name)
     known = known_at_submission(policy.estimate, workload)
     if not (isinstance(policy.estimate, estimate.Requested) and known.safe):
-        raise ValueError("the C twins know requested times only, which nobody may outlive")
+        raise ValueError("the C twins know requested times only, which no job may outlive")
     n = len(workload)
     output = {
         "start": np.empty(n, np.int64),

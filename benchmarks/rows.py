@@ -59,7 +59,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """True if every bar is met, None if there is none. A ratio nobody measured is not met."""
+        """True if every bar is met, None if there is none. An unmeasured ratio is not met."""
         return self._within(self.bar, self.ratio_bar)
 
     @property

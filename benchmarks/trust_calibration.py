@@ -131,12 +131,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=Path, default=ROOT.parent / "shared" / "slurm-runs")
     parser.add_argument("--seeds", type=int, default=5)
-    told = parser.parse_args()
+    options = parser.parse_args()
     bounds = {rule.name: f"{rule.good:g}/{rule.fair:g}" for rule in RULES if rule.name in MEASURES}
     print(f"| kind | log and model | {' | '.join(MEASURES)} | verdict |")
     print(f"|---|---|{'---|' * len(MEASURES)}---|")
     print(f"| *bounds* | good/fair | {' | '.join(bounds.values())} | |")
-    for kind, what, trust in rows(told.runs, told.seeds):
+    for kind, what, trust in rows(options.runs, options.seeds):
         values = {finding.rule.name: finding.value for finding in trust.findings}
         cells = " | ".join(f"{values.get(name, float('nan')):.3f}" for name in MEASURES)
         print(f"| {kind} | {what} | {cells} | {trust.grade} |", flush=True)

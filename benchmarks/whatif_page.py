@@ -146,12 +146,12 @@ def replays(folder: Path, repeats: Repeats) -> list[str]:
         hits, total = hits + inside, total + len(found.groups)
         whole = found.groups[0]
         shares = found.backfilled
-        told = "" if shares is None else f"{shares[0]:.0%}"
+        stated = "" if shares is None else f"{shares[0]:.0%}"
         made = "" if shares is None else f"{shares[1]:.0%} to {shares[2]:.0%}"
         rows.append(
             f"| {path.name} | {whole.jobs} | {whole.recorded_s:.0f} | {whole.simulated.mean:.0f} | "
             f"{whole.simulated.low:.0f} to {whole.simulated.high:.0f} | {inside} of "
-            f"{len(found.groups)} | {told} | {made} | {found.trust.grade} |"
+            f"{len(found.groups)} | {stated} | {made} | {found.trust.grade} |"
         )
         missed += [
             f"| {path.name} | {called(row.by, row.name)} | {row.jobs} | "

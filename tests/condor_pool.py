@@ -45,10 +45,10 @@ CLAIM_WORKLIFE = 0 the dedicated scheduler of 23.9.6 ends in a segmentation faul
 def condor_folder() -> Path:
     """Where the daemons are."""
     pip_free = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
-    told = os.environ.get("SHADOWTIME_CONDOR")
+    given = os.environ.get("SHADOWTIME_CONDOR")
     where = subprocess.run(
         [str(ROOT / "scripts" / "fetch-condor"), "--where"],
-        env=pip_free | ({"SHADOWTIME_CONDOR": told} if told else {}),
+        env=pip_free | ({"SHADOWTIME_CONDOR": given} if given else {}),
         capture_output=True,
         text=True,
         check=True,

@@ -66,7 +66,7 @@ def again(ask: Callable[[], Any]) -> Any:
 
 
 def started(pool: Pool) -> list[str]:
-    """Every start of every job, told by the jobs themselves: nobody may be in it twice."""
+    """Every start of every job, as the jobs recorded it: no job may be in it twice."""
     return (pool.folder / "jobs" / "starts").read_text().split()
 
 

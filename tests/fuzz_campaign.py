@@ -1,6 +1,6 @@
 """Break a million records over all formats: ``python tests/fuzz_campaign.py [RECORDS [SECONDS]]``.
 
-Every format gets the same share, and no more than SECONDS (60 unless told); what is left of the
+Every format gets the same share, and no more than SECONDS (60 by default); what is left of the
 records of one that the clock cut short goes to the quick ones, in further rounds. Exits with 1
 where a reader raised what is not ours, with the seeds.
 """
@@ -51,5 +51,9 @@ def _report(tally: Tally, wrong: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    told = sys.argv[1:]
-    sys.exit(main(*(int(told[0]), float(told[1])) if len(told) > 1 else map(int, told)))
+    arguments = sys.argv[1:]
+    sys.exit(
+        main(
+            *(int(arguments[0]), float(arguments[1])) if len(arguments) > 1 else map(int, arguments)
+        )
+    )

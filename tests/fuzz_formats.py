@@ -117,10 +117,10 @@ def json_job(rng: random.Random) -> list[dict[str, Any]]:
     cluster, minute = rng.randrange(99), rng.randrange(10, 50)
     common = {"Cluster": cluster, "Proc": 0, "Subproc": 0, "Cpus": 2, "Memory": 1024}
     last = {"RequestCpus": 2, "TerminatedNormally": True, "ReturnValue": 0}
-    told: list[dict[str, Any]] = [{}, {}, {"ResidentSetSize": 2048}, {}, {}, last]
+    changes: list[dict[str, Any]] = [{}, {}, {"ResidentSetSize": 2048}, {}, {}, last]
     return [
         {"EventTypeNumber": kind, "EventTime": f"2026-11-15T05:{minute + at}:07", **common, **more}
-        for at, (kind, more) in enumerate(zip((0, 1, 6, 4, 1, 5), told, strict=True))
+        for at, (kind, more) in enumerate(zip((0, 1, 6, 4, 1, 5), changes, strict=True))
     ]
 
 
@@ -263,8 +263,8 @@ def _broken_folder(rng: random.Random) -> tuple[dict[str, bytes], int]:
     files = dict(_FOLDER)
     name = rng.choice(sorted(files))
     if name.endswith(".json"):
-        said = broken_json(json.loads(files[name]), rng)
-        files[name] = json.dumps(said).encode()
+        broken = broken_json(json.loads(files[name]), rng)
+        files[name] = json.dumps(broken).encode()
         if rng.randrange(4) == 0:
             files[name] = broken_bytes(files[name], rng)
     elif name.endswith(".gz"):

@@ -143,7 +143,7 @@ RESERVATIONS = (
 
 
 class Answers(FakeSlurm):
-    """A Slurm that says what it is told to, also about jobs and reservations."""
+    """A Slurm with given answers, also about jobs and reservations."""
 
     details, windows = "", ""
 

@@ -239,9 +239,9 @@ def _place(error: BaseException) -> str:
 
 def must_be_clean(tally: Tally) -> None:
     """Fail with every kind of strange error and the seed that shows it."""
-    told = [
+    lines = [
         f"{count} x {kind}\n    seed {seed}: {str(given)[:300]!r}"
         for kind, count in tally.strange.most_common()
         for seed, given in [tally.example[kind]]
     ]
-    assert not told, f"{tally.name}: errors that are not ours\n" + "\n".join(told)
+    assert not lines, f"{tally.name}: errors that are not ours\n" + "\n".join(lines)

@@ -50,7 +50,7 @@ class Job:
 
     @property
     def effective_run(self) -> int:
-        """The kill rule (1.1): nobody runs past the limit."""
+        """The kill rule (1.1): no job runs past the limit."""
         return min(self.run, self.limit)
 
     @property
@@ -240,7 +240,7 @@ class World:
         return free
 
     def free_at(self, when: int, running: list[Running] | None = None) -> Vector:
-        """Free at ``when`` >= now if everybody leaves at the expected end and nobody comes."""
+        """Free at ``when`` >= now if every job leaves at its expected end and none comes."""
         free = self.capacity
         for r in self.running if running is None else running:
             if r.expected_end(self.now) > when:
@@ -532,7 +532,7 @@ def conservative(
         return earliest(world.capacity, held, job.need, world.estimate(job), world.now)
 
     def repair(world: World) -> None:
-        """Promises that no longer hold, for somebody outran his estimate, are given anew."""
+        """Promises that no longer hold, since a job outran its estimate, are renewed."""
         held, broken = held_by_running(world), []
         for job in world.waiting:
             start, length = promise[job.id], world.estimate(job)
@@ -669,7 +669,7 @@ def reservations(
                 if not blocked:
                     world.block(job, promised=start)
                 blocked = True
-        # only shortest-first leaves somebody here; stable: ties in the order of the queue
+        # only shortest-first leaves a job here; stable: ties in the order of the queue
         for job in sorted(queue, key=world.estimate):
             if fits_now(job):
                 world.start(job, BACKFILLED)
@@ -739,7 +739,7 @@ def choose_victims(
     prune: bool,
     first: Callable[[Running, int], float] | None = None,
 ) -> list[Running]:
-    """Shadow jobs from the lowest priority up until the head fits; nobody if all are too few.
+    """Shadow jobs from the lowest priority up until the head fits; none if all are too few.
 
     ``first`` puts those with the highest values before the others. Pruning spares a victim, the
     last chosen first, if the head fits without its death.
@@ -806,7 +806,7 @@ class Delay:
 
     id: int
     blocked_at: int
-    fst2: int  # when it could start if nobody started after it was blocked
+    fst2: int  # when it could start if no job started after it was blocked
     fst: int  # the same with the lower-priority jobs out of the way
     start: int
 
@@ -1016,7 +1016,7 @@ def ibb(
     literal: bool = False,
     estimate: object = "requested",
 ) -> Result:
-    """5.3 eq. 2; ``literal`` is Algorithm 1 as printed, which accepts nobody."""
+    """5.3 eq. 2; ``literal`` is Algorithm 1 as printed, which accepts no job."""
     assert threshold in ("live", "frozen")
 
     def backfill_jobs(world: World, reservation: HeadReservation, rest: list[Job]) -> None:

@@ -1,7 +1,7 @@
 """Slow, obvious reference of Slurm's multifactor priority on a site (docs/policies/multifactor.md).
 
 Usage is a dictionary by association, charged job by job at every calculation; the fair-share
-factors are worked out from the definition each time somebody asks.
+factors are worked out from the definition at each request.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class NodeWorld:
     jobs: list[NodeJob]
     machine: Machine
     rate: Rate
-    grace: int | None = 0  # None: nobody is killed
+    grace: int | None = 0  # None: no job is killed
     now: int = 0
     waiting: list[NodeJob] = field(default_factory=list)
     running: list[Execution] = field(default_factory=list)
@@ -161,7 +161,7 @@ class NodeWorld:
         return end if run.kill_at is None else min(end, run.kill_at)
 
     def advance(self, to: int) -> None:
-        """Let everybody work until ``to``; demand stays until a job has ended."""
+        """Let every job work until ``to``; demand stays until a job has ended."""
         for run in self.running:
             for node, left in run.left.items():
                 rate = self.rate_on(node)

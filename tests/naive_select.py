@@ -118,7 +118,7 @@ class Plans:
         return min(ahead, default=None)
 
     def around(self, world: World, without: Job) -> list[Held]:
-        """What is held by everybody else: the running, and the waiting by their plans."""
+        """What all others hold: the running, and the waiting by their plans."""
         others = [job for job in world.waiting if job != without and job.id in self.due]
         return held_by_running(world) + [held(world, job, self.due[job.id]) for job in others]
 

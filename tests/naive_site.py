@@ -525,7 +525,7 @@ class SiteWorld:
             estimate=self.estimate(row),
             user=job.user,
         )
-        told = {
+        values = {
             "number": node,
             "weight": weights.index(site.nodes[node].weight),
             "room": room[node],
@@ -533,10 +533,10 @@ class SiteWorld:
         }
         for field_name, name in (("cpus", "cpus"), ("memory", "memory"), ("gpus", "gpu")):
             at = site.resources.index(name) if name in site.resources else None
-            told[field_name] = -1 if at is None else self.capacity(node)[at]
-            told[f"free_{field_name}"] = -1 if at is None else self.free_at(held, node, start)[at]
+            values[field_name] = -1 if at is None else self.capacity(node)[at]
+            values[f"free_{field_name}"] = -1 if at is None else self.free_at(held, node, start)[at]
         assert self.score is not None
-        return self.score(self.now, seen, SimpleNamespace(**told))
+        return self.score(self.now, seen, SimpleNamespace(**values))
 
     @staticmethod
     def walk(shape: Shape, order: list[int], room: Tasks) -> Tasks | None:

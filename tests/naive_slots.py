@@ -75,7 +75,7 @@ def frame(
     learn: dict[str, Any] | None = None,
 ) -> Result:
     """A pass in order; the first ``depth`` blocked jobs (or the chosen ones) hold a reservation."""
-    told = learn or {}
+    learned = learn or {}
     memory: dict[int, list[float]] = {}
     world = make_world(jobs, capacity, "requested")
     world.estimates = Predictions(predict, world.jobs)
@@ -101,7 +101,7 @@ def frame(
 
     def tick(until: int) -> None:
         nonlocal upto
-        every, function = told.get("timer", (1 << 40, None))
+        every, function = learned.get("timer", (1 << 40, None))
         if upto < 0:  # the first instant
             upto = world.now
         for when in range((upto // every + 1) * every, until + 1, every):
@@ -113,14 +113,14 @@ def frame(
         if predict is not None:
             number = math.floor(call(predict, world, job) + 0.5)
             guess[job.id] = int(max(1, min(job.request, number)))
-        if "submit" in told:
-            call(told["submit"], world, job)
+        if "submit" in learned:
+            call(learned["submit"], world, job)
 
     def after_ends(world: World, ended: list[Running]) -> None:
         tick(world.now - 1)
         for run in ended:
-            if "end" in told:
-                call(told["end"], world, run.job, ran=world.now - run.start)
+            if "end" in learned:
+                call(learned["end"], world, run.job, ran=world.now - run.start)
 
     def one_pass(world: World) -> None:
         tick(world.now)
@@ -168,9 +168,9 @@ def frame(
         for job in queue:
             if may_overtake(job) and fits_now(job):
                 world.start(job, BACKFILLED)
-        if "start" in told:
+        if "start" in learned:
             for run in world.starts[before:]:
-                call(told["start"], world, run.job)
+                call(learned["start"], world, run.job)
 
     return replay(world, one_pass, arrived=arrived, after_ends=after_ends).result()
 

@@ -150,11 +150,11 @@ class NaiveMap:
         self.rows = [[begin, end, set(range(count))]]
         self.step = step
 
-    def look(self, start: int, end: int, everybody: set[int]) -> tuple[set[int], int]:
-        free, later = set(everybody), 0
+    def look(self, start: int, end: int, all_nodes: set[int]) -> tuple[set[int], int]:
+        free, later = set(all_nodes), 0
         for k, (begin, until, nodes) in enumerate(self.rows):
             following = self.rows[k + 1][2] if k + 1 < len(self.rows) else set()
-            if until > start and not later and (everybody & following) - (free & nodes):
+            if until > start and not later and (all_nodes & following) - (free & nodes):
                 later = until
             if until <= start:
                 continue
@@ -228,14 +228,14 @@ def naive_backfill(state: NaiveState, now: int, *, step: int, window: int):
     """3: every job in order gets a plan; who can start now does."""
     plans, starts = [], []
     table = NaiveMap(now // step * step, (now + window) // step * step, state.count, step)
-    everybody = set(range(state.count))
+    all_nodes = set(range(state.count))
     for job in list(state.waiting):
         later = now
         while True:
             at, end = later, max(later, now) + job.limit
             if at > (now + window) // step * step:
                 break
-            free, later = table.look(at, end, everybody)
+            free, later = table.look(at, end, all_nodes)
             if len(free) < max(job.nodes, 1):
                 if later:
                     continue

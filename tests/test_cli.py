@@ -34,7 +34,7 @@ def boom(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], Non
 
 
 @pytest.mark.parametrize(
-    ("outcome", "code", "said"),
+    ("outcome", "code", "message"),
     [
         (0, 0, ""),
         (1, 1, ""),
@@ -52,15 +52,15 @@ def test_every_outcome_has_its_code_and_at_most_one_line(
     capsys: pytest.CaptureFixture[str],
     outcome: BaseException | int,
     code: int,
-    said: str,
+    message: str,
 ) -> None:
     """An error is one line on standard error, after the program's name; never a traceback."""
     boom(outcome)
     assert run(["boom"]) == code
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.count("\n") == (1 if said else 0)
-    assert err.startswith(f"shadowtime: {said}" if said else "")
+    assert err.count("\n") == (1 if message else 0)
+    assert err.startswith(f"shadowtime: {message}" if message else "")
 
 
 @pytest.mark.parametrize("wrong", [InputError("bad"), ZeroDivisionError()], ids=["input", "bug"])

@@ -111,7 +111,7 @@ def test_the_window_is_part_of_the_result(six: str, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nowhere.swf", "-p", "easy"], "nowhere.swf"),
         (["six.swf", "-p", "esay"], "Did you mean easy"),
@@ -126,12 +126,12 @@ def test_the_window_is_part_of_the_result(six: str, capsys: pytest.CaptureFixtur
     ids=["trace", "policy", "cluster", "too-wide", "window", "switch", "none", "folder", "file"],
 )
 def test_wrong_input_is_one_line_and_code_2(
-    six: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    six: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever is wrong with what was typed: one line that names it, nothing on stdout."""
     assert run(["simulate", *arguments]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and said in err.splitlines()[-1]
+    assert out == "" and message in err.splitlines()[-1]
     assert err.splitlines()[-1].startswith("shadowtime: ")
 
 

@@ -45,8 +45,8 @@ def test_simulate_and_prove(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     """Places are written down, the job that fits nowhere is named, and check proves the rest."""
     command = ["--cluster", "machine.toml", "--policy", "lxfw(reserve=3)", "--schedule", "out.csv"]
     assert run(["simulate", "log.swf", *command]) == 0
-    told = capsys.readouterr().err
-    assert "dropped, fits nowhere on the machine: job 200 (5 procs, 10000 memory)" in told
+    printed = capsys.readouterr().err
+    assert "dropped, fits nowhere on the machine: job 200 (5 procs, 10000 memory)" in printed
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert len(rows) == 199 and {row["place"] for row in rows} == {"big", "small"}
     assert all(row["place"] == "big" for row in rows if row["procs"] == "7")

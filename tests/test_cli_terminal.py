@@ -19,16 +19,16 @@ def test_quick_work_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_slow_work_is_announced_once_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     """A log that is no terminal gets one line, whatever the number of steps."""
-    said = ""
+    printed = ""
     with working("adding", steps=3, patience=0) as advance:
         for _ in range(3):
             advance("still adding")
         patience = time.monotonic() + 30
-        while not said and time.monotonic() < patience:
+        while not printed and time.monotonic() < patience:
             time.sleep(0.01)
-            said = capsys.readouterr().err
+            printed = capsys.readouterr().err
     out, rest = capsys.readouterr()
-    assert (out, said + rest) == ("", "adding ...\n")
+    assert (out, printed + rest) == ("", "adding ...\n")
 
 
 def test_work_that_fails_ends_its_progress(capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,7 +136,7 @@ def written(source: str, tmp_path_factory: pytest.TempPathFactory) -> ModuleType
     return made
 
 
-def told_lines() -> dict[str, str]:
+def shown_lines() -> dict[str, str]:
     """The third column of the first table by the first."""
     text = GUIDE.read_text(encoding="utf-8").split("Not possible yet")[0]
     rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|", text, re.MULTILINE)
@@ -163,7 +163,7 @@ def test_lines_are_as_counted(source: str) -> None:
         lines = [line for line in part.splitlines() if line.strip()]
         size[last] = size.get(last, 0) + len(lines)
     assert set(size) == {name for names in WRITTEN.values() for name in names}
-    lines = told_lines()
+    lines = shown_lines()
     for idea, names in WRITTEN.items():
         assert {size[name] for name in names} == {int(lines[idea].removeprefix("0 or "))}, idea
     for idea, names in BUNDLED.items():

@@ -1,4 +1,4 @@
-"""scripts/bench peers: which other simulators are run, and what is said of the rest."""
+"""scripts/bench peers: which other simulators are run, and what is printed about the rest."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_a_run_that_breaks_off_leaves_the_old_result(tmp_path: Path) -> None:
 
 
 def test_results_are_written_beside_and_renamed(tmp_path: Path) -> None:
-    """A hard link that somebody made to the old file does not get the new content."""
+    """A hard link to the old file does not get the new content."""
     path, other = tmp_path / "out.csv", tmp_path / "other"
     path.write_text("old")
     path.chmod(0o640)

@@ -109,7 +109,7 @@ def test_every_pinned_version_is_exact_and_without_an_address() -> None:
             assert name and equals and version and not set(line) & set("/@: ;"), line
 
 
-def test_the_daemons_are_fetched_once_and_where_they_are_told(tmp_path: Path) -> None:
+def test_the_daemons_are_fetched_once_into_the_given_folder(tmp_path: Path) -> None:
     """A finished folder is known by its digest; a slip does not start a download."""
     script = ROOT / "scripts" / "fetch-condor"
     environment = {"PATH": os.environ["PATH"], "SHADOWTIME_CONDOR": str(tmp_path / "condor")}
@@ -144,13 +144,13 @@ def test_a_manual_page_for_every_command(tmp_path: Path) -> None:
     text = (tmp_path / "shadowtime-simulate.1").read_text()
     assert ".SH OPTIONS" in text and "\\-\\-policy" in text and "\b" not in text
     if shutil.which("groff"):
-        told = subprocess.run(
+        done = subprocess.run(
             ["groff", "-man", "-Tutf8", "-ww", "-z", *map(str, pages)],
             capture_output=True,
             text=True,
             check=False,
         )
-        assert told.returncode == 0 and told.stderr == ""
+        assert done.returncode == 0 and done.stderr == ""
 
 
 def test_the_wheel_is_for_the_platform_of_its_library(tmp_path: Path) -> None:

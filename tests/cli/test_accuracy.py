@@ -54,5 +54,5 @@ def test_mistakes(
 ) -> None:
     """One sentence, no traceback."""
     assert run(["accuracy", log, *words]) != 0
-    said = capsys.readouterr().err
-    assert message in said and "Traceback" not in said
+    printed = capsys.readouterr().err
+    assert message in printed and "Traceback" not in printed

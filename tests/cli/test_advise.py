@@ -57,7 +57,7 @@ def test_advice_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["log.swf"], "nothing to divide"),
         (["log.swf", "-c", "machine.toml", "--above", "8"], "no job asks for more than 8"),
@@ -67,8 +67,8 @@ def test_advice_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     ids=["pool", "border", "trace", "top"],
 )
 def test_bad_input_says_what_to_do(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One sentence, exit code 2."""
     assert run(["advise", "partitions", *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -94,7 +94,7 @@ def test_the_table_says_who_wins_and_who_pays(log: str, capsys: pytest.CaptureFi
 
 
 def test_copies_add_differences_and_stability(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With copies the differences have intervals, and the rank is said to be stable or not."""
+    """With copies the differences have intervals, and the rank is reported as stable or not."""
     assert run(["compare", log, *BOTH, "-p", "fcfs", "--shake", "3", "--seed", "7"]) == 0
     out = printed(capsys)
     assert "Over 3 shaken inputs:" in out and "±" in out
@@ -131,7 +131,7 @@ def test_lost_work_and_slipped_promises_have_columns_where_there_are_any(
 
 
 def test_a_shaken_headline_counts_clear_wins(log: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same policy twice under two names: nobody wins, whatever the log as it is says."""
+    """The same policy twice under two names: neither wins, whatever the log as it is says."""
     twin = ["-p", "easy", "-p", "easy(order=fcfs)"]
     assert run(["compare", log, "-p", "fcfs", "-p", "easy", "--shake", "3"]) == 0
     assert "clearly wins" in printed(capsys)
@@ -140,7 +140,7 @@ def test_a_shaken_headline_counts_clear_wins(log: str, capsys: pytest.CaptureFix
     assert "clearly wins" not in out and ("No policy wins." in out or "No clear winner." in out)
 
 
-def test_loads_are_told_and_warned_of(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_loads_are_printed_with_a_warning(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every load has its table; from 1 on there is a warning; at the end the winners by load."""
     assert run(["compare", log, *BOTH, "--load", "1", "--load", "offered=1.3"]) == 0
     out = printed(capsys)
@@ -184,7 +184,7 @@ def test_the_page_holds_the_numbers(log: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["-p", "easy", "-p", "easy"], "easy is given twice"),
         ([], "--policy"),
@@ -198,9 +198,9 @@ def test_the_page_holds_the_numbers(log: str) -> None:
     ids=["twice", "none", "load", "same-load", "one-shake", "both", "negative", "page"],
 )
 def test_wrong_input_is_one_line(
-    log: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    log: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One sentence on standard error, nothing on standard output, exit code 2."""
     assert run(["compare", log, *arguments]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and said in err.splitlines()[-1]
+    assert out == "" and message in err.splitlines()[-1]

@@ -50,7 +50,7 @@ def test_seven_policies_a_winner_and_who_pays(capsys: pytest.CaptureFixture[str]
     story = " ".join(out.split())
     assert "One job pays for the mean." in story and "Why job 2232 started when it did" in story
     assert "under greedy, where 768 later jobs pass it: longer than under fcfs" in story
-    # Where the passes are not compiled yet there are no shaken copies, and the reader is told so.
+    # Where the passes are not compiled yet there are no shaken copies, and a line says so.
     assert ("This is one sample of one workload." in story) != ("Over 10 shaken inputs" in story)
 
 
@@ -111,9 +111,9 @@ def test_a_run_that_breaks_there_is_done_here(monkeypatch: pytest.MonkeyPatch) -
     """Doing without the compiler is an optimisation only; that it failed is reported."""
     monkeypatch.setattr(uncompiled, "CODE", "raise ValueError('no such luck')")
     jobs, pool, easy = first_jobs(demo_workload(), 20), Cluster.pool(256), parse_policy("easy")
-    told: list[str] = []
-    found = simulate_uncompiled(jobs, pool, easy, report=told.append)
-    assert told == [
+    reported: list[str] = []
+    found = simulate_uncompiled(jobs, pool, easy, report=reported.append)
+    assert reported == [
         "easy could not be run without compiling (ValueError: no such luck), so it is compiled"
     ]
     with pytest.warns(RuntimeWarning, match="no such luck"):
@@ -140,9 +140,9 @@ def test_a_policy_that_cannot_travel_runs_here() -> None:
     """A function of one's own file exists in this process only."""
     jobs = first_jobs(demo_workload(), 20)
     mine = parse_policy("easy").replace(name="mine", summary=(lambda: "no pickle"))  # type: ignore[arg-type]
-    told: list[str] = []
-    found = simulate_uncompiled(jobs, Cluster.pool(256), mine, report=told.append)
-    assert told == ["mine exists in this process only, so it is compiled"]
+    reported: list[str] = []
+    found = simulate_uncompiled(jobs, Cluster.pool(256), mine, report=reported.append)
+    assert reported == ["mine exists in this process only, so it is compiled"]
     assert np.array_equal(
         found.start, simulate(jobs, Cluster.pool(256), parse_policy("easy")).start
     )
@@ -252,7 +252,7 @@ def test_so_many_jobs_of_a_log_and_no_more(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--step", "--policy", "lxfw"], "--step supports fcfs"),
         (["--step", "-o", "out"], "--step writes nothing"),
@@ -265,9 +265,9 @@ def test_so_many_jobs_of_a_log_and_no_more(
     ids=["unknown", "folder", "auto", "policy", "log", "jobs", "no log"],
 )
 def test_wrong_input_is_one_line(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One sentence on standard error, exit code 2."""
     assert run(["demo", *arguments]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and said in err
+    assert out == "" and message in err

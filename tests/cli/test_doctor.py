@@ -102,7 +102,7 @@ def test_a_missing_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_jobs_that_cannot_be_expressed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each by its reason with its id; jobs that run without something are told apart."""
+    """Each by its reason with its id; jobs that run without something are listed separately."""
     rows = [
         row(1),
         row(2, partition="old"),
@@ -116,17 +116,20 @@ def test_jobs_that_cannot_be_expressed(tmp_path: Path, capsys: pytest.CaptureFix
         row(10, partition="g", cpus=2, tres=",gres/gpu=3"),
     ]
     code, found = doctor(site(tmp_path, *rows), capsys)
-    said = {tuple(one["ids"]): (one["reason"], one["runs"]) for one in found["not_expressed"]}
+    reasons = {tuple(one["ids"]): (one["reason"], one["runs"]) for one in found["not_expressed"]}
     assert code == 1
-    assert said[(2,)] == ("names partition old, which the site does not have", False)
-    assert said[(3, 10)] == ("asks for more than the nodes of its partition have together", False)
-    assert said[(4,)] == ("asks for tape, which no node has", False)
-    assert said[(5,)] == ("runs in reservation gone, which is not in the folder", False)
-    assert said[(6,)] == ("has a time limit beyond that of its partition", False)
-    assert said[(7,)] == ("asks for features or nodes that its partition does not have", False)
-    assert said[(8,)] == ("has a feature expression that cannot be read", False)
-    assert said[(9,)][1] and "heterogeneous" in said[(9,)][0]
-    assert len(said) == 8
+    assert reasons[(2,)] == ("names partition old, which the site does not have", False)
+    assert reasons[(3, 10)] == (
+        "asks for more than the nodes of its partition have together",
+        False,
+    )
+    assert reasons[(4,)] == ("asks for tape, which no node has", False)
+    assert reasons[(5,)] == ("runs in reservation gone, which is not in the folder", False)
+    assert reasons[(6,)] == ("has a time limit beyond that of its partition", False)
+    assert reasons[(7,)] == ("asks for features or nodes that its partition does not have", False)
+    assert reasons[(8,)] == ("has a feature expression that cannot be read", False)
+    assert reasons[(9,)][1] and "heterogeneous" in reasons[(9,)][0]
+    assert len(reasons) == 8
 
 
 def test_when_no_job_can_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_folder(as_object(result, Window.all()), result, "out")
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
     """What was printed, however it was wrapped."""
     return " ".join(capsys.readouterr().out.split())
 
@@ -38,7 +38,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_backfilled_job(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """D overtakes C: who was ahead, what C was promised, why D fits, and what others would do."""
     assert run(["explain", "out", "14"]) == 0
-    text = said(capsys)
+    text = printed(capsys)
     assert "easy on six" in text
     assert "2 jobs waited ahead of it (12, 13)" in text
     assert "Job 12 was held up at the head from day 0, 00:01:00, promised day 0, 00:06:00" in text
@@ -50,7 +50,7 @@ def test_a_backfilled_job(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_another_policy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--policy chooses; the same job waits for C under FCFS."""
     assert run(["explain", "out", "14", "--policy", "fcfs"]) == 0
-    text = said(capsys)
+    text = printed(capsys)
     assert "fcfs on six" in text and "backfilled" not in text.split("policy")[0]
 
 
@@ -120,7 +120,7 @@ def test_a_log_on_a_site_is_simulated(
 ) -> None:
     """Under a policy of the catalogue or, without a word, Slurm's own; tasks by Slurm's names."""
     assert run(["explain", "jobs.csv", "9_2", "-c", "site.toml", *policy]) == 0
-    text = said(capsys)
+    text = printed(capsys)
     assert f"{'easy' if policy else 'slurm'} on jobs" in text and "Job 9_2 of user ada" in text
     assert "QOSMaxJobsPerUserLimit: QOS normal, user ada may run 1 at once" in text
     assert ("one run of several" in text) is not bool(policy)

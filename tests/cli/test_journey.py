@@ -108,8 +108,8 @@ def test_a_damaged_folder_is_a_sentence_or_a_result(
         if words[0] == "doctor":
             assert out.strip(), err  # its report is the sentence
         elif code == 2:
-            told = [line for line in err.splitlines() if line.startswith("shadowtime: ")]
-            assert len(told) == 1 and len(told[0]) > 20, (words, err)
+            notes = [line for line in err.splitlines() if line.startswith("shadowtime: ")]
+            assert len(notes) == 1 and len(notes[0]) > 20, (words, err)
 
 
 @pytest.mark.parametrize("what", ["empty nodes", "binary nodes"])

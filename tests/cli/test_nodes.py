@@ -35,7 +35,7 @@ def simulate(*more: str, policy: str = "rua", log: str = "log.swf") -> int:
 
 
 def test_demand_classes_are_drawn(capsys: pytest.CaptureFixture[str]):
-    """HIGH slows jobs down, high=1500 nobody; the metrics tell who was killed for it."""
+    """HIGH slows jobs down, high=1500 none; the metrics count the jobs killed for it."""
     assert simulate("--demand", "HIGH") == 0
     high = json.loads(capsys.readouterr().out)["policies"][0]["metrics"]
     assert high["penalised_mean"] > 0
@@ -92,13 +92,13 @@ def test_a_negative_demand_is_refused(capsys: pytest.CaptureFixture[str]):
     assert f"high.swf, line {len(lines)}: bandwidth is -9" in capsys.readouterr().err
 
 
-def test_a_comparison_tells_what_sharing_costs(capsys: pytest.CaptureFixture[str]):
+def test_a_comparison_reports_what_sharing_costs(capsys: pytest.CaptureFixture[str]):
     """Who is killed for others and what is lost stand beside the waits; the load is the log's."""
     loads = {}
     for policy in ("consres", "rua"):
         assert simulate("--demand", "HIGH", policy=policy) == 0
-        told = json.loads(capsys.readouterr().out)["policies"][0]["metrics"]
-        loads[policy] = told["offered_load"]
+        printed = json.loads(capsys.readouterr().out)["policies"][0]["metrics"]
+        loads[policy] = printed["offered_load"]
     assert loads["consres"] == loads["rua"]
     words = ["compare", "log.swf", "--cluster", "nodes.toml", "--demand", "HIGH"]
     assert run([*words, "--policy", "consres", "--policy", "rua"]) == 0
@@ -109,14 +109,14 @@ def test_a_comparison_tells_what_sharing_costs(capsys: pytest.CaptureFixture[str
 
 
 def test_a_pool_has_no_nodes_to_share(capsys: pytest.CaptureFixture[str]):
-    """A policy that places by bandwidth runs there, and the user is told."""
+    """A policy that places by bandwidth runs there, with a note."""
     assert run(["simulate", "log.swf", "--policy", "rua"]) == 0
     assert "a pool has no nodes" in capsys.readouterr().err
     assert run(["simulate", "log.swf", "--policy", "easy"]) == 0
     assert "a pool has no nodes" not in capsys.readouterr().err
 
 
-def test_explain_tells_what_sharing_cost(capsys: pytest.CaptureFixture[str]):
+def test_explain_reports_what_sharing_cost(capsys: pytest.CaptureFixture[str]):
     """The time lost, and that the limit would have been kept."""
     assert simulate("--demand", "HIGH,high=2900", "-o", "out", policy="consres") == 0
     (row,) = json.loads(capsys.readouterr().out)["policies"]

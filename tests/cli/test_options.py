@@ -1,4 +1,4 @@
-"""Options: none is accepted and then ignored, and what cannot be done is said before the work."""
+"""Options: none is accepted and ignored, and what cannot be done is reported before the work."""
 
 from __future__ import annotations
 
@@ -39,10 +39,12 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_an_option_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """The parser would keep the last one; several policies are a comparison's business."""
-    told = refused(capsys, "simulate", "log.swf", "-p", "easy", "-p", "fcfs")
-    assert "--policy is given twice" in told and "shadowtime compare" in told
-    told = refused(capsys, "simulate", "log.swf", "-p", "easy", "-c", "pool:8", "--cluster=pool:9")
-    assert "--cluster is given twice" in told
+    printed = refused(capsys, "simulate", "log.swf", "-p", "easy", "-p", "fcfs")
+    assert "--policy is given twice" in printed and "shadowtime compare" in printed
+    printed = refused(
+        capsys, "simulate", "log.swf", "-p", "easy", "-c", "pool:8", "--cluster=pool:9"
+    )
+    assert "--cluster is given twice" in printed
     for command in (["trace", "info", "log.swf"], ["trace", "generate", "lublin", "x.swf"]):
         option = "--unlimited" if "info" in command else "--jobs"
         assert f"{option} is given twice" in refused(capsys, *command, option, "5", option, "6")
@@ -54,7 +56,7 @@ def test_options_that_may_be_repeated_still_may(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--report", "page.pdf"], "name it page.html"),
         (["--schedule", "out.xlsx"], "name it out.csv or out.parquet"),
@@ -66,9 +68,9 @@ def test_options_that_may_be_repeated_still_may(capsys: pytest.CaptureFixture[st
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_cannot_be_written_is_said_before_the_simulation(
+def test_what_cannot_be_written_is_reported_before_the_simulation(
     arguments: list[str],
-    told: str,
+    message: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -78,7 +80,7 @@ def test_what_cannot_be_written_is_said_before_the_simulation(
         raise AssertionError("the simulation ran")
 
     monkeypatch.setattr(running, "run_policies", never)
-    assert told in refused(capsys, "simulate", "log.swf", "-p", "easy", *arguments)
+    assert message in refused(capsys, "simulate", "log.swf", "-p", "easy", *arguments)
     assert not any(Path(name).exists() for name in ("page.pdf", "out.xlsx", "no"))
 
 
@@ -88,24 +90,24 @@ def test_a_policy_is_described_with_its_parameters(capsys: pytest.CaptureFixture
     first = capsys.readouterr().out.splitlines()[0]
     assert first.startswith("easy(reserve=4, order=lxfw): easy with order=weighted")
     assert run(["policies", "easy(reserve=4)", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["slots"]["reserve"] == "4" and "reserve=4" in told["summary"]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["slots"]["reserve"] == "4" and "reserve=4" in printed["summary"]
     assert run(["policies", "easy(reserve=1)", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"].startswith("one reservation")
 
 
 def test_a_hint_names_an_option_that_the_command_has(capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.swf").write_text(LICENCES + "4 x\n")
-    told = refused(capsys, "simulate", "bad.swf", "-p", "easy")
-    assert "--bad-lines drop" in told
+    printed = refused(capsys, "simulate", "bad.swf", "-p", "easy")
+    assert "--bad-lines drop" in printed
     assert run(["simulate", "bad.swf", "-p", "easy", "--bad-lines", "drop", "--json"]) == 0
     cleaning = json.loads(capsys.readouterr().out)["trace"]["cleaning"]
     assert cleaning["bad_lines_dropped"] == 1
-    told = refused(capsys, "simulate", "log.swf", "-p", "easy", "--rule", "no_rum=drop")
-    assert "no_run" in told
+    printed = refused(capsys, "simulate", "log.swf", "-p", "easy", "--rule", "no_rum=drop")
+    assert "no_run" in printed
     Path("never.swf").write_text(LICENCES.replace("3 0 -1 100", "3 0 -1 0"))
-    told = refused(capsys, "simulate", "never.swf", "-p", "easy", "--rule", "no_run=refuse")
-    assert "--rule no_run=drop" in told
+    printed = refused(capsys, "simulate", "never.swf", "-p", "easy", "--rule", "no_run=refuse")
+    assert "--rule no_run=drop" in printed
     assert run(["simulate", "never.swf", "-p", "easy", "--rule", "no_run=one-second"]) == 0
 
 
@@ -143,7 +145,7 @@ def test_an_extra_column_named_like_a_resource_is_counted(
     assert rows == [["1", "0", "0"], ["2", "0", "100"], ["3", "0", "0"]]
 
 
-def test_an_extra_column_that_has_no_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_extra_column_without_effect_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "licences.swf", "-p", "easy", "--json"]) == 0
     heard = capsys.readouterr()
     assert "warning: the log says how much licences jobs need (2 do)" in heard.err
@@ -155,8 +157,8 @@ def test_a_log_that_unpacks_to_too_much_is_refused(capsys: pytest.CaptureFixture
     Path("bomb.swf.gz").write_bytes(gzip.compress(b" " * (1 << 22) + LICENCES.encode()))
     assert Path("bomb.swf.gz").stat().st_size < 10_000
     command = ["simulate", "bomb.swf.gz", "-p", "easy", "--max-size"]
-    told = refused(capsys, *command, "2MB")
-    assert "larger than 2,097,152 bytes when it is unpacked" in told and "--max-size" in told
+    printed = refused(capsys, *command, "2MB")
+    assert "larger than 2,097,152 bytes when it is unpacked" in printed and "--max-size" in printed
     assert run([*command, "8MB"]) == 0
 
 
@@ -171,5 +173,5 @@ def test_control_characters_in_names_are_not_printed(capsys: pytest.CaptureFixtu
     assert run(["simulate", name, "-p", "easy", "--json"]) == 0
     out = capsys.readouterr().out
     assert "\x9b" not in out and json.loads(out)["trace"]["name"] == "log\x1b[31m\x9b2J"
-    told = refused(capsys, "simulate", "no\x1b[2J.swf", "-p", "easy")
-    assert "\x1b" not in told and r"no\x1b[2J.swf" in told
+    printed = refused(capsys, "simulate", "no\x1b[2J.swf", "-p", "easy")
+    assert "\x1b" not in printed and r"no\x1b[2J.swf" in printed

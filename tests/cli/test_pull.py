@@ -50,17 +50,17 @@ TEXTS = {
 }
 
 
-def row(job: int, state: str = "COMPLETED", **said: str) -> str:
+def row(job: int, state: str = "COMPLETED", **fields: str) -> str:
     """A line of sacct."""
-    told = {
+    columns = {
         "JobIDRaw": str(job), "JobID": str(job), "Cluster": "c", "Partition": "p", "QOS": "phys",
         "Account": "phys", "User": "eva", "Submit": "1777600000", "Eligible": "1777600000",
         "Start": "1777600010", "End": "1777600100", "ElapsedRaw": "90", "TimelimitRaw": "10",
         "State": state, "NNodes": "1", "ReqCPUS": "2", "NCPUS": "2", "ReqTRES": "cpu=2,node=1",
         "AllocTRES": "cpu=2,node=1", "Reason": "Resources", "NodeList": "n1",
-        "JobName": "of eva|x\nbreak", **said,
+        "JobName": "of eva|x\nbreak", **fields,
     }  # fmt: skip
-    return "|".join(told.get(name, "") for name in RECOMMENDED.split(","))
+    return "|".join(columns.get(name, "") for name in RECOMMENDED.split(","))
 
 
 class Slurm:
@@ -312,7 +312,7 @@ def test_wrong_use_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = str(tmp_path / "site")
-    for options, said in (
+    for options, message in (
         (["--since", "May"], "is not a day"),
         ([], "say where the log begins"),
         (["--since", "2026-05-02", "--until", "2026-05-01"], "lies after"),
@@ -321,7 +321,7 @@ def test_wrong_use_is_one_sentence(
     ):
         assert run(["pull", "slurm", "-o", site, *options]) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert said in line
+        assert message in line
     monkeypatch.setenv("PATH", str(tmp_path))
     assert run(["pull", "slurm", "--since", "2026-05-01", "--until", "2026-05-01", "-o", site]) == 2
     last = capsys.readouterr().err.splitlines()[-1]

@@ -78,7 +78,7 @@ def test_a_folder_and_a_page(log: str) -> None:
 def test_the_verdict_leads_the_page_and_the_folder_keeps_it(
     log: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Poor stands before any number, with its reasons; nobody wins against a record."""
+    """Poor stands before any number, with its reasons; no policy wins against a record."""
     assert run(["replay", log, "-p", "fcfs", "-o", "out", "--report", "page.html"]) == 0
     page = Path("page.html").read_text()
     verdict = page.index('<p class="verdict poor">How far to trust a what-if: poor.</p>')

@@ -67,14 +67,14 @@ def test_simulate_writes_the_page_of_its_numbers(
 ) -> None:
     """--report beside --json: the page holds the numbers of the object, unrounded."""
     assert run(["simulate", six, "-p", "easy", "--json", "--report", "page.html"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     page = Path("page.html").read_text()
     [policy] = block(page, "summary")["policies"]
     assert policy["name"] == "easy"
-    assert policy["metrics"] == told["policies"][0]["metrics"]
+    assert policy["metrics"] == printed["policies"][0]["metrics"]
     text = unescape(page)
     assert "shadowtime simulate six.swf -p easy --json --report page.html" in text
-    assert "cancelled_dropped" in text and told["versions"]["numpy"] in text
+    assert "cancelled_dropped" in text and printed["versions"]["numpy"] in text
 
 
 def test_text_of_a_trace_stays_text(six: str) -> None:
@@ -148,14 +148,14 @@ def test_only_scored_jobs_make_the_classes(folder: Path) -> None:
     assert sum(sizes) == 60
 
 
-def test_nothing_scored_is_said(six: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_scored_is_reported(six: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A window without jobs is refused; a page without scored jobs still says so."""
     assert run(["simulate", six, "-p", "easy", "--window", "1d:1d", "--report", "p.html"]) == 2
     assert "no job is scored" in capsys.readouterr().err and not Path("p.html").exists()
     result = report_input(30)
-    nobody = Window.parse("30:0")
-    write_results(result, nobody, report="nobody.html", figures="figures")
-    assert all(one.classes == () for one in with_classes(result, nobody).runs)
+    empty = Window.parse("30:0")
+    write_results(result, empty, report="empty.html", figures="figures")
+    assert all(one.classes == () for one in with_classes(result, empty).runs)
 
 
 def test_the_page_goes_into_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,8 +166,8 @@ def test_the_page_goes_into_the_folder(folder: Path, capsys: pytest.CaptureFixtu
     assert out.splitlines()[-1] == "wrote out/report.html"
     assert max(map(len, out.splitlines())) <= 100
     page = Path("out/report.html").read_text()
-    told = json.loads(Path("out/result.json").read_text())
-    for shown, entry in zip(block(page, "summary")["policies"], told["policies"], strict=True):
+    result = json.loads(Path("out/result.json").read_text())
+    for shown, entry in zip(block(page, "summary")["policies"], result["policies"], strict=True):
         assert shown["metrics"] == entry["metrics"]
 
 
@@ -224,7 +224,7 @@ def _break(folder: Path, what: str) -> None:
     "command", [["report", "out"], ["explain", "out", "1"]], ids=lambda c: c[0]
 )
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("what", "message"),
     [
         ("empty", "no result.json in it. Write it again with -o"),
         ("loads", "name one of them, as out/load-1.2"),
@@ -238,7 +238,7 @@ def _break(folder: Path, what: str) -> None:
     ids=lambda value: value if " " not in value else "",
 )
 def test_a_broken_folder_is_one_sentence(
-    folder: Path, what: str, said: str, command: list[str], capsys: pytest.CaptureFixture[str]
+    folder: Path, what: str, message: str, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is missing, where, and what to do; nothing on standard output."""
     _break(folder, what)
@@ -246,7 +246,7 @@ def test_a_broken_folder_is_one_sentence(
     out, err = capsys.readouterr()
     # On a slow machine the command says what it is doing before it fails.
     lines = [line for line in err.splitlines() if not line.startswith("reading ")]
-    assert out == "" and said in err and len(lines) == 1
+    assert out == "" and message in err and len(lines) == 1
 
 
 def test_wrong_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -305,10 +305,10 @@ def test_folders_with_different_windows_cannot_be_compared(
     assert "is given twice" in capsys.readouterr().err
 
 
-def test_a_site_folder_is_told_from_a_result(
+def test_a_site_folder_is_distinguished_from_a_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who asks for the page of a site is told the command that writes it."""
+    """Asking for the page of a site names the command that writes it."""
     for name in ("jobs.psv", "nodes.txt"):
         (tmp_path / name).write_text("x\n")
     assert run(["report", str(tmp_path)]) == 2

@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_show_says_what_was_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_what_was_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["site", "show", str(folder)]) == 0
     out = capsys.readouterr().out
     assert "2 nodes with 12 cpus, 2 gpu" in out
@@ -65,9 +65,9 @@ def test_policies_run_on_a_site(
 ) -> None:
     where = [word.replace("{here}", str(folder)) for word in machine]
     assert run(["compare", str(folder), *where, "-p", "fcfs", "-p", "easy", "--json"]) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out)["trace"]["jobs"] == 2
-    assert "1 nodes were down" in told.err and "Odd (1)" in told.err
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["trace"]["jobs"] == 2
+    assert "1 nodes were down" in printed.err and "Odd (1)" in printed.err
 
 
 def test_a_result_folder_keeps_the_site(folder: Path) -> None:
@@ -101,5 +101,5 @@ def test_bad_calls_are_one_sentence(
 ) -> None:
     (folder / "empty").mkdir()
     assert run([word.replace("{here}", str(folder)) for word in arguments]) == 2
-    told = capsys.readouterr().err.strip().splitlines()
-    assert words in told[-1]
+    printed = capsys.readouterr().err.strip().splitlines()
+    assert words in printed[-1]

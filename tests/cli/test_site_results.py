@@ -62,28 +62,30 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_a_mixed_machine_is_told_in_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mixed_machine_is_described_in_words(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = ["simulate", str(folder / "jobs.csv"), "-c", str(folder / "site.toml")]
     assert run([*command, "-p", "easy"]) == 0
-    told = words(capsys.readouterr().out)
-    assert "4 nodes with 40 cpus, 112 GB memory, 2 gpu" in told
-    assert "3 of 8 cpus, 16 GB memory; 1 of 16 cpus, 64 GB memory, 2 gpu" in told
+    printed = words(capsys.readouterr().out)
+    assert "4 nodes with 40 cpus, 112 GB memory, 2 gpu" in printed
+    assert "3 of 8 cpus, 16 GB memory; 1 of 16 cpus, 64 GB memory, 2 gpu" in printed
 
 
-def test_explain_says_what_was_asked_for_and_where(
+def test_explain_prints_the_request_and_the_place(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["explain", str(folder / "out"), "3", "--policy", "easy"]) == 0
-    told = words(capsys.readouterr().out)
+    printed = words(capsys.readouterr().out)
     assert (
         "Job 3 of user eva (account phys, QOS normal) asks for 4 cpus on 1 node with 1 gpu per "
-        "node in partition gpu for 3 min 20 s; submitted 2023-11-14 22:13:40 UTC." in told
+        "node in partition gpu for 3 min 20 s; submitted 2023-11-14 22:13:40 UTC." in printed
     )
-    assert "on g1:4 (cpus behind the colon)" in told
+    assert "on g1:4 (cpus behind the colon)" in printed
     assert run(["explain", str(folder / "out"), "2", "--policy", "easy"]) == 0
-    told = words(capsys.readouterr().out)
-    assert "2 GB memory per cpu in partition batch" in told
-    assert "it was first in the order and did not fit; it was promised" in told
+    printed = words(capsys.readouterr().out)
+    assert "2 GB memory per cpu in partition batch" in printed
+    assert "it was first in the order and did not fit; it was promised" in printed
 
 
 def test_the_page_shows_nodes_and_names(folder: Path) -> None:
@@ -148,11 +150,11 @@ def test_a_result_folder_is_a_log_with_its_machine(
 def test_replay_groups_waits_by_names(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["replay", str(folder / "jobs.csv"), "-c", str(folder / "site.toml"), "-p", "easy"]
     assert run(command) == 0
-    told = words(capsys.readouterr().out)
+    printed = words(capsys.readouterr().out)
     for heading in ("by partition", "by QOS", "by account"):
-        assert heading in told
+        assert heading in printed
     for label in ("partition gpu", "QOS high", "account chem"):
-        assert label in told
+        assert label in printed
 
 
 @pytest.mark.parametrize("name", ["A", "E1", "F", "H", "I", "J", "K"])

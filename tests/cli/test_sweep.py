@@ -94,8 +94,8 @@ def test_status_collect_and_script(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["sweep", str(plan), "-o", folder, "--workers", "1"]) == 0
     assert "9 runs planned: 9 run now, 0 done before" in capsys.readouterr().out
     assert run(["sweep", "status", folder, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert (said["planned"], said["done"], said["failed"]) == (9, 9, 0)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["planned"], printed["done"], printed["failed"]) == (9, 9, 0)
     table = tmp_path / "t.csv"
     assert run(["sweep", "collect", folder, "-o", str(table)]) == 0
     assert len(table.read_text().splitlines()) == 10

@@ -52,7 +52,7 @@ def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_info_of_an_export_without_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    """Slurm's records do not tell the machine: it is said, and all else is shown."""
+    """Slurm's records do not describe the machine: that is reported, and all else is shown."""
     assert run(["trace", "info", "jobs.psv"]) == 0
     out = capsys.readouterr().out
     assert "machine: unknown" in out and "give --cluster" in out
@@ -71,13 +71,13 @@ def test_convert_keeps_every_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "jobs.swf: 2 lines" in capsys.readouterr().out
     found = read("jobs.swf", cancelled="drop")
     assert found.run.tolist() == [100, 100] and found.recorded_start.tolist() == [60, 420]
-    assert found.cleaning["request_from_run"] == 1, "UNLIMITED is unknown unless it is told"
+    assert found.cleaning["request_from_run"] == 1, "UNLIMITED is unknown by default"
     assert run(["trace", "convert", "jobs.psv", "jobs.swf", "--unlimited", "30d"]) == 0
     assert read("jobs.swf").request.tolist() == [3600, 30 * 86400]
 
 
 def test_convert_slices_mixes_and_loads(capsys: pytest.CaptureFixture[str]) -> None:
-    """Days, jobs, another log, another load; each is told by its size and load."""
+    """Days, jobs, another log, another load; the size and load of each are printed."""
     assert run(["trace", "convert", "log.swf.gz", "day.swf", "--days", "1:2"]) == 0
     day = read("day.swf")
     assert 0 < len(day) < 400 and day.submit[-1] - day.submit[0] < 86400
@@ -92,7 +92,7 @@ def test_convert_slices_mixes_and_loads(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["info", "nowhere.swf"], "nowhere.swf"),
         (["convert", "log.swf.gz", "out.txt"], ".swf or .swf.gz"),
@@ -113,16 +113,16 @@ def test_convert_slices_mixes_and_loads(capsys: pytest.CaptureFixture[str]) -> N
     ids=lambda value: "-".join(value)[:30] if isinstance(value, list) else "",
 )
 def test_wrong_input_is_one_line(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One sentence on standard error, exit code 2."""
     assert run(["trace", *arguments]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and said in err.splitlines()[-1]
+    assert out == "" and message in err.splitlines()[-1]
 
 
 def test_generate_is_seeded_and_meets_its_load(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same seed the same bytes, another seed others; the load asked for is the load told."""
+    """The same seed the same bytes, another seed others; the load asked for is the load printed."""
     command = ["trace", "generate", "lublin", "--jobs", "500", "--procs", "64", "--load", "0.8"]
     assert run([*command, "a.swf"]) == run([*command, "b.swf"]) == 0
     assert run([*command, "c.swf", "--seed", "2"]) == 0

@@ -194,7 +194,7 @@ def test_deploy_prints_and_never_runs(site: str, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["whatif", "site"], "nothing is changed"),
         (["whatif", "site", "--set", "bf_intervall=3"], "did you mean bf_interval"),
@@ -206,11 +206,11 @@ def test_deploy_prints_and_never_runs(site: str, capsys: pytest.CaptureFixture[s
     ],
 )
 def test_wrong_usage_is_one_sentence(
-    site: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    site: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("log.swf").write_text("1 0 5 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
     assert run(words) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_python_does_the_same(site: str) -> None:
@@ -238,11 +238,11 @@ def test_slices_in_every_study(site: str, capsys: pytest.CaptureFixture[str]) ->
     found = json.loads(capsys.readouterr().out)["groups"]
     assert {row["name"] for row in found} == {"all", "ann", "2-4"}
     assert run(["simulate", site, "-p", "slurm", *words]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["policies"][0]["metrics"]["jobs"] == 15 and told["where"] == "user=ann"
-    assert [row["jobs"] for row in told["groups"]] == [15, 15, 15]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["policies"][0]["metrics"]["jobs"] == 15 and printed["where"] == "user=ann"
+    assert [row["jobs"] for row in printed["groups"]] == [15, 15, 15]
     assert run(["simulate", site, "-p", "slurm", "--by", "account"]) == 0
     assert "by account" in capsys.readouterr().out
     assert run(["compare", site, "-p", "slurm", "--by", "account", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {row["name"] for row in told["groups"]} == {"all", "acc0", "acc1"}
+    printed = json.loads(capsys.readouterr().out)
+    assert {row["name"] for row in printed["groups"]} == {"all", "acc0", "acc1"}

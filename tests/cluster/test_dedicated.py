@@ -14,9 +14,9 @@ HOST = "[[hosts]]\nprocs = 8\nmemory = '8GB'\n"
 
 def test_limits_take_units() -> None:
     """Memory as text, an alias, and jobs that share in spite of being dedicated."""
-    said = parse_cluster_toml(f"{HOST}[dedicated]\ncpus = 4\nmemory = '2GB'\nexclusive = false")
-    assert said.options["dedicated"] == {"procs": 4, "memory": 2 << 20}
-    assert said.options["dedicated_exclusive"] is False
+    stated = parse_cluster_toml(f"{HOST}[dedicated]\ncpus = 4\nmemory = '2GB'\nexclusive = false")
+    assert stated.options["dedicated"] == {"procs": 4, "memory": 2 << 20}
+    assert stated.options["dedicated_exclusive"] is False
 
 
 def test_exclusive_is_the_default_and_may_stand_in_the_head() -> None:
@@ -28,7 +28,7 @@ def test_exclusive_is_the_default_and_may_stand_in_the_head() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (f"dedicated = 3\n{HOST}", "write .dedicated."),
         (f"{HOST}[dedicated]", "needs a limit"),
@@ -38,9 +38,9 @@ def test_exclusive_is_the_default_and_may_stand_in_the_head() -> None:
         (f"{HOST}[dedicated]\nprocs = 3\nexclusive = 'no'", "exclusive must be true or false"),
     ],
 )
-def test_bad_limits_say_where(text: str, said: str) -> None:
+def test_bad_limits_say_where(text: str, message: str) -> None:
     """One sentence each."""
-    with pytest.raises(ClusterError, match=said):
+    with pytest.raises(ClusterError, match=message):
         parse_cluster_toml(text, path="m.toml")
 
 

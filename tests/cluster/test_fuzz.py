@@ -1,4 +1,4 @@
-"""Whatever text is said to describe a machine: a Cluster or one of our errors."""
+"""Whatever text is given as a machine: a Cluster or one of our errors."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_without_gpus_there_is_no_such_resource() -> None:
 
 
 @pytest.mark.parametrize("state", ["DOWN*", "IDLE+DRAIN", "FAIL", "MIXED+DRAIN+NOT_RESPONDING"])
-def test_broken_nodes_are_named_and_kept_unless_told(state: str) -> None:
+def test_broken_nodes_are_named_and_kept_by_default(state: str) -> None:
     text = f"{node('n1')}\n{node('n2', state=state)}"
     cluster = parse_scontrol(text)
     assert len(cluster.hosts) == 2
@@ -95,7 +95,7 @@ def test_nodes_of_the_future_do_not_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no node is described"),
         ("garbage", "no node is described"),
@@ -108,8 +108,8 @@ def test_nodes_of_the_future_do_not_exist() -> None:
         (node() + "\nPartitionName=x PriorityTier=high", "PriorityTier must be"),
     ],
 )
-def test_bad_output_of_scontrol(text: str, said: str) -> None:
-    with pytest.raises(ClusterError, match=said):
+def test_bad_output_of_scontrol(text: str, message: str) -> None:
+    with pytest.raises(ClusterError, match=message):
         parse_scontrol(text)
     with pytest.raises(ClusterError, match="unusable"):
         parse_scontrol(node(), unusable="x")  # type: ignore[arg-type]
@@ -200,7 +200,7 @@ def test_cluster_files_of_slurm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("ClusterName=x\n", "no node is described"),
         ("NodeName=n[1-\n", "line 1: .*not a host list"),
@@ -208,6 +208,6 @@ def test_cluster_files_of_slurm(tmp_path: Path) -> None:
         ("NodeName=n1 CPUs=2\nPartitionName=p Nodes=n[\n", "not a host list"),
     ],
 )
-def test_bad_conf(text: str, said: str) -> None:
-    with pytest.raises(ClusterError, match=said):
+def test_bad_conf(text: str, message: str) -> None:
+    with pytest.raises(ClusterError, match=message):
         parse_slurm_conf(text)

@@ -68,7 +68,7 @@ def test_pools() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("pool", "does not name a machine"),
         ("pool:", "processors must be a whole number"),
@@ -89,8 +89,8 @@ def test_pools() -> None:
         ("nul\0.toml", "cannot be read"),
     ],
 )
-def test_bad_texts_say_what_to_write(text: str, said: str) -> None:
-    with pytest.raises(ClusterError, match=said):
+def test_bad_texts_say_what_to_write(text: str, message: str) -> None:
+    with pytest.raises(ClusterError, match=message):
         parse_cluster(text)
 
 
@@ -139,7 +139,7 @@ def test_resources_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("a = = 3", "not TOML.*line 1"),
         ("", r"\[\[hosts\]\]"),
@@ -164,8 +164,8 @@ def test_resources_by_name() -> None:
         ("[[hosts]]\nprocs=1\ncount=99999\n[[hosts]]\nprocs=1\ncount=9", "hosts in all"),
     ],
 )
-def test_bad_files_say_where(text: str, said: str) -> None:
-    with pytest.raises(ClusterError, match=said):
+def test_bad_files_say_where(text: str, message: str) -> None:
+    with pytest.raises(ClusterError, match=message):
         parse_cluster_toml(text, path="m.toml")
 
 

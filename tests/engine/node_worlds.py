@@ -58,8 +58,8 @@ def node_worlds(
 def as_cluster(machine: Machine, **contention: Any) -> Cluster:
     """The machine as the package sees it."""
     cluster = node_cluster(machine.nodes, procs=machine.cores, bandwidth=machine.cap)
-    told = {"shared": ["bandwidth"], **contention}
-    return cluster.replace(options={"contention": told})
+    terms = {"shared": ["bandwidth"], **contention}
+    return cluster.replace(options={"contention": terms})
 
 
 def as_workload(jobs: list[NodeJob]) -> Workload:

@@ -37,7 +37,7 @@ def test_a_longer_limit_gives_no_more_work():
 
 @pytest.mark.parametrize("policy", ["rua", "easy", "conservative", "consres", "lessc"])
 def test_who_is_not_slowed_down_has_finished_at_its_request(policy: str):
-    """Nobody is killed where nobody is in the way."""
+    """No job is killed where none is in the way."""
     made = simulate(two(500), NODE, parse_policy(policy))
     assert (made.end.tolist(), made.killed.tolist()) == ([50, 100], [0, 0])
     assert check(made, two(500), NODE)["limits-kept"].verdict == "proved"

@@ -74,7 +74,7 @@ def test_it_is_first_again_when_the_node_is_back(name: str) -> None:
 
 @pytest.mark.parametrize("name", POOLED)
 def test_the_look_ahead_leaves_them_out(name: str) -> None:
-    """Who never starts is not in the answer, and holds nobody up."""
+    """A job that never starts is not in the answer, and holds no other up."""
     found = forward(parse_policy(name), a_drained_node(running=True))
     assert set(found) == {"3", "5"}
 

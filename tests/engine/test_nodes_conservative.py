@@ -122,7 +122,7 @@ def test_with_capacity_to_spare_every_placement_is_plain(world: World, compress:
 @settings(max_examples=60, deadline=None)
 @given(world=node_worlds())
 def test_promises_are_kept(world: World) -> None:
-    """Where nobody outlives its limit nobody starts late, and the schedule says so."""
+    """Where no job outlives its limit none starts late, and the schedule claims so."""
     jobs, machine = world
     for place in ("first-fit(limit=pf)", "less-consume", "less-consume(threshold=1.15)"):
         made = simulated(jobs, machine, f"conservative(place={place})")
@@ -153,7 +153,7 @@ def test_plans_follow_what_is_believed(place: str, world: World) -> None:
 @settings(max_examples=30, deadline=None)
 @given(world=node_worlds(caps=(6000,)))
 def test_any_shared_resource_counts(world: World) -> None:
-    """Beside a second one that nobody is short of, and as that second one itself."""
+    """Beside a second one that no job is short of, and as that second one itself."""
     jobs, machine = world
     policy = parse_policy("conservative(place=less-consume(threshold=1.15, limit=pf))")
     alone = rows_of(simulate(as_workload(jobs), as_cluster(machine), policy))
@@ -166,7 +166,7 @@ def test_any_shared_resource_counts(world: World) -> None:
 
 
 def test_a_slipped_promise_is_counted() -> None:
-    """Two jobs hold each other up beyond their requests; nobody kills them; the third waits."""
+    """Two jobs hold each other up beyond their requests; nothing kills them; the third waits."""
     jobs = [
         NodeJob(1, 0, (2,), 10, 10, 100, bandwidth=3000),
         NodeJob(2, 0, (2,), 10, 10, 100, bandwidth=3000),
@@ -180,7 +180,7 @@ def test_a_slipped_promise_is_counted() -> None:
 
 
 def test_reservations_count_in_the_shared_windows() -> None:
-    """A newcomer that would share a node with somebody's reservation goes elsewhere."""
+    """A newcomer that would share a node with another job's reservation goes elsewhere."""
     jobs = [
         NodeJob(1, 0, (8,), 10, 10, 10, bandwidth=0),
         NodeJob(2, 1, (2,), 10, 10, 10, bandwidth=3000),  # promised 10, on the first node
@@ -236,7 +236,7 @@ def test_identities_of_the_paper(high: int, one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"),
+    ("policy", "message"),
     [
         ("conservative(place=first-fit(limit=pf, resv=counts))", "needs a planned place"),
         ("rua(reserve=kept)", "use backfill=in-order"),
@@ -245,8 +245,8 @@ def test_identities_of_the_paper(high: int, one: str, other: str) -> None:
         ("easy(reserve=3, place=first-fit)", "use reserve=1, kept or none"),
     ],
 )
-def test_what_has_no_meaning_is_refused(policy: str, said: str) -> None:
+def test_what_has_no_meaning_is_refused(policy: str, message: str) -> None:
     """In one sentence, with what to do instead."""
     jobs = [NodeJob(1, 0, (1,), 5, 5, 5)]
-    with pytest.raises(PolicyError, match=said):
+    with pytest.raises(PolicyError, match=message):
         simulated(jobs, Machine(1), policy)

@@ -143,7 +143,7 @@ def test_identities_of_the_paper(high: int, one: str, other: str) -> None:
     assert not same(made[0], simulate(jobs, cluster, parse_policy(FF)))
 
 
-def test_demand_that_never_saturates_harms_nobody() -> None:
+def test_demand_that_never_saturates_slows_no_job() -> None:
     """high = 1500: four processes just fit a node."""
     jobs, cluster = demo(1500)
     for policy in (FF, "rua"):

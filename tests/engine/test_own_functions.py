@@ -199,7 +199,7 @@ def test_the_commands_end_with_the_reason(tmp_path, monkeypatch, capsys):
         ["compare", "log.swf", "-p", "easy", "-p", "mine.py:unicef"],
     ):
         assert shadowtime(words) != 0
-        said = capsys.readouterr().err
-        assert "job 13" in said and "mine.py:4" in said and "ZeroDivisionError" in said
-        assert "Traceback" not in said and "Exception ignored" not in said
+        printed = capsys.readouterr().err
+        assert "job 13" in printed and "mine.py:4" in printed and "ZeroDivisionError" in printed
+        assert "Traceback" not in printed and "Exception ignored" not in printed
     assert not Path("out.csv").exists()

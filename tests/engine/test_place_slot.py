@@ -94,7 +94,7 @@ def no_number(now, job, node, high=2):
 
 
 @pytest.mark.parametrize(
-    ("part", "base", "said"),
+    ("part", "base", "message"),
     [
         (
             broken,
@@ -106,9 +106,9 @@ def no_number(now, job, node, high=2):
         (broken, "pv-easy", "failed for job 3 at 2 .*division by zero"),
     ],
 )
-def test_a_failure_names_job_node_and_line(part, base, said):
+def test_a_failure_names_job_node_and_line(part, base, message):
     """An exception or nan ends the run at once, with the instant at which it happened."""
-    with pytest.raises(PolicyError, match=said):
+    with pytest.raises(PolicyError, match=message):
         simulate(JOBS, SITE, st.policy(base, place=part))
 
 
@@ -122,19 +122,19 @@ def test_signature_is_checked():
 
 
 @pytest.mark.parametrize(
-    ("shape", "said"),
+    ("shape", "message"),
     [
         ("pool", "of which a pool has none to choose from; use a site"),
         ("hosts", "of which a host has none to choose from; use a site"),
         ("nodes", "not defined on nodes that share bandwidth"),
     ],
 )
-def test_refused_without_nodes(shape, said):
+def test_refused_without_nodes(shape, message):
     """Where there is nothing to choose, the function is refused instead of ignored."""
-    with pytest.raises(PolicyError, match=said):
+    with pytest.raises(PolicyError, match=message):
         st.easy(place=emptiest).refuse_nonsense(shape)
     if shape == "pool":
-        with pytest.raises(PolicyError, match=said):
+        with pytest.raises(PolicyError, match=message):
             simulate(JOBS, Cluster.pool(4), st.easy(place=emptiest))
 
 

@@ -78,6 +78,6 @@ def test_equals_the_general_pass(policy, cluster, overruns, monkeypatch):
         "pv-easy",
     ],
 )
-def test_is_not_for_everybody(policy):
+def test_rejected_where_it_has_no_meaning(policy):
     """The general pass does what this one cannot."""
     assert not plan.is_priority_order(parse_policy(policy), POOL)

@@ -56,14 +56,14 @@ def test_ties_make_a_difference():
 
 
 @pytest.mark.parametrize(
-    ("text", "shape", "said"),
+    ("text", "shape", "message"),
     [
         ("easy(ties=pyss)", "site", "order of events on a pool"),
         ("pv-easy(ties=pyss)", "pool", "knows no preemption"),
         ("easy-last(ties=pyss)", "pool", "estimates that do not learn"),
     ],
 )
-def test_where_it_has_no_meaning(text, shape, said):
+def test_where_it_has_no_meaning(text, shape, message):
     """Refused with the reason."""
-    with pytest.raises(PolicyError, match=said):
+    with pytest.raises(PolicyError, match=message):
         parse_policy(text).refuse_nonsense(shape)

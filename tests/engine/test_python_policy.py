@@ -56,7 +56,7 @@ def test_python_policy_conforms(check):
 
 
 class Wrong:
-    """Decides what it is told to."""
+    """Returns the decisions it was made with."""
 
     def __init__(self, *decisions):
         self.decisions = decisions
@@ -123,7 +123,7 @@ class Broken:
         raise KeyError("oops")
 
 
-def test_a_bug_in_a_policy_is_said_to_be_its_own():
+def test_a_bug_in_a_policy_is_reported_as_its_own():
     """Neither a traceback nor a bug of ours."""
     jobs = Workload.build(submit=[7], run=[5], procs=[3])
     with pytest.raises(PolicyError, match=r"Broken.decide failed at 7: KeyError: 'oops'"):

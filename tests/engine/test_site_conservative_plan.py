@@ -31,7 +31,7 @@ def test_a_kept_plan_changes_nothing(policy: str) -> None:
         requests=Requests.of_jobs([kinds[i] for i in rng.integers(0, len(kinds), n)]),
         epoch=0,
     )
-    # A licence that binds nobody counts as a limit, and with limits no plan is kept.
+    # A licence that binds no job counts as a limit, and with limits no plan is kept.
     counted = site.replace(licences={"none": 1})
     asked = workload.requests
     assert asked is not None

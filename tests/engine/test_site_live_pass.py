@@ -72,7 +72,7 @@ def test_promises_are_remembered_between_decisions(workload, site) -> None:
 
 @pytest.mark.parametrize("place", ["best-fit", "first-fit"])
 def test_a_run_of_single_decisions_is_the_simulation(place: str) -> None:
-    """What came free early is told, so that each decision moves the promises that can gain."""
+    """Each decision knows what came free early, and moves the promises that can gain."""
     chosen = parse_policy(f"conservative(place={place})")
 
     @given(workloads(plain=True), sites(plain=True))

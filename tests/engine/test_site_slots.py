@@ -159,7 +159,7 @@ def test_a_failing_victim_function_is_named():
 
 
 def test_promises_for_good_report_nothing():
-    """A function that learns is refused where it would never be told anything."""
+    """A function that learns is refused where it would never learn anything."""
 
     @st.place(memory=1)
     def tidy(now, job, node, user):

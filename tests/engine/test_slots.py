@@ -73,11 +73,11 @@ def add_run(now, job, user):
 
 
 @st.estimate(memory=1)
-def hopeful(now, job, user):
+def optimistic(now, job, user):
     return 9.5 * user[0] - 4
 
 
-@hopeful.learn(on="submit")
+@optimistic.learn(on="submit")
 def count(now, job, user):
     user[0] += 1
 
@@ -132,9 +132,9 @@ OWN = {
         },
     ),
     "mean-run": ({"estimate": mean_run}, {"predict": mean_run.function, "learn": {"end": add_run}}),
-    "hopeful": (
-        {"estimate": hopeful},
-        {"predict": hopeful.function, "learn": {"submit": count}},
+    "optimistic": (
+        {"estimate": optimistic},
+        {"predict": optimistic.function, "learn": {"submit": count}},
     ),
     "mean-run in order": (
         {"estimate": mean_run, "order": "sjf"},
@@ -421,7 +421,7 @@ FOUR = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
 
 
 def test_a_live_pass_learns_and_remembers():
-    """What ended since the last pass is told at its end; rows are kept by the user's name."""
+    """At its end a pass learns what ended since the last one; rows are kept by the user's name."""
     policy = st.easy(estimate=mean_run)
     running = RunningJob(id="1", submit=0, need=(4,), request=50, start=0, user="ann")
     first = decide(policy, Snapshot(now=1, cluster=FOUR, running=(running,)))

@@ -25,7 +25,7 @@ def free_in(plans: Plans, node: int, begin: int, end: int) -> tuple[int, int]:
     return cores, width
 
 
-def plan_everybody(state: Snapshot) -> dict[str, tuple[tuple[str, int], ...]]:
+def plan_all(state: Snapshot) -> dict[str, tuple[tuple[str, int], ...]]:
     """Spec 6.3 to the letter: a plan for every waiting job, in order; those that start now."""
     plans: Plans = []
     for run in state.running:
@@ -90,8 +90,8 @@ def crowd(seed: int) -> Snapshot:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_starts_are_those_of_planning_everybody(seed: int) -> None:
+def test_starts_are_those_of_planning_all_jobs(seed: int) -> None:
     """Jobs are put off, planned after all, or never looked at: the same start on the same nodes."""
     state = crowd(seed)
     found = decide(parse_policy("hperf"), state, Memory(), shape="nodes").decisions
-    assert {start.job: start.place for start in found} == plan_everybody(state)
+    assert {start.job: start.place for start in found} == plan_all(state)

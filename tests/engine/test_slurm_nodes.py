@@ -109,8 +109,10 @@ def test_equals_the_reference(policy: str, world: Any, grace: int | None) -> Non
     jobs, machine = world
     if policy == "hperf(share=1)" and any(job.procs > machine.nodes for job in jobs):
         jobs = [job for job in jobs if job.procs <= machine.nodes]
-    said = "unlimited" if grace is None else str(grace)
-    text = f"{policy[:-1]}, grace={said})" if policy.endswith(")") else f"{policy}(grace={said})"
+    written = "unlimited" if grace is None else str(grace)
+    text = (
+        f"{policy[:-1]}, grace={written})" if policy.endswith(")") else f"{policy}(grace={written})"
+    )
     theirs = POLICIES[policy](jobs, machine, grace=grace, slope=SLOPE)
     ours = simulated(jobs, machine, text)
     assert_same(ours, theirs, grace)

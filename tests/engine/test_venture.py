@@ -40,6 +40,6 @@ def test_equals_the_general_pass(policy, overruns, monkeypatch):
 
 
 @pytest.mark.parametrize(("policy", "cluster"), [("pv-easy", TWO), ("easy", POOL)])
-def test_is_not_for_everybody(policy, cluster):
+def test_rejected_where_it_has_no_meaning(policy, cluster):
     """Several resources, and policies that plan otherwise."""
     assert not plan.is_venture(parse_policy(policy), cluster)

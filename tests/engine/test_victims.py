@@ -63,7 +63,7 @@ def test_equals_the_reference(name, resources, data):
     assert report.ok and "strictly-fair" in schedule.claims, report.first_violation
 
 
-def test_a_memory_tells_them_apart():
+def test_a_memory_distinguishes_them():
     """Whose jobs have run before is stopped first; by rank it would be the last to come."""
 
     @st.victim(memory=1)

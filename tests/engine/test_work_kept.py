@@ -138,14 +138,14 @@ def test_files_keep_the_work(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "more", "said"),
+    ("column", "more", "message"),
     [
         ("kept", 1, "not as long"),
         ("kept", -1, "all kept is not the job's run"),
         ("overhead", -1, "does not start again"),
     ],
 )
-def test_false_work_is_found(column, more, said):
+def test_false_work_is_found(column, more, message):
     """A second too much or too little anywhere is a violation that names the attempt."""
     jobs = one(crowd(3, jobs=400, overruns=False))
     policy = parse_policy("pv-easy(mode=checkpoint, every=60, overhead=30)")
@@ -159,7 +159,7 @@ def test_false_work_is_found(column, more, said):
     false = schedule.replace(attempts=replace(attempts, **{column: values}))
     report = check(false, jobs, POOL, rules=rules_of(policy, jobs, POOL))
     [proof] = [proof for proof in report.proofs if proof.name == "work-conserved"]
-    assert not report.ok and said in proof.detail, proof.detail
+    assert not report.ok and message in proof.detail, proof.detail
 
 
 def test_another_interval_is_found():
@@ -171,7 +171,7 @@ def test_another_interval_is_found():
     assert any("work is saved every 50 s" in detail for detail in violations)
 
 
-def test_kept_work_must_be_told():
+def test_kept_work_must_be_stated():
     """Attempts without the columns cannot be those of a policy that keeps work."""
     jobs = one(crowd(3, jobs=400, overruns=False))
     policy = parse_policy("pv-easy(mode=suspend)")
@@ -228,16 +228,16 @@ def test_on_a_site_as_on_a_pool():
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "message"),
     [
         ("mode=suspend", "a suspended job keeps its nodes and its memory"),
         ("mode=checkpoint", "the loop cannot see what a job has saved"),
         ("overhead=5", "the loop cannot see what a job has saved"),
     ],
 )
-def test_live_is_refused_with_the_reason(mode, said):
+def test_live_is_refused_with_the_reason(mode, message):
     """On a pool and on a site alike, in one sentence with what to use."""
     from shadowtime.engine.live_pass.decide import refuse
 
-    with pytest.raises(PolicyError, match=f"{said}.*use mode=kill with overhead=0"):
+    with pytest.raises(PolicyError, match=f"{message}.*use mode=kill with overhead=0"):
         refuse(parse_policy(f"pv-easy({mode})"))

@@ -75,7 +75,7 @@ def test_resctrl_counters(tmp_path: Path) -> None:
         resctrl.read_group(tmp_path / "elsewhere", lambda: 0.0)
 
 
-def test_missing_hardware_is_said(tmp_path: Path) -> None:
+def test_missing_hardware_is_reported(tmp_path: Path) -> None:
     """Each collector knows why it cannot work, from what the kernel shows."""
     assert "not mounted" in resctrl.missing(tmp_path)
     (tmp_path / "info" / "L3_MON").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What the commands say to somebody who is new to them, or has made a slip."""
+"""What the commands print for a new user, or after a mistake."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def test_a_folder_that_is_not_slurms(here: Path, capsys: Said, command: list[str
 
 @pytest.mark.parametrize("words", ["show", "show cg", "export r.csv", "publish t", "forget cg"])
 def test_a_store_that_is_not_there(here: Path, capsys: Said, words: str) -> None:
-    """Who only reads is told, and leaves no empty store behind."""
+    """A command that only reads reports a missing store and creates none."""
     for name in ("no.sqlite", "nowhere/a.sqlite"):
         assert run(["hperf", *words.split(), "--store", name]) == 2
         assert f"there is no store {here}/{name}" in capsys.readouterr().err
     assert sorted(path.name for path in here.iterdir()) == ["etc", "perf.sqlite"]
 
 
-def test_a_simulation_is_told_that_there_is_no_store(here: Path) -> None:
+def test_a_simulation_reports_that_there_is_no_store(here: Path) -> None:
     """It goes on with a warning (see the engine's tests), and makes no store."""
     with pytest.raises(StoreError, match="there is no store"):
         load("nope.sqlite", hperf_workload("high", seed=1))

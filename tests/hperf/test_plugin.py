@@ -28,8 +28,8 @@ for i = 2, #arg do
   local key, value = arg[i]:match("^([^=]+)=(.*)$")
   job[key] = tonumber(value) or value
 end
-local said = hperf.submit(job)
-print(said)
+local answer = hperf.submit(job)
+print(answer)
 for _, key in ipairs({"shared", "tres_per_task", "tres_per_node"}) do
   print(key .. "=" .. tostring(job[key]))
 end
@@ -48,13 +48,13 @@ def submitted(place: Installation, **job: object) -> dict[str, str]:
     """What the plug-in makes of a job."""
     lua = program("lua5.1", component="lua")
     driver, code = place.folder / "driver.lua", place.folder / "hperf.lua"
-    told = [f"{key}={value}" for key, value in job.items()]
+    arguments = [f"{key}={value}" for key, value in job.items()]
     done = subprocess.run(
-        [lua, str(driver), str(code), *told], capture_output=True, text=True, timeout=60
+        [lua, str(driver), str(code), *arguments], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
-    said, *rest = done.stdout.splitlines()
-    return {"said": said} | dict(line.split("=", 1) for line in rest)
+    answer, *rest = done.stdout.splitlines()
+    return {"answer": answer} | dict(line.split("=", 1) for line in rest)
 
 
 def test_a_known_tag_shares(place: Installation) -> None:
@@ -105,7 +105,7 @@ def test_what_cannot_be_counted_runs_alone(place: Installation, job: dict[str, o
 
 
 @pytest.mark.parametrize("content", [None, b"", b"half a li", b"a\tnot a number\n", b"\xff\xfe\0"])
-def test_a_broken_table_holds_nobody_up(place: Installation, content: bytes | None) -> None:
+def test_a_broken_table_delays_no_job(place: Installation, content: bytes | None) -> None:
     """Missing, empty, half written or garbage: the job goes through, alone."""
     if content is None:
         place.table.unlink()
@@ -116,7 +116,7 @@ def test_a_broken_table_holds_nobody_up(place: Installation, content: bytes | No
 
 def test_who_did_not_ask_is_left_alone(place: Installation) -> None:
     """No tag, or a resource that the user named himself: nothing is changed."""
-    assert submitted(place, comment="hello")["said"] == "no tag"
+    assert submitted(place, comment="hello")["answer"] == "no tag"
     own = submitted(place, comment="tag=x", tres_per_node="gres:gpu:1")
     assert (own["shared"], own["tres_per_node"]) == ("nil", "gres:gpu:1")
 
@@ -175,8 +175,8 @@ def test_nothing_is_invented(place: Installation) -> None:
     store = open_store(place.store)
     for comment in ("", "hello", "tag=cg"):
         job = JOB | {"SLURM_JOB_COMMENT": comment}
-        said = after_job(job, lambda: store, spool=place.spool, table=None, now=9)
-        assert "nothing recorded" in said
+        message = after_job(job, lambda: store, spool=place.spool, table=None, now=9)
+        assert "nothing recorded" in message
     (place.spool / "42.json").write_text('{"bandwidth": 3')
     with pytest.raises(InputError, match="half written"):
         after_job(
@@ -197,8 +197,8 @@ def test_a_store_that_is_down_loses_nothing(place: Installation) -> None:
 
     for number in (1, 2):
         job = {"SLURM_JOB_ID": str(number), "SLURM_JOB_COMMENT": "tag=cg,bw=100"}
-        said = after_job(job, down, spool=place.spool, table=None, now=9)  # type: ignore[arg-type]
-        assert "does not answer" in said
+        message = after_job(job, down, spool=place.spool, table=None, now=9)  # type: ignore[arg-type]
+        assert "does not answer" in message
     assert len((place.spool / PENDING).read_text().splitlines()) == 2
     store = open_store(place.store)
     job = {"SLURM_JOB_ID": "3", "SLURM_JOB_COMMENT": "tag=cg,bw=400"}
@@ -235,14 +235,14 @@ def test_published_tables_are_sorted_by_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])
-def test_a_table_that_is_a_fifo_blocks_nobody(place: Installation, mode: int) -> None:
+def test_a_table_that_is_a_fifo_blocks_no_job(place: Installation, mode: int) -> None:
     """Opening one to read would wait for a writer, under slurmctld's locks."""
     place.table.unlink()
     os.mkfifo(place.table, mode)
     assert submitted(place, comment="tag=cg", num_tasks=4)["shared"] == "0"
 
 
-def test_a_table_that_is_a_device_blocks_nobody(place: Installation) -> None:
+def test_a_table_that_is_a_device_blocks_no_job(place: Installation) -> None:
     """Neither one without an end nor one without a beginning."""
     for device in ("/dev/zero", "/dev/null"):
         place.table.unlink(missing_ok=True)
@@ -251,7 +251,7 @@ def test_a_table_that_is_a_device_blocks_nobody(place: Installation) -> None:
 
 
 def test_a_password_is_in_no_script_and_no_command_line(tmp_path: Path) -> None:
-    """The URL lies in a file of its owner; the epilog is told the file."""
+    """The URL lies in a file of its owner; the epilog gets the name of the file."""
     made = Installation(folder=tmp_path, store="mariadb://hperf:s3cret@db/base", capacity=9)
     made.write()
     holding = [
@@ -276,14 +276,14 @@ def test_a_line_that_is_half_written_loses_only_itself(place: Installation) -> N
         waiting.write_bytes(waiting.read_bytes() + half)
     assert oct(waiting.stat().st_mode & 0o777) == "0o600"
     store = open_store(place.store)
-    said = after_job(
+    message = after_job(
         {"SLURM_JOB_ID": "3", "SLURM_JOB_COMMENT": "tag=cg,bw=400"},
         lambda: store,
         spool=place.spool,
         table=None,
         now=9,
     )
-    assert said.startswith("3 recorded") and "1 lines of pending.jsonl are no records" in said
+    assert message.startswith("3 recorded") and "1 lines of pending.jsonl are no records" in message
     assert store.average("cg") == (200.0, 3)
     assert (place.spool / "pending.broken.jsonl").read_bytes() == b'{"tag": "cg", "bandw\n'
     assert not waiting.exists()
@@ -298,14 +298,16 @@ def test_a_declaration_that_is_no_number_is_a_sentence(
     monkeypatch.setenv("SLURM_JOB_COMMENT", f"tag=cg,bw={declared}")
     words = ["hperf", "epilog", "--spool", str(place.spool), "--store-file", str(place.store_file)]
     assert run(words) == 0
-    said = capsys.readouterr().out
-    assert "job 7: not recorded: " in said and "number" in said
+    printed = capsys.readouterr().out
+    assert "job 7: not recorded: " in printed and "number" in printed
 
 
-@pytest.mark.parametrize("told", ["[]", "3", "null", '{"processes": 5}', '{"width": 1e999}', "["])
-def test_a_measurement_that_is_none_is_a_sentence(place: Installation, told: str) -> None:
+@pytest.mark.parametrize(
+    "content", ["[]", "3", "null", '{"processes": 5}', '{"width": 1e999}', "["]
+)
+def test_a_measurement_that_is_none_is_a_sentence(place: Installation, content: str) -> None:
     """Whatever a collector left."""
-    (place.spool / "7.json").write_text(told)
+    (place.spool / "7.json").write_text(content)
     job = {"SLURM_JOB_ID": "7", "SLURM_JOB_COMMENT": "tag=cg"}
     store = open_store(place.store)
     with pytest.raises(InputError):
@@ -328,7 +330,7 @@ def test_links_in_the_spool_are_not_followed(place: Installation) -> None:
 
 
 def test_a_new_store_is_its_owners_alone(tmp_path: Path) -> None:
-    """SQLite itself would let everybody read it."""
+    """SQLite itself would make it readable by all."""
     path = tmp_path / "s.sqlite"
     open_store(str(path)).close()
     assert oct(path.stat().st_mode & 0o777) == "0o600"

@@ -66,12 +66,12 @@ def slurm(request: pytest.FixtureRequest) -> Iterator[SlurmCluster]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def said_of(slurm: SlurmCluster, job: str) -> str:
+def comment_of(slurm: SlurmCluster, job: str) -> str:
     return slurm.run("scontrol", "show", "job", job, check=False)
 
 
 def running(slurm: SlurmCluster, job: str) -> bool:
-    return "JobState=RUNNING" in said_of(slurm, job)
+    return "JobState=RUNNING" in comment_of(slurm, job)
 
 
 def used(slurm: SlurmCluster) -> list[int]:
@@ -85,14 +85,14 @@ def test_measured_alone_then_shared(slurm: SlurmCluster) -> None:
     table = installed(slurm).table
     tagged = ("--ntasks=4", "--time=2", f"--comment=tag=cg,bw={EACH}")
     first = slurm.sbatch(*tagged, script="sleep 1")
-    wait_for(lambda: "JobState=COMPLETED" in said_of(slurm, first), "the first job")
-    assert "NumCPUs=16" in said_of(slurm, first)  # the whole node, for four tasks
+    wait_for(lambda: "JobState=COMPLETED" in comment_of(slurm, first), "the first job")
+    assert "NumCPUs=16" in comment_of(slurm, first)  # the whole node, for four tasks
     wait_for(lambda: table.read_text() == f"cg\t{EACH}\n", "the epilog")
 
     jobs = [slurm.sbatch(*tagged, script="sleep 30") for _ in range(8)]
     wait_for(lambda: sum(running(slurm, job) for job in jobs) >= 4, "jobs that share")
-    assert f"TresPerTask=gres:membw:{EACH}" in said_of(slurm, jobs[0])
-    assert "NumCPUs=4" in said_of(slurm, jobs[0])
+    assert f"TresPerTask=gres:membw:{EACH}" in comment_of(slurm, jobs[0])
+    assert "NumCPUs=4" in comment_of(slurm, jobs[0])
     # 11 tasks a node have room: 32 tasks would fit by their cores.
     given = used(slurm)
     assert len(given) == 2 and max(given) <= CAPACITY
@@ -101,15 +101,15 @@ def test_measured_alone_then_shared(slurm: SlurmCluster) -> None:
     slurm.clear()
 
 
-def test_a_broken_table_refuses_nobody(slurm: SlurmCluster) -> None:
+def test_a_broken_table_rejects_no_job(slurm: SlurmCluster) -> None:
     """Garbage where the table was: the job is accepted and runs alone."""
     table = installed(slurm).table
     before = table.read_bytes()
     table.write_bytes(b"\xff\xfe garbage")
     job = slurm.sbatch("--ntasks=2", "--time=2", "--comment=tag=cg", script="sleep 1")
-    wait_for(lambda: "JobState=COMPLETED" in said_of(slurm, job), "the job")
-    assert "NumCPUs=16" in said_of(slurm, job)
+    wait_for(lambda: "JobState=COMPLETED" in comment_of(slurm, job), "the job")
+    assert "NumCPUs=16" in comment_of(slurm, job)
     table.write_bytes(before)
     plain = slurm.sbatch("--ntasks=2", "--time=2", script="sleep 1")
-    wait_for(lambda: "JobState=COMPLETED" in said_of(slurm, plain), "a job without a tag")
-    assert "NumCPUs=2" in said_of(slurm, plain)
+    wait_for(lambda: "JobState=COMPLETED" in comment_of(slurm, plain), "a job without a tag")
+    assert "NumCPUs=2" in comment_of(slurm, plain)

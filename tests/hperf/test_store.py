@@ -122,8 +122,8 @@ def test_eight_writers_lose_nothing(url: str) -> None:
         for first in (0, 4)
     ]
     for writer in writers:
-        _, said = writer.communicate(timeout=120)
-        assert writer.returncode == 0, said
+        _, errors = writer.communicate(timeout=120)
+        assert writer.returncode == 0, errors
     store = open_store(url)
     records = list(store.records())
     assert len(records) == 8 * count

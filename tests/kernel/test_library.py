@@ -44,8 +44,8 @@ gap_row, gap_width = np.zeros(8, kind), np.zeros(8, kind)
 gap_width[0] = 5
 arguments = (events, width, first, count, rows, size, gap_row, gap_width)
 run = colour.py_func if sys.argv[2:] else colour
-told = [int(run(*arguments)), *(column.tolist() for column in arguments)]
-print(json.dumps({"told": told, "numba": "numba" in sys.modules, "stale": library.stale()}))
+result = [int(run(*arguments)), *(column.tolist() for column in arguments)]
+print(json.dumps({"result": result, "numba": "numba" in sys.modules, "stale": library.stale()}))
 """
 
 
@@ -157,7 +157,7 @@ def test_other_arguments_are_left_to_numba(folder: Path) -> None:
     """The library holds 64-bit arrays; narrower ones are compiled."""
     found = call(folder, "int32")
     assert found["numba"] is True
-    assert found["told"] == call(folder, "int32", "plain")["told"]
+    assert found["result"] == call(folder, "int32", "plain")["result"]
 
 
 def test_a_changed_source_is_left_to_numba(folder: Path, tmp_path: Path) -> None:

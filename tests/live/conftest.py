@@ -48,7 +48,7 @@ def slurm() -> Iterator[SlurmCluster]:
 
 @pytest.fixture
 def queue(slurm: SlurmCluster) -> Iterator[SlurmCluster]:
-    """The cluster with nobody in it, before and after."""
+    """The cluster without jobs, before and after."""
     slurm.clear()
     yield slurm
     slurm.clear()

@@ -10,7 +10,7 @@ from shadowtime.live.slurm.text import BETWEEN, COLUMNS
 
 
 class FakeClock:
-    """Time passes only while somebody sleeps."""
+    """Time passes only during sleeps."""
 
     def __init__(self, now: float = 1000.0) -> None:
         self.time = now
@@ -28,14 +28,14 @@ class FakeClock:
 
 
 class FakeSlurm:
-    """Answers squeue and sinfo from texts, and notes what scontrol is told.
+    """Answers squeue and sinfo from texts, and records what is sent to scontrol.
 
     The comments that starts leave in jobs are kept apart, in ``marks``.
     """
 
     def __init__(self, queue: str = "", nodes: str = "") -> None:
         self.queue, self.nodes = queue, nodes
-        self.told: list[str] = []
+        self.sent: list[str] = []
         self.marks: dict[str, str] = {}
         self.calls: list[str] = []
         self.before: Callable[[str], Done | None] = lambda name: None
@@ -63,13 +63,13 @@ class FakeSlurm:
                 line, marked, comment = line.partition(" AdminComment=")
                 if marked:
                     self.marks[line.split()[1].removeprefix("JobId=")] = comment
-                self.told.append(line)
+                self.sent.append(line)
                 self.on_tell(line)
         return Done(0, "", "")
 
 
 def queue_line(job: str, **given: object) -> str:
-    """A line of squeue: a job at the gate unless told otherwise."""
+    """A line of squeue: a job at the gate by default."""
     values = {
         "JobArrayID": job, "State": "PENDING", "Reason": "JobHeldUser", "PriorityLong": 0,
         "tres-alloc": "cpu=1", "TimeLimit": "1:00:00", "SubmitTime": 900, "EligibleTime": "N/A",

@@ -128,7 +128,7 @@ def test_a_promise_that_fell_due_between_two_looks_is_kept_late() -> None:
 
 
 @pytest.mark.parametrize("name", ["easy(estimate=actual)", "easy(estimate=noisy)"])
-def test_what_nobody_can_know_is_refused(name: str) -> None:
+def test_what_cannot_be_known_is_rejected(name: str) -> None:
     """The true run time of a real job."""
     with pytest.raises(PolicyError, match="true run time"):
         decide(parse_policy(name), Snapshot(now=0, cluster=FOUR))

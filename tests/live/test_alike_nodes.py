@@ -28,7 +28,7 @@ from shadowtime.workload import Workload
 from shadowtime.workload.workload import unlimited
 
 PLENTY = 10**7
-"""What a node can really deliver: nobody slows anybody down, as in a log."""
+"""What a node can really deliver: no job slows another down, as in a log."""
 
 
 def world(jobs: list[NodeJob], machine: Machine) -> tuple[Workload, Cluster]:
@@ -134,8 +134,8 @@ def waiting(job: str, procs: int, **more: Any) -> WaitingJob:
     return WaitingJob(id=job, submit=0, need=(procs, more.pop("asks", 0)), request=60, **more)
 
 
-def test_who_says_nothing_draws_nothing_or_runs_alone() -> None:
-    """lessc counts what is declared; hperf lets an unknown tag share with nobody."""
+def test_a_job_without_demand_draws_nothing_or_runs_alone() -> None:
+    """lessc counts what is declared; under hperf an unknown tag shares with no job."""
     state = Snapshot(now=1, cluster=TWO, waiting=(waiting("1", 1, tag="cg"), waiting("2", 1)))
     assert [d.place for d in start_of("lessc", state)] == [(("n1", 1),), (("n1", 1),)]
     found = start_of("hperf", state)
@@ -186,7 +186,7 @@ def test_jobs_beyond_what_a_node_has_are_only_counted_up_to_it() -> None:
 
 
 def test_who_could_never_run_is_passed_over() -> None:
-    """Wider than the machine, or greedier than a node: no plan, and nobody waits for it."""
+    """Wider than the machine, or greedier than a node: no plan, and no job waits for it."""
     never = (waiting("1", 9), waiting("2", 1, asks=1001), waiting("3", 3, asks=1800))
     state = Snapshot(now=1, cluster=TWO, waiting=(*never, waiting("4", 8)))
     assert [d.job for d in start_of("lessc", state)] == ["4"]

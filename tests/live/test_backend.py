@@ -127,12 +127,17 @@ def test_the_same_function_runs_both_backends(tmp_path: Path) -> None:
     slurm = drive.make_port(drive.Where(), run=FakeSlurm(queue_line("7"), NODES), clock=FakeClock())
     target = drive.target_of(slurm, parse_policy("easy"), "pool", act=False)
     condor, fake, _ = port([pslot("a")], held(7))
-    said: list[str] = []
-    live.run(slurm, "easy", target=target, once=True, tell=said.append)
+    reported: list[str] = []
+    live.run(slurm, "easy", target=target, once=True, tell=reported.append)
     ended = live.run(
-        condor, "easy", act=True, once=True, tell=said.append, state_file=tmp_path / "state.json"
+        condor,
+        "easy",
+        act=True,
+        once=True,
+        tell=reported.append,
+        state_file=tmp_path / "state.json",
     )
-    assert [line.partition(" (")[0] for line in said if " 7" in line] == [
+    assert [line.partition(" (")[0] for line in reported if " 7" in line] == [
         "would start 7 on n1:4",
         "start 7.0 on slot1@a:1",
     ]

@@ -28,7 +28,7 @@ def slot(node: int) -> str:
     return f"slot1@n{node}@localhost.pool.local"
 
 
-def everybody_once(pool: Pool, jobs: list[str]) -> None:
+def all_ran_once(pool: Pool, jobs: list[str]) -> None:
     """All jobs have ended well, each having been started once."""
     past = history(pool)
     assert [past[job]["JobStatus"] for job in jobs] == [4] * len(jobs)
@@ -90,7 +90,7 @@ def test_the_schedd_is_killed_and_comes_back(pool: Pool) -> None:
         loop.step()
     turn_until(loop, lambda: not any(status(pool, job) for job in jobs))
     assert set(pool.pids("condor_schedd")).isdisjoint(old)
-    everybody_once(pool, jobs)
+    all_ran_once(pool, jobs)
 
 
 def test_a_node_that_hangs_does_not_swallow_a_job(pool: Pool) -> None:
@@ -107,7 +107,7 @@ def test_a_node_that_hangs_does_not_swallow_a_job(pool: Pool) -> None:
             os.kill(pid, signal.SIGCONT)
     turn_until(loop, lambda: status(pool, job) == 0)
     assert [place for _, place in seen.starts][:2] == [(slot(1),), (slot(2),)]
-    everybody_once(pool, [job])
+    all_ran_once(pool, [job])
 
 
 def test_a_node_whose_startd_is_killed(pool: Pool) -> None:
@@ -120,7 +120,7 @@ def test_a_node_whose_startd_is_killed(pool: Pool) -> None:
     turn_until(loop, lambda: not any(status(pool, job) for job in jobs))
     assert set(pool.pids("condor_startd", "-local-name", "n1")).isdisjoint(gone)
     assert {job for job, _ in seen.starts} == set(jobs)
-    everybody_once(pool, jobs)
+    all_ran_once(pool, jobs)
 
 
 def test_the_loop_is_killed_and_started_again(pool: Pool, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_the_loop_is_killed_and_started_again(pool: Pool, tmp_path: Path) -> Non
     assert kept.counters["started"] >= 1
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    everybody_once(pool, jobs)
+    all_ran_once(pool, jobs)
 
 
 def test_no_pool_at_all_is_one_sentence(pool: Pool) -> None:
@@ -177,4 +177,4 @@ def test_a_job_that_avoids_a_slot_leaves_no_machine_idle(pool: Pool, policy: str
     assert status(pool, long) == 2, "the test took too long to tell"
     pool.schedd().act(pool.use().JobAction.Remove, [long])
     turn_until(loop, lambda: status(pool, picky) == 0)
-    everybody_once(pool, [picky, behind])
+    all_ran_once(pool, [picky, behind])

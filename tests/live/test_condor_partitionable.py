@@ -96,7 +96,7 @@ def test_memory_counts_as_much_as_processors_and_ibb_overtakes(pool: Pool) -> No
 
 
 def test_shadow_mode_touches_nothing(pool: Pool) -> None:
-    """Without act the jobs stay as they are, and what would be done is told once."""
+    """Without act the jobs stay as they are, and what would be done is reported once."""
     job = submit(pool)
     loop, seen = loop_on(pool, "easy", act=False)
     for _ in range(3):
@@ -215,8 +215,8 @@ def test_what_the_pool_wrote_down_is_a_job_log(pool: Pool, tmp_path: Path) -> No
     times but for the second in which the shadow hears of the start."""
     command = [pool.daemons / "usr/bin/condor_history", "-json"]
     environment = {"CONDOR_CONFIG": str(pool.config)}
-    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    (tmp_path / "history.json").write_text(told.stdout)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    (tmp_path / "history.json").write_text(done.stdout)
     past, log = read_raw(tmp_path / "history.json"), read_raw(pool.folder / "jobs" / "log")
     assert len(past) == len(log) > 0
     assert past["job_id"].tolist() == log["job_id"].tolist()

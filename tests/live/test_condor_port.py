@@ -32,7 +32,7 @@ def held(cluster: int, **more: Any) -> dict[str, Any]:
 
 
 class Fake:
-    """A pool that says what it is told to say, and remembers what it is asked to do."""
+    """A pool with given answers that records the commands it gets."""
 
     def __init__(self, slots: list[dict[str, Any]], jobs: list[dict[str, Any]]) -> None:
         self.slot_ads, self.job_ads = slots, jobs
@@ -151,7 +151,7 @@ def test_garbage_in_ads_is_no_crash() -> None:
 
 
 def test_who_waits_and_who_does_not() -> None:
-    """Only managed jobs at our own gate; the rest is somebody else's business."""
+    """Only managed jobs at our own gate; the rest is left alone."""
     made, _, lines = port(
         [pslot("a")],
         held(1),
@@ -225,7 +225,7 @@ def test_a_start_is_three_edits_and_a_release_that_the_schedd_checks() -> None:
 
 
 def test_what_the_schedd_refuses_is_an_outcome() -> None:
-    """No permission, gone, on somebody's hold: told, not raised."""
+    """No permission, gone, on another's hold: reported, not raised."""
     made, fake, _ = port([pslot("a")], held(1), held(2, holdreasoncode=1), held(3))
     made.snapshot()
     fake.refuses["1.0"] = "the schedd does not let us change it"

@@ -36,7 +36,7 @@ def two() -> tuple[CondorPort, Fake, Fake, list[str]]:
 
 
 def test_jobs_of_all_schedds_are_one_queue() -> None:
-    """In the order of their submissions; jobs of the same number are told apart."""
+    """In the order of their submissions; jobs of the same number stay distinct."""
     port, *_ = two()
     assert [job.id for job in port.snapshot().waiting] == ["b#7.0", "a#7.0"]
 

@@ -1,4 +1,4 @@
-"""One job that finds no hosts stops nobody: it is set aside, or the pass is made without it."""
+"""One job that finds no hosts stops no other: it is set aside, or the pass is made without it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def decided(policy: str, state: Snapshot) -> dict[str, tuple[tuple[str, int], ..
     ],
     ids=["wider than usable", "on no node", "on more nodes than it accepts"],
 )
-def test_a_job_that_fits_nowhere_stops_nobody(policy: str, nowhere: WaitingJob, why: str) -> None:
+def test_a_job_that_fits_nowhere_stops_no_other(policy: str, nowhere: WaitingJob, why: str) -> None:
     """It is set aside with the reason, and keeps its place in the queue."""
     state = Snapshot(now=9, cluster=FOUR, waiting=(nowhere, waits("2"), waits("3", 12)))
     made = decide_with_hosts(
@@ -94,7 +94,7 @@ def test_a_job_whose_hosts_are_busy_leaves_its_room_to_others(policy: str) -> No
     assert "1" in made.decided.memory.jobs
 
 
-def test_without_backfilling_nobody_overtakes_it() -> None:
+def test_without_backfilling_no_job_overtakes_it() -> None:
     """fcfs keeps the order among those who fit somewhere."""
     run = RunningJob(id="9", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),))
     waiting = (waits("1"), waits("2", only=("n1",)), waits("3"))
@@ -103,7 +103,7 @@ def test_without_backfilling_nobody_overtakes_it() -> None:
 
 
 def test_who_waits_for_its_hosts_is_not_overtaken_for_ever() -> None:
-    """Two whole nodes are free at 40: nobody takes one of them beyond that."""
+    """Two whole nodes are free at 40: no job takes one of them beyond that."""
     runs = tuple(
         RunningJob(id=f"9{k}", submit=0, need=(2,), request=40, start=0, place=((f"n{k}", 2),))
         for k in range(1, 5)
@@ -119,7 +119,7 @@ def test_who_waits_for_its_hosts_is_not_overtaken_for_ever() -> None:
     assert "n4" not in {host for place in found.values() for host, _ in place}
 
 
-def test_who_comes_first_is_in_nobodys_way() -> None:
+def test_the_first_job_is_in_no_ones_way() -> None:
     """The second wants a host that the first gets: the first starts all the same."""
     waiting = (waits("1", 8), waits("2", only=("n2",)), waits("3"))
     state = Snapshot(now=9, cluster=FOUR, waiting=waiting)
@@ -142,17 +142,17 @@ def test_thousands_that_want_one_busy_node_cost_few_passes(
     assert len(made) == 2
 
 
-def test_the_loop_tells_who_is_set_aside_once_and_goes_on() -> None:
+def test_the_loop_reports_jobs_set_aside_once_and_goes_on() -> None:
     """On Slurm: -x ALL, a constraint no node has, more nodes than there are."""
     queue = queue_line("1", Feature="big|small") + queue_line("2", NumCPUs=999) + queue_line("3")
-    fake, said = FakeSlurm(queue, NODES), []
+    fake, reported = FakeSlurm(queue, NODES), []
     obedient(fake)
-    loop = a_loop(fake, FakeClock(), tell=said.append)
+    loop = a_loop(fake, FakeClock(), tell=reported.append)
     for _ in range(3):
         step = loop.step()
-    assert fake.told == ["update JobId=3 ReqNodeList=n1", "release 3"]
+    assert fake.sent == ["update JobId=3 ReqNodeList=n1", "release 3"]
     assert step.aside == {"1": NOWHERE, "2": TOO_BIG}
-    assert [line for line in said if "set aside" in line] == [
+    assert [line for line in reported if "set aside" in line] == [
         f"1 is set aside: {NOWHERE}",
         f"2 is set aside: {TOO_BIG}",
     ]

@@ -22,7 +22,7 @@ from shadowtime.errors import UsageError
 
 
 class LogLine:
-    """A Slurm of three nodes with four processors each, which says what it is told to."""
+    """A Slurm of three nodes with four processors each, with given answers."""
 
     cpus, nodes, names = 4, 3, ("n1", "n2", "n3")
 
@@ -88,7 +88,7 @@ def test_standing_still_is_measured_and_a_start_ends_it(tmp_path: Path) -> None:
     assert world.stalls[0].seconds > 0
 
 
-def test_doubled_and_unfinished_are_told_from_what_jobs_wrote(tmp_path: Path) -> None:
+def test_doubled_and_unfinished_are_found_in_what_jobs_wrote(tmp_path: Path) -> None:
     """A run that was cut short may be repeated, one that had ended may not."""
     world = a_world(tmp_path)
     waits(world, *(Job(name, 1, True, 0.0) for name in "abcd"))
@@ -109,16 +109,16 @@ def test_doubled_and_unfinished_are_told_from_what_jobs_wrote(tmp_path: Path) ->
 def test_nodes_that_slurm_took_out_are_put_back_until_the_end(tmp_path: Path) -> None:
     """Slurm marks a node minutes after the fault: jobs that need all nodes were stuck for it."""
     world = a_world(tmp_path)
-    told = []
+    commands = []
 
     def run(name: str, *words: str, **more: object) -> str:
-        told.append((name, *words))
+        commands.append((name, *words))
         lines = ("n1 idle none", "n2 drained Kill task failed", "n3 down* Not responding")
         return "\n".join(lines) if name == "sinfo" else ""
 
     world.cluster.run = run
     world.put_back()
-    resumed = [words[1] for name, *words in told if name == "scontrol"]
+    resumed = [words[1] for name, *words in commands if name == "scontrol"]
     assert resumed == ["NodeName=n2", "NodeName=n3"]
     assert world.was_out == {"n2": "drained: Kill task failed", "n3": "down*: Not responding"}
 
@@ -159,8 +159,8 @@ def test_jobs_are_not_stuck_while_the_loop_is_coming_up(
     assert stuck < clock.time < stuck + 5
 
 
-def test_what_slurm_itself_lost_or_locked_is_told_apart(tmp_path: Path) -> None:
-    """A launch that a killed slurmd was to make; a job that slurmctld lets nobody change."""
+def test_what_slurm_itself_lost_or_locked_is_listed_separately(tmp_path: Path) -> None:
+    """A launch that a killed slurmd was to make; a job that slurmctld allows no change to."""
     world = a_world(tmp_path)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(100))
     world.cluster.run = lambda *words, **more: f"JobId=1 NodeList=n[1-2] StartTime={stamp} X"
@@ -211,10 +211,10 @@ def test_a_hold_that_slurm_took_for_an_operators_is_known_by_its_requeue(tmp_pat
     (tmp_path / "log" / "slurmctld.log").write_text(RECORDED)
     world.jobs = {name: Job(name, 1, True, 0.0) for name in ("27", "28", "29")}
     (tmp_path / "27").write_text("begin 1\nend 2\n")
-    told: list[tuple[str, ...]] = []
+    commands: list[tuple[str, ...]] = []
 
     def run(name: str, *words: str, **more: object) -> str:
-        told.append((name, *words))
+        commands.append((name, *words))
         if name != "squeue" or "R" in words:
             return ""
         lines = {
@@ -228,24 +228,24 @@ def test_a_hold_that_slurm_took_for_an_operators_is_known_by_its_requeue(tmp_pat
     assert world.pending() == {"27": "held", "28": "Dependency", "29": "JobHeldAdmin"}
     assert world._first(world.pending(), {"n1"}, {"n1": 4}) == "29"  # which is held against us
     world.put_back()
-    assert [words[2] for words in told if words[:2] == ("scontrol", "release")] == ["27"]
+    assert [words[2] for words in commands if words[:2] == ("scontrol", "release")] == ["27"]
 
 
 def test_a_job_that_ended_and_that_slurm_calls_running_is_cancelled(tmp_path: Path) -> None:
     """It would occupy its nodes until its time limit; one that just ended is given time."""
-    world, told = a_world(tmp_path), []
+    world, commands = a_world(tmp_path), []
     now = time.time()
     for name, text in {"36": f"begin 1\nend {now - 60}", "37": f"begin 1\nend {now - 1}",
                        "38": f"begin {now - 60}"}.items():  # fmt: skip
         (tmp_path / name).write_text(f"{text}\n")
 
     def run(name: str, *words: str, **more: object) -> str:
-        told.append((name, *words))
+        commands.append((name, *words))
         return "36\n37\n38\n" if name == "squeue" and "R" in words else ""
 
     world.cluster.run = run
     world.put_back()
-    assert [words for words in told if words[0] == "scancel"] == [("scancel", "36")]
+    assert [words for words in commands if words[0] == "scancel"] == [("scancel", "36")]
     assert world.were_gone == {"36"}
 
 

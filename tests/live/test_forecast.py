@@ -123,13 +123,13 @@ def test_no_start_is_invented(given: dict[str, object], why: str) -> None:
 
 def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
     """squeue and scontrol show alone; a Slurm that does not answer is asked again."""
-    slurm, clock, said = Self(RUNS + waits("2", 32)), FakeClock(), []
+    slurm, clock, reported = Self(RUNS + waits("2", 32)), FakeClock(), []
     watch = Watch(
         run=slurm,
         clock=clock,
         predictions=Predictions(tmp_path / "p"),
         policy=parse_policy("slurm"),
-        tell=said.append,
+        tell=reported.append,
     )
     turns = iter(range(100))
     answers = slurm.__call__
@@ -138,11 +138,11 @@ def test_a_watch_gives_no_orders_and_waits_for_slurm(tmp_path: Path) -> None:
     )
     watch.run_on(stopped=lambda: clock.time > 1020)
     assert {argv[0] for argv in slurm.asked} == {"squeue", "scontrol"}
-    assert "away" in said[0] and said[1].startswith("2 is expected to start in ")
+    assert "away" in reported[0] and reported[1].startswith("2 is expected to start in ")
     slurm.queue = running_line("2", "n[1-2]", 32, StartTime=1210)
     watch.run_on(stopped=lambda: clock.time > 1040)
     ((made, start),) = pairs(read_predictions(tmp_path / "p"))
-    assert (made.at, start, said[-1].parts["event"]) == (1015, 1210, "started")
+    assert (made.at, start, reported[-1].parts["event"]) == (1015, 1210, "started")
 
 
 def test_predictions_are_kept_now_and_then_and_survive_a_restart(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_predictions_are_kept_now_and_then_and_survive_a_restart(tmp_path: Path)
 
 
 def test_scores_by_horizon_beside_squeues_own() -> None:
-    """Bias has a sign, errors have none; squeue is compared on the jobs it said something of."""
+    """Bias has a sign, errors have none; squeue is compared on the jobs it predicts."""
     near = [(one, 130) for one in predictions(at=0, expected=30, slurm=730)]
     far = [(one, 4000) for one in predictions(at=0, expected=3700, slurm=-1)]
     first, second, everything = accuracy(near + far)
@@ -197,24 +197,28 @@ def test_the_commands(
     monkeypatch.setattr(drive, "commands", lambda where: slurm)
     state = ["--state", str(tmp_path / "s.json")]
     assert run(["live", "slurm", "status", *state, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["policy"] == "slurm" and told["used"] == [12, 32]
-    assert [row["job"] for row in told["waiting"]] == ["2"] and "held" in told["left_alone"]["3"]
+    output = json.loads(capsys.readouterr().out)
+    assert output["policy"] == "slurm" and output["used"] == [12, 32]
+    assert [row["job"] for row in output["waiting"]] == ["2"] and "held" in output["left_alone"][
+        "3"
+    ]
     assert run(["live", "slurm", "status", *state]) == 0
     assert "no loop is in charge" in capsys.readouterr().out
     assert run(["eta", "2", *state]) == 0
     assert "under slurm" in capsys.readouterr().out
     assert run(["eta", "3", *state]) == run(["eta", "99", *state]) == 2
-    said = capsys.readouterr().err
-    assert "no start of job 3 is predicted: it is held" in said and "waits in the queue" in said
+    printed = capsys.readouterr().err
+    assert (
+        "no start of job 3 is predicted: it is held" in printed and "waits in the queue" in printed
+    )
     assert run(["live", "slurm", "accuracy", *state]) == 2
     assert "there are no predictions" in capsys.readouterr().err
     words = ["live", "slurm", "--policy", "slurm", *state]
     assert run([*words, "--apply"]) == run([*words, "--gres", "gpu"]) == 2
-    said = capsys.readouterr().err
-    assert "needs no loop to act" in said and "--gres has no effect" in said
+    printed = capsys.readouterr().err
+    assert "needs no loop to act" in printed and "--gres has no effect" in printed
     assert run([*words, "--for", "1s"]) == 0
-    assert run(["live", "slurm", "accuracy", *state]) == 2  # nobody has started yet
+    assert run(["live", "slurm", "accuracy", *state]) == 2  # no job has started yet
     slurm.queue = running_line("2", "n[1-2]", 32, StartTime=2_000_000_000)
     assert run([*words, "--for", "1s"]) == 0
     capsys.readouterr()

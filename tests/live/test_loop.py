@@ -49,17 +49,17 @@ def test_a_start_is_a_node_list_and_a_release() -> None:
     obedient(fake)
     loop = a_loop(fake, clock)
     step = loop.step()
-    assert fake.told == ["update JobId=7 ReqNodeList=n1", "release 7"]
+    assert fake.sent == ["update JobId=7 ReqNodeList=n1", "release 7"]
     assert [outcome.done for outcome in step.outcomes] == [True]
     assert set(loop.kept.intents) == {"7"}
     loop.step()
     assert (loop.kept.intents, loop.kept.counters) == ({}, {"started": 1})
-    assert len(fake.told) == 2
+    assert len(fake.sent) == 2
 
 
 def test_a_slurm_that_shows_no_partition_yet_is_waited_for() -> None:
     """slurmctld answers before it has read its partitions: reported once, asked again, no end."""
-    fake, clock, told = FakeSlurm("", NODES), FakeClock(), []
+    fake, clock, reported = FakeSlurm("", NODES), FakeClock(), []
     empty = [True, True, True]
 
     def slow_to_come_up(argv, *, text=""):
@@ -68,14 +68,20 @@ def test_a_slurm_that_shows_no_partition_yet_is_waited_for() -> None:
             return Done(0, "No partitions in the system\n", "")
         return fake(argv, text=text)
 
-    port = drive.wait_for_port(drive.Where(), tell=told.append, run=slow_to_come_up, clock=clock)
+    port = drive.wait_for_port(
+        drive.Where(), tell=reported.append, run=slow_to_come_up, clock=clock
+    )
     assert port.view.partition == "batch"
-    assert (len(told), clock.slept) == (1, [0.5, 1.0, 2.0])
-    assert "no partition yet" in told[0]
+    assert (len(reported), clock.slept) == (1, [0.5, 1.0, 2.0])
+    assert "no partition yet" in reported[0]
     empty.append(True)
     with pytest.raises(PortError, match="no partition yet"):  # the run is over
         drive.wait_for_port(
-            drive.Where(), tell=told.append, run=slow_to_come_up, clock=clock, stopped=lambda: True
+            drive.Where(),
+            tell=reported.append,
+            run=slow_to_come_up,
+            clock=clock,
+            stopped=lambda: True,
         )
 
 
@@ -90,18 +96,18 @@ def test_partitions_without_a_default_one_are_a_mistake_in_the_setup() -> None:
         drive.wait_for_port(drive.Where(), tell=print, run=answer, clock=FakeClock())
 
 
-def test_shadow_mode_says_what_it_would_do_once() -> None:
+def test_shadow_mode_reports_what_it_would_do_once() -> None:
     """And sends scontrol nothing."""
-    fake, said = FakeSlurm(queue_line("7"), NODES), []
-    loop = a_loop(fake, FakeClock(), act=False, tell=said.append)
+    fake, reported = FakeSlurm(queue_line("7"), NODES), []
+    loop = a_loop(fake, FakeClock(), act=False, tell=reported.append)
     for _ in range(3):
         loop.step()
-    assert said == ["would start 7 on n1:4 (head)"]
-    assert fake.told == []
+    assert reported == ["would start 7 on n1:4 (head)"]
+    assert fake.sent == []
 
 
 def test_a_start_that_slurm_ignores_is_tried_again() -> None:
-    """The scheduler's state is the truth, whatever the command said."""
+    """The scheduler's state is the truth, whatever the command printed."""
     fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
     loop = a_loop(fake, clock)
     assert not loop.step().outcomes[0].done
@@ -135,9 +141,9 @@ def test_the_same_refusal_again_is_no_news() -> None:
 )
 def test_errors_are_waited_out(answer: Done | PortError) -> None:
     """The pause doubles, nothing is forgotten, and work goes on afterwards."""
-    fake, clock, said = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
+    fake, clock, reported = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
     obedient(fake)
-    loop = a_loop(fake, clock, tell=said.append)
+    loop = a_loop(fake, clock, tell=reported.append)
     failures = 4
 
     def broken(name: str) -> Done | None:
@@ -153,14 +159,14 @@ def test_errors_are_waited_out(answer: Done | PortError) -> None:
     loop.run(stopped=lambda: bool(loop.kept.counters.get("started")))
     assert clock.slept[:4] == [0.5, 1.0, 2.0, 4.0]
     assert loop.kept.counters == {"errors": 4, "started": 1}
-    assert sum("waiting for slurm" in line for line in said) == 4
+    assert sum("waiting for slurm" in line for line in reported) == 4
 
 
 def test_a_state_no_pass_can_be_made_of_is_waited_out_but_not_at_first() -> None:
     """A node that was resumed and differs from the others ends no loop that runs."""
-    fake, clock, said = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
+    fake, clock, reported = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
     obedient(fake)
-    loop = a_loop(fake, clock, tell=said.append)
+    loop = a_loop(fake, clock, tell=reported.append)
     snapshot, looks = loop.port.snapshot, 0
 
     def look() -> Snapshot:
@@ -173,14 +179,14 @@ def test_a_state_no_pass_can_be_made_of_is_waited_out_but_not_at_first() -> None
     loop.port.snapshot = look
     loop.run(stopped=lambda: looks > 7)
     assert loop.kept.counters == {"errors": 3, "started": 1}
-    assert sum("n9 has other processors" in line for line in said) == 3
+    assert sum("n9 has other processors" in line for line in reported) == 3
     looks = 3
     with pytest.raises(ClusterError):
         loop.run()
 
 
 def test_the_controller_dies_between_decision_and_act(tmp_path: Path) -> None:
-    """The intent is on disk; the next loop sees what became of it and starts nobody twice."""
+    """The intent is on disk; the next loop sees what became of it and starts no job twice."""
     fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
     path = tmp_path / "state.json"
     loop = a_loop(fake, clock, StateFile(path))
@@ -197,7 +203,7 @@ def test_the_controller_dies_between_decision_and_act(tmp_path: Path) -> None:
     again = a_loop(fake, clock, StateFile(path))
     again.step()
     assert again.kept.intents == {}
-    assert fake.told == ["update JobId=7 ReqNodeList=n1"]
+    assert fake.sent == ["update JobId=7 ReqNodeList=n1"]
 
 
 def test_a_job_let_through_in_vain_is_taken_back() -> None:
@@ -209,7 +215,7 @@ def test_a_job_let_through_in_vain_is_taken_back() -> None:
     loop.step()
     clock.sleep(31)
     loop.step()
-    assert fake.told[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
+    assert fake.sent[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
 
 
 def test_a_start_waits_for_a_node_that_cleans_up() -> None:
@@ -222,10 +228,10 @@ def test_a_start_waits_for_a_node_that_cleans_up() -> None:
     for _ in range(2):
         loop.step()
         clock.sleep(6)
-    assert not any(line.startswith("uhold") for line in fake.told)
+    assert not any(line.startswith("uhold") for line in fake.sent)
     clock.sleep(6)  # then it counts as occupied
     loop.step()
-    assert fake.told[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
+    assert fake.sent[-2:] == ["uhold 7", "update JobId=7 ReqNodeList="]
 
 
 TWO = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
@@ -277,7 +283,7 @@ def test_the_guard_counts_what_a_stopped_job_gives_up() -> None:
     assert guard([Stop(job="2"), HERE], seen, left).allowed == ()
 
 
-def test_a_suspended_job_is_nobodys_victim() -> None:
+def test_a_suspended_job_is_never_preempted() -> None:
     """Who runs over its time is stopped for the head, who stands still is not: no pass in vain."""
     halted = running_line("3", "n[1-4]", 64, State="SUSPENDED", TimeLimit="0:30", SubmitTime=940)
     fake, clock = FakeSlurm(queue_line("2", NumCPUs=64) + halted, NODES), FakeClock(1100.0)
@@ -292,7 +298,7 @@ def test_a_suspended_job_is_nobodys_victim() -> None:
     assert [decision.job for decision in loop.step().decisions] == ["3", "2"]
 
 
-def test_the_guard_stops_nobody_in_vain() -> None:
+def test_the_guard_stops_no_job_in_vain() -> None:
     """One of two victims has just been let through: the other goes on, and the start waits."""
     wide = WaitingJob(id="1", submit=0, need=(8,), request=60)
     beside = RunningJob(id="3", submit=0, need=(4,), request=60, start=1, place=(("n2", 4),))
@@ -327,7 +333,7 @@ def test_recorded_passes_are_decided_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00rubbish\n"])
-def test_a_recording_that_is_none_is_said(
+def test_a_malformed_recording_is_reported(
     content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing recorded proves nothing."""
@@ -340,7 +346,7 @@ def test_a_recording_that_is_none_is_said(
 
 
 class Jumping(FakeClock):
-    """A clock that somebody sets while the scheduler is asked, or while the loop rests."""
+    """A clock that is set while the scheduler is queried, or while the loop sleeps."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -51,7 +51,7 @@ def test_metrics_count_what_a_loop_in_charge_did() -> None:
     wide = queue_line("8", NumCPUs=640, NumTasks=640)
     fake = FakeSlurm(
         queue_line("7") + wide + queue_line("9", Reason="JobHeldAdmin"), NODES
-    )  # nobody obeys: the start of 7 is refused
+    )  # Slurm does not obey: the start of 7 is refused
     loop = a_loop(fake, act=True)
     metrics = Metrics({}, now=lambda: 77.0)
     found = counted(loop, metrics, 1)
@@ -104,16 +104,18 @@ def test_metrics_are_served_on_loopback_alone() -> None:
         assert fetched(port, "/metrics")[2] == b"y 2\n"
 
 
-def test_a_metrics_file_is_for_everybody_and_a_broken_disk_is_told_once(tmp_path: Path) -> None:
+def test_a_metrics_file_is_readable_by_all_and_a_broken_disk_is_reported_once(
+    tmp_path: Path,
+) -> None:
     """node_exporter runs as another user."""
-    said: list[str] = []
-    file = MetricsFile(tmp_path / "gone" / "shadowtime.prom", tell=said.append)
+    reported: list[str] = []
+    file = MetricsFile(tmp_path / "gone" / "shadowtime.prom", tell=reported.append)
     file.write("x 1\n")
     file.write("x 2\n")
-    assert len(said) == 1 and "cannot be written" in said[0]
+    assert len(reported) == 1 and "cannot be written" in reported[0]
     file.path.parent.mkdir()
     file.write("x 3\n")
-    assert (file.path.read_text(), len(said)) == ("x 3\n", 2)
+    assert (file.path.read_text(), len(reported)) == ("x 3\n", 2)
     assert file.path.stat().st_mode & 0o777 == 0o644
 
 
@@ -150,9 +152,9 @@ def test_a_dry_run_ends_by_itself_with_a_summary(
     words = ["live", "slurm", "--policy", "fcfs", "--for", "1s", "--every", "0.05"]
     words += ["--log", str(tmp_path / "l"), "--metrics-file", str(tmp_path / "m")]
     assert run([*words, "--log-format", "json"]) == 0
-    told = capsys.readouterr().err
-    assert "in shadow mode for 1 s" in told and "would start 1 jobs and stop 0" in told
-    assert fake.told == []
+    printed = capsys.readouterr().err
+    assert "in shadow mode for 1 s" in printed and "would start 1 jobs and stop 0" in printed
+    assert fake.sent == []
     events = [json.loads(line)["event"] for line in (tmp_path / "l").read_text().splitlines()]
     assert [one for one in events if one not in ("compiling", "compiled")] == ["begin", "start"]
     assert values_in((tmp_path / "m").read_text())['waiting_jobs{reason="room"}'] == 1
@@ -163,32 +165,32 @@ def test_a_dry_run_ends_by_itself_with_a_summary(
 def test_a_state_file_of_an_earlier_version_is_upgraded_in_place(tmp_path: Path) -> None:
     """Nothing in it is lost, and the old one stays for whoever goes back."""
     path = tmp_path / "s.json"
-    said: list[str] = []
+    reported: list[str] = []
     kept = LoopState(policy="easy", counters={"started": 3})
     StateFile(path).save(kept)
     old = json.loads(path.read_text())
     for name in ("writer", "aside", "port"):
         del old[name]
     path.write_text(json.dumps(old | {"version": 1}))
-    store = StateFile(path, tell=said.append)
-    assert store.load() == kept and said == []
+    store = StateFile(path, tell=reported.append)
+    assert store.load() == kept and reported == []
     store.save(kept.replace(policy="lxfw"))
     assert json.loads(path.read_text())["version"] == 2
     assert json.loads((tmp_path / "s.json.v1").read_text())["version"] == 1
-    assert len(said) == 1 and "s.json.v1" in said[0]
-    assert StateFile(path, tell=said.append).load().policy == "lxfw"
+    assert len(reported) == 1 and "s.json.v1" in reported[0]
+    assert StateFile(path, tell=reported.append).load().policy == "lxfw"
     store.save(kept)
-    assert len(said) == 1
+    assert len(reported) == 1
 
 
 def test_a_state_file_of_a_later_version_is_not_guessed_at(tmp_path: Path) -> None:
     """It is reported, and set aside rather than overwritten."""
     path = tmp_path / "s.json"
     path.write_text('{"version": 3}')
-    said: list[str] = []
-    store = StateFile(path, tell=said.append)
+    reported: list[str] = []
+    store = StateFile(path, tell=reported.append)
     assert store.load() == LoopState()
-    assert "later release" in said[0]
+    assert "later release" in reported[0]
     store.save(LoopState(policy="easy"))
     assert store.broken.read_text() == '{"version": 3}'
 
@@ -224,7 +226,7 @@ def test_the_queue_is_given_back_as_users_wrote_it() -> None:
     assert plan.stay == {"3": "its user holds it", "4": "it is held (JobHeldAdmin)"}
 
 
-def test_release_takes_the_lock_and_tells_what_stays_held(
+def test_release_takes_the_lock_and_reports_what_stays_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Beside a running loop it does nothing: that one would hold the jobs again."""
@@ -238,7 +240,7 @@ def test_release_takes_the_lock_and_tells_what_stays_held(
     with lock.one_loop(what, identity=drive.identity_of(fake)):
         assert run(words) == 2
         assert "another loop already drives" in capsys.readouterr().err
-        assert fake.told == []
+        assert fake.sent == []
         assert run([*words, "--print"]) == 0
         assert capsys.readouterr().out == "release 7\nrelease 8\n"
 
@@ -248,16 +250,16 @@ def test_release_takes_the_lock_and_tells_what_stays_held(
 
     fake.on_tell = obey
     assert run(words) == 1
-    said = capsys.readouterr().out
-    assert "1 jobs of partition batch are Slurm's" in said
-    assert "8 stays held: Slurm left it held (JobHeldUser)" in said
+    printed = capsys.readouterr().out
+    assert "1 jobs of partition batch are Slurm's" in printed
+    assert "8 stays held: Slurm left it held (JobHeldUser)" in printed
 
 
 def test_a_port_error_is_an_event() -> None:
-    """So that somebody can be told of it."""
-    said: list[str] = []
+    """So that a monitor can alert on it."""
+    reported: list[str] = []
     fake = FakeSlurm(queue_line("7"), NODES)
-    loop = a_loop(fake, tell=said.append)
+    loop = a_loop(fake, tell=reported.append)
 
     def broken(name: str) -> Done | None:
         if name == "squeue":
@@ -267,7 +269,7 @@ def test_a_port_error_is_an_event() -> None:
     fake.before = broken
     turns = iter(range(2))
     loop.run(stopped=lambda: next(turns) == 1)
-    assert said[0].parts["event"] == "error" and "did not answer" in said[0].parts["why"]
+    assert reported[0].parts["event"] == "error" and "did not answer" in reported[0].parts["why"]
 
 
 def test_one_loop_at_a_time_drives_a_schedd(

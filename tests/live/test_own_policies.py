@@ -65,11 +65,11 @@ def failing(error: Exception) -> Callable[[], Any]:
 
 def test_a_pass_that_fails_is_decided_by_the_fallback(tmp_path: Path) -> None:
     """Reported in one line, counted in status and metrics, recorded under the fallback's name."""
-    fake, clock, told = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
+    fake, clock, reported = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
     own = OwnCode(text="/home/ann/mine.py:mine", fallback=parse_policy("easy"), limit=2.0)
     loop = drive.make_loop(
-        port, Eager(), InMemory(), tell=told.append, record=tmp_path / "passes.jsonl", own=own
+        port, Eager(), InMemory(), tell=reported.append, record=tmp_path / "passes.jsonl", own=own
     )
     assert loop.guarded is not None
     loop.guarded.worker = Scripted(failing(PolicyError("mine.decide failed at 1000: KeyError: 3")))
@@ -78,7 +78,7 @@ def test_a_pass_that_fails_is_decided_by_the_fallback(tmp_path: Path) -> None:
     metrics.note(step, {})
     assert [start.job for start in step.decisions] == ["7"] and step.fell_back
     line = "/home/ann/mine.py:mine missed a pass, easy decided it: mine.decide failed at 1000: "
-    assert [one for one in told if "missed" in one] == [f"{line}KeyError: 3"]
+    assert [one for one in reported if "missed" in one] == [f"{line}KeyError: 3"]
     assert loop.kept.counters["decided_by_fallback"] == 1
     assert loop.kept.policy == "/home/ann/mine.py:mine"
     assert "shadowtime_live_fallback_passes_total 1" in metrics.text()
@@ -88,10 +88,10 @@ def test_a_pass_that_fails_is_decided_by_the_fallback(tmp_path: Path) -> None:
 
 def test_a_policy_that_took_too_long_rests() -> None:
     """Ten times the limit; it is not asked meanwhile, and again afterwards."""
-    clock, told = FakeClock(), []
+    clock, reported = FakeClock(), []
     guarded = Guarded(
         policy="x.py:x", fallback=parse_policy("easy"), shape="pool", clock=clock, limit=2.0,
-        tell=told.append, worker=Scripted(failing(Overrun("no answer")), lambda: "made"),
+        tell=reported.append, worker=Scripted(failing(Overrun("no answer")), lambda: "made"),
     )  # fmt: skip
     waits = WaitingJob(id="2", submit=0, need=(4,), request=9)
     state = Snapshot(now=2, cluster=FOUR, waiting=(waits,))
@@ -102,7 +102,7 @@ def test_a_policy_that_took_too_long_rests() -> None:
     assert turn()
     clock.sleep(19)
     assert turn()
-    assert (guarded.worker.asked, guarded.failed, len(told)) == (1, 2, 1)
+    assert (guarded.worker.asked, guarded.failed, len(reported)) == (1, 2, 1)
     clock.sleep(2)
     assert not turn()
 
@@ -153,10 +153,10 @@ def test_a_real_process_fails_spins_and_decides(tmp_path: Path) -> None:
 
 def test_the_fallback_decides_while_the_policy_is_loaded() -> None:
     """Reported once; when the policy is ready it decides, although nothing else has changed."""
-    fake, clock, told = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
+    fake, clock, reported = FakeSlurm(queue_line("7"), NODES), FakeClock(), []
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
     own = OwnCode(text="/home/ann/mine.py:mine", fallback=parse_policy("easy"), limit=2.0)
-    loop = drive.make_loop(port, Eager(), InMemory(), tell=told.append, own=own)
+    loop = drive.make_loop(port, Eager(), InMemory(), tell=reported.append, own=own)
     assert loop.guarded is not None
     loads, eager = failing(Loading("soon")), Eager()
     worker = Scripted(loads, loads, lambda: decide_with_hosts(eager, port.snapshot(), Memory()))
@@ -168,11 +168,11 @@ def test_the_fallback_decides_while_the_policy_is_loaded() -> None:
     worker.loaded = True
     step = loop.step()
     assert step.decided is not None and not step.fell_back
-    assert [line for line in told if "load" in line] == [
+    assert [line for line in reported if "load" in line] == [
         "loading and compiling /home/ann/mine.py:mine, for at most 600 s: easy decides meanwhile",
         "/home/ann/mine.py:mine is loaded and decides",
     ]
-    assert not any("missed" in line for line in told)
+    assert not any("missed" in line for line in reported)
     assert loop.kept.counters["decided_by_fallback"] == 2
 
 
@@ -249,9 +249,9 @@ def test_a_policy_file_drives_a_real_slurm(queue: SlurmCluster, tmp_path: Path) 
         loop.kill()
         loop.communicate()
         go.unlink(missing_ok=True)
-    told = queue.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %T", "-j", ",".join(jobs))
+    listed = queue.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %T", "-j", ",".join(jobs))
     lines = log.read_text().splitlines()
-    assert sorted(told.split()[1::2]) == ["COMPLETED"] * 3, lines
+    assert sorted(listed.split()[1::2]) == ["COMPLETED"] * 3, lines
     missed = [line for line in lines if "missed a pass" in line]
     assert missed and "KeyError: 'three'" in missed[0]
     kept = json.loads((tmp_path / "state.json").read_text())

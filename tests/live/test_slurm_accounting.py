@@ -69,10 +69,10 @@ def test_a_run_goes_back_through_replay(
     ids = [submit(counted, log, *job) for job in JOBS]
     finish(loop_over(counted, "easy", tmp_path))
     tidied(counted)
-    said = counted.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %S %N", env=ENVIRONMENT)
+    listed = counted.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %S %N", env=ENVIRONMENT)
     happened = {
         job: (int(start), sorted(expand(nodes)))
-        for job, start, nodes in (line.split() for line in said.splitlines())
+        for job, start, nodes in (line.split() for line in listed.splitlines())
     }
     psv = tmp_path / "jobs.psv"
 

@@ -37,11 +37,11 @@ def test_the_rest_waits_whatever_slurm_calls_its_hold() -> None:
     port, fake = port_over(LET + rest("Resources"))
     assert waiting(port) == ["8_2", "8_3"]
     port.tidy()
-    assert fake.told == []  # Slurm would relabel it again
+    assert fake.sent == []  # Slurm would relabel it again
     fake.queue = RUNS + rest("JobHeldAdmin")
     assert waiting(port) == ["8_2", "8_3"]
     port.tidy()
-    assert fake.told == ["uhold 8_[2-3]"]
+    assert fake.sent == ["uhold 8_[2-3]"]
 
 
 def test_a_later_loop_knows_it() -> None:
@@ -124,10 +124,10 @@ def test_a_stopped_job_whose_hold_slurm_relabels_waits_all_the_same() -> None:
 
 def reasons(slurm: SlurmCluster, array: str) -> set[str]:
     """What Slurm says of the tasks that are held."""
-    told = slurm.run(
+    listed = slurm.run(
         "squeue", "-h", "-a", "-r", "-j", array, "-t", "PD", "-O", "PriorityLong:20,Reason"
     )
-    rows = (line.split() for line in told.splitlines())
+    rows = (line.split() for line in listed.splitlines())
     return {reason for priority, reason in rows if int(priority) == 0}
 
 
@@ -146,5 +146,5 @@ def test_on_a_real_slurm(queue: SlurmCluster, tmp_path: Path) -> None:
     wait_for(lambda: "JobHeldAdmin" in reasons(queue, array), "Slurm to relabel the rest")
     queue.run("scancel", blocker)
     finish(loop)
-    told = queue.run("squeue", "-h", "-a", "-r", "-j", array, "-t", "all", "-o", "%i %T").split()
-    assert sorted(told[1::2]) == ["COMPLETED"] * 4, told
+    listed = queue.run("squeue", "-h", "-a", "-r", "-j", array, "-t", "all", "-o", "%i %T").split()
+    assert sorted(listed[1::2]) == ["COMPLETED"] * 4, listed

@@ -1,4 +1,4 @@
-"""On a real Slurm: what the loop cannot place is Slurm's or set aside, and stops nobody."""
+"""On a real Slurm: what the loop cannot place is Slurm's or set aside, and stops no other job."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def turn(loop: Loop, until: object, seconds: float = 600.0) -> None:
     """Let the loop run until something is so; its first look may have to compile the pass."""
     last = time.monotonic() + seconds
     loop.run(stopped=lambda: until() or time.monotonic() > last)
-    told = loop.port.run(("squeue", "-a", "-o", "%i %T %r %Q %R %n %m %C")).out
-    assert until(), f"it did not come to that in time: {loop.kept.aside} {told}"
+    listed = loop.port.run(("squeue", "-a", "-o", "%i %T %r %Q %R %n %m %C")).out
+    assert until(), f"it did not come to that in time: {loop.kept.aside} {listed}"
 
 
 def field_of(slurm: SlurmCluster, job: str, name: str) -> str:
@@ -89,7 +89,7 @@ def done(slurm: SlurmCluster, *jobs: str) -> bool:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_job_that_fits_nowhere_stops_nobody(
+def test_a_job_that_fits_nowhere_stops_no_other(
     site: SlurmCluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -137,10 +137,10 @@ def test_beyond_the_model_is_handed_to_slurm(site: SlurmCluster, tmp_path: Path)
         jobs = [site.sbatch("--ntasks=2", "--time=1", *options) for options in asked]
         plain = site.sbatch("--ntasks=4", "--time=1")
         loop = loop_over(site, "easy", tmp_path)
-        said: list[str] = []
-        loop.tell = said.append
+        reported: list[str] = []
+        loop.tell = reported.append
         loop.step()
-        assert {line.split()[1] for line in said if line.startswith("handed")} == set(jobs)
+        assert {line.split()[1] for line in reported if line.startswith("handed")} == set(jobs)
         turn(loop, lambda: done(site, plain, *(set(jobs) - {jobs[4]})))
         site.run("scancel", "--reservation=ours", check=False)
     finally:
@@ -207,7 +207,7 @@ def test_memory_by_node_and_by_processor(site: SlurmCluster, tmp_path: Path) -> 
 
 
 def test_a_node_that_still_cleans_up_is_not_free(site: SlurmCluster, tmp_path: Path) -> None:
-    """An epilog that takes its time keeps the node: nobody is sent there in vain."""
+    """An epilog that takes its time keeps the node: no job is sent there in vain."""
     flag = site.folder / "epilog.wait"
     epilog = site.folder / "slow-epilog.sh"
     epilog.write_text(f"#!/bin/sh\nwhile [ -e {flag} ]; do sleep 0.1; done\n")
@@ -248,7 +248,7 @@ def test_a_line_break_in_a_name_hides_nothing(site: SlurmCluster, tmp_path: Path
 AS_NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 
 
-def test_nobody_comes_past_the_gate(
+def test_no_job_passes_the_gate(
     queue: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A user's change of partition leads to the gate; what is past it is brought back by the loop.
@@ -314,7 +314,7 @@ def test_a_second_loop_is_refused_and_a_signal_ends_the_first(
         first.communicate()
 
 
-def test_the_lock_tells_clusters_of_one_name_apart(queue: SlurmCluster) -> None:
+def test_the_lock_distinguishes_clusters_of_one_name(queue: SlurmCluster) -> None:
     """By where the controller listens."""
-    told = drive.identity_of(runner(queue))
-    assert f"SlurmctldPort={queue.port}" in told and "ClusterName=" in told
+    listed = drive.identity_of(runner(queue))
+    assert f"SlurmctldPort={queue.port}" in listed and "ClusterName=" in listed

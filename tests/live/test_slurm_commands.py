@@ -52,7 +52,7 @@ echo >> {faults}
 
 @pytest.mark.parametrize("fault", BROKEN)
 def test_commands_at_fault(queue: SlurmCluster, tmp_path: Path, fault: str) -> None:
-    """Nothing is lost, nothing runs twice; what the commands said wrong is counted as errors."""
+    """Nothing is lost, nothing runs twice; what the commands got wrong is counted as errors."""
     log = queue.folder / f"runs-{fault.replace(' ', '-')}.log"
     run, faults = shim(queue, tmp_path, fault)
     ids = [submit(queue, log, 6, 1, 1) for _ in range(3)]
@@ -66,7 +66,7 @@ def test_commands_at_fault(queue: SlurmCluster, tmp_path: Path, fault: str) -> N
 
 
 def test_the_controller_hangs(queue: SlurmCluster, tmp_path: Path) -> None:
-    """Stopped for five seconds in mid-run, all commands hang; then everybody runs, once."""
+    """Stopped for five seconds in mid-run, all commands hang; then every job runs, once."""
     log = queue.folder / "runs-hang.log"
     ids = [submit(queue, log, 6, 2, 1) for _ in range(3)]
     loop = loop_over(queue, "easy", tmp_path)

@@ -56,8 +56,8 @@ def looking(fake: FakeSlurm, policy: str, gres: tuple[str, ...] = ()) -> tuple[S
     return port, drive.make_loop(port, parse_policy(policy), InMemory(), act=True)
 
 
-def test_declared_in_the_comment_and_told_to_slurm() -> None:
-    """lessc counts it per task, and Slurm is told at the start; what is asked for stays."""
+def test_demand_declared_in_the_comment_is_sent_to_slurm() -> None:
+    """lessc counts it per task, and Slurm gets it at the start; the request stays."""
     fake = WithDetails(
         queue_line("7") + queue_line("8", **{"tres-per-task": "gres:membw:5000"}), NODES
     )
@@ -67,7 +67,7 @@ def test_declared_in_the_comment_and_told_to_slurm() -> None:
     assert (seven.need, seven.bandwidth) == ((4, 36000), 9000)
     assert (eight.need, eight.bandwidth) == ((4, 20000), 5000)
     loop.step()
-    assert fake.told == [
+    assert fake.sent == [
         "update JobId=7 ReqNodeList=n1,n2 TresPerTask=gres:membw:9000",
         "release 7",
         "update JobId=8 ReqNodeList=n1,n2",
@@ -77,8 +77,8 @@ def test_declared_in_the_comment_and_told_to_slurm() -> None:
 
 @pytest.mark.parametrize("policy", ["lessc", "hperf"])
 @pytest.mark.parametrize(("each", "cpus"), [(6800, 3), (3001, 16)])
-def test_slurm_is_told_the_very_figure(each: int, cpus: int, policy: str, tmp_path: Path) -> None:
-    """Tasks of several processors: counted by processor, told by task, and rounded only once."""
+def test_slurm_gets_the_exact_figure(each: int, cpus: int, policy: str, tmp_path: Path) -> None:
+    """Tasks of several processors: counted by processor, sent by task, and rounded only once."""
     tasks = 5 if cpus == 3 else 1  # five of 6,800 are all that a node has
     job = queue_line("7", NumCPUs=tasks * cpus, NumTasks=tasks, **{"cpus-per-task": cpus})
     fake = WithDetails(job, NODES.splitlines(keepends=True)[0])
@@ -88,11 +88,11 @@ def test_slurm_is_told_the_very_figure(each: int, cpus: int, policy: str, tmp_pa
         open_store(path).add([Record(tag="cg", bandwidth=each)])
         policy = f"hperf(store={path})"
     looking(fake, policy)[1].step()
-    assert fake.told[:1] == [f"update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:{each}"]
+    assert fake.sent[:1] == [f"update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:{each}"]
 
 
 def test_a_comment_that_changes_is_read_now_and_then() -> None:
-    """squeue does not show it, so everybody who waits is asked about again, at once."""
+    """squeue does not show it, so all waiting jobs are queried again, in one call."""
     fake = WithDetails(queue_line("7") + queue_line("8"), NODES)
     fake.comments = {"7": "bw=1000", "8": "bw=3000"}
     port, _ = looking(fake, "lessc")
@@ -106,7 +106,7 @@ def test_a_comment_that_changes_is_read_now_and_then() -> None:
 
 
 def test_a_comment_cannot_speak_for_another_job() -> None:
-    """A line break in a comment begins what looks like the record of somebody else."""
+    """A line break in a comment begins what looks like the record of another job."""
     fake = WithDetails(queue_line("7") + queue_line("8"), NODES)
     fake.comments = {"7": "bw=1000\nJobId=8 NumNodes=1 Comment=bw=1  StdErr=x", "8": "bw=9000"}
     port, _ = looking(fake, "lessc")
@@ -139,8 +139,8 @@ def test_a_name_cannot_stop_the_loop_or_move_a_job(name: str) -> None:
     assert [job.place for job in state.running] == [(("n1", 10), ("n2", 10))]
 
 
-def test_an_array_that_is_not_split_yet_tells_of_its_tasks() -> None:
-    """Asked about everybody, Slurm tells of the array; it is forgotten with its last task."""
+def test_an_array_that_is_not_split_yet_stands_for_its_tasks() -> None:
+    """A query for all jobs lists the array; it is forgotten with its last task."""
     tasks = [f"5_{k}" for k in range(1, MANY + 2)]
     fake = WithDetails("".join(map(queue_line, tasks)), NODES)
     fake.begin = dict.fromkeys(tasks, "JobId=5 ArrayJobId=5 ArrayTaskId=1-41%2 ArrayTaskThrottle=2")
@@ -153,14 +153,14 @@ def test_an_array_that_is_not_split_yet_tells_of_its_tasks() -> None:
     assert (known.by_job, known._asked, known._nodes, port.placed) == ({}, {}, {}, {})
 
 
-def test_consres_asks_nobody_and_tells_nothing() -> None:
+def test_consres_runs_no_scontrol_and_sends_nothing() -> None:
     """Cores alone: bandwidth is no resource of its machine."""
     fake = WithDetails(queue_line("7"), NODES)
     fake.comments = {"7": "bw=9000"}
     port, loop = looking(fake, "consres")
     assert port.snapshot().waiting[0].need == (4,)
     loop.step()
-    assert fake.told == ["update JobId=7 ReqNodeList=n1", "release 7"]
+    assert fake.sent == ["update JobId=7 ReqNodeList=n1", "release 7"]
 
 
 def test_an_unknown_tag_keeps_its_nodes_to_itself() -> None:
@@ -169,7 +169,7 @@ def test_an_unknown_tag_keeps_its_nodes_to_itself() -> None:
     fake.comments = {"7": "tag=cg.D,bw=1", "8": "no tag"}
     _, loop = looking(fake, "hperf")
     loop.step()
-    assert fake.told[::2] == [
+    assert fake.sent[::2] == [
         "update JobId=7 ReqNodeList=n1 OverSubscribe=NO",
         "update JobId=8 ReqNodeList=n2 OverSubscribe=NO",
     ]
@@ -180,7 +180,7 @@ OURS = {"tres-per-task": "gres:gpu:1,gres:membw:9000"}
 
 
 @pytest.mark.parametrize(
-    ("policy", "more", "told", "later", "undo"),
+    ("policy", "more", "message", "later", "undo"),
     [
         ("lessc", {}, "TresPerTask=gres:membw:9000", {}, "TresPerTask="),
         ("lessc", GPU, "TresPerTask=gres:gpu:1,gres:membw:9000", OURS, "TresPerTask=gres:gpu:1"),
@@ -188,7 +188,7 @@ OURS = {"tres-per-task": "gres:gpu:1,gres:membw:9000"}
     ],
 )
 def test_a_start_in_vain_leaves_no_trace(
-    policy: str, more: dict[str, str], told: str, later: dict[str, str], undo: str
+    policy: str, more: dict[str, str], message: str, later: dict[str, str], undo: str
 ) -> None:
     """Let through and taken back, or never let through: it asks for what it asked for before."""
     nodes = NODES.replace("membw:34000", "membw:34000,gpu:4")
@@ -196,20 +196,20 @@ def test_a_start_in_vain_leaves_no_trace(
     fake.comments = {"7": "bw=9000"}
     port, loop = looking(fake, policy, ("membw", "gpu"))
     loop.step()
-    assert fake.told[0].endswith(f" {told}")
-    pinned = fake.told[0].split("ReqNodeList=")[1].split()[0]
+    assert fake.sent[0].endswith(f" {message}")
+    pinned = fake.sent[0].split("ReqNodeList=")[1].split()[0]
     through = {"PriorityLong": 5, "ReqNodes": pinned, "Reason": "Resources"}
     fake.queue = queue_line("7", **(more | later | through))
     loop.step()
     port.clock.sleep(31)
     loop.step()
-    assert fake.told[2:] == ["uhold 7", f"update JobId=7 ReqNodeList= {undo}"]
-    fake.told.clear()
+    assert fake.sent[2:] == ["uhold 7", f"update JobId=7 ReqNodeList= {undo}"]
+    fake.sent.clear()
     fake.queue = queue_line("7", **more)
     loop.step()  # a start that Slurm does not carry out
     fake.queue = queue_line("7", **(more | later))
     loop.step()
-    assert fake.told[2] == f"update JobId=7 {undo}"
+    assert fake.sent[2] == f"update JobId=7 {undo}"
     assert port.memory()["touched"]["7"][1] == ""
 
 
@@ -222,7 +222,7 @@ def test_a_store_is_asked_now_and_then(tmp_path: Path) -> None:
     port, loop = looking(fake, f"hperf(store={path})")
     assert port.snapshot().waiting[0].bandwidth == 3000
     loop.step()
-    assert fake.told[0] == "update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:3000"
+    assert fake.sent[0] == "update JobId=7 ReqNodeList=n1 TresPerTask=gres:membw:3000"
     clock = FakeClock()
     known = ByStore(path, clock)
     (job,) = port.snapshot().waiting
@@ -252,19 +252,19 @@ def test_what_running_jobs_hold_of_each_node() -> None:
     assert (four.alone, four.place) == (True, (("n3", 2),))
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_only_what_lies_on_usable_nodes_counts(told: bool) -> None:
-    """Of a job one of whose nodes is drained, the share of the other; by processors if not told."""
+@pytest.mark.parametrize("message", [True, False])
+def test_only_what_lies_on_usable_nodes_counts(message: bool) -> None:
+    """Of a job one of whose nodes is drained, the share of the other; by processors if unknown."""
     fake = WithDetails(
         running_line("3", "n[1-2]", 4, NumNodes=2, NumTasks=4,
                      **{"tres-per-task": "gres:membw:3000"}),
         NODES.replace("n2\x1fidle", "n2\x1fmixed+drain"),
     )  # fmt: skip
-    if told:
+    if message:
         fake.more = {"3": "  Nodes=n1 CPU_IDs=0 Mem=0 GRES=membw(CNT:3000)"
                           "   Nodes=n2 CPU_IDs=0-2 Mem=0 GRES=membw(CNT:9000)"}  # fmt: skip
     (job,) = looking(fake, "lessc")[0].snapshot().running
-    procs = 1 if told else 2
+    procs = 1 if message else 2
     assert held_by(job) == [("n1", (procs, procs * 3000))]
     assert job.need == (procs, procs * 3000)
 
@@ -283,7 +283,7 @@ def test_another_name_for_the_bandwidth() -> None:
 
 
 def test_status_names_what_no_node_could_hold() -> None:
-    """Not predicted, and said why."""
+    """Not predicted, with the reason."""
     fake = WithDetails(queue_line("7", NumCPUs=999) + queue_line("8"), NODES)
     port, loop = looking(fake, "lessc")
     found = status_of(parse_policy("lessc"), port.snapshot(), loop.kept, shape="nodes")
@@ -306,13 +306,13 @@ def test_what_a_tag_draws_counts_where_the_pass_names_no_nodes(tmp_path: Path) -
     greedy = {"tres-per-task": "gres:membw:3000"}
     full = running_line("1", "n1", 11, NumTasks=11, **greedy)
     two = queue_line("7", NumCPUs=2, NumTasks=2, NumNodes=2, NTPerNode=1)
-    for nodes, told in ((3, "n2,n3"), (2, "")):
+    for nodes, reported in ((3, "n2,n3"), (2, "")):
         fake = WithDetails(full + two, "".join(NODES.splitlines(keepends=True)[:nodes]))
         fake.comments = {"7": "tag=cg"}
         _, loop = looking(fake, f"hperf(store={path})")
         loop.step()
-        line = f"update JobId=7 ReqNodeList={told} TresPerTask=gres:membw:3000"
-        assert fake.told[:1] == ([line] if told else [])
+        line = f"update JobId=7 ReqNodeList={reported} TresPerTask=gres:membw:3000"
+        assert fake.sent[:1] == ([line] if reported else [])
 
 
 def test_the_guard_counts_what_a_tag_draws() -> None:
@@ -348,12 +348,12 @@ def test_a_node_without_memory_is_not_insisted_on(policy: str) -> None:
     first, second = NODES.splitlines(keepends=True)[:2]
     fake = WithMemory(hungry + job, first + second)
     looking(fake, policy)[1].step()
-    assert fake.told == ["update JobId=7 ReqNodeList=n2", "release 7"]
+    assert fake.sent == ["update JobId=7 ReqNodeList=n2", "release 7"]
     fake = WithMemory(hungry + job, first)
     _, loop = looking(fake, policy)
     loop.step()
     assert loop.step().decided is None  # until something changes
-    assert fake.told == []
+    assert fake.sent == []
 
 
 def test_the_memory_of_a_job_on_several_nodes() -> None:
@@ -377,4 +377,4 @@ def test_nodes_of_its_own_are_as_many_as_it_asks_for(policy: str) -> None:
     found = status_of(parse_policy(policy), port.snapshot(), loop.kept, shape="nodes")
     assert [row.job for row in found.waiting] == ["7"]
     loop.step()
-    assert fake.told[:1] == ["update JobId=7 ReqNodeList=n1,n2,n3,n4,n5"]
+    assert fake.sent[:1] == ["update JobId=7 ReqNodeList=n1,n2,n3,n4,n5"]

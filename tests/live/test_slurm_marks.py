@@ -33,9 +33,9 @@ def marked() -> FakeSlurm:
     start = Start(job="7", place=(("n3", 4), ("n4", 4)))
     port.prepare([start])
     port.apply([start])
-    assert fake.told[0] == "update JobId=7 ReqNodeList=n3,n4"
+    assert fake.sent[0] == "update JobId=7 ReqNodeList=n3,n4"
     assert fake.marks["7"].startswith("shadowtime?pin=n[3-4]&wanted=n[1-2]&")
-    fake.told.clear()
+    fake.sent.clear()
     return fake
 
 
@@ -45,7 +45,7 @@ def test_a_loop_without_memory_restores_the_users_node_list() -> None:
     fake.queue = pinned()
     loop = a_loop(fake, FakeClock(), act=True)
     step = loop.step()
-    assert fake.told[0] == "update JobId=7 ReqNodeList=n[1-2]"
+    assert fake.sent[0] == "update JobId=7 ReqNodeList=n[1-2]"
     assert fake.marks["7"] == ""  # and nothing is left in it
     assert [job.only for job in step.state.waiting] == [("n1", "n2")]
 
@@ -56,10 +56,10 @@ def test_a_start_in_vain_is_taken_back_without_memory() -> None:
     fake.queue = pinned(PriorityLong=5, Reason="Resources")
     loop = a_loop(fake, clock, act=True)
     loop.step()
-    assert fake.told == []
+    assert fake.sent == []
     clock.sleep(6)
     loop.step()
-    assert fake.told[:2] == ["uhold 7", "update JobId=7 ReqNodeList=n[1-2]"]
+    assert fake.sent[:2] == ["uhold 7", "update JobId=7 ReqNodeList=n[1-2]"]
 
 
 def test_a_state_file_older_than_the_start_does_not_count() -> None:
@@ -78,7 +78,7 @@ def test_the_rest_of_an_array_waits_though_the_memory_is_lost() -> None:
     fake = FakeSlurm(running_line("8_1", "n1", 4) + rest, NODES)
     port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
     port.recall({})
-    assert not port.snapshot().waiting  # nobody says that it was let through: an operator's hold
+    assert not port.snapshot().waiting  # nothing shows that it was let through: an operator's hold
     fake.marks["8_1"] = "shadowtime?pin=n1&limit=60"
     port.recall({})
     assert [job.id for job in port.snapshot().waiting] == ["8_2"]
@@ -94,9 +94,9 @@ def test_a_stopped_job_says_so_to_a_loop_without_memory(reason: str) -> None:
     stopping.snapshot()
     stopping.prepare([Stop(job="7")])
     stopping.apply([Stop(job="7")])
-    assert fake.told[-1] == "requeuehold Incomplete 7"
+    assert fake.sent[-1] == "requeuehold Incomplete 7"
     assert fake.marks["7"].endswith("&stopped=1")
-    fake.told.clear()
+    fake.sent.clear()
     fake.queue = pinned(Reason=reason, PriorityLong=0, RestartCnt=1)
     port = drive.make_port(drive.Where(), run=fake, clock=clock)
     port.recall({})
@@ -126,15 +126,15 @@ def test_the_mark_of_a_stopped_job_stays_up_to_the_gate() -> None:
 def test_a_comment_of_the_sites_own_stays(comment: str, kept: bool) -> None:
     """Then the state file alone remembers."""
     fake = FakeSlurm(OWN, NODES)
-    told = f"JobId=7 JobName=x ReqNodeList=n1 OverSubscribe=OK AdminComment={comment} StdErr=x"
-    fake.before = lambda name: Done(0, told, "") if name == "scontrol" else None
+    shown = f"JobId=7 JobName=x ReqNodeList=n1 OverSubscribe=OK AdminComment={comment} StdErr=x"
+    fake.before = lambda name: Done(0, shown, "") if name == "scontrol" else None
     port = drive.make_port(drive.Where(partition="batch"), run=fake, clock=FakeClock())
     port.snapshot()
     port.prepare([Start(job="7", place=(("n1", 4), ("n2", 4)))])
     assert (mark_words(port.touched["7"]) == "") is kept
 
 
-def test_a_squeue_that_tells_no_comments_is_not_asked_for_ever() -> None:
+def test_a_squeue_without_comments_is_not_polled_for_ever() -> None:
     """A loop that cannot learn them goes on after a few looks."""
     fake = FakeSlurm(OWN, NODES)
     asked = []
@@ -202,8 +202,8 @@ def test_a_real_slurm_keeps_the_mark_until_it_is_undone(
     finally:
         queue.run("scontrol", "update", "NodeName=n1", "State=RESUME")
     assert log.read_text().split() == [job]
-    told = queue.run("scontrol", "--oneliner", "show", "job", job)
-    assert " NodeList=n2 " in told
+    shown = queue.run("scontrol", "--oneliner", "show", "job", job)
+    assert " NodeList=n2 " in shown
 
 
 def test_a_real_slurm_keeps_the_note_of_a_stop(queue: SlurmCluster, tmp_path: Path) -> None:

@@ -27,13 +27,13 @@ from shadowtime.workload import Workload
 EIGHT = node_cluster(8, procs=16, bandwidth=CAPACITY)
 
 
-def loads(told: str, draws: Mapping[str, int]) -> dict[str, int]:
+def loads(listed: str, draws: Mapping[str, int]) -> dict[str, int]:
     """What running jobs draw of each node by where their tasks lie, whatever Slurm counts.
 
     ``draws`` has the MB/s of a task, which has one processor, by job.
     """
     found: dict[str, int] = {}
-    for line in told.splitlines():
+    for line in listed.splitlines():
         job = re.match(r"JobId=(\d+) ", line)
         if job is None or "JobState=RUNNING" not in line:
             continue
@@ -48,12 +48,12 @@ def loads(told: str, draws: Mapping[str, int]) -> dict[str, int]:
 
 def test_loads_are_counted_from_the_jobs() -> None:
     """Also beyond what a node has; only of those that run."""
-    told = (
+    listed = (
         "JobId=7 JobState=RUNNING   Nodes=n[1-2] CPU_IDs=0-10,12 Mem=0   Nodes=n3 CPU_IDs=4 Mem=0\n"
         "JobId=8 JobState=RUNNING   Nodes=n3 CPU_IDs=0-1 Mem=0\n"
         "JobId=9 JobState=PENDING\n"
     )
-    found = loads(told, {"7": 3000, "8": 500})
+    found = loads(listed, {"7": 3000, "8": 500})
     assert found == {"n1": 36_000, "n2": 36_000, "n3": 4000}
 
 
@@ -69,8 +69,8 @@ def bandwidth_watched(
     def sample() -> None:
         try:
             while not done.wait(0.3):
-                told = slurm.run("scontrol", "--oneliner", "--details", "show", "job")
-                samples.append(loads(told, draws))
+                listed = slurm.run("scontrol", "--oneliner", "--details", "show", "job")
+                samples.append(loads(listed, draws))
         except Exception as error:  # for the test to raise: a thread's own error is lost
             failed.append(error)
 
@@ -119,7 +119,7 @@ LESSC = (
 def test_lessc_places_within_the_bandwidth_as_simulated(
     queue: SlurmCluster, tmp_path: Path
 ) -> None:
-    """Declared in the comment: Slurm is told too, and never gives out more than a node has."""
+    """Declared in the comment: Slurm gets it too, and never gives out more than a node has."""
     ids = [tasks(queue, n, sec, minutes, f"bw={bw}") for n, bw, sec, minutes in LESSC]
     draws = {job: row[1] for job, row in zip(ids, LESSC, strict=True)}
     with bandwidth_watched(queue, draws) as samples:
@@ -147,15 +147,15 @@ def test_a_tag_is_measured_alone_and_shares_from_then_on(
 ) -> None:
     """HPerf's plug-in before the gate, its epilog and the loop together; as simulated."""
     table = installed(queue).table
-    tag = f"cg.{queue.folder.name}"  # nobody has measured it
+    tag = f"cg.{queue.folder.name}"  # not measured
     comment = f"tag={tag},bw=3000"
     first = [tasks(queue, 4, 2, 1, comment) for _ in range(2)]
     loop = loop_over(queue, "hperf", tmp_path)
     finish(loop)
     wait_for(lambda: f"{tag}\t3000\n" in table.read_text(), "the epilog")
     second = [tasks(queue, 4, seconds, 1, comment) for seconds in (3, 4, 5)]
-    told = queue.run("scontrol", "show", "job", second[0])
-    assert "TresPerTask=gres:membw:3000" in told and "JobState=PENDING" in told
+    listed = queue.run("scontrol", "show", "job", second[0])
+    assert "TresPerTask=gres:membw:3000" in listed and "JobState=PENDING" in listed
     with bandwidth_watched(queue, dict.fromkeys(second, 3000)) as samples:
         finish(loop)
     ids = [*first, *second]

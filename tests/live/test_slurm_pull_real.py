@@ -149,6 +149,6 @@ def test_a_slurmdbd_that_is_down(
     monkeypatch.setenv("SLURM_CONF", str(conf))
     site = tmp_path / "site"
     assert run(["pull", "slurm", "--since", since(), "-o", str(site)]) == 2
-    said = capsys.readouterr().err.strip().splitlines()[-1]
-    assert said.startswith("shadowtime: slurmdbd does not answer") and "kept in" in said
+    printed = capsys.readouterr().err.strip().splitlines()[-1]
+    assert printed.startswith("shadowtime: slurmdbd does not answer") and "kept in" in printed
     assert (site / "nodes.txt").is_file() and not (site / "jobs.psv").exists()

@@ -68,7 +68,7 @@ def lasting_until(go: Path) -> str:
 
 
 def finish(loop: Loop, *, seconds: float = 600.0) -> None:
-    """Let the loop go on until nobody is left; the time counts from its first look.
+    """Let the loop go on until no job is left; the time counts from its first look.
 
     In that look the policy's pass may be compiled, which takes as long as the machine is busy.
     """
@@ -81,15 +81,15 @@ def finish(loop: Loop, *, seconds: float = 600.0) -> None:
 
 def tidied(slurm: SlurmCluster) -> None:
     """Wait until Slurm is done with jobs that have ended: until then they are completing."""
-    said = ("squeue", "-h", "-a", "-t", "CG", "-o", "%i")
-    wait_for(lambda: not slurm.run(*said).strip(), "the nodes to be done with ended jobs")
+    completing = ("squeue", "-h", "-a", "-t", "CG", "-o", "%i")
+    wait_for(lambda: not slurm.run(*completing).strip(), "the nodes to be done with ended jobs")
 
 
 def completed(slurm: SlurmCluster, ids: list[str]) -> list[tuple[str, str, int]]:
     """Those of these jobs that completed, with their nodes and starts."""
     wanted = ("-t", "CD", "-j", ",".join(ids), "-o", "%i %N %S")
-    told = slurm.run("squeue", "-h", "-a", *wanted, env=ENVIRONMENT)
-    rows = (line.split() for line in told.splitlines())
+    listed = slurm.run("squeue", "-h", "-a", *wanted, env=ENVIRONMENT)
+    rows = (line.split() for line in listed.splitlines())
     return [(job, nodes, int(start)) for job, nodes, start in rows]
 
 
@@ -122,7 +122,7 @@ JOBS = {
 }
 """(nodes, seconds, requested minutes) of the jobs, submitted together.
 
-Under lxfw nobody asks for less time than somebody in front: however long they have waited at the
+Under lxfw no job asks for less time than one in front: however long they have waited at the
 first look, the order is the same."""
 
 
@@ -177,8 +177,8 @@ def test_a_loop_without_memory_finds_a_job_that_was_stopped(
     stopped = ids[2]
 
     def at_the_gate() -> bool:
-        told = queue.run("squeue", "-h", "-j", stopped, "-O", "RestartCnt:9,Reason:40").split()
-        return told == ["1", "JobHeldUser"] or time.monotonic() > until
+        listed = queue.run("squeue", "-h", "-j", stopped, "-O", "RestartCnt:9,Reason:40").split()
+        return listed == ["1", "JobHeldUser"] or time.monotonic() > until
 
     loop.run(stopped=at_the_gate)
     go.touch()
@@ -207,19 +207,19 @@ def test_the_queue_is_given_back_to_slurm(
     port.snapshot()
     port.tidy()  # what it does not count goes to Slurm, at the lowest priority
     assert run(["live", "slurm", "release", "--state", str(tmp_path / "state.json")]) == 0
-    said = capsys.readouterr().out
-    assert "jobs of partition batch are Slurm's to schedule now" in said
-    assert f"{held} stays held: its user holds it" in said
+    printed = capsys.readouterr().out
+    assert "jobs of partition batch are Slurm's to schedule now" in printed
+    assert f"{held} stays held: its user holds it" in printed
     wanted = {plain, named, after, handed, f"{array}_1", f"{array}_2"}
 
     def done() -> bool:
-        told = queue.run("squeue", "-h", "-a", "-r", "-t", "CD", "-o", "%i").split()
-        return wanted <= set(told)
+        listed = queue.run("squeue", "-h", "-a", "-r", "-t", "CD", "-o", "%i").split()
+        return wanted <= set(listed)
 
-    wait_for(done, "everybody to end")
+    wait_for(done, "all jobs to end")
     assert queue.run("squeue", "-h", "-a", "-j", named, "-t", "CD", "-o", "%N").strip() == "n7"
-    told = queue.run("squeue", "-h", "-a", "-j", held, "-o", "%r %Q").split()
-    assert told == ["JobHeldUser", "0"]
+    listed = queue.run("squeue", "-h", "-a", "-j", held, "-o", "%r %Q").split()
+    assert listed == ["JobHeldUser", "0"]
     queue.run("scontrol", "release", held)  # and is let go as anywhere else
     wait_for(lambda: held in queue.run("squeue", "-h", "-a", "-t", "CD", "-o", "%i").split(), held)
 
@@ -291,8 +291,8 @@ def test_arrays_dependencies_and_holds(queue: SlurmCluster, tmp_path: Path) -> N
 
     def count(step: object) -> None:
         nonlocal most
-        said = queue.run("squeue", "-h", "-t", "R", "-o", "%F").split()
-        most = max(most, said.count(array))
+        listed = queue.run("squeue", "-h", "-t", "R", "-o", "%F").split()
+        most = max(most, listed.count(array))
 
     wanted = {first, after, f"{array}_1", f"{array}_2", f"{array}_3"}
     until = time.monotonic() + 600
@@ -336,7 +336,7 @@ def test_only_slurmuser_or_root_may_act(queue: SlurmCluster) -> None:
 
 
 def test_a_drained_node_is_left_out(queue: SlurmCluster, tmp_path: Path) -> None:
-    """Drained while a job runs there and others wait: that one ends, nobody else is put there."""
+    """Drained while a job runs there and others wait: that one ends, no other is placed there."""
     log = queue.folder / "runs-drain.log"
     first = submit(queue, log, 2, 4, 1)
     loop = loop_over(queue, "easy", tmp_path)
@@ -355,7 +355,7 @@ def test_a_drained_node_is_left_out(queue: SlurmCluster, tmp_path: Path) -> None
 def test_a_job_that_its_user_touches_between_decision_and_act(
     queue: SlurmCluster, tmp_path: Path, what: str
 ) -> None:
-    """Cancelled after the last look: the start fails and is told; the others go on."""
+    """Cancelled after the last look: the start fails and is reported; the others go on."""
     gone = queue.sbatch("--ntasks=4")
     stays = queue.sbatch("--ntasks=4")
     real = runner(queue)
@@ -395,12 +395,12 @@ def test_a_job_that_ends_before_it_is_stopped_is_not_run_again(
     wait_for(lambda: completed(queue, ids) != [], "the first to end")
     ended, stopped = loop.port.apply([Stop(job=job) for job in ids])
     assert (ended.done, stopped.done) == (False, True)
-    told = dict(
+    listed = dict(
         line.split(maxsplit=1)
         for line in queue.run("squeue", "-h", "-t", "all", "-o", "%i %T").splitlines()
     )
-    assert told[ids[0]] == "COMPLETED"
-    assert told[ids[1]] in ("COMPLETING", "PENDING")
+    assert listed[ids[0]] == "COMPLETED"
+    assert listed[ids[1]] in ("COMPLETING", "PENDING")
 
 
 def wait_until_saved(slurm: SlurmCluster, job: str) -> None:

@@ -51,14 +51,14 @@ def test_a_session_that_hangs_for_no_reason_is_an_error() -> None:
     assert run.done == []
 
 
-@pytest.mark.parametrize(("told", "kept"), [(b"no job 7\n", "no job 7\n"), (None, "")])
+@pytest.mark.parametrize(("message", "kept"), [(b"no job 7\n", "no job 7\n"), (None, "")])
 def test_what_a_command_had_complained_about_is_kept(
-    monkeypatch: pytest.MonkeyPatch, told: bytes | None, kept: str
+    monkeypatch: pytest.MonkeyPatch, message: bytes | None, kept: str
 ) -> None:
     """Also when its time is up."""
 
     def run(argv: list[str], **more: Any) -> None:
-        raise subprocess.TimeoutExpired(argv, more["timeout"], stderr=told)
+        raise subprocess.TimeoutExpired(argv, more["timeout"], stderr=message)
 
     monkeypatch.setattr("shadowtime.live.runner.subprocess.run", run)
     with pytest.raises(TimedOut, match="within 5 seconds") as caught:

@@ -74,8 +74,8 @@ class FakeSite(FakeSlurm):
     def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
         self.shown.append(argv[-1])
         if "--details" in argv:
-            told = [DETAIL.format(job, words) for job, words in self.details.items()]
-            return Done(0, "".join(told), "")
+            shown = [DETAIL.format(job, words) for job, words in self.details.items()]
+            return Done(0, "".join(shown), "")
         answers = {
             "node": SHOWN_NODES,
             "partition": SHOWN_PARTITIONS,
@@ -128,7 +128,7 @@ def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone(
     loop = a_loop(fake)
     step = loop.step()
     assert [(d.partition, d.place) for d in step.decisions] == [("cpu", (("n1", 4), ("n2", 4)))]
-    assert fake.told == [
+    assert fake.sent == [
         "update JobId=7 ReqNodeList=n1,n2 Partition=cpu NumNodes=2-2",
         "release 7",
     ]
@@ -144,7 +144,7 @@ def test_starts_on_parts_of_several_nodes_are_sent_last() -> None:
     fake = FakeSite(two + one, {"7": "NumNodes=2-2"})
     step = a_loop(fake).step()
     assert [len(decision.place) for decision in step.decisions] == [2, 1]
-    assert [line for line in fake.told if line.startswith("release")] == ["release 8", "release 7"]
+    assert [line for line in fake.sent if line.startswith("release")] == ["release 8", "release 7"]
 
 
 def test_reservations_are_read_often_while_jobs_wait() -> None:
@@ -196,7 +196,7 @@ def test_jobs_beyond_the_model_are_handed_over_with_the_reason() -> None:
     assert list(why) == ["1", "2", "3", "4", "5", "6"]
     assert why["1"] == "it may also run in other, which the loop does not drive"
     assert "reservation course" in why["6"]
-    assert "release 1" in fake.told and "update JobId=1 Priority=1" in fake.told
+    assert "release 1" in fake.sent and "update JobId=1 Priority=1" in fake.sent
 
 
 def test_a_job_that_fits_nowhere_blocks_no_other() -> None:

@@ -65,7 +65,7 @@ def test_a_job_the_loop_stopped_comes_back_to_the_gate() -> None:
     port.stopped = lambda job: True
     port.snapshot()
     port.tidy()
-    assert fake.told == ["release 7", "uhold 7", "update JobId=7 StartTime=now"]
+    assert fake.sent == ["release 7", "uhold 7", "update JobId=7 StartTime=now"]
     row = queue_line("7", EligibleTime=1000, RestartCnt=1)
     (job,) = look(row).state.waiting
     assert (job.id, job.submit) == ("7", 900)  # its place in the queue is that of its submission
@@ -93,7 +93,7 @@ def test_a_job_that_was_stopped_asks_for_as_many_nodes_as_before() -> None:
 
 
 def test_jobs_of_other_partitions_count_and_are_not_ours() -> None:
-    """They hold processors of shared nodes, and nobody may stop them."""
+    """They hold processors of shared nodes, and the loop may not stop them."""
     found = look(running_line("3", "n1", 4, Partition="other")).state
     assert [(job.id, job.ours, job.place) for job in found.running] == [("3", False, (("n1", 4),))]
     assert look(queue_line("4", Partition="other")).state.waiting == ()
@@ -188,7 +188,7 @@ def test_a_snapshot_is_two_commands() -> None:
     assert fake.calls == ["squeue", "sinfo"]
 
 
-def test_a_job_that_squeue_tells_of_twice_is_one_job() -> None:
+def test_a_job_that_squeue_lists_twice_is_one_job() -> None:
     """It changed while squeue answered: the later line counts, and a pass can be made."""
     fake = FakeSlurm(nodes=NODES)
     ended = queue_line("7", State="COMPLETED", NodeList="n1", StartTime=950, EndTime=990)
@@ -196,7 +196,7 @@ def test_a_job_that_squeue_tells_of_twice_is_one_job() -> None:
     port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
     loop = drive.make_loop(port, parse_policy("easy"), InMemory(), act=True)
     loop.step()
-    assert [line for line in fake.told if "release" in line] == ["release 8"]
+    assert [line for line in fake.sent if "release" in line] == ["release 8"]
 
 
 @pytest.mark.parametrize("cpus", ["0/16/0/169999999999999999999", "0/16", "a/b/c/d"])

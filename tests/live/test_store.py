@@ -46,9 +46,9 @@ def full_disk() -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, old)
 
 
-def a_loop(fake: FakeSlurm, store: object, said: list[str], **more: object) -> Loop:
+def a_loop(fake: FakeSlurm, store: object, reported: list[str], **more: object) -> Loop:
     port = drive.make_port(drive.Where(), run=fake, clock=FakeClock())
-    given = {"act": True, "tell": said.append} | more
+    given = {"act": True, "tell": reported.append} | more
     return drive.make_loop(port, parse_policy("easy"), store, **given)
 
 
@@ -62,11 +62,13 @@ def test_a_state_file_that_cannot_be_read_is_not_an_outage(tmp_path: Path, broke
     store.save(OLD)
     store.save(NEW)
     store.path.write_bytes(broken)
-    said: list[str] = []
-    again = StateFile(store.path, tell=said.append)
+    reported: list[str] = []
+    again = StateFile(store.path, tell=reported.append)
     kept = again.load()
     assert kept == OLD
-    assert len(said) == 1 and str(store.path) in said[0] and "s.json.previous" in said[0]
+    assert (
+        len(reported) == 1 and str(store.path) in reported[0] and "s.json.previous" in reported[0]
+    )
     again.save(NEW)
     assert again.broken.read_bytes() == broken
     assert again.previous.exists() and StateFile(store.path).load() == NEW
@@ -74,50 +76,50 @@ def test_a_state_file_that_cannot_be_read_is_not_an_outage(tmp_path: Path, broke
 
 
 def test_without_a_state_that_can_be_read_the_memory_is_empty(tmp_path: Path) -> None:
-    """Both are damaged: said twice, and the loop runs; a first run says nothing."""
+    """Both are damaged: reported twice, and the loop runs; a first run reports nothing."""
     path = tmp_path / "s.json"
-    said: list[str] = []
-    assert StateFile(path, tell=said.append).load() == LoopState()
-    assert said == []
+    reported: list[str] = []
+    assert StateFile(path, tell=reported.append).load() == LoopState()
+    assert reported == []
     for name in ("s.json", "s.json.previous"):
         (tmp_path / name).write_text("{")
     fake = FakeSlurm(queue_line("7"), NODES)
-    loop = a_loop(fake, StateFile(path, tell=said.append), said)
+    loop = a_loop(fake, StateFile(path, tell=reported.append), reported)
     loop.step()
-    assert "release 7" in fake.told
-    assert "empty memory" in said[1]
+    assert "release 7" in fake.sent
+    assert "empty memory" in reported[1]
     assert StateFile(path).load().policy == loop.kept.policy
 
 
 def test_a_state_file_that_is_a_folder_or_a_fifo_blocks_nothing(tmp_path: Path) -> None:
     """Neither is read, and opening a FIFO does not wait for a writer."""
-    said: list[str] = []
+    reported: list[str] = []
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "folder").mkdir()
     for name in ("fifo", "folder"):
-        assert StateFile(tmp_path / name, tell=said.append).load() == LoopState()
-    assert len(said) == 4
+        assert StateFile(tmp_path / name, tell=reported.append).load() == LoopState()
+    assert len(reported) == 4
 
 
 def test_a_full_disk_stops_no_start(tmp_path: Path) -> None:
-    """State and recording cannot be written: said once each, jobs start, and both go on after."""
-    said: list[str] = []
+    """State and recording cannot be written: reported once, jobs start, and both go on after."""
+    reported: list[str] = []
     path, passes = tmp_path / "s.json", tmp_path / "p.jsonl"
     fake = FakeSlurm(queue_line("7"), NODES)
-    loop = a_loop(fake, StateFile(path, tell=said.append), said, record=passes)
+    loop = a_loop(fake, StateFile(path, tell=reported.append), reported, record=passes)
     with full_disk():
         loop.step()
         fake.queue = queue_line("8")
         loop.step()
-    assert [line for line in fake.told if "release" in line] == ["release 7", "release 8"]
-    assert len([line for line in said if "state file" in line]) == 1
-    assert len([line for line in said if "recording" in line]) == 1
+    assert [line for line in fake.sent if "release" in line] == ["release 7", "release 8"]
+    assert len([line for line in reported if "state file" in line]) == 1
+    assert len([line for line in reported if "recording" in line]) == 1
     assert not path.exists() and passes.read_bytes() == b""
     fake.queue = queue_line("9")
     loop.step()
     assert StateFile(path).load().policy == loop.kept.policy
     assert len(list(read_passes(passes))) == 1
-    assert [line for line in said if "2 passes are missing" in line]
+    assert [line for line in reported if "2 passes are missing" in line]
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
@@ -146,17 +148,17 @@ def test_files_are_their_owners_alone_and_links_are_not_followed(tmp_path: Path)
     path = tmp_path / "s.json"
     for name in ("s.json.lock", "s.json", "p.jsonl"):
         (tmp_path / name).symlink_to(theirs)
-    said: list[str] = []
-    store = StateFile(path, tell=said.append)
+    reported: list[str] = []
+    store = StateFile(path, tell=reported.append)
     with pytest.raises(UsageError, match=r"s\.json\.lock"), store.locked():
         pass
     (tmp_path / "s.json.lock").unlink()
     with store.locked(), pytest.raises(UsageError, match="another loop"), store.locked():
         pass
-    loop = a_loop(FakeSlurm(queue_line("7"), NODES), store, said, record=tmp_path / "p.jsonl")
+    loop = a_loop(FakeSlurm(queue_line("7"), NODES), store, reported, record=tmp_path / "p.jsonl")
     loop.step()
     assert theirs.read_text() == "precious"
-    assert any("recording" in line for line in said)
+    assert any("recording" in line for line in reported)
     (tmp_path / "p.jsonl").unlink()
     before = os.umask(0)
     try:
@@ -201,7 +203,7 @@ def test_every_look_leaves_a_sign_of_life(tmp_path: Path) -> None:
     assert seen[1][0] > seen[0][0]
 
 
-def test_systemd_is_told(tmp_path: Path) -> None:
+def test_systemd_is_notified(tmp_path: Path) -> None:
     """Over a plain datagram socket; a socket that is gone or full is no error."""
     where = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
@@ -244,9 +246,9 @@ def test_a_state_with_wrong_types_is_damaged(tmp_path: Path) -> None:
     wrong += [{"memory": good["memory"] | change} for change in memory]
     for change in wrong:
         store.path.write_text(json.dumps(good | change))
-        said: list[str] = []
-        assert StateFile(store.path, tell=said.append).load() == LoopState(), change
-        assert len(said) == 2, change
+        reported: list[str] = []
+        assert StateFile(store.path, tell=reported.append).load() == LoopState(), change
+        assert len(reported) == 2, change
 
 
 def test_control_characters_are_printed_as_escapes(
@@ -265,5 +267,5 @@ def test_control_characters_are_printed_as_escapes(
 
     fake.on_tell = tell
     assert run([*words, "--apply"]) == 0
-    said = capsys.readouterr().out
-    assert stop and "\x1b" not in said and r"start 7\x1b[2J on n1:4" in said
+    printed = capsys.readouterr().out
+    assert stop and "\x1b" not in printed and r"start 7\x1b[2J on n1:4" in printed

@@ -24,7 +24,7 @@ with slurm_cluster(Path(sys.argv[1]), nodes=1) as cluster:
 
 
 def test_daemons_and_jobs_end_with_the_process_that_started_them() -> None:
-    """Killed with -9: controller, node, munge and the running job go too, and nobody else.
+    """Killed with -9: controller, node, munge and the running job end too, and nothing else.
 
     A process that merely talks to the same cluster, with the same SLURM_CONF, is not ended.
     """

@@ -44,7 +44,7 @@ def test_classes_by_hand(kind: str, labels: list[str]) -> None:
 
 
 def test_own_edges_and_few_names() -> None:
-    """Edges can be chosen; of many users the busiest are told apart."""
+    """Edges can be chosen; of many users the busiest get a class each."""
     sizes = classify(W, "size", edges=[8, 64])
     assert [sizes.labels[k] for k in sizes.of] == ["1-8", "1-8", "1-8", "> 64"]
     runs = classify(W, "runtime", edges=[50])

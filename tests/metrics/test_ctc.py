@@ -70,7 +70,7 @@ def test_pv_easy_preemption_and_waste(ctc: Workload, pv_easy: Schedule) -> None:
     assert fairness(pv_easy, ctc, POOL)["fst_delayed"] == 0
 
 
-def test_strict_fairness_tells_the_two_apart(
+def test_strict_fairness_distinguishes_the_two(
     ctc: Workload, easy: Schedule, pv_easy: Schedule
 ) -> None:
     """PV-EASY keeps every fairness claim; EASY keeps its promises and is not strictly fair."""

@@ -101,7 +101,7 @@ def test_the_culprits_are_those_without_whom_the_job_had_started(world: World) -
 
 @given(worlds())
 @settings(max_examples=100, deadline=None)
-def test_preemption_delays_nobody_beyond_the_fair_start(world: World) -> None:
+def test_preemption_delays_no_job_beyond_the_fair_start(world: World) -> None:
     """Strict fairness in numbers: no blocked job starts after its FST."""
     schedule = preemptive(world)
     assert fairness(schedule, world.workload, world.cluster)["fst_delayed"] == 0
@@ -178,11 +178,11 @@ def test_what_fairness_needs() -> None:
     with pytest.raises(UsageError, match="promised and blocked_at"):
         reservation_violations(bare, w, Cluster.pool(1), prediction=ints(1))
     hosts = Cluster(shape="hosts", hosts=(Host("a", (1,)), Host("b", (1,))))
-    told = bare.replace(blocked_at=ints(-1), promised=ints(-1))
+    unknown = bare.replace(blocked_at=ints(-1), promised=ints(-1))
     with pytest.raises(UsageError, match="pool"):
-        fair_starts(told, w, hosts)
+        fair_starts(unknown, w, hosts)
     with pytest.raises(UsageError, match="pool"):
-        reservation_violations(told, w, hosts, prediction=ints(1))
+        reservation_violations(unknown, w, hosts, prediction=ints(1))
 
 
 def slow_pyss(schedule: Schedule, workload: Workload) -> list[bool]:

@@ -215,7 +215,7 @@ def test_utilisation_of_every_resource_the_log_knows() -> None:
 
 
 def test_jobs_without_a_recorded_start_are_left_out_and_counted() -> None:
-    """A recorded log: unknown starts disturb nothing, and nothing is said of reasons."""
+    """A recorded log: unknown starts disturb nothing, and reasons are not measured."""
     w = Workload.build(
         submit=[0, 5, 10], run=[10, 10, 10], procs=[1, 1, 1], recorded_start=[0, -1, 20]
     )
@@ -249,7 +249,7 @@ def test_other_jobs_are_refused(hand: tuple[Schedule, Workload, Cluster]) -> Non
         measure(schedule, workload.take([0]), cluster)
 
 
-def test_lost_runs_that_nobody_recorded_leave_the_load_unknown(
+def test_unrecorded_lost_runs_leave_the_load_unknown(
     hand: tuple[Schedule, Workload, Cluster],
 ) -> None:
     """kills without attempts: no utilisation rather than one that is too low."""

@@ -113,7 +113,7 @@ def test_one_resource_has_no_balance():
     assert "imbalance_mean" not in measure(Schedule.recorded(w), w, more)
 
 
-def test_hosts_have_balance_but_nobody_is_said_to_be_short():
+def test_hosts_have_balance_but_no_resource_is_reported_short():
     """On hosts a job may not fit though the machine as a whole has enough."""
     w, _ = world()
     hosts = tuple(Host(f"h{i}", (2, 8, 1)) for i in range(2))

@@ -52,7 +52,7 @@ def test_conditions_select_jobs(text: str, chosen: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("partion=gpu", "did you mean partition"),
         ("partition", "write KEY=VALUE"),
@@ -63,15 +63,15 @@ def test_conditions_select_jobs(text: str, chosen: list[int]) -> None:
         ("partition=gpu,procs>99", "no job of workload fulfils it"),
     ],
 )
-def test_wrong_conditions_are_rejected(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_wrong_conditions_are_rejected(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         Where.parse(text).mask(jobs())
 
 
 def test_groups_by_number_and_within_a_slice() -> None:
     found = groups_of(jobs(), parse_by("gpus,nodes,account"))
-    told = [(one.by, one.name, int(one.members.sum())) for one in found]
-    assert told == [
+    groups = [(one.by, one.name, int(one.members.sum())) for one in found]
+    assert groups == [
         ("all", "all", 4),
         ("gpus", "0", 2),
         ("gpus", "1", 1),

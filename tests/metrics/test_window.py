@@ -44,14 +44,14 @@ def test_what_a_window_keeps(window: Window, kept: list[int], bounds: tuple[int,
         ("30s:", Window(warmup_s=30), "without the first 30 s"),
     ],
 )
-def test_windows_are_read_and_told(text: str, window: Window, words: str) -> None:
+def test_windows_are_read_and_printed(text: str, window: Window, words: str) -> None:
     """As the command line writes them, and as tables say them."""
     assert Window.parse(text) == window
     assert words in str(window)
     assert window.as_dict()["scored"] == str(window)
 
 
-def test_a_window_in_time_is_told() -> None:
+def test_a_window_in_time_is_printed() -> None:
     """From and until, for results and tables."""
     assert str(Window(since=0, until=9)) == "submitted from 0 s to 9 s"
     assert Window(since=0, until=9).as_dict() == {

@@ -254,7 +254,7 @@ def test_hperf_gives_unknown_tags_nodes_of_their_own():
     # looked up when it starts, 3 shares node 0: two cores are left there for 4
     at_start = naive_nodes.hperf(jobs, SMALL, grace=None, predict="start")
     assert at_start.place[3] == {0: 2} and at_start.place[4] == {0: 2, 1: 2}
-    # known beforehand, nobody is alone
+    # known beforehand, no job is alone
     known = naive_nodes.hperf(jobs, SMALL, grace=None, preloaded={"T": [Fraction(300)]})
     assert known.place[2] == {0: 1, 1: 1}
 
@@ -281,7 +281,7 @@ def test_slurm_identities(seed):
         for grace in (0, 300, None):
             figures = naive_nodes.slurm_metrics(jobs, policy(jobs, SMALL, grace=grace))
             assert figures["running"] + figures["extra_requested"] == limits
-            if policy is naive_nodes.lessc:  # nobody is slowed down
+            if policy is naive_nodes.lessc:  # no job is slowed down
                 assert figures["extra_used"] == figures["killed"] == 0
             if grace is None:
                 assert figures["killed"] == 0

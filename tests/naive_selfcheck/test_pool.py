@@ -163,7 +163,7 @@ CONSERVATIVE = [
 ]
 
 
-def test_conservative_compresses_when_somebody_ends_early():
+def test_conservative_compresses_when_a_job_ends_early():
     result = naive.conservative(CONSERVATIVE, (4,))
     assert [row.promised for row in result.rows] == [0, 10, 2, 14]
     assert starts(result) == {1: 0, 2: 5, 3: 2, 4: 9}
@@ -192,7 +192,7 @@ def test_a_promise_falls_due_where_nothing_else_happens():
     jobs = [
         job(1, 0, 2, 5, 5),
         job(2, 0, 2, 7, 1),  # ends at 1, expected at 7
-        job(3, 0, 4, 3, 3),  # promised 7: nobody ends or arrives at 7
+        job(3, 0, 4, 3, 3),  # promised 7: no job ends or arrives at 7
         job(4, 0, 2, 3, 3),  # promised 10
     ]
     result = naive.conservative(jobs, (4,), compress=False)
@@ -245,7 +245,7 @@ def test_true_estimates_make_conservative_blind_to_compression(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_promises_are_kept_where_nobody_outruns_the_estimate(seed):
+def test_promises_are_kept_where_no_job_outruns_its_estimate(seed):
     jobs = random_jobs(seed)
     for result in (
         naive.conservative(jobs, (5,)),

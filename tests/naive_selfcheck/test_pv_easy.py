@@ -35,7 +35,7 @@ def test_a_venture_is_killed_when_the_head_can_start():
     assert result.attempts == [(3, 2, 10, True), (3, 15, 35, False)]
 
 
-def test_without_venture_nobody_starts_who_would_be_killed():
+def test_without_venture_no_job_starts_that_would_be_killed():
     result = naive.pv_easy(VENTURE, (4,), predictor="requested", venture=False)
     assert starts(result) == {1: 0, 2: 10, 3: 15}
     assert reasons(result) == {1: HEAD, 2: RESERVED, 3: RESERVED}
@@ -71,10 +71,10 @@ def test_pruning_spares_who_need_not_die():
     assert [row.kills for row in result.rows] == [0, 0, 1, 0, 1]
 
 
-def test_too_little_shadow_load_kills_nobody():
+def test_too_little_shadow_load_kills_no_job():
     jobs = [job(0, 0, 3, 9), job(1, 1, 4, 5), job(2, 2, 1, 50), job(3, 3, 1, 4)]
     result = naive.pv_easy(jobs, (4,), predictor="requested")
-    # at 2 job 2 ventures; at 3 killing it would free one of four: nobody dies before 9
+    # at 2 job 2 ventures; at 3 killing it would free one of four: no job is killed before 9
     assert starts(result) == {0: 0, 1: 9, 2: 14, 3: 14}
     assert result.attempts == [(2, 2, 9, True), (2, 14, 64, False)]
 

@@ -28,7 +28,7 @@ def test_pv_easy_is_strictly_fair(predictor, overruns, data):
     """After every pass free and shadow processors are less than the head needs; sunny stays so."""
     jobs, capacity = data
     workload = as_workload(jobs)
-    if overruns:  # nobody is killed at the request, so predictions are outlived
+    if overruns:  # no job is killed at its request, so predictions are outlived
         workload = workload.replace(limit=np.full(len(workload), 1 << 30))
     cluster = as_cluster(capacity)
     schedule = simulate(workload, cluster, parse_policy(f"pv-easy(estimate={predictor})"))
@@ -41,8 +41,8 @@ def test_pv_easy_is_strictly_fair(predictor, overruns, data):
 @pytest.mark.parametrize("predictor", PREDICTORS)
 @EXAMPLES
 @given(data=worlds())
-def test_pv_easy_delays_and_violates_nobody(predictor, data):
-    """By the paper's own counts too: nobody starts after FST, no reservation is violated."""
+def test_pv_easy_delays_no_job_and_breaks_no_promise(predictor, data):
+    """By the paper's own counts too: no job starts after FST, no reservation is violated."""
     workload, cluster = as_workload(data[0]), as_cluster(data[1])
     policy = parse_policy(f"pv-easy(estimate={predictor})")
     schedule = simulate(workload, cluster, policy)
@@ -126,7 +126,7 @@ def test_a_sunny_job_that_is_preempted_is_noticed():
     """The proof of 'sunny is absorbing' can fail: a schedule that stops a sunny job does."""
     pool = Cluster.pool(4)
     schedule = simulate(OVERTAKEN, pool, parse_policy("pv-easy"))
-    # The same rows on a log in which job 3 came first: nobody was waiting ahead of it.
+    # The same rows on a log in which job 3 came first: no job was waiting ahead of it.
     other = OVERTAKEN.replace(submit=np.array([0, 6, 7]))
     proof = check(schedule, other, pool, claims=["sunny-absorbing"])["sunny-absorbing"]
     assert proof.verdict == "violated"

@@ -57,7 +57,7 @@ class Browser:
             found = re.search(r"successfully on port (\d+)", line)
             if found:
                 return int(found.group(1))
-        raise RuntimeError("chromedriver ended before it told its port")
+        raise RuntimeError("chromedriver ended before it printed its port")
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         data = json.dumps(body if body is not None else {}) if method == "POST" else None
@@ -88,7 +88,7 @@ class Browser:
         """Open a file (at a fragment of it) and wait until its script says that it is ready."""
         self.errors()  # those of the page before do not count
         url = Path(path).resolve().as_uri() + (f"#{fragment}" if fragment else "")
-        if fragment:  # else a page that is open already would only be told of the new fragment
+        if fragment:  # else a page that is open already would only get the new fragment
             self._call("POST", f"{self.session}/url", {"url": "about:blank"})
         self._call("POST", f"{self.session}/url", {"url": url})
         self.wait("window.shadowtime && window.shadowtime.ready")

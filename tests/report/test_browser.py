@@ -128,7 +128,7 @@ def test_a_job_is_found_by_its_id(opened):
     assert view[1] - view[0] < 4 * (end - submit) + 600
 
 
-def test_a_job_that_is_not_there_is_said(opened):
+def test_a_job_that_is_not_there_is_reported(opened):
     browser = opened(report_input(30))
     browser.type("#job", "999999")
     browser.click("#search button")
@@ -378,6 +378,6 @@ def test_paper_mode(opened):
         Claim(text="not looked at", holds=None),
     )
     browser = opened(report_input(30, paper=paper))
-    said = browser.run("return document.getElementById('paper').innerText")
+    section = browser.run("return document.getElementById('paper').innerText")
     for words in ("1 of 2 judged claims hold", "does not hold", "not judged", "6,423", "6,403"):
-        assert words in said
+        assert words in section

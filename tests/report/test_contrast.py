@@ -1,4 +1,4 @@
-"""The colours of the style sheet: readable, told apart, and each with one meaning."""
+"""The colours of the style sheet: readable, distinct, and each with one meaning."""
 
 from __future__ import annotations
 

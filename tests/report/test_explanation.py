@@ -44,7 +44,7 @@ def test_the_held_up_job_knows_its_promise(schedule):
     assert "1 job submitted after it started before it (3)." in str(why)
 
 
-def test_a_slipped_promise_is_told(schedule):
+def test_a_slipped_promise_is_reported(schedule):
     """Held up, promised 100, and started half a minute after that."""
     late = schedule.replace(start=schedule.start + np.array([0, 30, 0, 30]),
                             end=schedule.end + np.array([0, 30, 0, 30]))  # fmt: skip
@@ -68,7 +68,7 @@ def test_the_job_behind_names_the_promise_that_held_it(schedule):
     assert why.ended_at_start == (2,)
 
 
-def test_preemption_and_kills_are_told():
+def test_preemption_and_kills_are_reported():
     made = easy(JOBS, 4)
     kills = np.array([0, 0, 2, 0])
     attempts = Attempts(

@@ -54,13 +54,13 @@ def test_the_page_names_the_delayed_and_the_culprits():
     assert f"job {worst.job_id}</th>" in found and ", ".join(map(str, worst.by)) in found
     pair = view.by_user[0]
     assert f"{pair.delayed} by {pair.by}" in found
-    assert found.count('<div class="panel">') == 1, "no panel for a policy that delays nobody"
+    assert found.count('<div class="panel">') == 1, "no panel for a policy that delays no job"
     rows = re.findall(r"<tr>.*?</tr>", found[found.index("Delayed by later jobs") :])
     fair = next(row for row in rows if "pv-easy" in row)
     assert re.findall(r"<td>(.*?)</td>", fair)[1] == "0"
 
 
-def test_nothing_is_said_where_fair_starts_are_not_defined():
+def test_nothing_is_reported_where_fair_starts_are_not_defined():
     """With memory counted too a job may be held up by more than processors."""
     made = report("easy", cluster=Cluster.pool(64, memory=500), demand={"memory": [9] * 400})
     assert "Delayed by later jobs" not in section_of(render(made), "fairness")
@@ -95,7 +95,7 @@ def test_ticks_hold_the_largest_value(top: float, last: float):
     assert quarters(top)[-1][0] == pytest.approx(last) and len(quarters(top)) == 5
 
 
-def test_accuracy_by_size_and_by_user_where_somebody_predicts():
+def test_accuracy_by_size_and_by_user_where_a_policy_predicts():
     """A row per policy, the users' requests too, and tables by class that equal the study's."""
     made = report("easy", "easy-last", "pv-easy(estimate=noisy(x=0.4, seed=2))")
     found = section_of(render(made), "predictions")
@@ -110,7 +110,7 @@ def test_accuracy_by_size_and_by_user_where_somebody_predicts():
     assert made.runs[1].metrics["clamped_predictions"] == clamped
 
 
-def test_no_section_where_nobody_predicts():
+def test_no_section_where_no_policy_predicts():
     page = render(report("easy", "easy(estimate=actual)"))
     assert '<section id="predictions">' not in page
     assert '<section id="predictions">' not in render(report_input(30))

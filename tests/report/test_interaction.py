@@ -90,8 +90,8 @@ def test_metrics_in_view_are_those_of_measure(opened):
             assert scores["jobs"] == int(mask.sum())
             for name, value in scores.items():
                 assert value == pytest.approx(wanted[name], rel=1e-9), (name, low, high, user)
-    said = browser.run("return document.getElementById('scope').textContent")
-    assert "user tom" in said and "2026" in said
+    scope = browser.run("return document.getElementById('scope').textContent")
+    assert "user tom" in scope and "2026" in scope
 
 
 CHARTS = (

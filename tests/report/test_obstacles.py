@@ -184,12 +184,12 @@ def test_priorities_are_near_those_that_slurm_recorded() -> None:
     assert jobs.requests is not None
     off = []
     for row in range(0, len(jobs), 4):
-        told, when = int(jobs.requests.priority[row]), int(made.start[row])
-        if told <= 0 or when == UNKNOWN:
+        expected, when = int(jobs.requests.priority[row]), int(made.start[row])
+        if expected <= 0 or when == UNKNOWN:
             continue
         found = standing(jobs, site, made, row, when)
         assert found is not None and set(found.parts) >= {"age", "fair-share", "QOS"}
-        off.append(abs(found.priority - told) / told)
+        off.append(abs(found.priority - expected) / expected)
     assert len(off) > 20 and float(np.median(off)) < 0.05
 
 
@@ -206,11 +206,11 @@ def test_priorities_are_near_those_that_sprio_showed(name: str, bound: float) ->
     head, *lines = (FOLDER / name / "sprio_samples.psv").read_text().splitlines()
     names = [one for one in head.split("|") if one != "Account"]  # which has no column
     for line in lines[::60]:
-        said = dict(zip(names, line.split("|"), strict=True))
-        when, told = int(float(said["t"])), int(said["Priority"])
-        found = standing(jobs, site, made, place[int(said["JobId"])], when - jobs.epoch)
+        fields = dict(zip(names, line.split("|"), strict=True))
+        when, expected = int(float(fields["t"])), int(fields["Priority"])
+        found = standing(jobs, site, made, place[int(fields["JobId"])], when - jobs.epoch)
         assert found is not None
-        off.append(abs(found.priority - told) / told)
+        off.append(abs(found.priority - expected) / expected)
     assert len(off) > 20 and float(np.median(off)) < bound
 
 

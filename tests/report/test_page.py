@@ -92,5 +92,5 @@ def test_paper_mode_shows_both_and_the_difference():
 
 def test_everything_needed_to_run_it_again_is_there():
     page = render(report_input(20, seeds=(7, 8), cleaning={"dropped": 5, "cut": 0}))
-    for said in ("shortest_first", "7, 8", "5 jobs", "No job touched by cut", "--policy fcfs"):
-        assert said in page
+    for words in ("shortest_first", "7, 8", "5 jobs", "No job touched by cut", "--policy fcfs"):
+        assert words in page

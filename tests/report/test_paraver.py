@@ -70,7 +70,7 @@ def test_nodes_are_tasks(tmp_path):
     assert "n2" in written.paths[2].read_text()
 
 
-def test_mapping_a_tells_the_life_of_each_job(tmp_path):
+def test_mapping_a_shows_the_life_of_each_job(tmp_path):
     """Waiting, running, unused request: the lengths are those of the schedule (spec 6.4)."""
     jobs = workload(60)
     schedule = easy(jobs, 64)

@@ -124,7 +124,7 @@ def test_the_page_the_terminal_and_the_figure_name_the_same_payers(tmp_path):
 
 
 def test_the_price_of_the_first_policy_is_that_of_the_best_other():
-    """Where the first policy wins, or nobody does, the others are still held against it."""
+    """Where the first policy wins, or none does, the others are still held against it."""
     report = report_input(300, policies=("easy-sjbf", "easy", "fcfs"))
     assert judge(report.runs).winner in (0, 1)
     found = who_pays(report.replace(runs=report.runs[::2]))
@@ -132,7 +132,7 @@ def test_the_price_of_the_first_policy_is_that_of_the_best_other():
     assert who_pays(report.replace(runs=report.runs[:1])) is None
 
 
-def test_a_replay_is_led_by_its_trust_and_nobody_wins():
+def test_a_replay_is_led_by_its_trust_and_no_policy_wins():
     """Simulated against recorded is no contest."""
     trust = trust_judge({"wait_correlation": 0.1, "no_request": 0.5}, policy="easy")
     report = report_input(60, policies=("fcfs", "easy"), trust=trust, replay=True)

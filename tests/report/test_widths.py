@@ -161,8 +161,8 @@ def test_what_a_change_does_leads_its_page(browser, tmp_path):
         "difference_interval_s": [-360.0, -240.0], "effect": "shorter",
     }  # fmt: skip
     none = {**whole, "by": "qos", "name": "low", "effect": "no clear effect", "difference_s": 2.0}
-    told = {"label": "2 more nodes", "inputs": "6 runs", "groups": [whole, none], "alone": []}
-    report = report_input(120, policies=("fcfs", "easy"), effects=told)
+    added = {"label": "2 more nodes", "inputs": "6 runs", "groups": [whole, none], "alone": []}
+    report = report_input(120, policies=("fcfs", "easy"), effects=added)
     browser.open(write_html(report, tmp_path / "page.html"))
     text = browser.run("return document.querySelector('.verdict').textContent")
     assert text == "Waits become shorter: 5 min on average."

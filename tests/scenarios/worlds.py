@@ -37,7 +37,7 @@ class Scenario:
 def job(
     id: int, submit: int, need: Vector, request: int, *, run: int | None = None, user: int = -1
 ) -> Job:
-    """A job that is killed at its request and runs for all of it unless told otherwise."""
+    """A job that is killed at its request and runs for all of it by default."""
     return Job(id, submit, need, request, request if run is None else run, request, user)
 
 
@@ -184,7 +184,7 @@ The head blocks all: from 13 on seven processors stand idle, for 7 wants eight.
         capacity=(8,),
         jobs=TEN,
         picture="""
-Whoever fits starts: 7, which wants the whole machine, sees everybody go past.
+Every job that fits starts: 7, which wants the whole machine, is overtaken by all.
 
               0         1
               01234567890123456789
@@ -219,7 +219,7 @@ Whoever fits starts: 7, which wants the whole machine, sees everybody go past.
         capacity=(8,),
         jobs=TEN,
         picture="""
-5 runs past the shadow time (10) on an extra processor; at 14 and 15 nobody may delay 7.
+5 runs past the shadow time (10) on an extra processor; at 14 and 15 no job may delay 7.
 
               0         1         2
               01234567890123456789012
@@ -742,7 +742,7 @@ At 7 job 4 goes first (.38), then 8 (.16 by now), then 3; 6 would need extra mem
         capacity=(10, 10),
         jobs=BALANCE,
         picture="""
-3 would worsen the balance at 2 (.75 to .80), 4 mends it (.54). At 20 job 10 fits and
+3 would worsen the balance at 2 (.75 to .80), 4 improves it (.54). At 20 job 10 fits and
 would end in time, but its memory would tip the balance (.60 to .71): refused.
 
               0         1         2         3

@@ -94,13 +94,13 @@ def test_verdicts_equal_a_look_at_every_second(world: World, data: st.DataObject
         for job, end, killed in zip(a.job_id, a.end, a.killed, strict=True)
         if killed
     )
-    said = {name: verdict == "violated" for name, verdict in verdicts(report).items()}
-    assert said["capacity"] == over
-    assert said["head-never-idle"] == idle
-    assert said["sunny-absorbing"] == stopped
+    violated = {name: verdict == "violated" for name, verdict in verdicts(report).items()}
+    assert violated["capacity"] == over
+    assert violated["head-never-idle"] == idle
+    assert violated["sunny-absorbing"] == stopped
     # A sunny job sent back to the queue is unfair too; the twin of that is `stopped`.
     if not stopped:
-        assert said["strictly-fair"] == unfair
+        assert violated["strictly-fair"] == unfair
 
 
 @given(worlds(), st.data())
@@ -287,7 +287,7 @@ def test_a_shuffled_schedule_is_matched_by_id() -> None:
 
 
 def preempted_pair(**changes: object) -> Schedule:
-    """Job 2 tried from 2 to 3 (while nobody waited), then from 4 on."""
+    """Job 2 tried from 2 to 3 (while no job waited), then from 4 on."""
     attempts = Attempts(
         job_id=ints(2, 2), start=ints(2, 4), end=ints(3, 6), killed=np.array([1, 0], np.int8)
     )

@@ -83,11 +83,11 @@ def test_contention_is_worked_out_anew() -> None:
     """Ends, kills and penalties follow from who shares a node."""
     assert check(on_one_node(), PAIR, SHARED)["contention"].verdict == "proved"
     # Nothing else can tell: the end and the penalty agree with each other.
-    for row, said, lost in ((0, 15, 5), (1, 13, 3)):
-        false = forged(on_one_node(), row, end=said, penalised=lost)
+    for row, stated, lost in ((0, 15, 5), (1, 13, 3)):
+        false = forged(on_one_node(), row, end=stated, penalised=lost)
         report = check(false, PAIR, SHARED)
         assert report["limits-kept"].verdict == "proved"
-        assert f"job {row + 1} ran {said} s, but its nodes" in report["contention"].detail
+        assert f"job {row + 1} ran {stated} s, but its nodes" in report["contention"].detail
     false = forged(on_one_node(), 0, penalised=3)
     assert "has penalised = 3, and others cost it 4 s" in (
         check(false, PAIR, SHARED)["contention"].detail
@@ -140,7 +140,7 @@ def test_a_large_job_outside_its_class_is_found() -> None:
 
 
 def test_rua_is_held_to_its_promises() -> None:
-    """Its reservation is placed and everybody is killed by the end that was planned with."""
+    """Its reservation is placed and jobs are killed by the end that was planned with."""
     claims = claims_of(parse_policy("rua"), PAIR, contended=True)
     assert claims == ("queue-by-arrival", "promises-kept")
     counted = claims_of(parse_policy("rua(resv=counts)"), PAIR, contended=True)

@@ -72,7 +72,7 @@ def test_without_places_the_proof_is_left_open() -> None:
     ],
     ids=["no limits", "shared"],
 )
-def test_nothing_to_prove_where_nobody_is_dedicated(machine: Cluster) -> None:
+def test_nothing_to_prove_where_no_job_is_dedicated(machine: Cluster) -> None:
     """Without limits, or where dedicated jobs share, the report does not speak of it."""
     report = check(placed([0, 0, 1], ("a", "b", "a")), JOBS, machine)
     assert "dedicated-alone" not in [proof.name for proof in report.proofs]

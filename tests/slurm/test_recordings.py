@@ -49,7 +49,7 @@ def test_the_command_prints_what_agrees(capsys: pytest.CaptureFixture[str]) -> N
     assert "93/93" in capsys.readouterr().out
 
 
-def test_bad_folders_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_folders_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder without a log, without jobs, or with a log that tells nothing."""
     with pytest.raises(InputError, match="not a folder"):
         read_recording(tmp_path / "none")
@@ -68,7 +68,7 @@ def test_bad_folders_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_priorities_that_nothing_tells_are_named(
+def test_priorities_without_a_source_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Under multifactor the order changes by itself: without it, differences mean nothing."""

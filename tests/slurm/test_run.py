@@ -90,7 +90,7 @@ def test_a_long_job_does_not_delay_the_head() -> None:
 
 
 def test_builtin_is_first_come_first_served() -> None:
-    """Without backfill nobody passes the head."""
+    """Without backfill no job passes the head."""
     jobs = [(0, 100, 600, whole(3)), (2, 50, 600, whole(4)), (4, 20, 60, whole(1))]
     settings = {"SchedulerType": "sched/builtin", "SchedulerParameters": "batch_sched_delay=0"}
     _, second, third = run_small(jobs, **settings)

@@ -69,8 +69,8 @@ def test_predictions_at_submission_are_those_of_the_engine(text, world):
 def test_what_a_predictor_says_is_kept_within_bounds_and_counted():
     """Zero, negative, not a number, beyond the request: clamped to [1, request], each counted."""
     request = np.full(6, 60)
-    said = np.array([0.0, -5.0, np.nan, 61.0, np.inf, 60.0])
-    within, count = clamped(said, most=request, otherwise=request)
+    predicted = np.array([0.0, -5.0, np.nan, 61.0, np.inf, 60.0])
+    within, count = clamped(predicted, most=request, otherwise=request)
     assert within.tolist() == [1, 1, 60, 60, 60, 60] and count == 5
 
 
@@ -106,10 +106,10 @@ def test_the_virtual_predictor_is_clamped_below_only():
     """Noise may exceed the request; what falls below a second is one second, and counted."""
     jobs = Workload.build(submit=range(200), run=[10] * 200, request=[10] * 200, procs=[1] * 200)
     schedule = simulate(jobs, Cluster.pool(200), parse_policy("easy(estimate=noisy(x=3, seed=1))"))
-    said = predictions(schedule, jobs, Noisy(x=3.0, seed=1))
+    predicted = predictions(schedule, jobs, Noisy(x=3.0, seed=1))
     below = schedule.counters["clamped_predictions"]
-    assert said.min() == 1 and said.max() > 10
-    assert 0 < below <= int((said == 1).sum())
+    assert predicted.min() == 1 and predicted.max() > 10
+    assert 0 < below <= int((predicted == 1).sum())
 
 
 @pytest.mark.parametrize("policy", ["easy-last", "pv-easy", "easy++"])
@@ -151,7 +151,7 @@ def test_a_virtual_predictor_errs_by_half_its_bound():
     assert report.predictor == "noisy(x=0.4, seed=2)"
 
 
-def test_the_report_tells_sizes_and_users_apart():
+def test_the_report_separates_sizes_and_users():
     """A row for every class with jobs; those without a start are left out."""
     jobs = Workload.build(
         submit=[0, 0, 0, 0],

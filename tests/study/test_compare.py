@@ -156,7 +156,7 @@ def test_the_result_is_json(jobs: Workload) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"shake": 1}, "no spread"),
         ({"shake": 2, "resample": 2}, "each answers its own"),
@@ -166,14 +166,16 @@ def test_the_result_is_json(jobs: Workload) -> None:
     ],
     ids=["one", "both", "seed", "no-load", "twice"],
 )
-def test_what_makes_no_sense_is_refused(jobs: Workload, options: dict[str, Any], said: str) -> None:
+def test_what_makes_no_sense_is_refused(
+    jobs: Workload, options: dict[str, Any], message: str
+) -> None:
     """With a sentence."""
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         compare(jobs, POOL, TWO, **options)
 
 
 def test_policies_need_names_of_their_own(jobs: Workload) -> None:
-    """Else nobody could tell their rows apart."""
+    """Otherwise their rows could not be distinguished."""
     with pytest.raises(UsageError, match="twice"):
         compare(jobs, POOL, [TWO[0], TWO[0]])
     with pytest.raises(UsageError, match="no policy"):

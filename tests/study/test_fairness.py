@@ -35,7 +35,7 @@ def test_hours_of_all_pairs_are_the_hours_of_all_delays(world):
 
 @settings(max_examples=60, deadline=None)
 @given(world=worlds())
-def test_nobody_is_delayed_under_pv_easy(world):
+def test_no_job_is_delayed_under_pv_easy(world):
     """Strict fairness leaves nothing to show."""
     workload, cluster = as_workload(world[0]), as_cluster(world[1])
     view = fairness_view(simulated(*world, "pv-easy"), workload, cluster)

@@ -79,7 +79,7 @@ def test_any_small_world(policy: str, world: tuple[tuple[Job, ...], int]) -> Non
 
 
 @pytest.mark.parametrize("policy", EXPLAINED)
-def test_everybody_in_the_queue_gets_a_reason_at_every_pass(policy: str) -> None:
+def test_every_queued_job_gets_a_reason_at_every_pass(policy: str) -> None:
     """Nobody is passed over in silence, and nothing is given away twice."""
     for moment in lesson(policy):
         assert {one.job for one in moment.outcomes} == set(moment.snapshot.waiting)
@@ -90,7 +90,7 @@ def test_everybody_in_the_queue_gets_a_reason_at_every_pass(policy: str) -> None
 
 
 def test_the_ten_jobs_show_what_there_is_to_see() -> None:
-    """EASY: somebody overtakes by ending in time, somebody on spare processors, one is refused."""
+    """EASY: one job overtakes by ending in time, one on spare processors, one is refused."""
     reasons = " ".join(one.why for moment in lesson("easy") for one in moment.outcomes)
     assert "will be gone by minute" in reasons
     assert "runs past" in reasons

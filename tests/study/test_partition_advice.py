@@ -73,7 +73,7 @@ def test_january_is_given_the_papers_three_hosts() -> None:
         (machine(8), None, "nothing to divide"),
         (machine(8, 8), 8, "no job asks for more than 8 processors"),
     ],
-    ids=["pool", "one host", "nobody large"],
+    ids=["pool", "one host", "no large job"],
 )
 def test_what_cannot_be_divided_is_refused(cluster: Cluster, above: int | None, words: str) -> None:
     """With the reason."""

@@ -25,7 +25,7 @@ def test_an_order_that_holds_everywhere_is_stable() -> None:
     assert found.order == ("a", "b") and found.first == {"a": 2, "b": 1}
 
 
-def test_an_order_that_changes_is_said_to() -> None:
+def test_an_order_that_changes_is_reported() -> None:
     """Every pair that swaps is named, with how often."""
     columns = {
         "a": np.array([1.0, 1.0, 4.0]),
@@ -53,7 +53,7 @@ def test_a_missing_number_has_no_rank() -> None:
 
 
 def row(label: str, wait: float, share: float = 0.5, *, unit: float = 1.0) -> ClassRow:
-    """A class whose jobs run 6,000 s on average, its times told in another unit."""
+    """A class whose jobs run 6,000 s on average, its times given in another unit."""
     metrics = {
         "wait_mean_s": wait * unit,
         "response_mean_s": (wait + 6000) * unit,

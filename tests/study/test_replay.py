@@ -138,7 +138,7 @@ class TestCauses:
         start[::5] = -1
         assert grades(recorded.replace(recorded_start=start))["no_start"] == "poor"
 
-    def test_a_machine_said_to_be_too_small(self, recorded: Workload) -> None:
+    def test_a_machine_given_too_small(self, recorded: Workload) -> None:
         narrow = recorded.take(np.flatnonzero(recorded.procs <= 128))
         assert grades(narrow, Cluster.pool(128))["beyond_machine"] == "poor"
 

@@ -109,8 +109,8 @@ def test_nodes_of_a_parallel_job() -> None:
 def test_a_time_limit_in_the_job_ad_event() -> None:
     """job_ad_information_attrs puts attributes into the log."""
     body = 'Proc = 0\nAllowedExecuteDuration = 900\nOwner = "ann"\nRequestGPUs = 2\n'
-    told = event(28, "05:57:09", "Job ad information event triggered.", body=body)
-    raw = parse(BEGIN, RUN, told, ended("05:58:09"))
+    update = event(28, "05:57:09", "Job ad information event triggered.", body=body)
+    raw = parse(BEGIN, RUN, update, ended("05:58:09"))
     assert fields(raw, "request", "user") == [900, 1]
     assert raw.demands["gpus"].tolist() == [2]
 

@@ -227,7 +227,7 @@ def test_nonsense_is_refused_with_its_line_or_dropped(change: dict[str, Any], wo
     assert (len(raw), raw.counts["bad_lines_dropped"]) == (1, 1)
 
 
-def test_a_file_that_was_cut_is_told_and_the_rest_is_kept() -> None:
+def test_a_truncated_file_is_reported_and_the_rest_is_kept() -> None:
     """condor_history interrupted: the last job is incomplete."""
     text = json.dumps([ENDED, ENDED | {"ClusterId": 8}], indent=1).replace("},", "},\n")[:-200]
     with pytest.raises(InputError, match="not JSON"):

@@ -66,12 +66,12 @@ def left_in(folder: Path) -> list[str]:
 
 def test_a_log_is_fetched_once_and_checked_afterwards(archive: Archive, tmp_path: Path) -> None:
     archive.files[NAME] = LOG
-    told: list[tuple[int, int | None]] = []
+    steps: list[tuple[int, int | None]] = []
     got = fetch(NAME, into=tmp_path / "new" / "folder", base_url=archive.url,
-                progress=lambda done, total: told.append((done, total)))  # fmt: skip
+                progress=lambda done, total: steps.append((done, total)))  # fmt: skip
     assert (got.downloaded, got.verified) == (True, "nothing yet")
     assert got.path.read_bytes() == LOG
-    assert told[-1] == (len(LOG), len(LOG))
+    assert steps[-1] == (len(LOG), len(LOG))
     assert left_in(got.path.parent) == ["NEW-2030-1.swf.gz", SUMS]
     again = fetch(NAME, into=tmp_path / "new" / "folder", base_url=archive.url)
     assert (again.downloaded, again.verified) == (False, "first download")

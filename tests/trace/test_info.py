@@ -1,4 +1,4 @@
-"""What is told of a log."""
+"""What ``trace info`` reports about a log."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_nothing_and_next_to_nothing() -> None:
     assert one["arrivals"]["gap_mean_s"] == 0
 
 
-def test_arrivals_are_told_in_local_time() -> None:
+def test_arrivals_are_printed_in_local_time() -> None:
     """Second 0 is 14:00:31 on a Monday in Stockholm."""
     header = ("; UnixStartTime: 843480031", "; TimeZoneString: Europe/Stockholm")
     arrivals = describe(jobs(submit=[0, 10 * 3600, 3 * DAY], header=header))["arrivals"]
@@ -116,7 +116,7 @@ def test_a_burst_over_two_weeks_is_one_flurry() -> None:
     assert found[0].same_shape_share == 1.0
 
 
-def test_bursts_apart_are_two_and_a_busy_week_of_everybody_is_none() -> None:
+def test_bursts_apart_are_two_and_a_busy_week_of_all_users_is_none() -> None:
     submit, user = weeks_of(10, 8)
     submit += [WEEK + 50] * 20 + [5 * WEEK + 50] * 20
     user += [9] * 40
@@ -164,8 +164,8 @@ def test_an_ordinary_log_needs_no_remark() -> None:
 def test_every_check_speaks_up(columns: dict[str, Any], more: dict[str, Any], check: str) -> None:
     usual = {"submit": [0, 50, 100, 150], "user": [1, 2, 3, 4],
              "recorded_start": [0, 50, 100, 150]}  # fmt: skip
-    told = checks(jobs(**(usual | columns)), **({"cluster": Cluster.pool(2), "load": 0.7} | more))
-    assert told == [check]
+    found = checks(jobs(**(usual | columns)), **({"cluster": Cluster.pool(2), "load": 0.7} | more))
+    assert found == [check]
 
 
 def test_flurries_are_remarked_on() -> None:

@@ -18,9 +18,9 @@ def record(job: str, kind: str = "E", **pairs: object) -> str:
     usual = {"user": "eva", "group": "hep", "queue": "batch", "ctime": T, "qtime": T,
              "start": T + 100, "end": T + 700, "Resource_List.ncpus": 8,
              "Resource_List.walltime": "01:00:00", "Exit_status": 0}  # fmt: skip
-    said = {**usual, **{key.replace("__", "."): value for key, value in pairs.items()}}
-    told = " ".join(f"{key}={value}" for key, value in said.items() if value is not None)
-    return f"04/01/2024 01:00:00;{kind};{job};{told}"
+    fields = {**usual, **{key.replace("__", "."): value for key, value in pairs.items()}}
+    written = " ".join(f"{key}={value}" for key, value in fields.items() if value is not None)
+    return f"04/01/2024 01:00:00;{kind};{job};{written}"
 
 
 def test_ended_jobs_are_read_and_the_rest_is_counted(tmp_path: Path) -> None:

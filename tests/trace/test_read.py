@@ -37,7 +37,7 @@ CSV = "JobName,ReqMem,ReqCPUs,ReqGPUs,ReqDuration,ActualDuration,Submit\n"
         ),
     ],
 )
-def test_the_format_is_told_by_name_and_content(name: str, data: bytes, kind: str) -> None:
+def test_the_format_is_recognised_by_name_and_content(name: str, data: bytes, kind: str) -> None:
     assert recognise(name, data).name == kind
 
 
@@ -63,16 +63,16 @@ def test_a_csv_of_a_slurm_site() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ("job7,1000,1,0,100", "expected 7 columns, found 5"),
         ("job7,1000,one,0,100,5,9", "reqcpus must be a whole number, not 'one'"),
         ("job7,1000,1,0,100,5,9999999999999", "submit is 9999999999999, beyond"),
     ],
 )
-def test_bad_rows_of_such_a_csv(row: str, said: str) -> None:
+def test_bad_rows_of_such_a_csv(row: str, message: str) -> None:
     text = CSV + "a5,1,1,0,1,1,1\n" + row + "\n"
-    with pytest.raises(InputError, match=f"c.csv, line 3: {said}"):
+    with pytest.raises(InputError, match=f"c.csv, line 3: {message}"):
         parse_slurm_csv(text, name="c", path="c.csv")
     raw = parse_slurm_csv(text, name="c", bad_lines="drop")
     assert (len(raw), raw.counts["bad_lines_dropped"]) == (1, 1)
@@ -149,14 +149,14 @@ def test_a_package_adds_a_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("code", "said"), [("FORMAT = 3", "is not a"), ("1 / 0", "fix or uninstall toy-logs")]
+    ("code", "message"), [("FORMAT = 3", "is not a"), ("1 / 0", "fix or uninstall toy-logs")]
 )
 def test_a_broken_package_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, message: str
 ) -> None:
     """What a user installed is never skipped silently."""
     log = tmp_path / "a.toy"
     log.write_text("TOY\n10\n")
     install(tmp_path, monkeypatch, code)
-    with pytest.raises(ShadowtimeError, match=said):
+    with pytest.raises(ShadowtimeError, match=message):
         read(log)

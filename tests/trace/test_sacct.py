@@ -83,7 +83,7 @@ def test_known_exports_without_a_header(layout: tuple[str, ...]) -> None:
     assert raw.demands["memory"].tolist() == [8 << 20] * 2
 
 
-def test_the_two_older_exports_with_25_columns_are_told_apart() -> None:
+def test_the_two_older_exports_with_25_columns_are_distinguished() -> None:
     with_gres = next(layout for layout in LAYOUTS if "reqgres" in layout)
     raw = parse(line(with_gres, reqgres="PER_NODE:gpu:2", reqtres="cpu=4,mem=1G"))
     assert raw.demands["memory"].tolist() == [1 << 20]
@@ -142,9 +142,9 @@ def test_the_runs_of_a_requeued_job_are_one_job(state: str) -> None:
     assert w.cleaning["requeued_joined"] == 1 and w.cleaning["repeated_id_renumbered"] == 0
     recorded = Schedule.recorded(w)
     assert recorded.kills.tolist() == [1, 0]
-    told = recorded.attempts
-    assert (told.job_id.tolist(), told.killed.tolist()) == ([100, 100], [1, 0])
-    assert (told.start.tolist(), told.end.tolist()) == ([60, 300], [160, 400])
+    parts = recorded.attempts
+    assert (parts.job_id.tolist(), parts.killed.tolist()) == ([100, 100], [1, 0])
+    assert (parts.start.tolist(), parts.end.tolist()) == ([60, 300], [160, 400])
 
 
 def test_a_requeued_job_that_has_not_ended_is_dropped_with_its_runs() -> None:
@@ -268,7 +268,7 @@ def test_pipes_in_the_name() -> None:
     assert raw["executable"].tolist() == [1, 2]
 
 
-def test_pipes_in_constraints_are_told_from_pipes_in_names() -> None:
+def test_pipes_in_constraints_are_distinguished_from_pipes_in_names() -> None:
     """The node list fits the number of nodes in only one of the two readings."""
     job_ = {"constraints": "a|b", "nodelist": "n[1-2]", "nnodes": "2", "jobname": "x"}
     raw = parse(export(job_, {"jobname": "x"}))
@@ -360,7 +360,7 @@ def test_several_clusters_need_a_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"jobidraw": "12x"}, "not a job id"),
         ({"submit": "soon"}, "not a time like"),
@@ -377,9 +377,11 @@ def test_several_clusters_need_a_choice() -> None:
         ({"alloctres": "mem=9999999P"}, "mem="),
     ],
 )
-def test_a_bad_row_is_refused_with_its_line_or_dropped(changes: dict[str, str], said: str) -> None:
+def test_a_bad_row_is_refused_with_its_line_or_dropped(
+    changes: dict[str, str], message: str
+) -> None:
     text = export({}, {"jobidraw": "101"} | changes, {"jobidraw": "102"})
-    with pytest.raises(InputError, match=rf"s\.psv, line 3: .*{said}.*--bad-lines drop"):
+    with pytest.raises(InputError, match=rf"s\.psv, line 3: .*{message}.*--bad-lines drop"):
         parse(text)
     raw = parse(text, bad_lines="drop")
     assert raw["job_id"].tolist() == [100, 102]
@@ -399,7 +401,7 @@ def test_missing_columns_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "empty"),
         ("\n \n", "empty"),
@@ -408,8 +410,8 @@ def test_missing_columns_are_named() -> None:
         ("hello\nworld\n", "neither an sacct export"),
     ],
 )
-def test_no_jobs(text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_no_jobs(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         parse(text)
 
 

@@ -31,7 +31,7 @@ from shadowtime.workload.raw import FIELDS, RawTrace
 ZONE = ZoneInfo("Europe/Zurich")
 
 
-def told(raw: Any) -> dict[str, Any]:
+def content_of(raw: Any) -> dict[str, Any]:
     """Everything a raw trace says, as values that compare."""
     asked = raw.requests
     return {
@@ -53,7 +53,7 @@ def told(raw: Any) -> dict[str, Any]:
 
 def outcome(text: str | bytes, **how: Any) -> Any:
     try:
-        return told(parse_sacct(text, name="log", **how))
+        return content_of(parse_sacct(text, name="log", **how))
     except InputError as error:
         return str(error)
 
@@ -126,7 +126,7 @@ def test_a_row_says_what_it_says_to_a_naive_reader(seed: int) -> None:
 
 
 @pytest.mark.parametrize("bad_lines", ["refuse", "drop"])
-def test_rows_say_together_what_each_says_alone(
+def test_rows_read_together_equal_rows_read_alone(
     bad_lines: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Random exports with odd ids, states, names and broken fields, in one piece and singly."""

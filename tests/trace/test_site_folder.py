@@ -25,7 +25,7 @@ EVERY = list(JOBS)
 
 
 def scontrol_jobs(folder: Path) -> dict[int, dict[str, str]]:
-    """What scontrol said of each job, by its number."""
+    """What scontrol showed of each job, by its number."""
     found = {}
     for line in (folder / "jobs_scontrol.txt").read_text().splitlines():
         pairs = dict(word.split("=", 1) for word in line.split() if "=" in word)
@@ -35,14 +35,14 @@ def scontrol_jobs(folder: Path) -> dict[int, dict[str, str]]:
 
 
 def real_rows(
-    workload: Workload, said: dict[int, dict[str, str]]
+    workload: Workload, shown: dict[int, dict[str, str]]
 ) -> list[tuple[int, dict[str, str]]]:
-    """Rows of jobs that ran, with what scontrol said of them."""
+    """Rows of jobs that ran, with what scontrol showed of them."""
     ids = workload.extra.get("log_id", workload.job_id)
     return [
-        (row, said[int(job)])
+        (row, shown[int(job)])
         for row, job in enumerate(ids)
-        if int(job) in said and said[int(job)]["JobState"] != "CANCELLED"
+        if int(job) in shown and shown[int(job)]["JobState"] != "CANCELLED"
     ]
 
 
@@ -72,12 +72,12 @@ def test_slurm_conf_describes_the_same_site(name: str, tmp_path: Path) -> None:
     for file in ("slurm.conf", "gres.conf", "topology.conf"):
         if (folder / file).exists():
             shutil.copy(folder / file, tmp_path)
-    told, conf = read_site_alone(folder), read_site_alone(tmp_path)
-    assert conf.nodes == told.nodes
-    assert conf.resources == told.resources
-    assert conf.enforce == told.enforce
-    assert conf.switches == told.switches
-    for one, other in zip(conf.partitions, told.partitions, strict=True):
+    shown, conf = read_site_alone(folder), read_site_alone(tmp_path)
+    assert conf.nodes == shown.nodes
+    assert conf.resources == shown.resources
+    assert conf.enforce == shown.enforce
+    assert conf.switches == shown.switches
+    for one, other in zip(conf.partitions, shown.partitions, strict=True):
         assert (one.name, one.nodes, one.max_time, one.tier, one.billing) == (
             other.name, other.nodes, other.max_time, other.tier, other.billing,
         )  # fmt: skip
@@ -91,7 +91,7 @@ def test_whole_nodes_are_inferred(name: str) -> None:
     asked = workload.requests
     assert asked is not None
     rows = real_rows(workload, scontrol_jobs(folder))
-    wrong = [row for row, said in rows if asked[row].exclusive != (said["OverSubscribe"] == "NO")]
+    wrong = [row for row, job in rows if asked[row].exclusive != (job["OverSubscribe"] == "NO")]
     # --cpus-per-gpu fills a node of P3 once; accounting does not keep that option.
     assert len(wrong) == (1 if name == "P3" else 0)
     assert len(rows) > 100
@@ -104,26 +104,26 @@ def test_options_of_submissions(name: str) -> None:
     _, workload = read_site(folder)
     asked = workload.requests
     assert asked is not None
-    for row, said in real_rows(workload, scontrol_jobs(folder)):
+    for row, job in real_rows(workload, scontrol_jobs(folder)):
         one = asked[row]
-        assert one.features == said["Features"].replace("(null)", "")
-        assert ",".join(one.wanted) == said["ReqNodeList"].replace("(null)", "") or one.wanted
-        assert one.exclusive == (said["OverSubscribe"] == "NO")
-        assert one.cpus_per_task == int(said["CPUs/Task"].replace("N/A", "1"))
-        assert int(said["NumNodes"].partition("-")[0]) >= one.nodes
-        per_node = said["NtasksPerN:B:S:C"].partition(":")[0]
+        assert one.features == job["Features"].replace("(null)", "")
+        assert ",".join(one.wanted) == job["ReqNodeList"].replace("(null)", "") or one.wanted
+        assert one.exclusive == (job["OverSubscribe"] == "NO")
+        assert one.cpus_per_task == int(job["CPUs/Task"].replace("N/A", "1"))
+        assert int(job["NumNodes"].partition("-")[0]) >= one.nodes
+        per_node = job["NtasksPerN:B:S:C"].partition(":")[0]
         assert (one.tasks_per_node or 0) == int(per_node)
         if one.memory is not None:
             key = "MinMemoryCPU" if one.memory_per == "cpu" else "MinMemoryNode"
-            shown = said[key]
+            shown = job[key]
             factor = {"M": 1, "G": 1024}.get(shown[-1], 1)
             shown = shown.rstrip("MG")
             assert one.memory == int(float(shown) * factor) * 1024
         elif name in ("H", "O"):
-            assert said["MinMemoryCPU"] == {"H": "1000M", "O": "500M"}[name]
+            assert job["MinMemoryCPU"] == {"H": "1000M", "O": "500M"}[name]
         for gres in one.gres:
             where = {"node": "TresPerNode", "job": "TresPerJob", "task": "TresPerTask"}[gres.per]
-            assert said[where] in (f"gres:gpu:{gres.count}", f"gres:gpu={gres.count}")
+            assert job[where] in (f"gres:gpu:{gres.count}", f"gres:gpu={gres.count}")
 
 
 def test_memory_and_gpus_of_mixed_nodes() -> None:

@@ -1,4 +1,4 @@
-"""Reading SWF: what is legal, what is repaired and counted, what is refused and how it is said."""
+"""Reading SWF: what is legal, what is repaired and counted, what is rejected and how."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_numbers_agree_with_exact_arithmetic(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "text", "said"),
+    ("number", "text", "expected"),
     [
         (1, "abc", "field 1 (job id) must be a number, not 'abc'"),
         (4, "nan", "field 4 (run) must be a number, not 'nan'"),
@@ -146,12 +146,12 @@ def test_numbers_agree_with_exact_arithmetic(text: str) -> None:
         (11, "0.5", "field 11 (status) must be a whole number"),
     ],
 )
-def test_a_bad_field_is_refused_with_its_place(number: int, text: str, said: str) -> None:
+def test_a_bad_field_is_refused_with_its_place(number: int, text: str, expected: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(f"; header\n{LINE}\n{with_field(number, text)}\n")
     message = str(caught.value)
     assert message.startswith("t.swf, line 3: ")
-    assert said in message
+    assert expected in message
     assert "--bad-lines drop" in message
     assert caught.value.line == 3
 
@@ -187,7 +187,7 @@ def test_no_jobs(text: str) -> None:
         parse(text)
 
 
-def test_binary_data_and_other_formats_are_told_apart() -> None:
+def test_binary_data_and_other_formats_are_distinguished() -> None:
     with pytest.raises(InputError, match="line 1: this is not text"):
         parse(b"\x7fELF\x00\x01\x02" * 50)
     with pytest.raises(InputError, match="does not look like SWF"):
@@ -203,7 +203,7 @@ def write(folder: Path, name: str, data: bytes) -> Path:
     return path
 
 
-def test_gzip_is_told_by_content(tmp_path: Path) -> None:
+def test_gzip_is_recognised_by_content(tmp_path: Path) -> None:
     packed = gzip.compress(f"; MaxProcs: 8\n{LINE}\n".encode())
     raw = read_swf(write(tmp_path, "KTH.swf.gz", packed))
     assert (raw.name, len(raw), dict(raw.machine)) == ("KTH", 1, {"procs": 8})
@@ -226,7 +226,7 @@ def test_damaged_gzip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "the file is empty"),
         (b" \n\r\n", "the file is empty"),
@@ -236,8 +236,8 @@ def test_damaged_gzip(tmp_path: Path) -> None:
         ("1 2".encode("utf-16"), "this is UTF-16, not text"),
     ],
 )
-def test_files_that_hold_no_log(tmp_path: Path, data: bytes, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_files_that_hold_no_log(tmp_path: Path, data: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         read_swf(write(tmp_path, "x.swf", data))
 
 

@@ -91,7 +91,7 @@ def test_unknown_stays_minus_one() -> None:
     assert fields == dict.fromkeys(FIELDS, "-1") | known
 
 
-def test_the_machine_is_said_once() -> None:
+def test_the_machine_is_written_once() -> None:
     w = Workload.build(submit=[0], run=[1], procs=[1], machine={"procs": 8, "nodes": 2})
     text = to_swf(w)
     assert text.count("; MaxProcs: 8\n") == text.count("; MaxNodes: 2\n") == 1

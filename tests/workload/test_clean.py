@@ -24,7 +24,7 @@ DOUBLE = "; Preemption: Double\n"
 
 
 def raw(*jobs: dict[str, int], header: str = "") -> RawTrace:
-    """Lines that differ from a usual one only where told; numbered from 1."""
+    """Lines that differ from a usual one only where given; numbered from 1."""
     rows = [{**USUAL, "job_id": i, "submit": 10 * i, **job} for i, job in enumerate(jobs, 1)]
     text = "\n".join(" ".join(str(row[name]) for name in FIELDS) for row in rows)
     return parse_swf((header + text).encode(), name="small", path="small.swf")
@@ -244,7 +244,7 @@ def test_an_extra_column_is_a_demand_where_it_is_asked_for() -> None:
     w = clean(parse_swf(text, name="x"), others=["licences", "bandwidth"])
     assert w.resources == ("procs", "licences", "bandwidth")
     assert w.demand[:, 1].tolist() == [2, 0, 0]
-    assert w.demand[:, 2].tolist() == [40, 0, 20]  # said per process
+    assert w.demand[:, 2].tolist() == [40, 0, 20]  # given per process
     assert (w.cleaning["licences_unknown"], w.cleaning["bandwidth_unknown"]) == (1, 1)
 
 
@@ -359,7 +359,7 @@ def test_the_refusal_names_the_likely_cause(
         fit(jobs([32] * 10).replace(machine=machine), cluster)
 
 
-def test_too_much_memory_is_told_apart_from_too_many_processors() -> None:
+def test_too_much_memory_is_distinguished_from_too_many_processors() -> None:
     with pytest.raises(InputError, match=r"Likely cause: memory .*64GB"):
         fit(jobs([1] * 10, memory=[1000] * 10), Cluster.pool(8, memory=64))
 

@@ -63,12 +63,12 @@ def test_draws_differ_by_seed_and_agree_by_seed():
     assert jobs == pytest.approx(len(before), rel=0.1)
 
 
-def test_jobs_of_nobody_stay():
+def test_jobs_without_a_user_stay():
     w = Workload.build(submit=[0, WEEK, 2 * WEEK], run=[1, 2, 3], procs=[1] * 3, user=[-1, 4, -1])
     after = resample_users(w, seed=1)
-    nobody = after.user == -1
-    assert after.submit[nobody].tolist() == [0, 2 * WEEK]
-    assert after.extra["source_id"][nobody].tolist() == [1, 3]
+    without_user = after.user == -1
+    assert after.submit[without_user].tolist() == [0, 2 * WEEK]
+    assert after.extra["source_id"][without_user].tolist() == [1, 3]
     with pytest.raises(UsageError, match="user"):
         resample_users(w.replace(user=np.full(3, -1)), seed=1)
     assert len(resample_users(Workload.build(submit=[], run=[], procs=[]), seed=1)) == 0

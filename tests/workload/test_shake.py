@@ -1,4 +1,4 @@
-"""Shaken inputs: changed a little, exactly as said, and never in place."""
+"""Shaken inputs: changed a little, exactly as documented, and never in place."""
 
 from __future__ import annotations
 

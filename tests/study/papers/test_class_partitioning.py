@@ -152,12 +152,12 @@ def test_no_simulated_claim_holds_in_the_opposite_world(drawn) -> None:
     """What was simulated is judged by the numbers: turn them round, and nothing of it holds."""
 
     def opposite(month: str, world: str, policy: str, group: str) -> float:
-        said = as_the_paper_says(month, world, policy, group)
+        stated = as_the_paper_says(month, world, policy, group)
         apart = 3.0 if policy == p.PARTITIONED[p.L_A_50] else 1.0
         if group != "large":
-            return apart * 100.0 / said
+            return apart * 100.0 / stated
         first = as_the_paper_says(month, world, "lxfw(reserve=1)", group)
-        return 1.0 if policy == "lxfw(reserve=1)" else apart * (1.0 + first / said)
+        return 1.0 if policy == "lxfw(reserve=1)" else apart * (1.0 + first / stated)
 
     found = reproduction(made_up(drawn, opposite))
     drawn_or_fixed = ("Sec. 2.2", "Sec. 2.2 and Fig. 1")
@@ -192,6 +192,6 @@ def test_figures_and_tables(drawn) -> None:
 
 
 def test_no_wait_on_either_side_is_the_same(drawn) -> None:
-    """A machine on which nobody waits makes no claim fail by a division."""
+    """A machine on which no job waits makes no claim fail by a division."""
     found = reproduction(made_up(drawn, lambda *_: 0.0))
     assert any(claim.verdict == "holds" for claim in found.claims)

@@ -47,7 +47,7 @@ def test_the_order_of_the_thesis(found: Reproduction) -> None:
 
 
 def test_every_published_claim_is_there(found: Reproduction) -> None:
-    """Fourteen rows, judged or said to be inputs; every verdict has its evidence."""
+    """Fourteen rows, judged or marked as inputs; every verdict has its evidence."""
     assert len({claim.text for claim in found.claims}) == 14
     assert all(claim.evidence for claim in found.claims)
     assert {claim.verdict for claim in found.claims} > {"holds", "not judged"}
@@ -66,7 +66,7 @@ def test_figures_and_schedules_of_the_first_draw(found: Reproduction) -> None:
     assert any("Figure 3.3" in note for note in found.notes)
 
 
-def test_thirty_draws_unless_told() -> None:
+def test_thirty_draws_by_default() -> None:
     """As many as the issue of one unknown workload asks for."""
     assert PAPER.seeds == 30
     assert UNLIMITED in {rule for _, rule in TABLES}

@@ -133,7 +133,7 @@ def test_every_table_and_figure_is_there(findings: Findings, study: Reproduction
 
 
 def test_every_claim_is_judged(study: Reproduction) -> None:
-    """Each published claim at least once; what nobody can know is not judged."""
+    """Each published claim at least once; what cannot be known is not judged."""
     known = {claim.text for claim in published.claims("ibb").values()}
     assert {claim.text for claim in study.claims} == known
     for claim in study.claims:
@@ -180,7 +180,7 @@ def test_json_holds_every_point(findings: Findings, study: Reproduction) -> None
 def test_without_logs_nothing_is_judged_by_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command on a generated workload: said, small, written."""
+    """The command on a generated workload: noted, small, written."""
     monkeypatch.delenv("SHADOWTIME_TRACES", raising=False)
     monkeypatch.chdir(tmp_path)
     command = ["paper", "ibb", "--quick", "--seeds", "2", "-o", "out", "--json"]

@@ -146,7 +146,7 @@ def test_the_virtual_predictor_without_error_is_the_true_run_time(findings: Find
 
 
 def test_groups_by_size_hold_every_blocked_job(findings: Findings):
-    """Figures 2 and 3 leave nobody out and count nobody twice."""
+    """Figures 2 and 3 leave no job out and count none twice."""
     for subject in findings.subjects:
         for policy in (p.PV, p.easy(), p.easy(p.NEAREST)):
             found = findings.of(subject, policy)

@@ -23,7 +23,7 @@ def test_every_claim_is_listed_once():
     assert all(claim.number and claim.where.startswith("Sec.") for claim in claims.values())
 
 
-def test_runs_are_told_apart():
+def test_runs_get_distinct_keys():
     """Both values of high demand, three workloads, the ablation, what lies beyond; no key twice."""
     subjects, _ = find_subjects(LOGS, None)
     keys = Runs(tuple(subjects), (1, 2)).keys()

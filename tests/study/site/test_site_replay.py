@@ -105,8 +105,8 @@ def test_recordings_lie_in_their_ranges(name: str) -> None:
     assert sum(within) >= 0.9 * len(within)
     assert {row.by for row in found.groups} == {"all", "partition", "account", "qos", "size"}
     assert found.backfilled is not None
-    told, low, high = found.backfilled
-    assert low - 0.15 <= told <= high + 0.15
+    share, low, high = found.backfilled
+    assert low - 0.15 <= share <= high + 0.15
 
 
 @recorded

@@ -172,7 +172,7 @@ def test_nodes_come_and_go() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "said"),
+    ("kind", "text", "message"),
     [
         ("set", "bf_max_job_tst=3", "did you mean bf_max_job_test"),
         ("set", "bf_continue=yes", "not modelled and would change nothing"),
@@ -203,8 +203,8 @@ def test_nodes_come_and_go() -> None:
         ("load", "fast", "neither a factor"),
     ],
 )
-def test_wrong_changes_are_rejected_with_what_was_meant(kind: str, text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said.replace("[", r"\[")):
+def test_wrong_changes_are_rejected_with_what_was_meant(kind: str, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("[", r"\[")):
         Change(kind, text).apply(small())  # type: ignore[arg-type]
 
 
@@ -218,11 +218,14 @@ def test_every_key_is_known_by_its_own_name() -> None:
 
 
 def test_settings_that_cannot_matter_are_named() -> None:
-    told = without_effect(
+    messages = without_effect(
         changed("PriorityWeightAge=5", "qos.few.MaxJobsPU=9"),
         [Change("set", "PriorityWeightAge=5"), Change("set", "qos.few.MaxJobsPU=9")],
     )
-    assert "PriorityType=priority/multifactor" in told[0] and "limits are not enforced" in told[1]
+    assert (
+        "PriorityType=priority/multifactor" in messages[0]
+        and "limits are not enforced" in messages[1]
+    )
     builtin = changed("SchedulerType=sched/builtin")
     assert "builtin" in without_effect(builtin, [Change("set", "bf_interval=9")])[0]
 
@@ -293,7 +296,7 @@ def test_an_experiment_is_the_same_after_its_file(tmp_path: Path) -> None:
     path.write_text(one.to_toml(tmp_path))
     assert tomllib.loads(path.read_text())["site"] == "site"
     assert read_experiment(path) == one
-    for text, said in (
+    for text, message in (
         ("phases = 2", "names no site"),
         ('site = "x"\nphase = 2', "did you mean phases"),
         ('site = "x"\nphases = "2"', "whole number"),
@@ -302,7 +305,7 @@ def test_an_experiment_is_the_same_after_its_file(tmp_path: Path) -> None:
         ("site = ", "not TOML"),
     ):
         path.write_text(text)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             read_experiment(path)
 
 
@@ -352,7 +355,7 @@ def test_backfill_is_predicted_from_first_come_first_served() -> None:
 
 
 def test_a_closed_loop_sends_more_to_a_faster_site() -> None:
-    """Six users in turn on two nodes, each back 30 s after a job: with six nodes nobody waits."""
+    """Six users in turn on two nodes, each back 30 s after a job: with six nodes no job waits."""
     world = small(2)
     begun = np.array([[900 * k + 300 * (u // 2) for u in range(6)] for k in range(5)])
     sent = np.vstack([np.arange(6), begun[:-1] + 330])

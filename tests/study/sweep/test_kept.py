@@ -80,9 +80,9 @@ def test_the_key_is_the_same_in_another_process(tmp_path: Path) -> None:
     wanted = key_of(JOBS, SITE, SlurmPolicy())
     tests = Path(__file__).parents[2]
     for seed in ("1", "2"):
-        told = subprocess.run(
+        done = subprocess.run(
             [sys.executable, str(script)],
             env={"PYTHONPATH": str(tests), "PYTHONHASHSEED": seed, "PATH": ""},
             capture_output=True, text=True, timeout=300, check=True,
         )  # fmt: skip
-        assert told.stdout.strip() == wanted
+        assert done.stdout.strip() == wanted

@@ -94,7 +94,7 @@ def test_source_of_a_users_part_is_in_the_key(tmp_path: Path) -> None:
     assert digest(of_policy(parse_policy(f"{file}:mine"), f"{file}:mine")) != before
 
 
-def test_functions_of_one_name_are_told_apart() -> None:
+def test_functions_of_one_name_get_distinct_keys() -> None:
     """The catalogue's functions, a user's in any slot, what they learn: all are in the key."""
     texts = ("wfp3", "unicef", "saf", "spt", "sqf", "f1", "f2", "f3", "f4", "los", "slack")
     known = [of_policy(parse_policy(text)) for text in texts]
