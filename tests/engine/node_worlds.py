@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from naive_nodes import Machine, NodeJob, NodeResult
+from naive.nodes import Machine, NodeJob, NodeResult
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-import naive_site
+from naive import site as naive_site
 from shadowtime.cluster.site import (
     Association,
     Limits,

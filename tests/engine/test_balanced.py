@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive
 from engine.worlds import assert_same, simulated, worlds
+from naive import pool as naive
 from shadowtime.kernel import exact
 from shadowtime.kernel.jit import entry
 

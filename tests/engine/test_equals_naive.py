@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-import naive
 from engine.worlds import assert_same, noisy_predictions, simulated, worlds
+from naive import pool as naive
 from shadowtime.engine.passes import conservative
 
 CLASSIC = {

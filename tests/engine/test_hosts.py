@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import naive_hosts
 from engine.worlds import as_workload, assert_same, simulated, worlds
+from naive import hosts as naive_hosts
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.errors import PolicyError

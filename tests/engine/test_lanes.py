@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.worlds import as_cluster, as_workload, worlds
-from naive import (
+from naive.pool import (
     BACKFILLED,
     Job,
     Result,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-import naive_nodes
 from engine.node_worlds import assert_same, node_worlds, simulated
+from naive import nodes as naive_nodes
 
 POLICIES = {
     "easy-sjbf(place=first-fit)": naive_nodes.ff,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import naive_nodes
 from engine.node_worlds import assert_same, node_worlds, simulated
-from naive_nodes import Machine, NodeJob
+from naive import nodes as naive_nodes
+from naive.nodes import Machine, NodeJob
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_nodes
 from engine.node_worlds import (
     as_cluster,
     as_workload,
@@ -18,8 +17,9 @@ from engine.node_worlds import (
     rows_of,
     simulated,
 )
-from naive_conservative import Conservative
-from naive_nodes import Machine, NodeJob
+from naive import nodes as naive_nodes
+from naive.conservative import Conservative
+from naive.nodes import Machine, NodeJob
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.node_worlds import as_workload, node_worlds, rows_of, simulated
-from naive_nodes import Machine, NodeJob, work_of
+from naive.nodes import Machine, NodeJob, work_of
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate

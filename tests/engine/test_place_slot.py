@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 import shadowtime as st
 from engine.site_worlds import assert_same, sites, workloads
-from naive_site import Rules
+from naive.site import Rules
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.worlds import as_cluster, as_workload, simulated, worlds
-from naive_pyss import pyss
+from naive.pyss import pyss
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of

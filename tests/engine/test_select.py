@@ -9,9 +9,9 @@ import sys
 import pytest
 from hypothesis import given, settings
 
-import naive_select as slow
 import shadowtime as st
 from engine.worlds import assert_same, simulated, worlds
+from naive import select as slow
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import RunningJob, Snapshot, WaitingJob

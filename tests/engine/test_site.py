@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from engine.site_worlds import assert_same, sites, workloads
-from naive_site import ALL, Rules
+from naive.site import ALL, Rules
 
 POLICIES = {
     "fcfs": Rules(depth=0, backfill="never"),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from engine.site_worlds import assert_same, sites, workloads
 from engine.test_site_special_cases import assert_equal, hosts_cluster
-from naive_site import ALL, Classes, NowhereError, Rules
-from naive_site import simulate as simulate_naive
+from naive.site import ALL, Classes, NowhereError, Rules
+from naive.site import simulate as simulate_naive
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.rules import rules_of

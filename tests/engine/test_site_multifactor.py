@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.site_worlds import assert_same, sites, workloads
-from naive_site import ALL, Rules
+from naive.site import ALL, Rules
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Association, Node, Site
 from shadowtime.engine import simulate

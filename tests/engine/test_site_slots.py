@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-import naive_slots as slow
 import shadowtime as st
 from engine import test_slots as pool
 from engine.site_worlds import assert_same, crowds, sites, workloads
-from naive_site import ALL, Rules
-from naive_site_slots import Functions
+from naive import slots as slow
+from naive.site import ALL, Rules
+from naive.site_slots import Functions
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass.decide import refuse

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.node_worlds import as_cluster as as_nodes
 from engine.worlds import as_cluster, as_workload, worlds
-from naive_nodes import Machine
+from naive.nodes import Machine
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.cluster import Host
 from shadowtime.cluster.site import Limits, Node, Qos, Site

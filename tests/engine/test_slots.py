@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-import naive_slots as slow
 import shadowtime as st
 from engine.worlds import assert_same, simulated, worlds
+from naive import slots as slow
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import Ended, Memory, RunningJob, Snapshot, WaitingJob

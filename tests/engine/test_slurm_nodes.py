@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_nodes
 from engine.node_worlds import COLUMNS, as_cluster, as_workload, penalised_of, places_of, rows_of
-from naive_nodes import Machine, NodeJob, NodeResult
+from naive import nodes as naive_nodes
+from naive.nodes import Machine, NodeJob, NodeResult
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate

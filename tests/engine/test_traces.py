@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import naive
 from conftest import trace_path
+from naive import pool as naive
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
-import naive
 import shadowtime as st
 from engine.worlds import as_cluster, as_workload, assert_same, simulated, worlds
+from naive import pool as naive
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob

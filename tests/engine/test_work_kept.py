@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive
-import naive_site
 from engine.site_worlds import assert_same as same_on_site
 from engine.site_worlds import sites, workloads
 from engine.test_priority import POOL, crowd, one
 from engine.worlds import COLUMNS, as_cluster, as_workload, assert_same, simulated, worlds
+from naive import pool as naive
+from naive import site as naive_site
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.site import Node, Site
 from shadowtime.engine import plan, simulate

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from naive import Job, Result
+from naive.pool import Job, Result
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.node_worlds import as_cluster, as_workload, places_of
 from engine.test_slurm_nodes import slurm_worlds
-from naive_nodes import Machine, NodeJob
+from naive.nodes import Machine, NodeJob
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import naive
 from conftest import trace_path
 from engine.worlds import assert_same, simulated
+from naive import pool as naive
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.metrics import fairness, measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import naive
+from naive import pool as naive
 from scenarios.worlds import SCENARIOS
 
 POLICIES = {

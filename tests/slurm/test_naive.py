@@ -7,7 +7,7 @@ import copy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive_slurm import NaiveJob, NaiveState, naive_backfill, naive_main
+from naive.slurm import NaiveJob, NaiveState, naive_backfill, naive_main
 from shadowtime.slurm.ask import ask_of
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.job import Job

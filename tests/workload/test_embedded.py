@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import naive
+from naive import pool as naive
 from shadowtime.cluster import Cluster
 from shadowtime.workload.embedded import demo_workload
 from shadowtime.workload.scale import offered_load

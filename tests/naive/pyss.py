@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from itertools import count
 
-from naive import Job
+from naive.pool import Job
 
 SUBMISSION, TERMINATION, START = 1, 2, 3
 

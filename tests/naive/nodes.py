@@ -17,7 +17,7 @@ Readings chosen where the specification leaves room
   the processors of the reservation; where that fails, s is no candidate.
 - A head that waits for a better start counts as blocked like one that does not fit.
 - ``stretch=window`` is not here, and ``resv`` by counts for conservative backfilling alone.
-- Conservative backfilling on nodes is in ``naive_conservative.py``.
+- Conservative backfilling on nodes is in ``naive/conservative.py``.
 - HPerf counts in thousandths of a MB/s, as Slurm counts a resource in whole numbers: a record is
   rounded down to them, the mean of a tag's records up.
 - HPerf with ``record="rate"``: the work done is the mean over the processes, over elapsed time.
@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from naive import BACKFILLED, HEAD, RESERVED, Job, Result, Row
+from naive.pool import BACKFILLED, HEAD, RESERVED, Job, Result, Row
 
 Rate = Callable[[Fraction], Fraction]  # demand on a node -> work done per second
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-import naive_nodes
-from naive import BACKFILLED, HEAD, RESERVED
-from naive_nodes import Machine, NodeJob
+from naive import nodes as naive_nodes
+from naive.nodes import Machine, NodeJob
+from naive.pool import BACKFILLED, HEAD, RESERVED
 
 
 def job(id, submit, procs, request, run=None, *, b=0, tag=""):

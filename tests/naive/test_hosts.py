@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-import naive
-import naive_hosts
-from naive import BACKFILLED, HEAD, RESERVED, Job
+from naive import hosts as naive_hosts
+from naive import pool as naive
+from naive.pool import BACKFILLED, HEAD, RESERVED, Job
 
 
 def job(id, submit, need, request, run=None):

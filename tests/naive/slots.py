@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from naive import (
+from naive.pool import (
     BACKFILLED,
     Estimates,
     Held,

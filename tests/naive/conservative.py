@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from naive import BACKFILLED
-from naive_nodes import (
+from naive.nodes import (
     Allocation,
     Entry,
     Execution,
@@ -26,6 +25,7 @@ from naive_nodes import (
     replay_nodes,
     shared_rate,
 )
+from naive.pool import BACKFILLED
 
 
 @dataclass

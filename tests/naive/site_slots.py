@@ -1,7 +1,7 @@
 """The slow reference for functions in slots on a site, from docs/guides/your-own-policy.md alone.
 
 A function is handed what the guide says of the job record, and the memory of the job's user. The
-passes of naive_site.py ask here wherever a policy may bring a function.
+passes of naive/site.py ask here wherever a policy may bring a function.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from naive_slots import Predictions
+from naive.slots import Predictions
 
 Function = Callable[..., Any]
 

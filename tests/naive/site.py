@@ -14,9 +14,9 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from naive import BACKFILLED, CORRECTIONS, HEAD, KEYS, PREEMPTING, RESERVED, Estimates, Job
-from naive_multifactor import Priority
-from naive_site_slots import Asked, Functions
+from naive.multifactor import Priority
+from naive.pool import BACKFILLED, CORRECTIONS, HEAD, KEYS, PREEMPTING, RESERVED, Estimates, Job
+from naive.site_slots import Asked, Functions
 
 ALL = 10**9
 FOREVER = (1 << 40) - 1
