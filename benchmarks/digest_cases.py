@@ -57,7 +57,7 @@ class Case:
 
 
 def every_policy(*more: str) -> tuple[str, ...]:
-    """Every catalogue policy, and variants; whoever is not defined on a machine is refused there.
+    """Every catalogue policy, and variants; what is not defined on a machine is rejected there.
 
     Examples
     --------

@@ -101,7 +101,7 @@ class World:
     loop: LoopProcess
     out: Path
     user: str = ""
-    """Who submits; empty: whoever runs this."""
+    """The submitting user; empty: the one that runs this."""
     partitions: dict[str, str] = field(default_factory=lambda: {"batch": "UNLIMITED"})
     """The partitions that the loop drives, with their longest time limit."""
     kinds: Mapping[str, Callable[..., Any]] = field(default_factory=dict)

@@ -100,7 +100,7 @@ class Seen:
 
     @property
     def starts(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Who was started where, in the order of the decisions."""
+        """Which job was started where, in the order of the decisions."""
         return [
             (one.job, tuple(host for host, _ in one.place))
             for *_, decisions in self.passes

@@ -36,7 +36,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_a_backfilled_job(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """D overtakes C: who was ahead, what C was promised, why D fits, and what others would do."""
+    """D overtakes C: what was ahead, what C was promised, why D fits, and what others would do."""
     assert run(["explain", "out", "14"]) == 0
     text = printed(capsys)
     assert "easy on six" in text

@@ -93,7 +93,7 @@ def test_a_negative_demand_is_refused(capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_comparison_reports_what_sharing_costs(capsys: pytest.CaptureFixture[str]):
-    """Who is killed for others and what is lost stand beside the waits; the load is the log's."""
+    """Jobs killed for others and lost work are beside the waits; the load is the log's."""
     loads = {}
     for policy in ("consres", "rua"):
         assert simulate("--demand", "HIGH", policy=policy) == 0

@@ -231,7 +231,7 @@ def workloads(
 
 @st.composite
 def crowds(draw: st.DrawFn) -> tuple[Workload, Site]:
-    """Many jobs of one or two kinds of nodes in a short time: who waits is what matters here."""
+    """Many jobs of one or two kinds of nodes in a short time: the queue is what matters here."""
     nodes = draw(st.lists(st.sampled_from([2, 4, 4]), min_size=1, max_size=3))
     site = Site(nodes=tuple(Node(name=f"n{i}", amounts=(c,)) for i, c in enumerate(nodes)))
     count = draw(st.integers(5, 14))

@@ -44,7 +44,7 @@ def test_who_is_not_slowed_down_has_finished_at_its_request(policy: str):
 
 
 def test_grace_gives_no_more_work():
-    """Slurm's grace is for those who were slowed down."""
+    """Slurm's grace is for jobs that were slowed down."""
     made = simulate(two(500), NODE, parse_policy("consres(grace=unlimited)"))
     assert made.end.tolist() == [50, 100]
 

@@ -117,7 +117,7 @@ BY_HOLES = settings(EXAMPLES, suppress_health_check=[HealthCheck.function_scoped
 @BY_HOLES
 @given(world=worlds(most=40))
 def test_promises_that_move_into_holes(by_holes, world):
-    """Who is not asked, as no hole is wide and long enough, has no earlier start."""
+    """A job that is not tried, as no hole is wide and long enough, has no earlier start."""
     assert_same(simulated(*world, "conservative"), naive.conservative(*world))
 
 

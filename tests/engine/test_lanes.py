@@ -43,7 +43,7 @@ class Agent:
 
 
 def candidates(world: World, head: Job) -> list[Job]:
-    """EASY: who fits now and is gone by the head's reservation, or takes no more than is spare."""
+    """EASY: a job that fits now and ends by the head's reservation, or takes only what is spare."""
     need, length = head.need, world.estimate(head)
     shadow = earliest(world.capacity, held_by_running(world), need, length, world.now)
     spare = minus(world.free_at(shadow), need)
@@ -57,7 +57,7 @@ def candidates(world: World, head: Job) -> list[Job]:
 
 
 def slow_order(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
-    """The agent says who is next; it holds a reservation while others overtake."""
+    """The agent says which job is next; it holds a reservation while others overtake."""
     chosen: list[Job] = []
 
     def one_pass(world: World) -> None:
@@ -75,7 +75,7 @@ def slow_order(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
 
 
 def slow_backfill(jobs: list[Job], capacity: Vector, agent: Agent) -> Result:
-    """The agent says who overtakes the blocked head, or that none does."""
+    """The agent says which job overtakes the blocked head, or that none does."""
 
     def one_pass(world: World) -> None:
         while world.waiting and fits(world.waiting[0].need, world.free()):

@@ -48,7 +48,7 @@ def a_drained_node(*, running: bool) -> Snapshot:
 @pytest.mark.parametrize("running", [True, False])
 @pytest.mark.parametrize("name", POOLED)
 def test_who_cannot_fit_is_set_aside(name: str, running: bool) -> None:
-    """Nothing is reserved for it, it is reported, and whoever fits starts."""
+    """Nothing is reserved for it, it is reported, and jobs that fit start."""
     made = decide(parse_policy(name), a_drained_node(running=running))
     assert [d.job for d in made.decisions] in (["3", "5"], ["5", "3"])
     assert made.unfit == ("2", "4")
@@ -80,7 +80,7 @@ def test_the_look_ahead_leaves_them_out(name: str) -> None:
 
 
 def test_pv_easy_ends_though_the_job_is_in_the_queue() -> None:
-    """The pass itself is bounded, whoever fills the queue: the head is promised nothing."""
+    """The pass itself is bounded, whatever fills the queue: the head is promised nothing."""
     from shadowtime.engine.live_pass.decide import pooled
     from shadowtime.engine.live_pass.table import table_of
     from shadowtime.engine.plan import prepare

@@ -42,7 +42,7 @@ def test_installation_begins_with_what_is_known(here: Path, capsys: Said) -> Non
 
 
 def test_installation_before_there_is_a_store(here: Path, capsys: Said) -> None:
-    """It is not made (its owner would be whoever installs), and a table that is there is kept."""
+    """It is not made (its owner would be the installing user); a table that is there is kept."""
     (here / "etc" / "hperf.tsv").write_text("cg\t5\n")
     assert run([*INSTALL, "etc", "--store", "none.sqlite"]) == 0
     assert "there is no store" in capsys.readouterr().err

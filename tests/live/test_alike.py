@@ -104,7 +104,7 @@ FOUR = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
 
 
 def test_jobs_of_others_are_never_stopped() -> None:
-    """PV-EASY stops whoever came later than the head, but not what is not ours."""
+    """PV-EASY stops jobs that came later than the head, but none that is not ours."""
     late = {"id": "9", "submit": 8, "need": (3,), "request": 50, "start": 9}
     head = WaitingJob(id="3", submit=2, need=(4,), request=9)
     for ours, decided in ((True, ["9", "3"]), (False, [])):

@@ -208,7 +208,7 @@ def test_a_limit_that_never_lets_a_job_in_costs_no_further_passes() -> None:
 
 
 def test_a_job_that_holds_no_memory_leaves_all_of_it() -> None:
-    """Who asks for all memory of a node may join who runs there without any."""
+    """A job that asks for all memory of a node may join one that runs there without any."""
     site = Site(
         nodes=(Node(name="n0", amounts=(4, 6, 0, 0)),),
         resources=RESOURCES,

@@ -165,7 +165,7 @@ def test_no_configuration_is_not_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", ["easy", "bb"])
 def test_a_job_that_avoids_a_slot_leaves_no_machine_idle(pool: Pool, policy: str) -> None:
-    """Its own slot is busy and the other is free: whoever comes behind it gets that one."""
+    """Its own slot is busy and the other is free: the job behind it gets that one."""
     on_the_first = 'regexp("@n1@", TARGET.Name)'
     long = submit(pool, 3600, cpus=8, requirements=on_the_first)
     loop, _ = loop_on(pool, policy)

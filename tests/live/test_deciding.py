@@ -78,7 +78,7 @@ def test_what_fits_is_what_first_fit_finds_on_empty_hosts() -> None:
 
 @pytest.mark.parametrize("policy", ["easy", "easy-sjbf", "easy++", "pv-easy", "conservative"])
 def test_a_job_whose_hosts_are_busy_leaves_its_room_to_others(policy: str) -> None:
-    """Twelve processors are free, but not on n1: who does not delay it takes them."""
+    """Twelve processors are free, but not on n1: jobs that do not delay it take them."""
     run = RunningJob(
         id="9", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),), ours=False
     )
@@ -95,7 +95,7 @@ def test_a_job_whose_hosts_are_busy_leaves_its_room_to_others(policy: str) -> No
 
 
 def test_without_backfilling_no_job_overtakes_it() -> None:
-    """fcfs keeps the order among those who fit somewhere."""
+    """fcfs keeps the order among the jobs that fit somewhere."""
     run = RunningJob(id="9", submit=0, need=(4,), request=100, start=0, place=(("n1", 4),))
     waiting = (waits("1"), waits("2", only=("n1",)), waits("3"))
     state = Snapshot(now=9, cluster=FOUR, running=(run,), waiting=waiting)
@@ -129,7 +129,7 @@ def test_the_first_job_is_in_no_ones_way() -> None:
 def test_thousands_that_want_one_busy_node_cost_few_passes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Those who ask for the same are left out together."""
+    """Jobs that ask for the same are left out together."""
     from shadowtime.live import deciding
 
     made = []

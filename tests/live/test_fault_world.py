@@ -193,7 +193,7 @@ RECORDED = """\
 
 
 def test_an_end_that_slurmctld_forgot_is_read_from_its_log() -> None:
-    """A script that had ended was recovered as running: whoever runs it again, it was forgotten."""
+    """A script that had ended was recovered as running: if it runs again, it was forgotten."""
     ended = seconds_of("2026-11-16T09:56:06")
     run = [("begin", ended - 4), ("end", ended)]
     assert was_forgotten("36", run, unsaved=[], log=RECORDED)

@@ -284,7 +284,7 @@ def test_the_guard_counts_what_a_stopped_job_gives_up() -> None:
 
 
 def test_a_suspended_job_is_never_preempted() -> None:
-    """Who runs over its time is stopped for the head, who stands still is not: no pass in vain."""
+    """A job over its time is stopped for the head, a suspended one is not: no pass in vain."""
     halted = running_line("3", "n[1-4]", 64, State="SUSPENDED", TimeLimit="0:30", SubmitTime=940)
     fake, clock = FakeSlurm(queue_line("2", NumCPUs=64) + halted, NODES), FakeClock(1100.0)
     port = drive.make_port(drive.Where(), run=fake, clock=clock)

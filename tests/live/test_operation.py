@@ -47,7 +47,7 @@ def counted(loop: Loop, metrics: Metrics, looks: int) -> dict[str, float]:
 
 
 def test_metrics_count_what_a_loop_in_charge_did() -> None:
-    """Starts that took effect, refusals by whom, the queue by reason, looks that failed."""
+    """Starts that took effect, refusals by their source, the queue by reason, looks that failed."""
     wide = queue_line("8", NumCPUs=640, NumTasks=640)
     fake = FakeSlurm(
         queue_line("7") + wide + queue_line("9", Reason="JobHeldAdmin"), NODES
@@ -120,7 +120,7 @@ def test_a_metrics_file_is_readable_by_all_and_a_broken_disk_is_reported_once(
 
 
 def test_a_structured_log_has_the_parts_of_a_decision(capsys: pytest.CaptureFixture[str]) -> None:
-    """A JSON object a line: what, who, where, and why not."""
+    """A JSON object a line: what, which job, where, and why not."""
     log = Log(format="json", now=lambda: 0.0)
     wide = queue_line("8", NumCPUs=640, NumTasks=640)
     a_loop(FakeSlurm(queue_line("7") + wide, NODES), act=True, tell=log).step()
@@ -163,7 +163,7 @@ def test_a_dry_run_ends_by_itself_with_a_summary(
 
 
 def test_a_state_file_of_an_earlier_version_is_upgraded_in_place(tmp_path: Path) -> None:
-    """Nothing in it is lost, and the old one stays for whoever goes back."""
+    """Nothing in it is lost, and the old one stays for a downgrade."""
     path = tmp_path / "s.json"
     reported: list[str] = []
     kept = LoopState(policy="easy", counters={"started": 3})

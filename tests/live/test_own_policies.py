@@ -34,7 +34,7 @@ FOUR = Cluster(shape="nodes", hosts=(Host("n1", (4,)),))
 
 
 class Eager:
-    """Everybody who fits."""
+    """Every job that fits."""
 
     def decide(self, snapshot: Snapshot) -> list[Start]:
         return [Start(job.id, optional=True) for job in snapshot.waiting]

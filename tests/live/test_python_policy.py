@@ -149,7 +149,7 @@ def test_what_a_real_cluster_does_not_know_is_refused() -> None:
 
 
 def test_hosts_are_found_for_its_starts() -> None:
-    """The loop gives every start hosts, whoever decided it."""
+    """The loop gives every start hosts, whichever policy decided it."""
     two = Cluster(shape="nodes", hosts=(Host("n1", (4,)), Host("n2", (4,))))
     jobs = (WaitingJob(id="1", submit=0, need=(6,), request=9),)
     made = decide_with_hosts(PythonEasy(), Snapshot(now=1, cluster=two, waiting=jobs), Memory())

@@ -37,7 +37,7 @@ class Waiting:
 
 
 def test_the_others_are_sent_again_each_by_itself() -> None:
-    """Who was refused is left, and whoever is refused now is not released."""
+    """A job that was refused is left, and one that is refused now is not released."""
     run = Waiting(refused=("7", "8"))
     assert send(run, LINES) == [f"{REFUSAL}7", f"{REFUSAL}8"]
     assert sorted(run.done) == ["release 9", LINES[1][0], LINES[2][0]]

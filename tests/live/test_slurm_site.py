@@ -138,7 +138,7 @@ def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone(
 
 
 def test_starts_on_parts_of_several_nodes_are_sent_last() -> None:
-    """Slurm fills up the first of several nodes: who is to run beside that job goes first."""
+    """Slurm fills up the first of several nodes: the job that is to run beside it goes first."""
     two = queue_line("7", Partition="cpu", NumTasks=2, NumCPUs=2, **{"tres-alloc": "cpu=2"})
     one = queue_line("8", Partition="cpu", NumTasks=1, NumCPUs=1)
     fake = FakeSite(two + one, {"7": "NumNodes=2-2"})

@@ -121,7 +121,7 @@ def test_workers_as_jobs_one_of_them_killed(pool: Pool, folder: Path) -> None:
 
 
 def submitter() -> dict[str, Any]:
-    """Who submits to the pool: whoever runs the tests, but not root, whose jobs no pool runs."""
+    """The user that submits to the pool: the caller, but not root, whose jobs no pool runs."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 

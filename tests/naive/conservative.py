@@ -30,7 +30,7 @@ from naive.pool import BACKFILLED
 
 @dataclass
 class FullTable(Table):
-    """The running jobs and every reservation; ``promised`` is the start of who is asked again."""
+    """The running jobs and every reservation; ``promised`` is the start of a job tried again."""
 
     promised: int | None = None
 

@@ -195,7 +195,7 @@ class Running:
 
 @dataclass
 class Block:
-    """A head that could not start: who ran at that moment, before any backfilling (2.6)."""
+    """A head that could not start: which jobs ran at that moment, before any backfilling (2.6)."""
 
     job: Job
     at: int
@@ -920,7 +920,7 @@ def average(shares: list[Fraction]) -> Fraction:
 
 
 class HeadReservation:
-    """EASY's frame with vectors (5.1): who may backfill now."""
+    """EASY's frame with vectors (5.1): which jobs may backfill now."""
 
     def __init__(self, world: World, head: Job) -> None:
         self.world = world

@@ -49,7 +49,7 @@ def by_shortness(world: World, job: Job) -> float:
 
 
 def start_chosen(world: World, queue: list[Job], chosen: list[Job]) -> None:
-    """Start a set; whoever starts behind a job of the queue that stays is backfilled."""
+    """Start a set; a job that starts behind one that stays in the queue is backfilled."""
     blocked = False
     for job in queue:
         if job not in chosen:

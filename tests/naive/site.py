@@ -1128,7 +1128,7 @@ def score(share: list[Fraction]) -> Fraction | float:
 
 
 def pv_easy(world: SiteWorld, rules: Rules) -> None:
-    """PV-EASY: heads stop whom they outrank on nodes they may use; bold backfilling."""
+    """PV-EASY: heads stop jobs they outrank on nodes they may use; bold backfilling."""
 
     def rank(row: int) -> tuple[int, int]:
         return (-world.tier(row), row)

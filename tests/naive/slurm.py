@@ -225,7 +225,7 @@ def naive_main(state: NaiveState, now: int) -> list[tuple[int, tuple[int, ...]]]
 
 
 def naive_backfill(state: NaiveState, now: int, *, step: int, window: int):
-    """3: every job in order gets a plan; who can start now does."""
+    """3: every job in order gets a plan; a job that can start now does."""
     plans, starts = [], []
     table = NaiveMap(now // step * step, (now + window) // step * step, state.count, step)
     all_nodes = set(range(state.count))

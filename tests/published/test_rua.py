@@ -1,4 +1,4 @@
-"""RUA's machine on SDSC-BLUE: under first fit a closed form says who is killed (spec 4.1)."""
+"""RUA's machine on SDSC-BLUE: under first fit a closed form gives the killed jobs (spec 4.1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def first_fit(jobs: Workload) -> Schedule:
 
 @pytest.mark.parametrize("scenario", ["HIGH", "MED", "LOW"])
 def test_whole_nodes_have_a_closed_form(blue: Workload, scenario: str) -> None:
-    """Every job fills its nodes, so who shares with whom does not depend on the schedule."""
+    """Every job fills its nodes, so which jobs share does not depend on the schedule."""
     assert (blue.procs % 8 == 0).all()
     jobs = draw_bandwidth(blue, scenario)
     made = first_fit(jobs)

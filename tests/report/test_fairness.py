@@ -1,4 +1,4 @@
-"""Who was delayed by whom, lost work over time and the accuracy of predictions on the page."""
+"""Which jobs delayed which, lost work over time and the accuracy of predictions on the page."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_a_policy_that_starts_whatever_fits_leaves_nothing_unexplained(name: str
 
 @recorded
 def test_limits_in_the_way_agree_with_what_slurm_met() -> None:
-    """E2 under slurm: who met a limit in a pass has one in its way, and mostly the same."""
+    """E2 under slurm: a job that met a limit in a pass has one in its way, and mostly the same."""
     site, jobs = read_site(FOLDER / "E2")
     made = simulate(jobs, site, parse_policy("slurm"))  # type: ignore[arg-type]
     assert made.waited_for

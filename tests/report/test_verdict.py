@@ -1,4 +1,4 @@
-"""Who wins, and in which words."""
+"""Which policy wins, and in which words."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def on_one_node(**changes: object) -> Schedule:
 
 
 def test_contention_is_worked_out_anew() -> None:
-    """Ends, kills and penalties follow from who shares a node."""
+    """Ends, kills and penalties follow from which jobs share a node."""
     assert check(on_one_node(), PAIR, SHARED)["contention"].verdict == "proved"
     # Nothing else can tell: the end and the penalty agree with each other.
     for row, stated, lost in ((0, 15, 5), (1, 13, 3)):

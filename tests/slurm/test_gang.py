@@ -119,7 +119,7 @@ def free_in_row(jobs: list[Job], partition: str, wanted: list[tuple[int, int]]) 
 def test_who_is_suspended_equals_the_gang_scheduler_step_by_step(
     events: list[tuple[str, list[tuple[int, int]], bool]],
 ) -> None:
-    """Whatever starts and ends in whatever order: the jobs that are there say who runs."""
+    """Whatever starts and ends in whatever order: the jobs that are there determine which run."""
     rotation, jobs = Rotation(), []
     for number, (partition, wanted, ends) in enumerate(events):
         if ends and jobs:

@@ -148,7 +148,7 @@ def test_who_waits_for_the_end_of_a_reservation_starts_then() -> None:
 
 
 def test_fair_share_puts_the_sparing_account_first() -> None:
-    """Two accounts with equal shares: who has used nothing goes first."""
+    """Two accounts with equal shares: the one that has used nothing goes first."""
     tree = (
         Association(account="root"),
         Association(account="a", parent="root", usage=1000.0),

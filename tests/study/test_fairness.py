@@ -1,4 +1,4 @@
-"""Who was delayed by whom: shares that sum up, culprits that were there, nothing under PV-EASY."""
+"""Which jobs delayed which: shares that sum up, culprits that were there, nothing under PV-EASY."""
 
 from __future__ import annotations
 

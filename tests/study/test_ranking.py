@@ -1,4 +1,4 @@
-"""Who is first, and whether it hangs on chance."""
+"""Which policy is first, and whether that is chance."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_slurm_conf_describes_the_same_site(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_whole_nodes_are_inferred(name: str) -> None:
-    """From accounting alone: who ran alone on its nodes is who asked for that."""
+    """From accounting alone: a job that ran alone on its nodes had asked for that."""
     folder = recording_path(name)
     _, workload = read_site(folder, submits=False)
     asked = workload.requests

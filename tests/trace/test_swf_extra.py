@@ -30,7 +30,7 @@ def test_named_columns_are_read():
 
 
 def test_without_a_name_they_are_ignored_and_counted():
-    """As before: whoever wrote them did not say what they are."""
+    """As before: the header does not name them."""
     raw = parse_swf(f"; MaxProcs: 8\n{LINE} 2000\n".encode(), name="x")
     assert not raw.extra and raw.counts["extra_columns_ignored"] == 1
 
