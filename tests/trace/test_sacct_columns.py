@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fuzz_formats import sacct_line
-from naive_sacct import export, read_rows
+from naive.sacct import export, read_rows
 from shadowtime.errors import InputError
 from shadowtime.trace import sacct_pieces, sacct_rows
 from shadowtime.trace.sacct import parse_sacct
