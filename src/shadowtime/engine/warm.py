@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 ENGINE = Path(__file__).resolve().parent
 
 COST = {
-    "site-general": 90,
-    "site-conservative": 70,
-    "general": 80,
-    "priority": 25,
+    "site-general": 120,
+    "site-conservative": 100,
+    "general": 85,
+    "priority": 35,
     "conservative": 25,
-    "select": 25,
-    "pool": 12,
-    "easy": 10,
-    "venture": 10,
+    "select": 15,
+    "pool": 18,
+    "easy": 15,
+    "venture": 12,
 }
 """Seconds that compiling a pass takes, about: the longest goes first."""
 
