@@ -102,8 +102,8 @@ class _Keys:
                 at = np.minimum(np.searchsorted(some, rows), len(some) - 1)
                 there = some[at] == rows
                 words[numbers[there]] = word[at[there]]
-        if 8 * len(known) > len(self._slots):
-            self._slots = np.zeros(1 << (16 * len(known)).bit_length(), np.int64)
+        if _slots_for(len(known)) > len(self._slots):
+            self._slots = np.zeros(_slots_for(2 * len(known)), np.int64)
             numbers = np.arange(1, len(known) + 1)
         self._slots[self._slot(self._hashes[numbers])] = numbers
         return found
@@ -111,6 +111,11 @@ class _Keys:
     def _make_room(self, words: int) -> None:
         while words > len(self._words):
             self._words = np.concatenate([self._words, np.zeros_like(self._words)])
+
+
+def _slots_for(keys: int) -> int:
+    """A power of two: 64 slots for a key, so that few share one, as long as that is not much."""
+    return 1 << max(8 * keys, min(64 * keys, 1 << 20)).bit_length()
 
 
 def _mix(hashes: Words, word: Words) -> None:
@@ -136,7 +141,7 @@ class TextCodes:
     def of(self, texts: Texts) -> Ints:
         """The number of each, from 1 on; a new one is larger than all known ones."""
         size = texts.size.view(np.uint64)  # a text may end with zeros, as a word does
-        words = [(None, size), *texts.words(_LONGEST // 8)]
+        words = [(None, size), *texts.words(_LONGEST)]
         n = len(texts)
         if n and len(words) == 2 and not any((word != word[0]).any() for _, word in words):
             return np.repeat(self._numbers(texts[:1], [(None, word[:1]) for _, word in words]), n)

@@ -67,7 +67,7 @@ class _Column:
         self._ends: list[JobId] = []
         self._known = Known(self._end)
         self._end("")
-        self._table = np.zeros((0, 5), np.int64)
+        self._table = np.zeros((5, 0), np.int64)
 
     def _end(self, text: str) -> int:
         """The place of what follows the digits, -1 where the id must be read by itself."""
@@ -81,7 +81,7 @@ class _Column:
 
     def parse(self, texts: Texts) -> tuple[AnyArray, AnyArray, Ints, Ints]:
         """Which are nothing but numbers, and which are understood; their numbers; task, tasks,
-        component, throttle, is it a step."""
+        component, throttle, is it a step (for all at once where none is more than a number)."""
         number, there = texts.numbers(15)
         plain = there.copy()
         end = np.zeros(len(texts), np.int64)
@@ -92,10 +92,11 @@ class _Column:
             number[more], there[more] = some.part(0, digits).numbers(15)
             end[more] = self._known.column(some.part(digits, some.size - digits))
             there &= end >= 0
-        if len(self._table) < len(self._ends):
+        if self._table.shape[1] < len(self._ends):
             rows = [(e.task, e.tasks, e.component, e.throttle, bool(e.step)) for e in self._ends]
-            self._table = np.array(rows, np.int64)
-        return plain, there, number, self._table[end].T
+            self._table = np.array(rows, np.int64).T.copy()
+        ends = self._table[:, end] if len(more) else self._table[:, :1]
+        return plain, there, number, ends
 
 
 class SacctIds:

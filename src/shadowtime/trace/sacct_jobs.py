@@ -145,7 +145,7 @@ class SacctJobs:
         self.minutes = Known(lambda text: fields.parse_minutes(text) if text.strip() else _EMPTY)
         self.span = Known(fields.parse_span)
         self.sites = TextCodes()
-        self.named = np.zeros((0, 3), np.int64)
+        self.named = np.zeros((3, 0), np.int64)
         """Group, queue and partition of what is asked for, by its place in ``asked.each``."""
         self.counts = dict.fromkeys(
             ("bad_lines_dropped", "steps_dropped", "unfinished_dropped", "array_blocks_dropped",
@@ -267,7 +267,7 @@ class SacctJobs:
         end = self.clock.stamps(get("end"), not_before=np.maximum(start, submit))
         until = np.where(start >= 0, start, end)  # one that never started waited until its end
         found = self.asked.find(get.together(self.asked.read), get)
-        procs, wanted, nodes, memory, gpus = self.asked.amounts[found].T
+        procs, wanted, nodes, memory, gpus = self.asked.amounts[:, found]
         request = self._limit(get)
         unlimited = request == fields.UNLIMITED
         request[unlimited] = self.unlimited
@@ -289,7 +289,7 @@ class SacctJobs:
             counts["local_times_as_utc"] += int(submits.has("-").sum())
         self._name(found)
         some = np.maximum(procs, 1)
-        group, queue, partition = self.named[found].T
+        group, queue, partition = self.named[:, found]
         values = {
             "job_id": ids.number, "submit": submit, "wait": wait, "run": run, "procs": procs,
             "requested_procs": wanted, "request": request, "status": status,
@@ -320,12 +320,13 @@ class SacctJobs:
 
     def _name(self, found: Ints) -> None:
         """Number the names in what is asked for, as they turn up."""
-        more = len(self.asked.each) - len(self.named)
+        more = len(self.asked.each) - self.named.shape[1]
         if more:
-            self.named = np.concatenate([self.named, np.full((more, 3), UNKNOWN, np.int64)])
+            unknown = np.full((3, more), UNKNOWN, np.int64)
+            self.named = np.concatenate([self.named, unknown], axis=1)
         for place in self.asked.new(found):
             row = self.asked.each[place].row
-            self.named[place] = (
+            self.named[:, place] = (
                 self.names["group"](row["account"]),
                 self.names["queue"](row["qos"]),
                 self.names["partition"](row["partition"]),

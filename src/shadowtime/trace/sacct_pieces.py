@@ -22,28 +22,29 @@ _MOST = 4096
 class Piece:
     """Rows that follow each other: the line of each, and where its fields stand in a block.
 
-    ``begin`` and ``size`` have a row for each row. Between the fields of a row lies one byte.
+    ``before`` and ``end`` are the bytes before and after each field, a row for each row. Between
+    the fields of a row lies one byte.
     """
 
     lines: Ints
     block: Block
-    begin: Ints
-    size: Ints
+    before: Ints
+    end: Ints
 
     def __len__(self) -> int:
         return len(self.lines)
 
     def __getitem__(self, rows: slice | AnyArray) -> Piece:
-        return Piece(self.lines[rows], self.block, self.begin[rows], self.size[rows])
+        return Piece(self.lines[rows], self.block, self.before[rows], self.end[rows])
 
     def column(self, at: int) -> Texts:
         """The fields of a column."""
-        return Texts(self.block, self.begin[:, at].copy(), self.size[:, at].copy())
+        return self.columns(at, at)
 
     def columns(self, first: int, last: int) -> Texts:
         """All that stands in neighbouring columns, which is the same only if all fields are."""
-        begin = self.begin[:, first].copy()
-        return Texts(self.block, begin, self.begin[:, last] + self.size[:, last] - begin)
+        begin = self.before[:, first] + 1
+        return Texts(self.block, begin, self.end[:, last] - begin)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,8 @@ class SacctRequests:
         self.read = [name for name in READ if name in place]
         self.known = KnownRows(self._find)
         self.each: list[Asked] = []
-        self.amounts = np.zeros((0, len(AMOUNTS)), np.int64)
+        self.amounts = np.zeros((len(AMOUNTS), 0), np.int64)
+        """The amounts of each, no larger than what is beyond all bounds."""
         self.trouble = np.zeros(0, bool)
         """Which of ``each`` are bad."""
         self.numbers: dict[Request, int] = {}
@@ -88,11 +89,11 @@ class SacctRequests:
             return zip(*(get(name)[rows] for name in self.read), strict=True)
 
         found = self.known.column(spans, texts)
-        if len(self.amounts) < len(self.each):
+        if len(self.number) < len(self.each):
             # What is beyond all bounds is only distinguished from what is not: the row is bad.
             new = [[min(amount, _BEYOND) for amount in one.amounts]
-                   for one in self.each[len(self.amounts) :]]  # fmt: skip
-            self.amounts = np.concatenate([self.amounts, np.array(new, np.int64)])
+                   for one in self.each[len(self.number) :]]  # fmt: skip
+            self.amounts = np.concatenate([self.amounts, np.array(new, np.int64).T], axis=1)
             more = np.full(len(new), UNKNOWN, np.int64)
             self.number = np.concatenate([self.number, more])
             self.trouble = np.array([bool(one.trouble) for one in self.each])

@@ -244,18 +244,18 @@ class _Delimited:
     ) -> Iterator[Piece | BadRow]:
         """The lines that are rows of their own and the other rows, in their order."""
         width = len(self.columns)
-        begin, size = cut.fields(alone)
-        begin, size, lines, block = begin[:, :width], size[:, :width], number + alone, cut.block
+        before, end = (places[:, :width] for places in cut.fields(alone))
+        lines, block = number + alone, cut.block
         good = [(line, row) for line, row in rows if not isinstance(row, str)]
         if good:
-            before = block.raw[block.first : -block.first]
-            block, *more = packed([row for _, row in good], width, before)
+            text = block.raw[block.first : -block.first]
+            block, *more = packed([row for _, row in good], width, text)
             lines = np.append(lines, [line for line, _ in good])
             order = np.argsort(lines)
             lines = lines[order]
-            begin = np.concatenate([begin, more[0]])[order]
-            size = np.concatenate([size, more[1]])[order]
-        piece = Piece(lines, block, begin, size)
+            before = np.concatenate([before, more[0]])[order]
+            end = np.concatenate([end, more[1]])[order]
+        piece = Piece(lines, block, before, end)
         done = 0
         for line, why in rows:
             if isinstance(why, str):
@@ -312,15 +312,12 @@ class _Cut:
         return _text(self.block.raw[begin : int(self._ends[self._last[at]])])
 
     def fields(self, lines: Ints) -> tuple[Ints, Ints]:
-        """Begin and size of the fields of regular lines."""
-        begin = np.empty_like(self._ends)
-        begin[:1] = self.block.first
-        begin[1:] = self._ends[:-1] + 1
-        size = self._ends - begin
+        """Where the byte before and the byte after each field of regular lines are."""
+        marks = np.append(self.block.first - 1, self._ends)
         if len(lines) == len(self):
-            return begin.reshape(-1, self.width), size.reshape(-1, self.width)
+            return marks[:-1].reshape(-1, self.width), marks[1:].reshape(-1, self.width)
         places = self._last[lines][:, None] + np.arange(1 - self.width, 1)
-        return begin[places], size[places]
+        return marks[places], marks[places + 1]
 
     def empty_last(self) -> AnyArray:
         """Lines whose last field is empty."""

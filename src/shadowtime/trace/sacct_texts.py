@@ -7,6 +7,7 @@ bytes at a time; any other field is a string when it is asked for by its row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -18,10 +19,18 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-_MARGIN = bytes(16)
-"""Around the text of a block, so that the eight bytes before or after any place can be read."""
-_FIRST = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
-"""Which bits of eight bytes are the first few of them."""
+_MARGIN = bytes(32)
+"""Around the text of a block, so that the bytes before or after any place can be read."""
+_WIDTHS = (8, 8, 16)
+"""Bytes of a text that are read at once, one after the other; then 32: it takes little longer."""
+_WIDEST = 32
+_FIRST = {
+    width: np.frombuffer(
+        b"".join(b"\xff" * size + bytes(width - size) for size in range(width + 1)), "<u8"
+    ).reshape(-1, width // 8)
+    for width in (8, 16, _WIDEST)
+}
+"""Which bits of so many bytes are the first few of them, as words."""
 _LAST = np.array([(1 << 64) - (1 << 8 * max(8 - size, 0)) for size in range(17)], np.uint64)
 """Which bits of the last eight bytes are those of a text of up to 16."""
 _LAST_BUT_8 = np.concatenate([np.zeros(8, np.uint64), _LAST[:9]])
@@ -49,7 +58,7 @@ _STEPS = tuple(
 class Block:
     """The bytes of some lines (UTF-8)."""
 
-    __slots__ = ("data", "raw", "words")
+    __slots__ = ("_bytes_from", "data", "raw")
 
     first = len(_MARGIN)
     """Where the text begins."""
@@ -57,8 +66,14 @@ class Block:
     def __init__(self, *text: bytes) -> None:
         self.raw = b"".join((_MARGIN, *text, _MARGIN))
         self.data = np.frombuffer(self.raw, np.uint8)
-        self.words: Words = np.ndarray((len(self.raw) - 7,), "<u8", self.raw, strides=(1,))
-        """The eight bytes from each place on, the first the lowest."""
+        self._bytes_from = {
+            width: np.ndarray((len(self.raw) - width + 1,), f"V{width}", self.raw, strides=(1,))
+            for width in _FIRST
+        }
+
+    def words(self, places: Ints, width: int) -> Words:
+        """The bytes from these places on, 8, 16 or 32, as a row of words; the first is lowest."""
+        return self._bytes_from[width][places].view("<u8").reshape(-1, width // 8)
 
 
 class Texts(Sequence[str]):
@@ -79,8 +94,8 @@ class Texts(Sequence[str]):
     @classmethod
     def of(cls, texts: Iterable[str]) -> Texts:
         """These texts, one after the other."""
-        block, begin, size = packed([[text] for text in texts], 1)
-        return cls(block, begin[:, 0], size[:, 0])
+        block, before, end = packed([[text] for text in texts], 1)
+        return cls(block, before[:, 0] + 1, end[:, 0] - before[:, 0] - 1)
 
     @classmethod
     def empty(cls, count: int) -> Texts:
@@ -117,20 +132,25 @@ class Texts(Sequence[str]):
     def words(self, most: int) -> Iterator[tuple[Ints | None, Words]]:
         """Eight bytes of each field after the other, and zeros behind its end.
 
-        Rows that have as many bytes (all: None) and what they are; at most so many times.
+        Rows (all: None) and what they are, up to so many bytes of a field. How many words a field
+        has depends on its size alone.
         """
-        n = len(self)
         longest = int(self.size.max(initial=0))
-        for place in range(max(1, min(-(-longest // 8), most))):
-            at = 8 * place
-            rows = None if place == 0 else np.flatnonzero(self.size > at)
-            if rows is None or len(rows) == n:
-                begin, size, rows = self.begin, self.size, None
-            else:
-                begin, size = self.begin[rows], self.size[rows]
-            word = self.block.words[begin + at if at else begin]
-            word &= _FIRST[np.minimum(size - at if at else size, 8)]
-            yield rows, word
+        shortest = int(self.size.min(initial=longest))
+        at = 0
+        for width in chain(_WIDTHS, repeat(_WIDEST)):
+            if at and at >= min(longest, most):
+                break
+            begin, size, rows = self.begin, self.size, None
+            if at >= shortest > 0 or (at and not shortest):
+                rows = np.flatnonzero(size > at)
+                begin, size = begin[rows], size[rows]
+            words = self.block.words(begin + at if at else begin, width)
+            if shortest < at + width:
+                words &= _FIRST[width][np.minimum(size - at if at else size, width)]
+            for place in range(width // 8):
+                yield rows, words[:, place]
+            at += width
 
     def has(self, mark: str) -> AnyArray:
         """In which of them does this ASCII character occur?
@@ -142,7 +162,7 @@ class Texts(Sequence[str]):
         """
         found = np.zeros(len(self), bool)
         sought = _repeated(ord(mark))
-        for rows, word in self.words(1 + int(self.size.max(initial=0)) // 8):
+        for rows, word in self.words(int(self.size.max(initial=0))):
             there = _zero_bytes(word ^ sought) != 0
             if rows is None:
                 found |= there
@@ -159,8 +179,9 @@ class Texts(Sequence[str]):
         [2, 0, 10, 0]
         """
         count = np.zeros(len(self), np.int64)
+        words = self.block.words(self.begin, 16)
         for place in (0, 1):
-            odd = _not_digits(self.block.words[self.begin + 8 * place] ^ _ZEROS)
+            odd = _not_digits(words[:, place] ^ _ZEROS)
             low = odd & (~odd + np.uint64(1))
             here = np.bitwise_count(low - np.uint64(1)).astype(np.int64) // 8
             count += np.where(count == 8 * place, here, 0)
@@ -176,15 +197,19 @@ class Texts(Sequence[str]):
         >>> numbers[there].tolist(), there.tolist()
         ([17, 1772323210, 123456], [True, True, False, False, True])
         """
-        size = np.minimum(self.size, 16)
+        longest, shortest = int(self.size.max(initial=0)), int(self.size.min(initial=16))
+        size = self.size if longest <= 16 else np.minimum(self.size, 16)
         there = size > 0
-        longest = int(self.size.max(initial=0))
         if longest > most:
             there &= self.size <= most
         end = self.begin + size
-        value, odd = _number(self.block.words[end - 8], _LAST[size])
-        if most > 8 and longest > 8:
-            high, odd_too = _number(self.block.words[end - 16], _LAST_BUT_8[size])
+        alike = size[:1] if longest == shortest else size
+        if most <= 8 or longest <= 8:
+            value, odd = _number(self.block.words(end - 8, 8)[:, 0], _LAST[alike])
+        else:
+            words = self.block.words(end - 16, 16)
+            value, odd = _number(words[:, 1], _LAST[alike])
+            high, odd_too = _number(words[:, 0], _LAST_BUT_8[alike])
             high *= np.uint64(10**8)
             value += high
             odd |= odd_too
@@ -195,19 +220,20 @@ class Texts(Sequence[str]):
 def packed(
     rows: Sequence[Sequence[str]], width: int, before: bytes = b""
 ) -> tuple[Block, Ints, Ints]:
-    """A block of rows that have so many fields each, below other text; begin and size of each.
+    """A block of rows that have so many fields each, below other text; where the byte before and
+    the byte after each field are.
 
     Examples
     --------
-    >>> block, begin, size = packed([["7", "a"], ["8", "b|c"]], 2)
-    >>> list(Texts(block, begin[:, 1], size[:, 1]))
-    ['a', 'b|c']
+    >>> block, before, end = packed([["7", "a"], ["8", "b|c"]], 2)
+    >>> before.tolist(), end.tolist(), block.raw[end[0, 1] + 1 : end[1, 1]]
+    ([[31, 33], [35, 37]], [[33, 35], [37, 41]], b'8\xffb|c')
     """
     cells = [field.encode("utf-8", "surrogatepass") for row in rows for field in row]
     size = np.array([len(cell) for cell in cells], np.int64)
-    begin = Block.first + len(before) + np.cumsum(size + 1) - size - 1
+    end = Block.first + len(before) - 1 + np.cumsum(size + 1)
     block = Block(before, _BETWEEN.join(cells))
-    return block, begin.reshape(-1, width), size.reshape(-1, width)
+    return block, (end - size - 1).reshape(-1, width), end.reshape(-1, width)
 
 
 def _zero_bytes(word: Words) -> Words:

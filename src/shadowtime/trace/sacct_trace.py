@@ -76,6 +76,9 @@ def join_runs(
     """
     back = set(requeued)
     groups = _several(labels, back, waiting)
+    if not groups:
+        single = np.arange(len(labels))
+        return JoinedRuns(single, single, {}, 0)
     alone = np.ones(len(labels), bool)
     alone[[place for places in groups.values() for place in places]] = False
     single = np.flatnonzero(alone)
@@ -150,8 +153,10 @@ class TresDemands(Mapping[str, "Ints"]):
     def __init__(self, lists: Sequence[Mapping[str, int]], index: Ints, **given: Ints) -> None:
         """``lists`` are the distinct ones, ``index`` the place of each job's."""
         self._lists, self._index, self._given = lists, index, given
-        used, first = np.unique(index, return_index=True)
-        in_order = (lists[at] for at in used[np.argsort(first)].tolist())
+        first = np.full(len(lists), len(index), np.int64)
+        first[index[::-1]] = np.arange(len(index))[::-1]  # of several the last, here the first
+        order = np.argsort(first, kind="stable")[: int((first < len(index)).sum())]
+        in_order = (lists[at] for at in order.tolist())
         # Names with a slash: cpu, mem, node, billing ... are counted elsewhere, or not at all.
         self._names = dict.fromkeys(name for one in in_order for name in one if "/" in name)
 
