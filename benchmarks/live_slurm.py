@@ -5,18 +5,21 @@
     python benchmarks/live_slurm.py --policy lessc
     python benchmarks/live_slurm.py --alone
     python benchmarks/live_slurm.py --policy easy --jobs 0 --queue 10000 --nodes 200
+    python benchmarks/live_slurm.py --policy easy --jobs 0 --idle 120
 
 Starts a private Slurm on loopback (Debian's munge, slurmctld, slurmd, slurm-client), submits the
 jobs, drives them with the live loop and prints the figures as JSON. ``--alone`` leaves the same
 jobs to Slurm itself (first come, first served): its own delays to compare with. ``--queue``
-measures reading and deciding with that many jobs waiting in Slurm. The jobs of lessc and hperf
-share nodes, and the most bandwidth that was given out on a node is printed.
+measures reading and deciding with that many jobs waiting in Slurm. ``--idle`` measures the
+processor time of the command for so many seconds in which nothing happens. The jobs of lessc and
+hperf share nodes, and the most bandwidth that was given out on a node is printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -34,6 +37,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.live_latency import SCRIPT, Timed, delays, marks  # noqa: E402
 from benchmarks.live_loads import CPUS, Load, bandwidth_watched, load_for  # noqa: E402
 
+from shadowtime.live.heartbeat import heartbeat_of  # noqa: E402
 from shadowtime.live.record import read_passes  # noqa: E402
 from shadowtime.live.runner import Commands  # noqa: E402
 from shadowtime.live.slurm import drive  # noqa: E402
@@ -56,6 +60,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--queue", type=int, default=0)
     parser.add_argument("--nodes", type=int, default=NODES)
+    parser.add_argument("--idle", type=int, default=0, metavar="SECONDS")
     parser.add_argument("--alone", action="store_true", help="without the loop")
     chosen = parser.parse_args(words)
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-bench-"))
@@ -74,10 +79,43 @@ def main(words: list[str] | None = None) -> int:
                 found |= measure(cluster, policy, load, folder)
             if chosen.queue:
                 found |= long_queue(cluster, chosen.policy, chosen.queue, folder)
+            if chosen.idle:
+                found |= idle_loop(cluster, chosen.policy, chosen.idle, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(json.dumps(found, indent=1))
     return 0
+
+
+SETTLE = 60
+"""Seconds after which a loop that sees nothing happen looks rarely."""
+
+
+def idle_loop(cluster: SlurmCluster, policy: str, seconds: int, folder: Path) -> dict[str, Any]:
+    """The processor time of the command, and of those that it runs, while nothing happens."""
+    words = ["live", "slurm", "--policy", policy, "--apply", "--state", str(folder / "idle.json")]
+    loop = subprocess.Popen(
+        [sys.executable, "-m", "shadowtime", *words], env=cluster.env, stdout=subprocess.DEVNULL
+    )
+    try:
+        wait_for(heartbeat_of(folder / "idle.json").exists, "the loop to look")
+        time.sleep(SETTLE)
+        before = processor_times(loop.pid)
+        time.sleep(seconds)
+        after = processor_times(loop.pid)
+    finally:
+        loop.terminate()
+        loop.wait(60)
+    own, others = (round(100 * (b - a) / seconds, 2) for a, b in zip(before, after, strict=True))
+    return {"idle_seconds": seconds, "loop_percent": own, "commands_percent": others}
+
+
+def processor_times(pid: int) -> tuple[float, float]:
+    """Seconds of a process, and of the children that it has waited for."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    user, system, children, children_system = (int(word) for word in words[11:15])
+    tick = os.sysconf("SC_CLK_TCK")
+    return (user + system) / tick, (children + children_system) / tick
 
 
 def loop_over(run: Timed, policy: str, folder: Path) -> Loop:

@@ -15,6 +15,7 @@ from numba.core import config
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
+from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
 from shadowtime.testing import small_host_worlds, small_node_worlds, small_worlds
@@ -89,12 +90,20 @@ def crowded() -> dict[str, str]:
         "resources": (jobs, Cluster.pool(2048, memory=9000), ("easy", "bb", "ibb", "lxf")),
         "hosts": (jobs, grouped, ("lxfw(reserve=3)", "part-l-sm(hosts=2)")),
         "nodes": (slowed.take(few), node_cluster(64, bandwidth=6000), ("easy", "rua")),
+        "site": (one.take(few), sixteen(), ("easy", "lxfw")),
     }
     return {
         f"{name} / {place}": digest(name, [(place, workload, cluster)])
         for place, (workload, cluster, policies) in places.items()
         for name in policies
     }
+
+
+def sixteen() -> Site:
+    """A site of sixteen nodes: more wait for it than a byte counts to."""
+    names = tuple(f"n{k:02}" for k in range(16))
+    nodes = tuple(Node(name=name, amounts=(16,)) for name in names)
+    return Site(nodes=nodes, partitions=(Partition(name="all", nodes=names, default=True),))
 
 
 def digest(policy: str, worlds: list) -> str:

@@ -100,6 +100,12 @@ def test_both_readings_of_the_ten_per_cent_are_judged(complete: Reproduction):
     assert sum("up to 10 %" in reading for reading in readings) == 2
 
 
+def test_table_2_is_judged_however_long_a_reservation_is_kept(complete: Reproduction):
+    """The first shadow time kept for good, and only until it has passed in vain."""
+    readings = {claim.reading for claim in complete.claims}
+    assert {"EASY-Last fixed", "EASY-Last fixed until missed"} <= readings
+
+
 def changed(findings: Findings, policy: str, **changes: object) -> Findings:
     """The same findings with one policy's outcome changed on the first log."""
     key = (findings.subjects[0].label, policy)
