@@ -14,6 +14,7 @@ from schedule.tiny_worlds import World, fcfs, greedy, preemptive, worlds
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
+from shadowtime.engine.nodes.simulate import law_for
 from shadowtime.errors import UsageError
 from shadowtime.metrics import REGISTRY, Window, loss_of_capacity, lost_work, measure, utilisation
 from shadowtime.policy import parse_policy
@@ -271,16 +272,20 @@ def test_slipped_promises_are_a_metric() -> None:
     assert got["promises_missed"] == 1
 
 
-def test_rates_that_were_rounded_down_are_a_metric() -> None:
+def test_rates_that_were_rounded_down_are_a_metric(
+    hand: tuple[Schedule, Workload, Cluster],
+) -> None:
     """Demands without a common unit: the schedule is not exact to the last second, and says so."""
     draws = np.array([1_000_003, 1_000_033, 1_000_037, 1_000_039])
-    w = Workload.build(
-        submit=[0] * 4, run=[100] * 4, procs=[1] * 4, request=[200] * 4, extra={"bandwidth": draws}
-    )
-    for bandwidth, rounded in ((2_000_000, 1), (9_000_000, 0)):
+    w = Workload.build(submit=[0] * 4, run=[100] * 4, procs=[1] * 4, extra={"bandwidth": draws})
+    estimate = parse_policy("easy").estimate
+    for bandwidth, exact in ((2_000_000, False), (9_000_000, True)):
         nodes = node_cluster(1, procs=4, bandwidth=bandwidth)
-        made = simulate(w, nodes, parse_policy("easy"))
-        assert measure(made, w, nodes)["rates_rounded_down"] == rounded
+        assert law_for(w, nodes, 4, estimate).exact is exact
+    schedule, workload, cluster = hand
+    counted = schedule.replace(counters={"rates_rounded_down": 1})
+    assert measure(counted, workload, cluster)["rates_rounded_down"] == 1
+    assert "rates_rounded_down" not in measure(schedule, workload, cluster)
 
 
 def test_lost_work_over_time(hand: tuple[Schedule, Workload, Cluster]) -> None:
