@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bench_memory import peak_megabytes
-from benchmarks.inputs import PROCS, generated, path_of, title_of
+from benchmarks.inputs import PROCS, generated, path_of, title_of, workload_of
 from benchmarks.rows import Row
 from benchmarks.timing import best_cpu, command, python
 
@@ -38,6 +39,43 @@ def compare(folder: Path) -> Iterator[Row]:
     yield Row(
         what=f"the same, peak memory of {SHAKES} shakes over that of {FEW}",
         value=many / few, unit="x", bar=1.1, clock="-", note=f"{few:.0f} and {many:.0f} MB",
+    )  # fmt: skip
+
+
+def compare_cost(folder: Path) -> Iterator[Row]:
+    """What a comparison adds to its simulations, and what a second thread takes off it."""
+    from shadowtime.engine import simulate
+    from shadowtime.policy import parse_policy
+    from shadowtime.study.compare import compare as run
+    from shadowtime.study.loads import AS_RECORDED
+    from shadowtime.study.replicas import Replicas
+
+    workload, cluster = workload_of("SDSC-SP2")
+    policies = [parse_policy(name) for name in POLICIES]
+    run(workload, cluster, policies, threads=1)  # loads every pass
+    replicas = Replicas.of(shake=SHAKES)
+    bare = 0.0
+    for number in range(SHAKES + 1):
+        jobs = replicas.make(workload, cluster, AS_RECORDED, number)
+        for policy in policies:
+            used = time.process_time()
+            simulate(jobs, cluster, policy)
+            bare += time.process_time() - used
+    spent = {}
+    for threads in (1, 2):
+        begun, used = time.perf_counter(), time.process_time()
+        run(workload, cluster, policies, shake=SHAKES, threads=threads)
+        spent[threads] = time.perf_counter() - begun, time.process_time() - used
+    (wall, cpu), (wall_of_two, cpu_of_two) = spent[1], spent[2]
+    yield Row(
+        what="compare, the same, CPU over that of the bare simulations",
+        value=cpu / bare, unit="x", bar=1.3,
+        note=f"{cpu:.1f} s and {bare:.1f} s, one thread",
+    )  # fmt: skip
+    yield Row(
+        what="compare, the same, two threads against one",
+        value=wall / wall_of_two, unit="x", bar=1.8, at_least=True, clock="wall",
+        note=f"{wall:.1f} and {wall_of_two:.1f} s; {cpu:.1f} and {cpu_of_two:.1f} s of CPU",
     )  # fmt: skip
 
 

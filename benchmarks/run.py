@@ -11,6 +11,7 @@ Ends with code 1 if a bar is missed.
 from __future__ import annotations
 
 import argparse
+import compileall
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import machine, report  # noqa: E402
 from benchmarks.bench_command import first, help_, second  # noqa: E402
-from benchmarks.bench_compare import compare, metrics  # noqa: E402
+from benchmarks.bench_compare import compare, compare_cost, metrics  # noqa: E402
 from benchmarks.bench_conservative import conservative  # noqa: E402
 from benchmarks.bench_faults import faults  # noqa: E402
 from benchmarks.bench_growth import growth  # noqa: E402
@@ -70,6 +71,7 @@ BENCHES: dict[str, Callable[[Path], Iterator[Row]]] = {
     "first": first,
     "memory": memory,
     "compare": compare,
+    "compare-cost": compare_cost,
     "metrics": metrics,
     "small": small,
     "sweep": sweep,
@@ -105,6 +107,9 @@ def main(words: Sequence[str] | None = None) -> int:
     for name in LOGS:
         if log_path(name) is None:
             console.print(f"no log of {name} (folder: SHADOWTIME_TRACES): generated jobs instead")
+    # As an installation leaves it: where Python may not write bytecode after an edit, every command
+    # would compile the edited files once more.
+    compileall.compile_dir(ROOT / "src" / "shadowtime", quiet=2)
     about, busy_before = machine.describe(), machine.busy()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:

@@ -185,7 +185,6 @@ def test_what_fits_a_version() -> None:
         leaves=(library.Leaf("array", np.dtype("int64"), 2, needed), library.Leaf("int")),
         returns="void",
         run=lambda slots: 0,
-        slots=None,
     )
     table = np.zeros((2, 3), np.int64)
     frozen = table.copy()

@@ -61,7 +61,7 @@ def _claims_of_choice(policy: Policy, workload: Workload) -> Iterator[str]:
     """What a choosing function claims, as far as the rest of the policy lets it."""
     claimed = set(policy.backfill.claims)  # type: ignore[attr-defined]
     by_arrival = {QUEUE_BY_ARRIVAL, HEAD_NEVER_IDLE, ARRIVAL_ORDER, NO_RESERVATION_VIOLATION}
-    bounded = policy.estimate.bounds and bool((workload.effective_run <= workload.request).all())
+    bounded = policy.estimate.bounds and workload.within_request
     for claim in CLAIMS:
         needs_order = claim in by_arrival and not policy.order.by_arrival
         needs_bound = claim in (PROMISES_KEPT, NO_RESERVATION_VIOLATION) and not bounded
@@ -110,8 +110,9 @@ def keeps_promises(policy: Policy, workload: Workload, *, contended: bool = Fals
     That is so for a reservation that backfilling respects exactly, for promises made for good,
     and for one that counts on stopping the jobs in the way.
     """
-    longest = workload.limit if contended else workload.effective_run
-    careful = policy.estimate.bounds and bool((longest <= workload.request).all())
+    careful = policy.estimate.bounds and (
+        bool((workload.limit <= workload.request).all()) if contended else workload.within_request
+    )
     if policy.reserve.sunny:
         return careful and policy.preempt.stops
     planned = policy.reserve.kept or bool(policy.reserve.first)

@@ -35,7 +35,9 @@ def known_at_submission(part: parts.Estimate, workload: Workload) -> Known:
     """
     request = np.maximum(workload.request, 1)
     if isinstance(part, parts.Requested):
-        return Known(request, FIXED, bool((workload.effective_run <= request).all()))
+        # A request of nothing is planned with a second: a job within that is no surprise.
+        safe = workload.within_request or bool((workload.effective_run <= request).all())
+        return Known(request, FIXED, safe)
     if isinstance(part, parts.Actual):
         return Known(np.maximum(workload.effective_run, 1), FIXED, safe=True)
     if isinstance(part, parts.Noisy):

@@ -51,12 +51,15 @@ def prepare(policy: Policy, cluster: Cluster, n: int, own: Own | None = None) ->
     ``own`` is what the policy's own functions work with (custom.own_of); without it they get
     nothing but what the state's table holds of a job.
     """
-    refuse_nonsense(policy, cluster)
+    policy.refuse_nonsense(cluster.shape)
+    plain = is_plain_easy(policy, cluster)
+    if not plain:
+        refuse_loose_easy(policy)
     if policy.backfill.selects:
         return plan_select(policy, cluster, n, own)
     if policy.reserve.kept:
         return plan_conservative(policy, cluster, n)
-    if is_plain_easy(policy, cluster):
+    if plain:
         return plan_easy(policy, cluster, n)
     if is_pool_of_resources(policy, cluster):
         return plan_pool(policy, cluster, n)
@@ -320,13 +323,6 @@ def refuse_functions_on_nodes(policy: Policy) -> None:
                 f"{policy.name}: {part.slot}={part} is a function of your own, which passes on "
                 f"nodes never ask; use a {'site' if part.slot == 'place' else 'pool or hosts'}"
             )
-
-
-def refuse_nonsense(policy: Policy, cluster: Cluster) -> None:
-    """Refuse parts that do not go together on this machine."""
-    policy.refuse_nonsense(cluster.shape)
-    if not is_plain_easy(policy, cluster):
-        refuse_loose_easy(policy)
 
 
 def refuse_loose_easy(policy: Policy) -> None:

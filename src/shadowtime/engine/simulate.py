@@ -25,9 +25,8 @@ from shadowtime.kernel.registers import (
     SLIPPED,
     VOLATILE,
 )
-from shadowtime.kernel.state import State, World, build
+from shadowtime.kernel.state import State, World, build, columns
 from shadowtime.policy.partition import ByClass
-from shadowtime.policy.written import Written
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.timeline import instants, least
 from shadowtime.types import UNKNOWN, Reason
@@ -35,6 +34,7 @@ from shadowtime.types import UNKNOWN, Reason
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site
     from shadowtime.policy import Policy
+    from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 
@@ -87,7 +87,7 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
     keep_work(state, policy)
     state.reg[BY_EVENT] = policy.order.by_event
     own = None
-    if any(isinstance(part, Written) for part in policy.parts.values()):
+    if policy.written:
         from shadowtime.engine.custom import own_of
 
         own = own_of(policy, workload)
@@ -104,7 +104,8 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
         stuck = int(workload.job_id[state.job[:, f.START] < 0][0])
         raise PolicyError(f"{policy.name} never starts job {stuck}: nothing is left to wait for")
     claims = claims_of(policy, workload)
-    made = as_schedule(workload, state, world, name=policy.name, claims=claims)
+    limit = workload.limit  # none of these passes changes it
+    made = as_schedule(workload, state, world, name=policy.name, claims=claims, limit=limit)
     if policy.order.by_event:
         made = told_by_instants(made)
     return made.replace(place=places_of(state, cluster)) if cluster.shape == "hosts" else made
@@ -166,8 +167,8 @@ def refuse_unfit(workload: Workload, cluster: Cluster) -> None:
             "queue-until-cancel), which is simulated on a pool or a site; use --cancelled drop"
         )
     if len(cluster.hosts) == 1 and workload.resources == cluster.resources:  # most logs by far
-        most = workload.demand.max(axis=0, initial=0).tolist()
-        if all(asked <= held for asked, held in zip(most, cluster.hosts[0].capacity, strict=True)):
+        capacity = cluster.hosts[0].capacity
+        if all(asked <= held for asked, held in zip(workload.most, capacity, strict=True)):
             return
     have = {name: column for column, name in enumerate(workload.resources)}
     for name in workload.resources:
@@ -201,17 +202,24 @@ def with_more_room(state: State) -> State:
 
 
 def as_schedule(
-    workload: Workload, state: State, world: World, *, name: str, claims: tuple[str, ...]
+    workload: Workload,
+    state: State,
+    world: World,
+    *,
+    name: str,
+    claims: tuple[str, ...],
+    limit: Ints | None = None,
 ) -> Schedule:
-    """The rows of a finished run."""
+    """The rows of a finished run; ``limit`` for a caller who knows that it did not change."""
     job = state.job
-
-    def column(at: int) -> Any:
-        return np.ascontiguousarray(job[:, at])
-
-    start, kills = column(f.START), column(f.KILLS)
-    run, limit = workload.run, column(f.LIMIT)
-    end = start + np.minimum(run, limit) - column(f.AHEAD)
+    start, reason, promised, blocked_at, kills = columns(job, f.START, f.KILLS + 1)
+    run = workload.run
+    if limit is None:
+        limit = np.ascontiguousarray(job[:, f.LIMIT])
+    end = start + np.minimum(run, limit)
+    stopped = state.reg[ATTEMPTS] != 0 or bool(kills.any())
+    if stopped:  # what earlier attempts left behind
+        end -= job[:, f.AHEAD]
     counters = {
         "passes": int(state.reg[PASSES]),
         "events": int(state.reg[EVENTS]),
@@ -225,13 +233,13 @@ def as_schedule(
         start=start,
         end=end,
         procs=workload.procs,
-        reason=job[:, f.REASON].astype(np.int8),
+        reason=reason.astype(np.int8),
         kills=kills,
-        killed=(run > limit).astype(np.int8),
-        promised=column(f.PROMISED),
-        blocked_at=column(f.BLOCKED_AT),
+        killed=(run > limit).view(np.int8),
+        promised=promised,
+        blocked_at=blocked_at,
         limit=limit,
-        attempts=attempts_of(workload, state, start, end),
+        attempts=attempts_of(workload, state, start, end) if stopped else Attempts.none(),
         policy=name,
         claims=claims,
         counters=counters,

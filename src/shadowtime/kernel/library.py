@@ -18,6 +18,7 @@ import ctypes
 import hashlib
 import json
 import os
+from array import array as words
 from functools import cache
 from pathlib import Path
 from struct import pack, unpack
@@ -54,7 +55,6 @@ class Version(NamedTuple):
     leaves: tuple[Leaf, ...]
     returns: str  # int, bool or void
     run: Callable[[Any], int]
-    slots: Any  # the type of the array of slots
 
     def values(self, arguments: Sequence[Any]) -> list[int] | None:
         """The slots for these arguments, if their types are those of this version."""
@@ -62,7 +62,7 @@ class Version(NamedTuple):
         flatten(arguments, given)
         if len(given) != len(self.leaves):
             return None
-        words = []
+        found = []
         array = np.ndarray
         for value, (kind, detail, ndim, flags) in zip(given, self.leaves, strict=True):
             if kind == "array":
@@ -74,18 +74,19 @@ class Version(NamedTuple):
                     or value.flags.num & flags != flags
                 ):
                     return None
-                words.append(id(value) + HEAD)
+                found.append(id(value) + HEAD)
             else:
                 word = word_of(value, kind, detail)
                 if word is None:
                     return None
-                words.append(word)
-        return words
+                found.append(word)
+        return found
 
     def call(self, values: list[int]) -> Any:
         """Run the entry; the caller keeps the arrays alive meanwhile."""
-        slots = self.slots(*values)
-        if self.run(slots):
+        slots = words("q", values)
+        slots.append(0)
+        if self.run(slots.buffer_info()[0]):
             raise RuntimeError("a compiled kernel failed; run it with NUMBA_DISABLE_JIT=1")
         if self.returns == "void":
             return None
@@ -288,7 +289,7 @@ def _version(listed: dict[str, Any]) -> Version:
     leaves = tuple(_leaf(*each) for each in listed["leaves"])
     run = getattr(library.code, listed["symbol"])
     run.argtypes, run.restype = (ctypes.c_void_p,), ctypes.c_int32
-    return Version(leaves, listed["returns"], run, ctypes.c_int64 * (len(leaves) + 1))
+    return Version(leaves, listed["returns"], run)
 
 
 def _leaf(kind: str, detail: Any = None, ndim: int = 0, flags: int = 0) -> Leaf:

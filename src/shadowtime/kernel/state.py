@@ -6,6 +6,7 @@ Everything is allocated here, once; kernels allocate nothing.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -63,38 +64,32 @@ def build(
     ``learner`` says how estimates learn (estimates.py); 0 keeps them as they are given.
     """
     n = len(workload)
-    capacity = np.array([host.capacity for host in cluster.hosts], np.int64)
-    room = min(n, sum(host.capacity[0] for host in cluster.hosts)) + 2
+    held = [host.capacity for host in cluster.hosts]
+    room = min(n, sum(capacity[0] for capacity in held)) + 2
     blocks = n // BLOCK + 1
     groups = blocks // GROUP + 1
-    users, user = np.zeros(min(n, 1), np.int64), None
+    users, user = 1, None
     if learner:  # only what learns looks at users
-        users, user = np.unique(workload.user, return_inverse=True)
-    history = np.full((len(users) + 1, 4), -1, np.int64)
-    history[:, f.FIRST_JOB] = n
+        known, user = np.unique(workload.user, return_inverse=True)
+        users = len(known)
     reg = np.zeros(COUNT, np.int64)
     reg[BITS] = max(1, n.bit_length())
-    reg[HEAD] = -1
-    reg[FAILED] = -1
+    reg[HEAD] = reg[FAILED] = -1
     reg[WAKE] = NEVER
     reg[LEARNER] = learner
-    reg[UNKNOWN_USER] = 0 if len(users) and users[0] < 0 else -1
-    of_rank = _by_id(workload.job_id)
-    truth = np.empty((n, 3), np.int64)
-    truth.fill(-1)
-    truth[:, f.RUN] = workload.run
-    truth[of_rank, f.RANK] = np.arange(n)
+    reg[UNKNOWN_USER] = 0 if user is not None and users and known[0] < 0 else -1
+    of_rank, truth = _truth(workload)
     state = State(
         reg=reg,
         job=_jobs(workload, cluster, estimate, user, learner=learner),
-        wait=np.full((2, blocks * BLOCK), BIG, np.int32),
-        least=np.full((f.KNOWN, groups * GROUP), BIG, np.int32),
+        wait=_filled((2, blocks * BLOCK), BIG, np.int32),
+        least=_filled((f.KNOWN, groups * GROUP), BIG, np.int32),
         group=np.zeros((f.KNOWN + 1, groups), np.int32),
         running=np.zeros(room, np.int64),
-        host=np.array([capacity, capacity]),
+        host=np.array((held, held), np.int64),
         did=np.zeros((2, 2 * n + 2), np.int64),
         tried=np.zeros((f.TRIED, room), np.int64),
-        user=history,
+        user=np.array(((-1, -1, -1, n),) * (users + 1), np.int64),
         ended=np.zeros(room, np.int64),
     )
     world = World(
@@ -106,32 +101,74 @@ def build(
     return state, world
 
 
-def _jobs(workload: Workload, cluster: Cluster, estimate: Any, user: Any, *, learner: int) -> Any:
-    """The table of jobs; needs in the order of the cluster's resources, 0 where there are none."""
-    row = [-1] * f.NEED + [0] * len(cluster.resources)
+def _filled(shape: tuple[int, ...], value: int, kind: Any) -> Any:
+    """An array of one value; ``np.full`` takes twice as long for a short one."""
+    made = np.empty(shape, kind)
+    made.fill(value)
+    return made
+
+
+def _truth(workload: Workload) -> tuple[Any, Any]:
+    """Jobs in the order of their ids, and the table of run times, ends and places in that order."""
+    n = len(workload)
+    truth = _filled((n, 3), -1, np.int64)
+    truth[:, f.RUN] = workload.run
+    if workload.ids_ascend:
+        of_rank = np.arange(n)
+        truth[:, f.RANK] = of_rank
+    else:
+        of_rank = np.argsort(workload.job_id, kind="stable").astype(np.int64)
+        truth[of_rank, f.RANK] = np.arange(n)
+    return of_rank, truth
+
+
+ROWS = 1024
+"""Jobs whose rows are filled in one go: they stay in the processor's cache meanwhile."""
+
+
+@cache
+def _empty_rows(resources: int) -> Any:
+    """Rows of jobs of which nothing is known."""
+    row = [-1] * f.NEED + [0] * resources
     for column in (f.HOST, f.REASON, f.KILLS, f.STEPS, f.EXCLUSIVE, f.CLASS, f.AHEAD):
         row[column] = 0
-    table = np.empty((len(workload), len(row)), np.int64)
-    table[:] = row
-    table[:, f.SUBMIT] = workload.submit
-    table[:, f.REQUEST] = workload.request
-    table[:, f.LIMIT] = workload.limit
-    table[:, f.ESTIMATE] = estimate
+    made = np.array([row] * ROWS, np.int64)
+    made.flags.writeable = False
+    return made
+
+
+def _jobs(workload: Workload, cluster: Cluster, estimate: Any, user: Any, *, learner: int) -> Any:
+    """The table of jobs; needs in the order of the cluster's resources, 0 where there are none."""
+    columns = [
+        (f.SUBMIT, workload.submit),
+        (f.REQUEST, workload.request),
+        (f.LIMIT, workload.limit),
+        (f.ESTIMATE, estimate),
+    ]
     if learner:
-        table[:, f.USER] = user
-        table[:, f.NEXT] = _next_of_user(user)
-    have = {name: column for column, name in enumerate(workload.resources)}
+        columns += [(f.USER, user), (f.NEXT, _next_of_user(user))]
     for k, name in enumerate(cluster.resources):
-        if name in have:
-            table[:, f.NEED + k] = workload.demand[:, have[name]]
+        if name in workload.resources:
+            columns.append((f.NEED + k, workload.demand[:, workload.resources.index(name)]))
+    n, empty = len(workload), _empty_rows(len(cluster.resources))
+    table = np.empty((n, empty.shape[1]), np.int64)
+    for begin in range(0, n, ROWS):
+        end = min(begin + ROWS, n)
+        rows = table[begin:end]
+        rows[:] = empty[: end - begin]
+        for at, values in columns:
+            rows[:, at] = values[begin:end]
     return table
 
 
-def _by_id(job_id: Any) -> Any:
-    """Jobs in the order of their ids: mostly the order they are in."""
-    if (job_id[1:] > job_id[:-1]).all():
-        return np.arange(len(job_id))
-    return np.argsort(job_id, kind="stable").astype(np.int64)
+def columns(table: Any, first: int, beyond: int) -> Any:
+    """Columns of a table that lie side by side, each as one piece of memory; read once."""
+    n = len(table)
+    made = np.empty((beyond - first, n), np.int64)
+    for begin in range(0, n, ROWS):
+        end = begin + ROWS
+        made[:, begin:end] = table[begin:end, first:beyond].T
+    return made
 
 
 def _next_of_user(user: Any) -> Any:

@@ -40,7 +40,7 @@ class Jobs:
     procs: Ints
 
     @staticmethod
-    def of(schedule: Schedule, which: AnyArray, *, run: Ints | None = None) -> Jobs:
+    def of(schedule: Schedule, which: AnyArray | slice, *, run: Ints | None = None) -> Jobs:
         """The jobs at these rows; ``run`` in place of end - start (the trace's, say)."""
         lasted = schedule.worked if run is None else run
         return Jobs(wait=schedule.wait[which], run=lasted[which], procs=schedule.procs[which])
@@ -67,8 +67,13 @@ class Jobs:
         return slowdown
 
     @cached_property
+    def _counted(self) -> Ints:
+        """Run times as bounded slowdowns count them."""
+        return np.maximum(self.run, TAU)
+
+    @cached_property
     def _bounded(self) -> Floats:
-        bounded: Floats = np.maximum(1.0, self.response / np.maximum(self.run, TAU))
+        bounded: Floats = np.maximum(1.0, self.response / self._counted)
         return bounded
 
     def bounded(self, tau: int = TAU) -> Floats:
@@ -85,13 +90,13 @@ class Jobs:
         ----------
         Yuan et al. 2010, equation 1.
         """
-        counted = np.maximum(self.run, tau)
+        counted = self._counted if tau == TAU else np.maximum(self.run, tau)
         bounded: Floats = (self.wait + counted) / counted
         return bounded
 
     def bounded_per_processor(self, tau: int = TAU) -> Floats:
         """max(1, response / (procs max(run, tau))): a wide job may wait longer for the same."""
-        counted = self.procs * np.maximum(self.run, tau)
+        counted = self.procs * (self._counted if tau == TAU else np.maximum(self.run, tau))
         bounded: Floats = np.maximum(1.0, self.response / counted)
         return bounded
 

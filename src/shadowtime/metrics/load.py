@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import lost_parts, runs, started, waits
-from shadowtime.schedule.timeline import least_between, located, stretches, totals_between, within
+from shadowtime.schedule.timeline import least_between, stretches, within
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def utilisation(
     shares = {}
     for name, capacity in cluster.total.items():
         if name in workload.resources and capacity and end > begin:
-            demand = workload.demand[:, workload.resources.index(name)][found.row]
+            demand = found.of(workload.demand[:, workload.resources.index(name)])
             used = float(demand.astype(np.float64) @ length.astype(np.float64))
             shares[name] = used / (float(capacity) * (end - begin))
     return shares
@@ -88,25 +88,49 @@ def loss_of_capacity(
         end = int(all_runs.until.max())
     if end <= begin:
         return float("nan")
-    bounds = np.array([begin, end], np.int64)
-    width = schedule.procs[all_runs.row]
-    if len(schedule.attempts) == 0:  # a wait ends where a run begins: fewer times to sort
-        at, (asked, since, until, _) = located(
-            schedule.submit[all_runs.row], all_runs.since, all_runs.until, bounds
-        )
-        served, asking = since, width
-    else:
-        queue = waits(schedule, all_runs)
-        asking = schedule.procs[queue.row]
-        at, (asked, served, since, until, _) = located(
-            queue.since, queue.until, all_runs.since, all_runs.until, bounds
-        )
-    idle = cluster.procs - totals_between(len(at), since, until, width)
-    nothing = cluster.procs + 1
-    narrowest = least_between(len(at), asked, served, asking, nothing=nothing)
-    seconds = stretches(at, begin, end)
-    lost = np.where(narrowest <= idle, idle, 0)
-    return float(lost @ seconds) / (float(cluster.procs) * (end - begin))
+    lost = idle_though_wanted(schedule, all_runs, cluster.procs, begin, end)
+    return lost / (float(cluster.procs) * (end - begin))
+
+
+def idle_though_wanted(
+    schedule: Schedule, all_runs: Spans, procs: int, begin: int, end: int
+) -> float:
+    """Processor-seconds in [begin, end) that were idle while a waiting job would have fitted.
+
+    Every event has a place of its own, in order of time; between events of one instant no time
+    passes. Only places count behind which time passes, a job waits and a processor is idle.
+    """
+    queue = waits(schedule, all_runs)
+    waiting, running = len(queue), len(all_runs)
+    if waiting == 0:
+        return 0.0
+    times = np.concatenate([queue.since, queue.until, all_runs.since, all_runs.until])
+    order = np.argsort(times, kind="stable")  # it sees sorted parts
+    seconds = stretches(times[order], begin, end)
+    queued = np.zeros(len(times), np.int8)
+    queued[:waiting] = 1
+    queued[waiting : 2 * waiting] = -1
+    freed = np.zeros(len(times), np.int64)
+    freed[-running:] = all_runs.of(schedule.procs)
+    np.negative(freed[-running:], out=freed[2 * waiting : -running])
+    idle = freed[order].cumsum()
+    idle += procs
+    counts = queued[order].cumsum(dtype=np.int64) > 0
+    counts &= idle > 0
+    counts &= seconds > 0
+    before = counts.cumsum()  # how many that count there are up to each place
+    idle, seconds = idle[counts], seconds[counts]
+    before -= counts
+    place = np.empty(len(times), np.int64)
+    place[order] = before
+    narrowest = least_between(
+        len(idle),
+        place[:waiting],
+        place[waiting : 2 * waiting],
+        schedule.procs[queue.row],
+        nothing=procs + 1,
+    )
+    return float(np.where(narrowest <= idle, idle, 0) @ seconds)
 
 
 def whole_run(
@@ -123,11 +147,10 @@ def whole_run(
     ----------
     Yuan et al. 2010, tables 3 and 5.
     """
-    ran = started(schedule)
-    if not ran.any():
-        return {}
     found = runs(schedule) if known is None else known
-    area = schedule.procs[found.row] * (found.until - found.since)
+    if len(found) == 0 or (len(schedule.attempts) and not started(schedule).any()):
+        return {}
+    area = float((found.of(schedule.procs) * (found.until - found.since)).sum())
     first, last = int(workload.submit[0]), int(workload.submit[-1])
     makespan = int(found.until.max()) - first
     result: dict[str, float] = {"makespan_s": makespan}
@@ -136,11 +159,13 @@ def whole_run(
         lost = lost_parts(schedule)
         vain = float((schedule.procs[lost.row] * (lost.until - lost.since)).sum())
     if last > first:
-        work = float((schedule.procs * schedule.worked)[ran].sum())
+        work = area
+        if len(schedule.attempts):
+            work = float((schedule.procs * schedule.worked)[started(schedule)].sum())
         result["offered_load"] = work / (cluster.procs * (last - first))
         if schedule.penalised is not None:  # what neighbours cost is not offered by the log
             result["offered_load"] = offered_load(workload, cluster)["procs"]
     if makespan:
-        result["total_load"] = float(area.sum()) / (cluster.procs * makespan)
+        result["total_load"] = area / (cluster.procs * makespan)
         result["wasted_load"] = vain / (cluster.procs * makespan)
     return result

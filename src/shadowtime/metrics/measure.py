@@ -12,7 +12,7 @@ from shadowtime.metrics.jobs import Jobs, weighted_mean
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
 from shadowtime.metrics.preemption import attempts_missing, preemption
 from shadowtime.metrics.resources import resource_metrics
-from shadowtime.metrics.statistics import summary
+from shadowtime.metrics.statistics import STATISTICS, statistics
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs, started
@@ -51,13 +51,15 @@ def evenness(jobs: Jobs, user: Ints) -> dict[str, float]:
 
 def user_means(values: Floats, user: Ints) -> Floats:
     """Mean of a column for each known user, in order of the user's number."""
-    known = user > UNKNOWN
-    of, values = user[known], values[known]
+    of, known = user, user > UNKNOWN
+    if not known.all():
+        of, values = user[known], values[known]
     if len(of) and int(of.max()) > 4 * len(of) + 1000:  # numbers too sparse to count directly
         of = np.unique(of, return_inverse=True)[1]
     jobs = np.bincount(of)
     sums = np.bincount(of, weights=values)
-    means: Floats = sums[jobs > 0] / jobs[jobs > 0]
+    some = jobs > 0
+    means: Floats = sums[some] / jobs[some]
     return means
 
 
@@ -100,10 +102,11 @@ def measure(
     schedule = matched(schedule, workload)
     workload = as_started(workload, schedule)
     which, unknown = scored(schedule, workload, window=window, only=only)
-    jobs = Jobs.of(schedule, which)
+    rows = slice(None) if which.all() else which  # of all jobs the columns as they are: no copies
+    jobs = Jobs.of(schedule, rows)
     result: dict[str, float] = {"jobs": len(jobs), "unknown_start": unknown}
     result |= distributions(jobs) | weighted(jobs)
-    result |= evenness(jobs, workload.user[which])
+    result |= evenness(jobs, workload.user[rows])
     result |= _machine(schedule, workload, cluster, which, window=window)
     result |= counts(schedule, which)
     return result | contention_metrics(schedule, workload, which)
@@ -111,6 +114,8 @@ def measure(
 
 def matched(schedule: Schedule, workload: Workload) -> Schedule:
     """The schedule's rows in the workload's order; refused where they are of other jobs."""
+    if schedule.job_id is workload.job_id:  # as every simulation leaves it
+        return schedule
     pair = match(schedule, workload)
     if not pair.exact:
         numbers = (len(pair.missing), len(pair.unknown), len(pair.repeated))
@@ -129,23 +134,31 @@ def scored(
     if only is not None:
         inside &= only
     ran = started(schedule)
-    return inside & ran, int(np.count_nonzero(inside & ~ran))
+    both = inside & ran
+    return both, int(np.count_nonzero(inside)) - int(np.count_nonzero(both))
+
+
+DISTRIBUTED = (("wait", "_s"), ("response", "_s"), ("slowdown", ""), ("bsld", ""), ("ppbsld", ""))
+"""What is reported as a distribution, and its unit in the names of metrics."""
+
+NAMES = tuple(
+    tuple(f"{stem}_{statistic}{unit}" for statistic in STATISTICS) for stem, unit in DISTRIBUTED
+)
 
 
 def distributions(jobs: Jobs) -> dict[str, float]:
     """Wait, response and the slowdowns: mean, median, 95th, 99th percentile, maximum of each."""
     columns = (
-        ("wait", "_s", jobs.wait),
-        ("response", "_s", jobs.response),
-        ("slowdown", "", jobs.slowdown),
-        ("bsld", "", jobs.bounded()),
-        ("ppbsld", "", jobs.bounded_per_processor()),
+        jobs.wait,
+        jobs.response,
+        jobs.slowdown,
+        jobs.bounded(),
+        jobs.bounded_per_processor(),
     )
-    return {
-        f"{stem}_{statistic}{unit}": value
-        for stem, unit, values in columns
-        for statistic, value in summary(values).items()
-    }
+    found: dict[str, float] = {}
+    for names, values in zip(NAMES, columns, strict=True):
+        found.update(zip(names, statistics(values), strict=False))
+    return found
 
 
 def weighted(jobs: Jobs) -> dict[str, float]:
@@ -165,15 +178,15 @@ def weighted(jobs: Jobs) -> dict[str, float]:
 def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     """How many of these jobs were killed, backfilled, blocked, promised, preempted."""
     result: dict[str, float] = {}
-    reason = schedule.reason[which]
-    if bool((reason != int(Reason.RECORDED)).any()):
-        result["backfilled"] = int(np.count_nonzero(reason == int(Reason.BACKFILLED)))
+    if bool((which & (schedule.reason != int(Reason.RECORDED))).any()):
+        behind = which & (schedule.reason == int(Reason.BACKFILLED))
+        result["backfilled"] = int(np.count_nonzero(behind))
         if "killed" not in schedule.missing:
-            result["killed"] = int(np.count_nonzero(schedule.killed[which] == 1))
+            result["killed"] = int(np.count_nonzero(which & (schedule.killed == 1)))
         if "kills" not in schedule.missing:
             result |= preemption(schedule, which)
     if schedule.blocked_at is not None:
-        result["blocked"] = int(np.count_nonzero(schedule.blocked_at[which] != UNKNOWN))
+        result["blocked"] = int(np.count_nonzero(which & (schedule.blocked_at != UNKNOWN)))
     if schedule.promised is not None:
         given = which & (schedule.promised != UNKNOWN)
         result["promises"] = int(np.count_nonzero(given))

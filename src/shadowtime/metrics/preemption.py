@@ -37,7 +37,8 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     {'preempted_jobs': 1, 'preempted_share': 1.0, 'kills': 2, 'mkt': 2.0, 'rtw_mean': 0.5}
     """
     hit = which & (schedule.kills > 0)
-    jobs, kills = int(np.count_nonzero(hit)), int(schedule.kills[which].sum())
+    jobs = int(np.count_nonzero(hit))
+    kills = int(schedule.kills[which].sum()) if schedule.kills.any() else 0
     scored = int(np.count_nonzero(which))
     result: dict[str, float] = {"preempted_jobs": jobs}
     if scored:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 """What is reported of every distribution, in this order."""
 
-_PERCENT = {"median": 50, "p95": 95, "p99": 99}
+_PERCENT = (50, 95, 99)
 
 
 def rank(percent: int, n: int) -> int:
@@ -47,20 +47,22 @@ def summary(values: AnyArray) -> dict[str, float]:
     >>> summary(np.array([4, 1, 1, 2]))
     {'mean': 2.0, 'median': 1.0, 'p95': 4.0, 'p99': 4.0, 'max': 4.0}
     """
+    return dict(zip(STATISTICS, statistics(values), strict=False))
+
+
+def statistics(values: AnyArray) -> list[float]:
+    """The same without their names, in the order of STATISTICS; an empty list of no values."""
     n = len(values)
     if n == 0:
-        return {}
+        return []
     ranks, cuts = _ranks(n)
     parted = values.copy()
     parted.partition(cuts)
-    found = {"mean": float(values.sum() / n)}
-    for name, at in ranks:
-        found[name] = float(parted[at])
-    return found
+    return [float(values.sum() / n), *map(float, parted[ranks].tolist())]
 
 
 @lru_cache(maxsize=16)
-def _ranks(n: int) -> tuple[tuple[tuple[str, int], ...], list[int]]:
-    """Where the statistics behind the mean stand among n sorted values, and the places alone."""
-    ranks = (*((name, rank(percent, n)) for name, percent in _PERCENT.items()), ("max", n - 1))
-    return ranks, sorted({at for _, at in ranks})
+def _ranks(n: int) -> tuple[list[int], list[int]]:
+    """Where the statistics behind the mean stand among n sorted values; the places in order."""
+    ranks = [*(rank(percent, n) for percent in _PERCENT), n - 1]
+    return ranks, sorted(set(ranks))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError
@@ -15,10 +16,14 @@ from shadowtime.policy.partition import Anywhere, Partition
 from shadowtime.policy.place import BestFit, Place
 from shadowtime.policy.preempt import NoPreemption, Preempt
 from shadowtime.policy.reserve import Depth, Reserve
+from shadowtime.policy.written import Written
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.workload import Workload
+
+SHAPES = ("pool", "hosts", "nodes", "site")
+"""Of machines."""
 
 ASKED = ("order", "place", "estimate", "preempt", "reserve", "backfill", "partition")
 """In which order the parts are asked for objections: the first one is what a user reads."""
@@ -74,10 +79,31 @@ class Policy:
         shadowtime.errors.PolicyError: mine: reserve=4 is not defined on nodes: use reserve=1, ...
         >>> Policy(name="easy").refuse_nonsense("nodes")
         """
-        parts = self.parts
+        if shape in self.defined_on:
+            return
         for slot in ASKED:
-            for objection in parts[slot].objections(self, shape):
+            for objection in getattr(self, slot).objections(self, shape):
                 raise PolicyError(f"{self.name}: {objection}")
+
+    # Every run asks these two, and a policy is a value: they are worked out once.
+
+    @cached_property
+    def defined_on(self) -> tuple[str, ...]:
+        """The shapes of machines on which no part objects to the others."""
+        return tuple(
+            shape
+            for shape in SHAPES
+            if not any(any(part.objections(self, shape)) for part in self.parts.values())
+        )
+
+    @cached_property
+    def written(self) -> bool:
+        """True if a part is a function of the user's own."""
+        return any(isinstance(part, Written) for part in self.parts.values())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: equal policies are pickled to equal bytes, asked before or not."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def notes_on(self, machine: Cluster, workload: Workload | None = None) -> list[str]:
         """What the user should know before this policy runs a log on a machine."""

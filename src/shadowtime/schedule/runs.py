@@ -21,6 +21,12 @@ class Spans:
     row: Ints
     since: Ints
     until: Ints
+    whole: bool = False
+    """True if they are those of every row, in order."""
+
+    def of(self, column: Ints) -> Ints:
+        """A column of the schedule or workload, a value for each stretch."""
+        return column if self.whole else column[self.row]
 
     def __len__(self) -> int:
         return len(self.row)
@@ -103,7 +109,11 @@ def restarts(schedule: Schedule) -> Spans:
 
 def runs(schedule: Schedule) -> Spans:
     """Every run: the last one of each job that has started, then the preempted attempts."""
-    final = np.flatnonzero(started(schedule))
+    ran = started(schedule)
+    if len(schedule.attempts) == 0 and ran.all():
+        every = np.arange(len(schedule))
+        return Spans(row=every, since=schedule.start, until=schedule.end, whole=True)
+    final = np.flatnonzero(ran)
     if len(schedule.attempts) == 0:
         return Spans(row=final, since=schedule.start[final], until=schedule.end[final])
     lost = lost_runs(schedule)
@@ -134,7 +144,7 @@ def waits(schedule: Schedule, all_runs: Spans) -> Spans:
     """
     submit = schedule.submit
     if len(schedule.attempts) == 0:
-        found = Spans(row=all_runs.row, since=submit[all_runs.row], until=all_runs.since)
+        found = Spans(row=all_runs.row, since=all_runs.of(submit), until=all_runs.since)
         return found.at(found.until > found.since)
     order = np.lexsort((all_runs.since, all_runs.row))
     row, start, end = all_runs.row[order], all_runs.since[order], all_runs.until[order]

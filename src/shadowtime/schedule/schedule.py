@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +77,9 @@ class Attempts:
         return order, again
 
     @staticmethod
+    @cache
     def none() -> Attempts:
+        """No attempts: one value for all schedules without preemption."""
         empty = np.empty(0, np.int64)
         return Attempts(job_id=empty, start=empty, end=empty, killed=np.empty(0, np.int8))
 

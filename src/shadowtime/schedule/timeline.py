@@ -28,30 +28,6 @@ def instants(*times: Ints) -> Ints:
     return together[_changes(together)]
 
 
-def located(*times: Ints) -> tuple[Ints, list[Ints]]:
-    """The distinct times, in order, and where each of the given ones stands among them.
-
-    One sorting takes half the time of looking up every time once more.
-
-    Examples
-    --------
-    >>> at, places = located(np.array([5, 0]), np.array([5, 9]))
-    >>> at.tolist(), [place.tolist() for place in places]
-    ([0, 5, 9], [[1, 0], [1, 2]])
-    """
-    together = np.concatenate(times)
-    order = np.argsort(together, kind="stable")
-    ordered = together[order]
-    new = _changes(ordered)
-    place = np.empty(len(together), np.int64)
-    place[order] = np.cumsum(new) - 1
-    places, begin = [], 0
-    for each in times:  # np.split takes longer than the rest of a short log
-        places.append(place[begin : begin + len(each)])
-        begin += len(each)
-    return ordered[new], places
-
-
 def _changes(ordered: Ints) -> AnyArray:
     """Mask of the values that differ from the one before."""
     new = np.ones(len(ordered), bool)
@@ -128,20 +104,23 @@ def least_between(count: int, first: Ints, last: Ints, value: Ints, *, nothing: 
     log2 steps the spans are single instants. So n intervals over t instants cost
     O(n + t log t), in a handful of array operations.
     """
+    best = np.empty(count, np.int64)
+    best.fill(nothing)
     filled = last > first
-    first, last, value = first[filled], last[filled], value[filled]
-    best = np.full(count, nothing, np.int64)
+    if not filled.all():
+        first, last, value = first[filled], last[filled], value[filled]
     if len(first) == 0:
         return best
     power = np.frexp((last - first).astype(np.float64))[1] - 1
+    span = np.concatenate([first, last - (1 << power.astype(np.int64))])
+    power = np.concatenate([power, power])
     order = np.argsort(power, kind="stable")
-    power, first, last, value = power[order], first[order], last[order], value[order]
-    begin = np.searchsorted(power, np.arange(int(power[-1]) + 2)).tolist()
-    for k in range(len(begin) - 2, -1, -1):
-        if begin[k] < begin[k + 1]:
-            of = slice(begin[k], begin[k + 1])
-            np.minimum.at(best, first[of], value[of])
-            np.minimum.at(best, last[of] - (1 << k), value[of])
+    span, value = span[order], np.concatenate([value, value])[order]
+    ends = np.cumsum(np.bincount(power)).tolist()
+    for k in range(len(ends) - 1, -1, -1):
+        begin = ends[k - 1] if k else 0
+        if begin < ends[k]:
+            np.minimum.at(best, span[begin : ends[k]], value[begin : ends[k]])
         if k:
             half = 1 << (k - 1)
             best[half:] = np.minimum(best[half:], best[:-half])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,6 +124,23 @@ class Workload:
     def effective_run(self) -> Ints:
         """Run time cut at the kill limit."""
         return np.minimum(self.run, self.limit)
+
+    # What every run asks of its workload is looked up once: columns are never written to.
+
+    @cached_property
+    def within_request(self) -> bool:
+        """True if no job runs longer than its user asked for."""
+        return bool((self.effective_run <= self.request).all())
+
+    @cached_property
+    def most(self) -> tuple[int, ...]:
+        """The largest demand of any job for each resource."""
+        return tuple(self.demand.max(axis=0, initial=0).tolist())
+
+    @cached_property
+    def ids_ascend(self) -> bool:
+        """True if the order of submission is that of the ids too, as in most logs."""
+        return bool((self.job_id[1:] > self.job_id[:-1]).all())
 
     def replace(self, **changes: Any) -> Workload:
         """The same workload with some columns changed (they must keep the (submit, id) order)."""
