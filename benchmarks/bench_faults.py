@@ -57,7 +57,7 @@ is on its way to slurmdbd and later refuses every change of that job, by anybody
 an operator would, nodes that Slurm has taken out, jobs that it holds after a failed launch, and
 jobs that have ended but occupy nodes, as a killed slurmctld had not saved their end. A *stall* is a
 time in which the first job fits on free nodes, on the mixed site in which every node is idle and a
-job waits for no other one, and nothing begins.
+job waits for no other one whose changes slurmctld does not refuse, and nothing begins.
 """
 LINES = {
     "jobs, faults": ("jobs", "faults"),

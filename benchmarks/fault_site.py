@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from benchmarks import mixed_site as mixed
+from benchmarks.fault_evidence import is_unchangeable
 from benchmarks.fault_kinds import FAULTS, NEED_CONTROLLER
 from benchmarks.fault_world import NOT_YET, Job, World
 
@@ -31,7 +32,8 @@ class SiteWorld(World):
     """A mixed site under the live loop; see :mod:`benchmarks.mixed_site`.
 
     Which job could start on mixed nodes depends on limits and policy: a stall is a time in which
-    every node is idle, a job waits for no other and nothing begins.
+    every node is idle, a job waits for no other one and nothing begins. A job whose every change
+    slurmctld refuses cannot be started by anybody and does not count.
     """
 
     partitions: dict[str, str] = field(
@@ -67,8 +69,10 @@ class SiteWorld(World):
     def _first(self, waits: dict[str, str], idle: set[str], free: dict[str, int]) -> str | None:
         if idle != set(self.cluster.names):
             return None
-        ready = (job.id for job in self.jobs.values() if job.id in waits and not job.odd)
-        return next((job for job in ready if waits[job] not in NOT_YET), None)
+        ready = [job.id for job in self.jobs.values() if job.id in waits and not job.odd]
+        ready = [job for job in ready if waits[job] not in NOT_YET]
+        log = self.controller_log() if ready else ""
+        return next((job for job in ready if not is_unchangeable(job, log)), None)
 
     def free(self) -> tuple[set[str], dict[str, int]]:
         """As elsewhere; a reserved node is idle too."""

@@ -14,7 +14,7 @@ from live.test_loop import a_loop
 from shadowtime.live.port import PortError
 from shadowtime.live.refusals import LATER, TRIES
 from shadowtime.live.runner import Commands, Done, TimedOut
-from shadowtime.live.slurm.sending import send
+from shadowtime.live.slurm.sending import Sender, send
 
 LINES = [[f"update JobId={job} ReqNodeList=n1", f"release {job}"] for job in (7, 8, 9)]
 REFUSAL = f"Job update not available right now, the DB index is being set, {LATER} for job "
@@ -81,3 +81,48 @@ def test_a_job_that_takes_a_while_to_refuse_is_set_aside_at_once() -> None:
     assert TRIES > 1
     loop.step()
     assert "7" in loop.step().aside
+
+
+def test_a_job_that_was_refused_keeps_no_session_waiting_again() -> None:
+    """It is sent by itself from then on, until it is not refused any more."""
+    run, sender = Waiting(refused=("7",)), Sender()
+    sender.send(run, LINES, 10.0)
+    assert sender.refused == {"7": 10.0}
+    assert sender.rests("7", 39.0) and not sender.rests("7", 40.0) and not sender.rests("8", 10.0)
+    sent: list[str] = []
+
+    def quick(argv: Sequence[str], *, text: str = "") -> Done:
+        sent.append(text)
+        return Done(0, "", "")
+
+    sender.send(quick, LINES, 50.0)
+    together = "".join(f"{line}\n" for job in LINES[1:] for line in job)
+    assert sorted(sent) == sorted([together, *(f"{line}\n" for line in LINES[0])])
+    assert sender.refused == {}
+
+
+def test_what_a_refused_start_would_have_changed_is_not_undone_at_once() -> None:
+    """Each attempt takes five seconds, in which no other job is started; nor after a restart."""
+    fake, clock = FakeSlurm(queue_line("7"), NODES), FakeClock()
+    sent: list[str] = []
+
+    def refuse(argv: Sequence[str], *, text: str = "") -> Done:
+        about = text.startswith("update JobId=7 ")
+        sent.extend([text] if about else [])
+        return Done(1, "", f"{REFUSAL}7\n") if about else fake(argv, text=text)
+
+    loop = a_loop(fake, clock)
+    loop.port.run = refuse
+    loop.step()
+    assert len(sent) == 1 and "7" in loop.port.touched
+    loop.step()
+    again = a_loop(fake, clock)
+    again.port.run = refuse
+    again.port.recall(loop.port.memory())
+    again.port.snapshot()
+    again.port.tidy()
+    assert len(sent) == 1
+    clock.sleep(31)
+    again.port.snapshot()
+    again.port.tidy()
+    assert len(sent) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cluster.hostlist import expand
@@ -28,7 +27,7 @@ from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.requeued import Requeued
-from shadowtime.live.slurm.sending import send, session
+from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
 from shadowtime.live.slurm.state import CLEANS_UP, REQUEUED, Sorted, View, nodes_of, sort_jobs
@@ -42,7 +41,7 @@ from shadowtime.live.slurm.text import (
 from shadowtime.live.slurm.touched import Touched, touch, touched_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from shadowtime.engine.live_pass import Held
     from shadowtime.live.clock import Clock
@@ -104,6 +103,7 @@ class SlurmPort:
         self._returning: dict[str, None] = {}
         """Jobs that were stopped and have not been seen at the gate since."""
         self._requeued = Requeued()
+        self._sender = Sender()
         self.arrays = ArrayRests()
         """Arrays whose rest may be relabelled."""
         self._remembered = Remembered()
@@ -208,7 +208,7 @@ class SlurmPort:
         starts = {decision.job for decision in decisions if isinstance(decision, Start)}
         if pause := self._requeued.pause(starts, self.clock.steady()):
             self.clock.sleep(pause)
-        complaints = send(self.run, lines)
+        complaints = self._send(lines)
         after = self.look()
         found = [outcome(decision, after.get(decision.job), complaints) for decision in decisions]
         for one in found:
@@ -239,7 +239,7 @@ class SlurmPort:
         listed |= arrays_of(listed)
         noted: tuple[dict[str, Any], ...] = (
             self.placed, self._sent, self._touched, self._handed, self._in_vain, self._let_go,
-            self._returning,
+            self._returning, self._sender.refused,
         )  # fmt: skip
         for job in {job for known in noted for job in known} - listed:
             for known in noted:
@@ -262,6 +262,7 @@ class SlurmPort:
             "let_go": list(self._let_go),
             "returning": list(self._returning),
             "arrays": self.arrays.known,
+            "refused": list(self._sender.refused),
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -275,6 +276,9 @@ class SlurmPort:
             self._let_go = {str(job): None for job in memory["let_go"]}
         if isinstance(memory.get("returning"), list):
             self._returning = {str(job): None for job in memory["returning"]}
+        if isinstance(memory.get("refused"), list):
+            now = self.clock.steady()
+            self._sender.refused = {str(job): now for job in memory["refused"]}
         if isinstance(memory.get("arrays"), list):
             self.arrays = ArrayRests(str(array) for array in memory["arrays"])
 
@@ -296,21 +300,21 @@ class SlurmPort:
         self._restore([job for job in waiting if REQUEUED not in self._rows[job].reason])
         late = self._late()
         often = {job: "it did not start twice" for job in late if self._in_vain[job] >= TWICE}
-        beyond = dict(islice({**self.sorted.beyond, **often}.items(), AT_ONCE))
-        slipped = self.sorted.slipped[:AT_ONCE]
-        taken = [job for job in late if job not in beyond]
-        lines = []
-        for job in beyond:
-            lines += hand_over_lines(job, self._undo(job))
-        for job in taken:
-            lines += take_back_lines(job, self._undo(job))
-        lines += [f"uhold {job}" for job in slipped]
-        for job in self.sorted.stopped[:AT_ONCE]:
-            lines += to_the_gate_lines(job)
-        lines += self.arrays.hold_lines()
+        beyond = {**self.sorted.beyond, **often}
+        beyond = {job: beyond[job] for job in self._changeable(beyond)[:AT_ONCE]}
+        slipped = self._changeable(self.sorted.slipped)[:AT_ONCE]
+        taken = [job for job in self._changeable(late) if job not in beyond]
+        lines = [hand_over_lines(job, self._undo(job)) for job in beyond]
+        lines += [take_back_lines(job, self._undo(job)) for job in taken]
+        lines += [[f"uhold {job}"] for job in slipped]
+        stopped = self._changeable(self.sorted.stopped)[:AT_ONCE]
+        lines += [to_the_gate_lines(job) for job in stopped]
+        lines += [[line] for line in self.arrays.hold_lines()]
         if not lines:
             return []
-        self.session(lines)
+        self._send(lines)
+        beyond = {job: beyond[job] for job in self._changeable(beyond)}
+        taken, slipped = self._changeable(taken), self._changeable(slipped)
         for job in (*beyond, *taken):
             self.arrays.taken_back(job)
             self.placed.pop(job, None)
@@ -336,14 +340,19 @@ class SlurmPort:
 
     def _restore(self, jobs: Sequence[str]) -> None:
         """Let jobs at the gate ask for what they asked for before their starts."""
-        lines = []
-        for job in jobs:
-            mark, row = self._touched.pop(job), self._rows[job]
+        lines = {}
+        for job in self._changeable(jobs):
+            mark, row = self._touched[job], self._rows[job]
             # Hosts that its user has named since are not ours to take away.
-            lines += undo_lines(job, mark.undo if mark.ours(row) else mark.words)
-            self._rows[job] = mark.before(row)
-        if lines:
-            self.session(lines)
+            lines[job] = undo_lines(job, mark.undo if mark.ours(row) else mark.words)
+        self._send([each for each in lines.values() if each])
+        for job in self._changeable(lines):
+            self._rows[job] = self._touched.pop(job).before(self._rows[job])
+
+    def _changeable(self, jobs: Iterable[str]) -> list[str]:
+        """Those of some jobs whose changes slurmctld has not refused a short while ago."""
+        now = self.clock.steady()
+        return [job for job in jobs if not self._sender.rests(job, now)]
 
     def _late(self) -> list[str]:
         """Who was let through and has not started for too long."""
@@ -397,6 +406,6 @@ class SlurmPort:
     def _ask(self, argv: Sequence[str]) -> str:
         return checked(self.run, argv)
 
-    def session(self, lines: Sequence[str]) -> list[str]:
-        """One session of scontrol; returns its complaints."""
-        return session(self.run, lines)
+    def _send(self, lines: Sequence[Sequence[str]]) -> list[str]:
+        """Have scontrol carry out the lines of each job; returns its complaints."""
+        return self._sender.send(self.run, lines, self.clock.steady()) if lines else []

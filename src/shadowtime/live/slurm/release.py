@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shadowtime.live.slurm.act import undo_lines
 from shadowtime.live.slurm.gate import FAR, HELD
 from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.sending import session
 from shadowtime.live.slurm.state import BAD, REQUEUED
 
 if TYPE_CHECKING:
@@ -96,11 +97,11 @@ def give_back(port: SlurmPort, plan: Plan) -> Released:
     batch: list[str] = []
     for lines in plan.lines.values():
         if len(batch) + len(lines) > BATCH:
-            port.session(batch)
+            session(port.run, batch)
             batch = []
         batch += lines
     if batch:
-        port.session(batch)
+        session(port.run, batch)
     after = port.look()
     done, held = [], dict(plan.stay)
     for job in plan.lines:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from shadowtime.live.refusals import LATER
+from shadowtime.live.refusals import AGAIN_AFTER, LATER
 from shadowtime.live.runner import Commands, TimedOut
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def session(run: Runner, lines: Sequence[str]) -> list[str]:
     return _complaints(run(("scontrol",), text="".join(f"{line}\n" for line in lines)).err)
 
 
-def send(run: Runner, jobs: Sequence[Sequence[str]]) -> list[str]:
-    """Carry out the lines of each job in their order; returns the complaints.
+class Sender:
+    """Sends commands, and remembers the jobs that slurmctld refuses for the moment.
 
     Rules
     -----
@@ -37,8 +37,41 @@ def send(run: Runner, jobs: Sequence[Sequence[str]]) -> list[str]:
     moment, the session is given up, and the jobs it has not complained about are sent again at the
     same time, each in a session of its own that ends with the first complaint. Carrying out a line
     twice does no harm. A session that takes too long without such a complaint is an error.
+
+    A job that was refused so is sent by itself from then on, at the same time as the session, which
+    does not wait behind it; and what can wait (``rests``) leaves it alone for half a minute.
     """
+
+    def __init__(self) -> None:
+        self.refused: dict[str, float] = {}
+        """When each such job was last refused, on a steady clock."""
+
+    def rests(self, job: str, now: float) -> bool:
+        """Whether a job was refused a short while ago."""
+        return now - self.refused.get(job, float("-inf")) < AGAIN_AFTER
+
+    def send(self, run: Runner, jobs: Sequence[Sequence[str]], now: float) -> list[str]:
+        """Carry out the lines of each job in their order; returns the complaints."""
+        apart = [job for job in jobs if job_of(job) in self.refused]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            alone = [pool.submit(_alone, run, job) for job in apart]
+            complaints = send(run, [job for job in jobs if job not in apart])
+            for one in alone:
+                complaints += one.result()
+        later = [line for line in complaints if LATER in line]
+        for job in jobs:
+            if any(_names(line, job) for line in later):
+                self.refused[job_of(job)] = now
+            else:
+                self.refused.pop(job_of(job), None)
+        return complaints
+
+
+def send(run: Runner, jobs: Sequence[Sequence[str]]) -> list[str]:
+    """The same for jobs of which nothing is known; see :class:`Sender`."""
     lines = [line for job in jobs for line in job]
+    if not lines:
+        return []
     hasty = run
     if isinstance(run, Commands):
         hasty = run.within(A_REFUSAL + A_LINE * len(lines))
@@ -70,4 +103,16 @@ def _complaints(text: str) -> list[str]:
 def _names(complaint: str, lines: Sequence[str]) -> bool:
     """Whether a complaint is about the job of these lines, which all name it."""
     words = complaint.replace(":", " ").replace(",", " ").split()
-    return lines[-1].split()[-1] in words
+    return job_of(lines) in words
+
+
+def job_of(lines: Sequence[str]) -> str:
+    """The job that the lines are about.
+
+    Examples
+    --------
+    >>> job_of(["release 7"]), job_of(["uhold 7", "update JobId=7 StartTime=now"])
+    ('7', '7')
+    """
+    words = lines[-1].split()
+    return words[1].removeprefix("JobId=") if words[0] == "update" else words[-1]
