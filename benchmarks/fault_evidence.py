@@ -48,10 +48,27 @@ def was_forgotten(
 ) -> bool:
     """Whether a killed slurmctld did not know of the begin or the end of a run.
 
-    They fell into the seconds that it had not saved (``unsaved``); or its successor recovered the
-    job with its running script after that had ended, says slurmctld's ``log``.
+    They fell into the seconds that it had not saved (``unsaved``), or the run's allocation did, in
+    slurmctld's ``log``: the script may begin after the kill. Or its successor recovered the job
+    with its running script after that had ended, by the same log.
+
+    Examples
+    --------
+    >>> log = "[2026-11-16T14:42:10.343] sched: Allocate JobId=136 NodeList=n13"
+    >>> at = seconds_of("2026-11-16T14:42:10")
+    >>> run = [("begin", at + 0.6), ("end", at + 4.6)]
+    >>> was_forgotten("136", run, unsaved=[(at - 2, at + 0.4)], log=log)
+    True
+    >>> was_forgotten("136", run, unsaved=[(at - 9, at - 1)], log=log)
+    False
     """
-    if any(a - PACKED <= when <= b for _, when in run for a, b in unsaved):
+    unsaved = list(unsaved)
+    line = re.compile(rf"\[(\S+?)(\.\d+)\] sched: Allocate {label(job)}")
+    begin = run[0][1]
+    allocated = [seconds_of(stamp) + float(part) for stamp, part in line.findall(log)]
+    moments = [when for _, when in run]
+    moments += [when for when in allocated if begin - LAUNCHES <= when <= begin]
+    if any(a - PACKED <= when <= b for when in moments for a, b in unsaved):
         return True
     line = re.compile(rf"\[(\S+?)\.\d+\] Recovered {label(job)}.* StepId=batch")
     return any(seconds_of(stamp) > run[-1][1] for stamp in line.findall(log))

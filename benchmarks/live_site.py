@@ -118,6 +118,31 @@ def needs_another(job: mixed.MixedJob) -> bool:
     return any(word == "-d" or word.startswith("--reservation") for word in job.options)
 
 
+def idle_times(
+    decided: Sequence[float], begins: Sequence[float], stops: Sequence[float]
+) -> list[float]:
+    """How long nodes stood idle for each start of a job: until its script began.
+
+    Between two stops there is one start. One that was stopped before its script began, which then
+    writes no line, kept its nodes idle until the stop.
+
+    Examples
+    --------
+    >>> idle_times([10.0, 40.0], [41.0], [10.5])
+    [0.5, 1.0]
+    >>> idle_times([10.0, 40.0], [10.25, 41.0], [12.0])
+    [0.25, 1.0]
+    """
+    found = []
+    for k, when in enumerate(decided):
+        after = stops[k - 1] if 0 < k <= len(stops) else float("-inf")
+        until = stops[k] if k < len(stops) else float("inf")
+        begin = next((at for at in begins if after < at <= until), until)
+        if begin < float("inf"):
+            found.append(begin - when)
+    return found
+
+
 class Campaign:
     """One policy on the cluster: submit, drive, count."""
 
@@ -281,9 +306,9 @@ class Campaign:
         begins = self.times("begin")
         names = self.names()
         waits = list(self.idle)
-        for number, line in begins.items():
-            decided = self.first.get(names.get(number, ""), [])
-            waits += [at - when for when, at in zip(decided, line, strict=False)]
+        for number, name in names.items():
+            times = begins.get(number, [])
+            waits += idle_times(self.first.get(name, []), times, self.stops.get(name, []))
         ends = self.times("end")
         twice = {number: times for number, times in ends.items() if len(times) > 1}
         preempted = [number for number in twice if self.as_it_ended(names[number], ends[number])]

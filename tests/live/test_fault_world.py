@@ -204,6 +204,18 @@ def test_an_end_that_slurmctld_forgot_is_read_from_its_log() -> None:
     assert was_forgotten("9", run, unsaved=[(ended + 1, ended + 2)], log=RECORDED)
 
 
+def test_a_script_that_begins_after_the_kill_was_forgotten_with_its_allocation() -> None:
+    """From a campaign: allocated at 10.343, slurmctld killed at 10.447, the first line at 10.56."""
+    log = "[2026-11-16T14:42:10.343] sched: Allocate JobId=136 NodeList=n[13,15] #CPUs=2\n"
+    at = seconds_of("2026-11-16T14:42:10")
+    run = [("begin", at + 0.56), ("end", at + 4.68)]
+    assert was_forgotten("136", run, unsaved=[(at - 2, at + 0.447)], log=log)
+    assert not was_forgotten("136", run, unsaved=[(at - 9, at - 4)], log=log)
+    assert not was_forgotten("13", run, unsaved=[(at - 2, at + 0.447)], log=log)
+    earlier = [(mark, when + 60) for mark, when in run]  # another run than the allocated one
+    assert not was_forgotten("136", earlier, unsaved=[(at - 2, at + 0.447)], log=log)
+
+
 def test_a_hold_that_slurm_took_for_an_operators_is_known_by_its_requeue(tmp_path: Path) -> None:
     """27 is released as an operator would, as 28 waits for it, although 27 itself has ended."""
     world = a_world(tmp_path)
