@@ -23,7 +23,7 @@ due before; jobs in LINE; seconds in a part of ``longest``, as a power of two; t
 whole pool's width; so many waiting jobs are all asked."""
 FEW = 128
 """To ask so few jobs is quicker than to look for holes (measured on the archive's logs)."""
-PARTS, CLASSES = 16, 34
+PARTS, CLASSES = 64, 34
 """Parts of time and classes of width in ``longest``."""
 
 
@@ -33,10 +33,10 @@ what is free of each resource."""
 DUE, AFTER, BEFORE, ASK, KIND = 0, 1, 2, 3, 4
 """Columns of ``job``: when it is due; the next job that is due at the same time and the one before,
 -1 if none is; 1 if it may start right before its promise; its class of width."""
-LINE, STARTS, BEGINS, HEIGHT = 5, 6, 6, 7
-"""Columns of ``job`` that hold lists, which have nothing to do with the job of their row: the jobs
-with promises in submit order, of which some may have started since; the jobs that start in a pass;
-the holes that have begun while all are sought, each higher than the one before."""
+LINE, STARTS, BEGINS, HEIGHT = 0, 1, 1, 2
+"""Rows of ``listed``: the jobs with promises in submit order, of which some may have started since;
+the jobs that start in a pass; the holes that have begun while all are sought, each higher than the
+one before."""
 
 
 class Availability(NamedTuple):
@@ -46,7 +46,8 @@ class Availability(NamedTuple):
     """
 
     step: Any  # int64[2 + K, cap]
-    job: Any  # int64[n, 8]
+    job: Any  # int64[n, 5]
+    listed: Any  # int64[3, n]
     longest: Any  # int64[CLASSES, PARTS]: the longest hole so wide that begins up to then
     mark: Any  # int64[8]
 
@@ -62,7 +63,8 @@ def make_availability(*, n: int, capacity: Any, compress: bool, ask_all: int = F
     resources = capacity.shape[1]
     availability = Availability(
         step=np.zeros((LEVEL + resources, room), np.int64),
-        job=np.zeros((n + 1, 8), np.int64),
+        job=np.zeros((n + 1, 5), np.int64),
+        listed=np.zeros((3, n + 1), np.int64),
         longest=np.zeros((CLASSES, PARTS), np.int64),
         mark=np.zeros(8, np.int64),
     )
@@ -154,17 +156,39 @@ def cut(b: Any, when: int) -> int:
 
 
 @kernel
+def changes_nothing(step: Any, at: int, before: int) -> bool:
+    """True if a step is as free as one before it and no job is due at its begin."""
+    if step[LISTED_AT, at] >= 0:
+        return False
+    for k in range(LEVEL, step.shape[0]):
+        if step[k, at] != step[k, before]:
+            return False
+    return True
+
+
+@kernel
 def merge(b: Any, at: int) -> None:
-    """Drop a step that changes nothing, if no job is due there."""
+    """Drop a step if it changes nothing."""
     mark = b.mark
-    if at <= mark[FIRST] or at > mark[LAST_STEP] or b.step[LISTED_AT, at] >= 0:
+    if at <= mark[FIRST] or at > mark[LAST_STEP] or not changes_nothing(b.step, at, at - 1):
         return
-    for k in range(LEVEL, b.step.shape[0]):
-        if b.step[k, at] != b.step[k, at - 1]:
-            return
     for k in range(b.step.shape[0]):
         shift_down(b.step[k], at, mark[LAST_STEP])
     mark[LAST_STEP] -= 1
+
+
+@routine
+def tidy(b: Any) -> None:
+    """Drop all steps that change nothing."""
+    step, mark = b.step, b.mark
+    kept = mark[FIRST]
+    for at in range(kept + 1, mark[LAST_STEP] + 1):
+        if changes_nothing(step, at, kept):
+            continue
+        kept += 1
+        for k in range(step.shape[0]):
+            step[k, kept] = step[k, at]
+    mark[LAST_STEP] = kept
 
 
 @kernel
@@ -172,6 +196,7 @@ def make_room(b: Any) -> None:
     """See to it that two steps more have a place."""
     if b.mark[LAST_STEP] + 3 >= b.step.shape[1]:
         move_to_front(b)
+        tidy(b)
 
 
 @routine
@@ -246,16 +271,6 @@ def seek_start(
         if at > last or step[TIME, at] >= until:
             return begin
     return NEVER
-
-
-@kernel
-def slide(b: Any, need: Any, due: int) -> int:
-    """How early a promise can begin if it moves only over free steps right before it."""
-    needs = need[: b.step.shape[0] - LEVEL]
-    step = last_step_before(b, due + 1)
-    while step > b.mark[FIRST] and roomy(b.step, needs, step - 1):
-        step -= 1
-    return b.step[TIME, step]
 
 
 @kernel

@@ -30,6 +30,7 @@ from shadowtime.kernel.availability import (
     WIDEST,
     class_of,
     cut,
+    last_step_before,
     make_room,
     merge,
 )
@@ -37,7 +38,7 @@ from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.vector import add_to
 
-IN_VAIN = 32
+IN_VAIN = 64
 """The bound is made anew after so many questions in vain."""
 
 
@@ -82,19 +83,40 @@ def find_holes(b: Any) -> None:
         height = b.step[LEVEL, step] if step <= last else 0
         now = b.step[TIME, step] if step <= last else NEVER
         begin = now
-        while count > 0 and b.job[count - 1, HEIGHT] > height:
+        while count > 0 and b.listed[HEIGHT, count - 1] > height:
             count -= 1
-            begin = b.job[count, BEGINS]
-            note_hole(b, begin, now - begin, b.job[count, HEIGHT])
-        if height > 0 and (count == 0 or b.job[count - 1, HEIGHT] < height):
-            b.job[count, BEGINS], b.job[count, HEIGHT] = begin, height
+            begin = b.listed[BEGINS, count]
+            put_hole(b, begin, now - begin, b.listed[HEIGHT, count])
+        if height > 0 and (count == 0 or b.listed[HEIGHT, count - 1] < height):
+            b.listed[BEGINS, count], b.listed[HEIGHT, count] = begin, height
             count += 1
+    spread_holes(b)
 
 
 @kernel
 def part_of(b: Any, when: int) -> int:
     """The part of time that an instant lies in; the last one holds all that follow."""
     return min((when - b.step[TIME, b.mark[FIRST]]) >> b.mark[SCALE], PARTS - 1)
+
+
+@kernel
+def put_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
+    """Remember a hole for its own width and begin; ``spread_holes`` follows."""
+    kind, part = class_of(procs), part_of(b, begin)
+    b.longest[kind, part] = max(b.longest[kind, part], lasts)
+
+
+@kernel
+def spread_holes(b: Any) -> None:
+    """Make every hole known to narrower classes and later times."""
+    widest = b.mark[WIDEST]
+    for kind in range(widest, -1, -1):
+        longest = 0
+        for part in range(PARTS):
+            longest = max(longest, b.longest[kind, part])
+            if kind < widest:
+                longest = max(longest, b.longest[kind + 1, part])
+            b.longest[kind, part] = longest
 
 
 @kernel
@@ -142,3 +164,19 @@ def may_jump(b: Any, job: int, length: int, unknown: bool) -> bool:
     if latest <= b.step[TIME, b.mark[FIRST]]:
         return False
     return unknown or b.longest[b.job[job, KIND], part_of(b, latest)] >= length
+
+
+@kernel
+def first_hole(b: Any, job: int, length: int, unknown: bool) -> int:
+    """The step before which no hole begins that a job which may jump could take."""
+    if unknown:
+        return b.mark[FIRST]
+    kind = b.job[job, KIND]
+    low, high = 0, part_of(b, b.job[job, DUE] - length)
+    while low < high:
+        middle = (low + high) >> 1
+        if b.longest[kind, middle] >= length:
+            high = middle
+        else:
+            low = middle + 1
+    return last_step_before(b, b.step[TIME, b.mark[FIRST]] + (low << b.mark[SCALE]) + 1)

@@ -39,12 +39,9 @@ from shadowtime.kernel.availability import (
     forget_past,
     holds_at,
     last_step_before,
-    link,
     make_availability,
     make_room,
-    merge,
-    slide,
-    unlink,
+    tidy,
 )
 from shadowtime.kernel.fields import (
     BLOCKED_AT,
@@ -58,6 +55,7 @@ from shadowtime.kernel.fields import (
 )
 from shadowtime.kernel.holes import IN_VAIN, find_holes, may_jump, release
 from shadowtime.kernel.jit import entry, kernel, routine
+from shadowtime.kernel.promises import jump, move, note_due, slide
 from shadowtime.kernel.queue import first_waiting, next_waiting
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -84,7 +82,6 @@ from shadowtime.kernel.running import (
     forget_overdue,
     job_at,
 )
-from shadowtime.kernel.vector import add_to
 
 
 @entry
@@ -143,17 +140,9 @@ def promise(state: Any, b: Any, job: int, start: int) -> None:
 
 
 @kernel
-def note_due(b: Any, job: int, start: int) -> None:
-    """Remember when a job is due; it has no earlier start now."""
-    b.job[job, DUE] = start
-    b.job[job, ASK] = 0
-    b.mark[SOONEST] = min(b.mark[SOONEST], start)
-
-
-@kernel
 def stand_in_line(state: Any, b: Any, job: int) -> None:
     """Put a job behind all that have a promise."""
-    b.job[b.mark[LISTED], LINE] = job
+    b.listed[LINE, b.mark[LISTED]] = job
     b.mark[LISTED] += 1
     b.job[job, KIND] = class_of(state.job[job, NEED])
 
@@ -161,23 +150,29 @@ def stand_in_line(state: Any, b: Any, job: int) -> None:
 @routine
 def compress(state: Any, b: Any) -> None:
     """One sweep in submit order: every promise to its earliest start, never later."""
+    tidy(b)
     few = state.reg[WAITING] <= b.mark[ASK_ALL]
     if not few:
         find_holes(b)
     vain = kept = 0
     for at in range(b.mark[LISTED]):
-        job = b.job[at, LINE]
+        job = b.listed[LINE, at]
         if state.wait[PROCS, job] == BIG:
             continue
-        b.job[kept, LINE] = job
+        b.listed[LINE, kept] = job
         kept += 1
         jumps = may_jump(b, job, state.wait[LENGTH, job], few)
-        if b.job[job, ASK] == 0 and not jumps:
+        slides = b.job[job, ASK] != 0
+        if not slides and not jumps:
             continue
         b.job[job, ASK] = 0
-        due, length = b.job[job, DUE], state.job[job, ESTIMATE]
-        need = state.job[job, NEED:]
-        start = find_start(b, need, length, due, due) if jumps else slide(b, need, due)
+        make_room(b)
+        due = start = b.job[job, DUE]
+        length, need = state.job[job, ESTIMATE], state.job[job, NEED:]
+        if slides:
+            start = b.step[TIME, slide(b, need, last_step_before(b, due + 1))]
+        if jumps:
+            start = min(start, jump(b, job, need, length, start, few))
         if start < due:
             move(b, job, need, length, start, not few)
             continue
@@ -189,26 +184,6 @@ def compress(state: Any, b: Any) -> None:
 
 
 @routine
-def move(b: Any, job: int, need: Any, length: int, start: int, holes: bool) -> None:
-    """Move the promise of a job to an earlier start."""
-    due = b.job[job, DUE]
-    make_room(b)
-    own = step = last_step_before(b, due + 1)
-    unlink(b, job, own)
-    note_due(b, job, start)
-    if start + length < due:
-        book(b, need, start, start + length, job)
-    else:
-        while b.step[TIME, step] > start:
-            step -= 1
-        for k in range(LEVEL, b.step.shape[0]):
-            add_to(b.step[k], step, own, -need[k - LEVEL])
-        link(b, job, step)
-        merge(b, own)
-    release(b, need, max(due, start + length), due + length, holes)
-
-
-@routine
 def start_due(state: Any, b: Any, now: int) -> None:
     """Start jobs that are due now."""
     if b.mark[SOONEST] <= now:
@@ -216,16 +191,16 @@ def start_due(state: Any, b: Any, now: int) -> None:
         job = b.step[LISTED_AT, b.mark[FIRST]]
         while job >= 0:  # in submit order
             at = count
-            while at > 0 and b.job[at - 1, STARTS] > job:
-                b.job[at, STARTS] = b.job[at - 1, STARTS]
+            while at > 0 and b.listed[STARTS, at - 1] > job:
+                b.listed[STARTS, at] = b.listed[STARTS, at - 1]
                 at -= 1
-            b.job[at, STARTS] = job
+            b.listed[STARTS, at] = job
             count += 1
             job = b.job[job, AFTER]
         b.step[LISTED_AT, b.mark[FIRST]] = -1
         for at in range(count):
             # The reason of a job that starts behind a job that stays is known at once.
-            job = b.job[at, STARTS]
+            job = b.listed[STARTS, at]
             if first_waiting(state) < job:
                 begin(state, job, 0, BACKFILLED)
             else:
@@ -313,7 +288,7 @@ def rebuild(state: Any, b: Any) -> None:
             b.job[job, DUE] = -1
         job = next_waiting(state, job + 1)
     for at in range(mark[LISTED]):
-        job = b.job[at, LINE]
+        job = b.listed[LINE, at]
         if b.job[job, DUE] < 0:
             start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
             promise(state, b, job, start)
