@@ -172,6 +172,8 @@ class Requests:
 
     def take(self, at: AnyArray) -> Requests:
         """The jobs at these places (a mask or increasing indices)."""
+        if len(at) == len(self) and np.array_equal(np.arange(len(self))[at], np.arange(len(self))):
+            return self
         kept: tuple[Dependency, ...] = ()
         if self.dependencies:
             place = {old: new for new, old in enumerate(np.arange(len(self))[at].tolist())}
