@@ -18,6 +18,7 @@ from naive.nodes import Machine, NodeJob, NodeResult
 from shadowtime.cluster import Cluster
 from shadowtime.cluster.contention import node_cluster
 from shadowtime.engine import simulate
+from shadowtime.engine.nodes.slurm.availability import MOST_KINDS
 from shadowtime.errors import ClusterError, PolicyError, StoreWarning, UsageError
 from shadowtime.policy import parse_policy
 from shadowtime.schedule import Schedule
@@ -27,17 +28,22 @@ from shadowtime.workload import Workload
 
 CAP = 1000
 SLOPE = Fraction(1, 2)
+FEW = st.lists(st.sampled_from([0, 100, 300, 400, 667, 750]), min_size=1, max_size=3)
+MANY = st.lists(st.integers(0, 750), min_size=MOST_KINDS + 3, max_size=20, unique=True)
+"""More demands than the book of nodes has kinds: some jobs share a kind then."""
 
 
 @st.composite
-def slurm_worlds(draw: st.DrawFn, *, most: int = 12) -> tuple[list[NodeJob], Machine]:
+def slurm_worlds(
+    draw: st.DrawFn, *, least: int = 1, most: int = 12, demands: Any = FEW
+) -> tuple[list[NodeJob], Machine]:
     """Jobs with tags on a machine that could hold each of them alone, at 1.3 times its demand."""
     machine = Machine(draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 3, 4])), CAP)
     spread = draw(st.sampled_from([0, 3, 20, 60]))
     lengths = st.sampled_from([1, 2, 3, 4, 5, 7, 10, 16, 25, 40])
-    kinds = draw(st.lists(st.sampled_from([0, 100, 300, 400, 667, 750]), min_size=1, max_size=3))
+    kinds = draw(demands)
     jobs = []
-    for number in draw(st.permutations(range(1, draw(st.integers(1, most)) + 1))):
+    for number in draw(st.permutations(range(1, draw(st.integers(least, most)) + 1))):
         request = draw(lengths)
         run = draw(st.one_of(st.just(request), lengths, st.just(max(1, request * 4 // 5))))
         kind = draw(st.integers(0, len(kinds) - 1))
@@ -116,6 +122,16 @@ def test_equals_the_reference(policy: str, world: Any, grace: int | None) -> Non
     theirs = POLICIES[policy](jobs, machine, grace=grace, slope=SLOPE)
     ours = simulated(jobs, machine, text)
     assert_same(ours, theirs, grace)
+
+
+@pytest.mark.parametrize("policy", ["lessc", "hperf(preloaded=yes)"])
+@settings(max_examples=40, deadline=None)
+@given(world=slurm_worlds(least=14, most=22, demands=MANY))
+def test_equals_the_reference_with_many_demands(policy: str, world: Any) -> None:
+    """Nearly every job has a demand of its own."""
+    jobs, machine = world
+    theirs = POLICIES[policy](jobs, machine, grace=0, slope=SLOPE)
+    assert_same(simulated(jobs, machine, policy), theirs, 0)
 
 
 def small(bandwidth: list[int], procs: list[int], **columns: Any) -> Workload:

@@ -281,13 +281,17 @@ class Tables:
 
     def promised(self, verdict: Verdict) -> dict[str, int]:
         """Promised starts of the jobs that stay blocked, by job."""
-        found = {row: run.start for row, run in verdict.promises.items()}
-        found = {**verdict.earliest, **found}
-        return {
-            self.rows[row].job.id: start + self.base
-            for row, start in found.items()
-            if self.rows[row].tasks is None and row not in verdict.starts
+        rows, base, started = self.rows, self.base, verdict.starts
+        found = {
+            rows[at].job.id: start + base
+            for at, start in verdict.earliest.items()
+            if rows[at].tasks is None and at not in started
         }
+        for at, run in verdict.promises.items():
+            row = rows[at]
+            if row.tasks is None and at not in started:
+                found[row.job.id] = run.start + base
+        return found
 
     def remember(
         self,
@@ -303,7 +307,7 @@ class Tables:
         promises: dict[str, Promise] = {}
         was, earliest, blocked_at = self.memory.promises, verdict.earliest, verdict.blocked
         promised, kept = verdict.promises, self.promises
-        news = {*earliest, *blocked_at, *promised, *verdict.stops, *verdict.starts}
+        news = {*blocked_at, *verdict.stops, *verdict.starts}
         for at, row in enumerate(self.rows):
             one = row.job
             job = one.id
@@ -317,11 +321,20 @@ class Tables:
                 before is not None
                 and at not in news
                 and before.estimate == guess
-                and before.due < 0 <= before.initial
+                and before.initial >= 0
+                and (before.promised >= 0 or at not in earliest)
                 and job not in stops
-            ):  # as nearly all of them
-                notes[job] = before
-                continue
+            ):  # as nearly all of them: nothing is new, or the promise stays as it was
+                run = promised.get(at)
+                if run is None and before.due < 0:
+                    notes[job] = before
+                    continue
+                if run is not None and before.promised >= 0 and before.due == run.start + base:
+                    known = was.get(job)
+                    if known is not None and known.start == before.due and run is kept.get(at):
+                        notes[job] = before
+                        promises[job] = known
+                        continue
             note = before or Note(since=row.since)
             first = note.promised
             if first < 0 and at in earliest and row.tasks is None:

@@ -118,17 +118,17 @@ def rows_of(state: Snapshot, memory: Memory, *, kept: bool) -> list[Row]:
     rows += [
         (max(since, latest), True, natural(job.id), NEWS_SUBMIT, job) for job, since in newcomers
     ]
-    present = {job.id for job in state.waiting}
     for run in state.running:
-        present.add(run.id)
         note = notes.get(run.id)
         since = (note.since if note else run.submit) if run.ours else FOREIGN
         rows.append((since, False, natural(run.id), RUNS, run))
-    rows += [
-        (end.start, False, natural(end.id), NEWS_END, end)
-        for end in state.ended
-        if end.id not in present and (end.id in notes or end.end > memory.now)
-    ]
+    if state.ended:
+        present = {job.id for job in state.waiting} | {run.id for run in state.running}
+        rows += [
+            (end.start, False, natural(end.id), NEWS_END, end)
+            for end in state.ended
+            if end.id not in present and (end.id in notes or end.end > memory.now)
+        ]
     rows.sort(key=itemgetter(SINCE, NEW, ORDER))
     if kept:  # newcomers are one range of rows then; rank matters to others only
         rows.sort(key=itemgetter(NEW))
@@ -216,14 +216,19 @@ def facts_of(rows: Sequence[Row]) -> Any:
     """Running jobs, waiting jobs, then the news by time: ends before submissions."""
     from shadowtime.engine.live_pass.compiled.fill import NEWS_END, RUNS, WAITS
 
-    runs = [(RUNS, at, 0) for at, row in enumerate(rows) if row[WHAT] == RUNS]
-    waits = [(WAITS, at, 0) for at, row in enumerate(rows) if row[WHAT] == WAITS]
+    what = np.array([row[WHAT] for row in rows], np.int64)
+    runs, waits = np.flatnonzero(what == RUNS), np.flatnonzero(what == WAITS)
     news = []
-    for at, row in enumerate(rows):
-        if row[WHAT] > WAITS:
-            ends = row[WHAT] == NEWS_END
-            when = row[JOB].end if ends else row[SINCE]
-            news.append((when, not ends, row[ORDER], (row[WHAT], at, when)))
+    for at in np.flatnonzero(what > WAITS).tolist():
+        row = rows[at]
+        ends = row[WHAT] == NEWS_END
+        when = row[JOB].end if ends else row[SINCE]
+        news.append((when, not ends, row[ORDER], (row[WHAT], at, when)))
     news.sort()
-    facts = runs + waits + [fact for *_, fact in news]
-    return np.array(facts, np.int64).reshape(-1, 3).T.copy()
+    facts = np.zeros((3, len(rows)), np.int64)
+    facts[1, : len(runs)] = runs
+    facts[1, len(runs) : len(runs) + len(waits)] = waits
+    facts[0, : len(runs) + len(waits)] = np.repeat([RUNS, WAITS], [len(runs), len(waits)])
+    if news:
+        facts[:, len(runs) + len(waits) :] = np.array([fact for *_, fact in news], np.int64).T
+    return facts

@@ -71,7 +71,7 @@ def forward(
     lasting = [
         max(1, piece.start + assumed.get(piece.job, piece.request) - state.now) for piece in pieces
     ] + [max(1, assumed.get(job.id, job.request)) for job in waiting]
-    rows = np.zeros((len(pieces) + len(waiting), 8), np.int64)
+    rows = np.zeros((len(pieces) + len(waiting), bk.JOB_COLUMNS), np.int64)
     at = np.arange(len(pieces), len(rows))
     write_waiting(rows, at, waiting, wish[fit], how)
     availability = book_of(rows, 0, pieces, how, len(waiting))

@@ -3,6 +3,9 @@
 The line of time is cut into segments, each with what every node has left in it; the last one never
 ends. Plans are made again at every pass, so a profile is filled, asked and thrown away (spec 6.3).
 Its numbers are the scheduler's, not the world's: a job on nodes of its own books all their cores.
+
+Jobs whose processes are counted alike are of one kind. For every kind a profile also has how many
+processes of it go on every node, and on all: mostly that is all a search has to read.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shadowtime.errors import UsageError
 from shadowtime.kernel.jit import kernel, routine
 
 # Registers.
@@ -36,6 +40,33 @@ PLACES = 11
 """Entries in the log of places."""
 RESUME = 12
 """1 if the pass of this instant is still to be made: the book had no room for it."""
+KINDS = 13
+"""Kinds of waiting jobs in this pass."""
+BITS = 14
+"""Bits of the bandwidth in a cell: cores << BITS | bandwidth."""
+HORIZON = 15
+"""When the last of the jobs that may start now would end."""
+PLANS = 16
+"""Plans that searches remember (earliest.py)."""
+BEHIND = 17
+"""The last search knew from those that its job does not start before this."""
+VALID = 18
+"""1 while the book is that of the last pass and no job has ended since."""
+ARRIVED = 19
+"""Jobs below this index had arrived then."""
+LISTED = 20
+"""Entries of ``found``; a pass that goes on adds to them."""
+NEXT = 21
+"""The first of them that has no plan yet and is not put off."""
+BLOCKED = 22
+"""1 if a job in front of it could not start."""
+OFF = 23
+"""The first job that is put off, -1 if none is; the others follow by COUNT,"""
+TAIL = 24
+"""the last."""
+BOUND = 25
+"""None of them starts before this."""
+REGISTERS = 26
 
 # Jobs.
 PROCS = 0
@@ -52,6 +83,8 @@ FROM = 6
 """Where its places begin in the log."""
 COUNT = 7
 """How many nodes it has."""
+KIND = 8
+JOB_COLUMNS = 9
 
 ALONE = -1
 SUM, RECORDS = 0, 1
@@ -59,33 +92,50 @@ SUM, RECORDS = 0, 1
 PLACE_BITS = 32
 
 
+MOST_KINDS = 8
+"""Further ones share the last, whose numbers are then too large for most of them."""
+
+
 class Availability(NamedTuple):
     """Arrays of the scheduler on nodes; columns and registers are named above."""
 
-    par: Any  # int64[16]
-    job: Any  # int64[n, 8]
+    par: Any  # int64[REGISTERS]
+    job: Any  # int64[n, JOB_COLUMNS]
     tag: Any  # int64[T, 2]
     running: Any  # int64[P + 1]: the running jobs
     places: Any  # int64[most nodes of all jobs]: node << 32 | processes
     found: Any  # int64[n + 1]: the waiting jobs of a pass
-    node: Any  # int64[3, N]: processes taken, cores and bandwidth of the window at hand
-    when: Any  # int64[3, S]: by place in the line: begin and row of a segment; by row: free cores
-    cores: Any  # int64[S, N]: by row
-    width: Any  # int64[S, N]: by row
+    plans: Any  # int64[4, n + 1]: processes, length, wish and start of those that were planned
+    kinds: Any  # int64[MOST_KINDS]: what a process of each is counted with
+    node: Any  # int64[FITS + MOST_KINDS, N]: by node, or by place in a list of nodes
+    least: Any  # int16[N]: the fewest processes that go on a node in the window at hand
+    when: Any  # int64[ENOUGH + MOST_KINDS, S]: by place in the line
+    cell: Any  # int64[S, N]: by row
+    room: Any  # int16[MOST_KINDS, S, N]: by row, how many processes go on a node
 
 
-TAKE, ROOM, WIDE = 0, 1, 2
-BEGIN, ROW, FREE = 0, 1, 2
+TAKE, WHERE, DROP, KNOWN, FITS = 0, 1, 2, 3, 4
+"""Processes taken by node; then by place: the node, what is taken from its cells, the cell that was
+met last, and how many processes of each kind go there."""
+BEGIN, ROW, FREE, TOTAL = 0, 1, 2, 3
+"""Begin and row of a segment, its free cores, its places for processes of each kind."""
+ENOUGH = TOTAL + MOST_KINDS
+"""Of each kind so many could start now and run to the end of the segment (startable.py)."""
 
 
 def make_book(
     *, nodes: int, cores: int, jobs: Any, tags: Any, registers: dict[int, int], segments: int
 ) -> Availability:
     """An empty book; ``jobs`` and ``tags`` hold the columns named above."""
-    par = np.zeros(16, np.int64)
+    par = np.zeros(REGISTERS, np.int64)
     par[NODES], par[CORES] = nodes, cores
     for register, value in registers.items():
         par[register] = value
+    par[BITS] = int(par[CAP]).bit_length()
+    if par[BITS] + int(cores).bit_length() > 62:
+        raise UsageError(
+            "the bandwidth of a node is too large to be counted: give it in a larger unit"
+        )
     n = len(jobs)
     most = int(np.minimum(jobs[:, PROCS], nodes).sum())
     return Availability(
@@ -95,18 +145,54 @@ def make_book(
         running=np.zeros(min(n, nodes * cores) + 1, np.int64),
         places=np.zeros(most + 1, np.int64),
         found=np.zeros(n + 1, np.int64),
-        node=np.zeros((3, nodes), np.int64),
-        **rows(segments, nodes),
+        plans=np.zeros((4, n + 1), np.int64),
+        kinds=np.zeros(MOST_KINDS, np.int64),
+        node=np.zeros((FITS + MOST_KINDS, nodes), np.int64),
+        least=np.zeros(nodes, count_type(cores)),
+        **rows(segments, nodes, cores),
     )
 
 
-def rows(segments: int, nodes: int) -> dict[str, Any]:
+def rows(segments: int, nodes: int, cores: int) -> dict[str, Any]:
     """Empty rows for so many segments."""
     return {
-        "when": np.zeros((3, segments), np.int64),
-        "cores": np.zeros((segments, nodes), np.int64),
-        "width": np.zeros((segments, nodes), np.int64),
+        "when": np.zeros((ENOUGH + MOST_KINDS, segments), np.int64),
+        "cell": np.zeros((segments, nodes), np.int64),
+        "room": np.zeros((MOST_KINDS, segments, nodes), count_type(cores)),
     }
+
+
+def count_type(cores: int) -> Any:
+    """The type in which processes on a node are counted: a small one, so that a search is short."""
+    return np.int16 if cores <= np.iinfo(np.int16).max else np.int32
+
+
+# ---------------------------------------------------------------------------- kinds of jobs
+@kernel
+def kind_of(b: Any, wish: int) -> int:
+    """The kind of this demand; as many as there are if there is none."""
+    kind = 0
+    while kind < b.par[KINDS] and b.kinds[kind] != wish:
+        kind += 1
+    return kind
+
+
+@routine
+def sort_into_kinds(b: Any) -> None:
+    """Give every waiting job of the pass its kind."""
+    b.par[KINDS] = 0
+    for i in range(b.par[LISTED]):
+        job = b.found[i]
+        wish = b.job[job, WISH]
+        kind = kind_of(b, wish)
+        if kind == MOST_KINDS:
+            # With the least that one of them is counted with, none has more places than that.
+            kind = MOST_KINDS - 1
+            b.kinds[kind] = min(max(0, b.kinds[kind]), max(0, wish))
+        elif kind == b.par[KINDS]:
+            b.kinds[kind] = wish
+            b.par[KINDS] = kind + 1
+        b.job[job, KIND] = kind
 
 
 # ---------------------------------------------------------------------------- the line of time
@@ -114,13 +200,19 @@ def rows(segments: int, nodes: int) -> dict[str, Any]:
 def clear(b: Any, now: int) -> None:
     """One segment from now on: everything is free."""
     par = b.par
-    for node in range(par[NODES]):
-        b.cores[0, node] = par[CORES]
-        b.width[0, node] = par[CAP]
+    nodes = par[NODES]
+    for node in range(nodes):
+        b.cell[0, node] = par[CORES] << par[BITS] | par[CAP]
     b.when[BEGIN, 0] = now
     b.when[ROW, 0] = 0
-    b.when[FREE, 0] = par[NODES] * par[CORES]
+    b.when[FREE, 0] = nodes * par[CORES]
+    for kind in range(par[KINDS]):
+        some = places_on(b, par[CORES], par[CAP], b.kinds[kind])
+        for node in range(nodes):
+            b.room[kind, 0, node] = some
+        b.when[TOTAL + kind, 0] = nodes * some
     par[SEGMENTS] = 1
+    par[PLANS] = 0
 
 
 @routine
@@ -128,40 +220,78 @@ def cut(b: Any, time: int) -> int:
     """Place of the segment that begins at an instant from now on, cut there if need be."""
     when = b.when
     count = b.par[SEGMENTS]
+    at = place_of(b, time)
+    if at < count and when[BEGIN, at] == time:
+        return at
+    for line in range(TOTAL + b.par[KINDS]):
+        for i in range(count, at, -1):
+            when[line, i] = when[line, i - 1]
+        when[line, at] = when[line, at - 1]
+    old = when[ROW, at - 1]
+    when[BEGIN, at] = time
+    when[ROW, at] = count
+    for node in range(b.par[NODES]):
+        b.cell[count, node] = b.cell[old, node]
+    for kind in range(b.par[KINDS]):
+        for node in range(b.par[NODES]):
+            b.room[kind, count, node] = b.room[kind, old, node]
+    b.par[SEGMENTS] = count + 1
+    return at
+
+
+@kernel
+def place_of(b: Any, time: int) -> int:
+    """Place of the first segment that begins no earlier than an instant."""
     low = 0
-    high = count
+    high = b.par[SEGMENTS]
     while low < high:
         middle = (low + high) >> 1
-        if when[BEGIN, middle] < time:
+        if b.when[BEGIN, middle] < time:
             low = middle + 1
         else:
             high = middle
-    if low < count and when[BEGIN, low] == time:
-        return low
-    for i in range(count, low, -1):
-        when[BEGIN, i] = when[BEGIN, i - 1]
-        when[ROW, i] = when[ROW, i - 1]
-    old = when[ROW, low - 1]
-    when[BEGIN, low] = time
-    when[ROW, low] = count
-    when[FREE, count] = when[FREE, old]
-    for node in range(b.par[NODES]):
-        b.cores[count, node] = b.cores[old, node]
-        b.width[count, node] = b.width[old, node]
-    b.par[SEGMENTS] = count + 1
     return low
 
 
 @kernel
-def write_on(b: Any, node: int, count: int, wish: int, first: int, last: int) -> None:
-    """Book processes on a node in the segments from ``first`` up to ``last``."""
-    cores = b.par[CORES] if wish == ALONE else count
-    width = 0 if wish == ALONE else count * wish
+def list_node(b: Any, at: int, node: int, count: int, wish: int) -> None:
+    """Put a node on the list of what is to be written: so many processes go there."""
+    b.node[WHERE, at] = node
+    if wish == ALONE:
+        b.node[DROP, at] = b.par[CORES] << b.par[BITS]
+    else:
+        b.node[DROP, at] = (count << b.par[BITS]) + count * wish
+    b.node[KNOWN, at] = -1
+
+
+@routine
+def write(b: Any, listed: int, first: int, last: int) -> None:
+    """Book the listed nodes in the segments from ``first`` up to ``last``.
+
+    From one segment to the next most cells of a node are the same, and so is what fits there.
+    """
+    when = b.when
+    node = b.node
+    bits = b.par[BITS]
+    kinds = b.par[KINDS]
+    cores = 0
+    for k in range(listed):
+        cores += node[DROP, k] >> bits
     for i in range(first, last):
-        row = b.when[ROW, i]
-        b.cores[row, node] -= cores
-        b.width[row, node] -= width
-        b.when[FREE, row] -= cores
+        row = when[ROW, i]
+        when[FREE, i] -= cores
+        for k in range(listed):
+            at = node[WHERE, k]
+            cell = b.cell[row, at] - node[DROP, k]
+            b.cell[row, at] = cell
+            if cell != node[KNOWN, k]:
+                node[KNOWN, k] = cell
+                for kind in range(kinds):
+                    node[FITS + kind, k] = places_in(b, cell, b.kinds[kind])
+            for kind in range(kinds):
+                some = node[FITS + kind, k]
+                when[TOTAL + kind, i] += some - b.room[kind, row, at]
+                b.room[kind, row, at] = some
 
 
 # ---------------------------------------------------------------------------- asking it
@@ -178,6 +308,13 @@ def places_on(b: Any, cores: int, width: int, wish: int) -> int:
     if width < wish:
         return 0
     return width // wish
+
+
+@kernel
+def places_in(b: Any, cell: int, wish: int) -> int:
+    """The same for a cell."""
+    bits = b.par[BITS]
+    return places_on(b, cell >> bits, cell & ((1 << bits) - 1), wish)
 
 
 # ---------------------------------------------------------------------------- what is measured

@@ -8,173 +8,254 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shadowtime.engine.nodes.slurm.availability import (
-    ALONE,
     BEGIN,
-    FREE,
-    FROM,
+    BEHIND,
+    FITS,
+    KIND,
+    KNOWN,
     LENGTH,
     NODES,
+    PLANS,
     PROCS,
-    ROOM,
     ROW,
     SEGMENTS,
     TAKE,
-    WIDE,
+    TOTAL,
+    WHERE,
     WISH,
-    places_on,
+    place_of,
+    places_in,
 )
 from shadowtime.kernel.jit import kernel, routine
 
+ZERO: Any = np.int64(0)
+ONE = np.uint64(1)
+"""Unsigned counters make vector code of the loops over nodes (kernel/vector.py)."""
+P_PROCS, P_LENGTH, P_WISH, P_START = 0, 1, 2, 3
+"""Rows of the plans that are remembered."""
+
 
 @routine
-def earliest_start(b: Any, job: int, planned: int, until: int) -> int:
+def earliest_start(b: Any, job: int, until: int) -> int:
     """Place of the segment at which a job can start first; TAKE holds its processes by node.
 
-    -1 if that is not before ``until``. The first ``planned`` entries of ``found`` are jobs whose
-    plans are in the book already, each with its start in FROM.
+    -1 if that is not before ``until``.
     """
     when = b.when
     segments = b.par[SEGMENTS]
-    start = not_before(b, job, planned)
+    kind = b.job[job, KIND]
+    procs = b.job[job, PROCS]
+    exact = b.kinds[kind] == b.job[job, WISH]
+    start = with_places(b, job, 0)
+    if start == segments or when[BEGIN, start] >= until:
+        return -1
+    start = max(start, not_before(b, job))
     while True:
-        start = with_cores(b, job, start)
+        start = with_places(b, job, start)
         if start == segments or when[BEGIN, start] >= until:
             return -1
         end = when[BEGIN, start] + b.job[job, LENGTH]
+        begin_window(b, kind, when[ROW, start])
         last = start
-        count = look_at(b, job, start)
-        check = start + 1  # a gap is mostly near: look after 1, 2, 4, ... segments
-        while count >= 0 and last + 1 < segments and when[BEGIN, last + 1] < end:
+        check = start + 1  # a gap is mostly near: count after 1, 2, 4, ... segments
+        enough = True
+        while enough and last + 1 < segments and when[BEGIN, last + 1] < end:
             last += 1
-            narrow_by(b, last, count)
-            if last == check:
-                count = keep_useful(b, job, count)
-                check += check - start
-        if count >= 0:
-            count = keep_useful(b, job, count)
-        if count >= 0:
-            take(b, job, count)
+            row = when[ROW, last]
+            if last == check or last + 1 == segments or when[BEGIN, last + 1] >= end:
+                enough = narrow_and_count(b, kind, row) >= procs
+                check += check - start if last == check else 0
+            else:
+                narrow(b, kind, row)
+        if not enough:
+            # A window that begins later ends later: it must not reach back over what was too
+            # little.
+            start = behind_the_gap(b, kind, procs, last)
+        elif exact or has_exactly(b, job, start, last):
+            take(b, procs)
             return start
-        # A window that begins later ends later: it must not reach back over what was too little.
-        start = behind_the_gap(b, job, last)
+        else:
+            start = exactly_behind(b, job, last)
 
 
 @kernel
-def with_cores(b: Any, job: int, start: int) -> int:
-    """Place of the first start from here on whose whole window has enough free cores in all."""
+def with_places(b: Any, job: int, start: int) -> int:
+    """Place of the first start from here on whose whole window has places enough in all."""
     when = b.when
     procs = b.job[job, PROCS]
+    length = b.job[job, LENGTH]
+    total = TOTAL + b.job[job, KIND]
     segments = b.par[SEGMENTS]
     at = start
     while start < segments and at < segments:
-        if at > start and when[BEGIN, at] >= when[BEGIN, start] + b.job[job, LENGTH]:
+        if at > start and when[BEGIN, at] >= when[BEGIN, start] + length:
             break
-        if when[FREE, when[ROW, at]] < procs:
+        if when[total, at] < procs:
             start = at + 1
         at += 1
     return start
 
 
 @kernel
-def not_before(b: Any, job: int, planned: int) -> int:
-    """Place of the first segment that can be a start.
+def not_before(b: Any, job: int) -> int:
+    """Place of the first segment that can be a start; BEHIND is when it begins.
 
     A job that asks for as much and as long as a job that was planned before it starts no earlier.
     """
     procs = b.job[job, PROCS]
     wish = b.job[job, WISH]
     length = b.job[job, LENGTH]
-    time = b.when[BEGIN, 0]
-    for i in range(planned):
-        other = b.found[i]
-        easier = b.job[other, PROCS] <= procs and b.job[other, LENGTH] <= length
-        alike = b.job[other, WISH] == wish or ALONE < b.job[other, WISH] < wish
-        if easier and alike and b.job[other, FROM] > time:
-            time = b.job[other, FROM]
-    low = 0
-    high = b.par[SEGMENTS]
-    while low < high:
-        middle = (low + high) >> 1
-        if b.when[BEGIN, middle] < time:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    plans = b.plans
+    least = min(0, wish)  # a job on nodes of its own is comparable to others like it
+    first = b.when[BEGIN, 0]
+    time = first
+    at = np.uint64(0)
+    end = np.uint64(b.par[PLANS])
+    while at < end:
+        start = plans[P_START, at]
+        easier = (plans[P_PROCS, at] <= procs) & (plans[P_LENGTH, at] <= length)
+        easier &= (plans[P_WISH, at] <= wish) & (plans[P_WISH, at] >= least)
+        time = max(time, start if easier else first)
+        at += ONE
+    b.par[BEHIND] = time
+    return place_of(b, time)
 
 
 @kernel
-def behind_the_gap(b: Any, job: int, last: int) -> int:
+def remember_plan(b: Any, job: int, start: int) -> None:
+    """Let later searches know when a job was planned, if they could not know as much before."""
+    if start > b.par[BEHIND]:
+        at = b.par[PLANS]
+        b.plans[P_PROCS, at] = b.job[job, PROCS]
+        b.plans[P_LENGTH, at] = b.job[job, LENGTH]
+        b.plans[P_WISH, at] = b.job[job, WISH]
+        b.plans[P_START, at] = start
+        b.par[PLANS] = at + 1
+
+
+@kernel
+def behind_the_gap(b: Any, kind: int, procs: int, last: int) -> int:
     """Place of the first start from which there is room up to the segment ``last``."""
+    begin_window(b, kind, b.when[ROW, last])
     first = last
-    count = look_at(b, job, last)
-    while count >= 0 and first > 0:
+    while first > 0:
         first -= 1
-        narrow_by(b, first, count)
-        count = keep_useful(b, job, count)
-    return first + 1 if count < 0 else 0
+        if narrow_and_count(b, kind, b.when[ROW, first]) < procs:
+            return first + 1
+    return 0
 
 
-# ------------------------------------------------- the window: useful nodes, packed to the front
+# ----------------------------------------------- the window: what a kind has on every node in it
 @kernel
-def look_at(b: Any, job: int, at: int) -> int:
-    """Begin a window with a segment: how many nodes have places, -1 if they are not enough.
+def begin_window(b: Any, kind: int, row: int) -> None:
+    """Begin a window with a segment: LEAST is what goes there."""
+    least, room = b.least, b.room
+    line, which = np.uint64(row), np.uint64(kind)
+    at = np.uint64(0)
+    end = np.uint64(b.par[NODES])
+    while at < end:
+        least[at] = room[which, line, at]
+        at += ONE
 
-    TAKE holds the nodes, ROOM and WIDE what they have.
-    """
-    row = b.when[ROW, at]
+
+@kernel
+def narrow(b: Any, kind: int, row: int) -> None:
+    """Add a segment to the window."""
+    least, room = b.least, b.room
+    line, which = np.uint64(row), np.uint64(kind)
+    at = np.uint64(0)
+    end = np.uint64(b.par[NODES])
+    while at < end:
+        some, other = least[at], room[which, line, at]
+        least[at] = some if some < other else other
+        at += ONE
+
+
+@kernel
+def narrow_and_count(b: Any, kind: int, row: int) -> int:
+    """Add a segment to the window: how many processes have a place in all of it."""
+    least, room = b.least, b.room
+    line, which = np.uint64(row), np.uint64(kind)
+    at = np.uint64(0)
+    end = np.uint64(b.par[NODES])
+    count: Any = 0
+    while at < end:
+        some, other = least[at], room[which, line, at]
+        fewer = some if some < other else other
+        least[at] = fewer
+        count += np.int64(fewer)
+        at += ONE
+    return count
+
+
+@kernel
+def take(b: Any, procs: int) -> None:
+    """Fill the nodes of the window in index order; TAKE then holds processes by node."""
+    left = procs
+    for node in range(b.par[NODES]):
+        room: Any = np.int64(b.least[node])
+        some = min(left, room)
+        b.node[TAKE, node] = some
+        left -= some
+
+
+# ------------------------------------------- kinds of several demands: what one job has in cells
+@routine
+def has_exactly(b: Any, job: int, start: int, last: int) -> bool:
+    """True if a window in which its kind has room has room for the job itself: LEAST is its own."""
+    count = list_least(b)
+    for at in range(start, last + 1):
+        narrow_cells(b, job, at, count)
+    left = b.job[job, PROCS]
+    for k in range(count):
+        b.least[b.node[WHERE, k]] = b.node[FITS, k]
+        left -= b.node[FITS, k]
+    return left <= 0
+
+
+@routine
+def exactly_behind(b: Any, job: int, last: int) -> int:
+    """Place of the first start from which the job itself has room up to the segment ``last``."""
+    kind = b.job[job, KIND]
+    begin_window(b, kind, b.when[ROW, last])
+    count = list_least(b)
+    first = last
+    left = ZERO
+    while left <= 0:
+        left = b.job[job, PROCS] - narrow_cells(b, job, first, count)
+        if left <= 0:
+            if first == 0:
+                return 0
+            first -= 1
+    return first + 1
+
+
+@kernel
+def list_least(b: Any) -> int:
+    """List the nodes of the window that have places; how many there are."""
     count = 0
     for node in range(b.par[NODES]):
-        if b.cores[row, node] > 0:
-            b.node[TAKE, count] = node
-            b.node[ROOM, count] = b.cores[row, node]
-            b.node[WIDE, count] = b.width[row, node]
+        if b.least[node] > 0:
+            b.node[WHERE, count] = node
+            b.node[KNOWN, count] = -1
+            b.node[FITS, count] = b.least[node]
             count += 1
-    return keep_useful(b, job, count)
+    return count
 
 
 @kernel
-def narrow_by(b: Any, at: int, count: int) -> None:
-    """Add a segment to the window."""
+def narrow_cells(b: Any, job: int, at: int, count: int) -> int:
+    """Add a segment to the window of the listed nodes: how many of the job's processes go there."""
     row = b.when[ROW, at]
+    wish = b.job[job, WISH]
+    total = 0
     for k in range(count):
-        node = b.node[TAKE, k]
-        b.node[ROOM, k] = min(b.node[ROOM, k], b.cores[row, node])
-        b.node[WIDE, k] = min(b.node[WIDE, k], b.width[row, node])
-
-
-@kernel
-def keep_useful(b: Any, job: int, count: int) -> int:
-    """Drop the nodes without a place for the job: how many are left, -1 if they are not enough."""
-    left = b.job[job, PROCS]
-    kept = 0
-    for k in range(count):
-        places = places_on(b, b.node[ROOM, k], b.node[WIDE, k], b.job[job, WISH])
-        if places > 0:
-            b.node[TAKE, kept] = b.node[TAKE, k]
-            b.node[ROOM, kept] = b.node[ROOM, k]
-            b.node[WIDE, kept] = b.node[WIDE, k]
-            left -= places
-            kept += 1
-    return kept if left <= 0 else -1
-
-
-@kernel
-def take(b: Any, job: int, count: int) -> None:
-    """Fill the nodes of the window in index order; TAKE then holds processes by node."""
-    left = b.job[job, PROCS]
-    for k in range(count):
-        places = places_on(b, b.node[ROOM, k], b.node[WIDE, k], b.job[job, WISH])
-        b.node[ROOM, k] = min(left, places)
-        left -= b.node[ROOM, k]
-    at = b.par[NODES] - 1
-    for k in range(count - 1, -1, -1):  # backwards: no node lies in front of its place in the list
-        node = b.node[TAKE, k]
-        while at > node:
-            b.node[TAKE, at] = 0
-            at -= 1
-        b.node[TAKE, at] = b.node[ROOM, k]
-        at -= 1
-    while at >= 0:
-        b.node[TAKE, at] = 0
-        at -= 1
+        cell = b.cell[row, b.node[WHERE, k]]
+        if b.node[FITS, k] > 0 and cell != b.node[KNOWN, k]:
+            b.node[KNOWN, k] = cell
+            b.node[FITS, k] = min(b.node[FITS, k], places_in(b, cell, wish))
+        total += b.node[FITS, k]
+    return total

@@ -105,7 +105,7 @@ def book_of(
         jobs=rows,
         tags=np.zeros((1, 2), np.int64),
         registers=registers,
-        segments=2 * (len(pieces) + waiting) + 8,
+        segments=len(pieces) + waiting + 8,
     )
     used = 0
     for at, piece in enumerate(pieces, first):

@@ -74,7 +74,7 @@ def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
     wish = wishes(state.waiting, how, known)
     at = np.array([table.row_of[job.id] for job in state.waiting], np.int64)
     n = len(table.ids)
-    rows = np.zeros((n + len(pieces), 8), np.int64)
+    rows = np.zeros((n + len(pieces), bk.JOB_COLUMNS), np.int64)
     write_waiting(rows, at, state.waiting, wish, how)
     availability = book_of(rows, n, pieces, how, len(at))
     aside = unfit(rows[at, bk.PROCS], wish, how)

@@ -14,48 +14,69 @@ from shadowtime.engine.nodes import fields as nodes
 from shadowtime.engine.nodes.events import advance, carry_out_starts
 from shadowtime.engine.nodes.running_table import claim, enlist
 from shadowtime.engine.nodes.slurm.availability import (
+    ARRIVED,
     BEGIN,
+    BLOCKED,
+    BOUND,
     BY_RATE,
     BY_TAG,
     COUNT,
     FREE,
     FROM,
+    HORIZON,
+    KIND,
+    KINDS,
     LATE,
     LENGTH,
+    LISTED,
     LOOKED,
     MEASURED,
+    NEXT,
     NODES,
+    OFF,
     PLACE_BITS,
     PLACES,
     PROCS,
     RECORDS,
     RESUME,
-    ROW,
     RUNNING,
     SEGMENTS,
     SUM,
     TAG,
+    TAIL,
     TAKE,
     UNTIL,
+    VALID,
+    WHERE,
     WISH,
     clear,
     cut,
+    kind_of,
+    list_node,
     look_up,
+    place_of,
     share_of,
-    write_on,
+    sort_into_kinds,
+    write,
 )
-from shadowtime.engine.nodes.slurm.earliest import earliest_start
-from shadowtime.engine.nodes.slurm.startable import HORIZON, last_that_may_start
+from shadowtime.engine.nodes.slurm.earliest import earliest_start, remember_plan
+from shadowtime.engine.nodes.slurm.startable import last_that_may_start
 from shadowtime.kernel import fields
 from shadowtime.kernel.fields import ENDS_AT, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import dequeue, gather
-from shadowtime.kernel.registers import ARRIVED, DECISIONS, NEVER, STARTED, WAITING
+from shadowtime.kernel.registers import ARRIVED as JOBS_ARRIVED
+from shadowtime.kernel.registers import DECISIONS, ENDED, NEVER, STARTED, WAITING
 from shadowtime.kernel.registers import NOW as CLOCK
 from shadowtime.kernel.running import BACKFILLED, RESERVED, log
 from shadowtime.kernel.running import HEAD as AS_HEAD
 
 BLOCKED_AT, PROMISED, REASON = fields.BLOCKED_AT, fields.PROMISED, fields.REASON
+FEW = 4
+"""To plan more jobs than this is not worth it where none behind them may start any more."""
+AHEAD = 3
+"""A job that is put off is looked for so many times further than it would have to be: the later it
+is known to start, the fewer plans might meet it."""
 
 
 @entry
@@ -65,11 +86,14 @@ def run(state: Any, world: Any, table: Any, rates: Any, b: Any) -> int:
         now = state.reg[CLOCK]
         table.par[nodes.NOW] = now
         if b.par[RESUME] == 0:
+            if state.reg[ENDED] > 0:
+                b.par[VALID] = 0
             forget_ended(world, table, rates, b, now)
             look_up_arrivals(state, b)
         if state.reg[WAITING] > 0:
-            if 2 * (b.par[RUNNING] + state.reg[WAITING]) + 3 > b.when.shape[1]:
+            if b.par[RUNNING] + state.reg[WAITING] + 3 > b.when.shape[1]:
                 b.par[RESUME] = 1
+                b.par[VALID] = 0
                 return ROOM_NEEDED  # more segments in the book
             b.par[RESUME] = 0
             decide(state, b, now)
@@ -86,73 +110,145 @@ def decide(state: Any, b: Any, now: int) -> None:
     which one becomes clear as plans are made, and is asked again after 1, 2, 4, ... jobs. No job
     is harmed by a plan that begins when all of those would have ended (HORIZON): such a job is put
     off, until a job comes whose own plan might meet it.
+
+    Until a job ends or a segment begins, time changes no plan: what could start now could have
+    started at the last pass. So the pass then goes on where that one ended, with the newcomers.
     """
-    count = gather(state, b.found)
-    fill(b, now)
-    if b.par[LATE] != 0:
-        for i in range(count):
-            look_up(b, b.found[i])
-    last = last_that_may_start(b, 0, count - 1, 1)
-    ask = 1
-    blocked = False
-    planned = 0
-    off = -1  # the first job that is put off; the others follow by COUNT
-    tail = -1
-    bound = NEVER  # none of them starts before this
-    for i in range(count):
+    par = b.par
+    first = par[LISTED]
+    segments = par[SEGMENTS]
+    if not goes_on(state, b, now):
+        start_over(state, b, now)
+        first = 0
+        segments = 1  # only running jobs are in the book, and they give back
+    last = last_that_may_start(b, first, par[LISTED] - 1, segments, NEVER)
+    if last < first:
+        last = par[NEXT] - 1  # nor may any of those that have no plan yet
+    elif par[BOUND] < par[HORIZON]:
+        plan_all(b)
+    ask = par[NEXT] + 1
+    step = 1
+    unasked = 0  # jobs that were put off since it was asked who may start
+    while par[NEXT] < par[LISTED]:
+        i = par[NEXT]
         job = b.found[i]
         if i == ask:
-            ask *= 2
-            last = last_that_may_start(b, i, last, b.par[SEGMENTS])
-        if i > last and (blocked or state.job[job, BLOCKED_AT] >= 0):
-            break
-        at = earliest_start(b, job, planned, b.par[HORIZON] if blocked else NEVER)
-        if at < 0:
-            bound = min(bound, b.par[HORIZON])
-            b.job[job, COUNT] = -1
-            if off < 0:
-                off = job
-            else:
-                b.job[tail, COUNT] = job
-            tail = job
+            step *= 2
+            ask += step
+            unasked = 0
+            last = ask_again(b, i, last)
+        if i > last and (par[BLOCKED] != 0 or state.job[job, BLOCKED_AT] >= 0):
+            return
+        par[NEXT] = i + 1
+        horizon = par[HORIZON]
+        until = NEVER
+        if par[BLOCKED] != 0:
+            until = min(par[BOUND], horizon + AHEAD * (horizon - now))
+        at = earliest_start(b, job, until)
+        start = until if at < 0 else b.when[BEGIN, at]
+        if par[BLOCKED] != 0 and start >= horizon:
+            put_off(b, job, start)
+            unasked += 1
             continue
-        start = b.when[BEGIN, at]
-        if start > now and start + b.job[job, LENGTH] > bound:
-            planned = plan_all(b, off, planned)
-            off = -1
-            bound = NEVER
-            at = earliest_start(b, job, planned, NEVER)
+        if start > now and start + b.job[job, LENGTH] > par[BOUND]:
+            if unasked > FEW:
+                unasked = 0
+                last = ask_again(b, i, last)
+                if i > last:
+                    par[NEXT] = i
+                    return
+                if start >= par[HORIZON]:
+                    put_off(b, job, start)
+                    continue
+            plan_all(b)
+            at = earliest_start(b, job, NEVER)
             start = b.when[BEGIN, at]
-        book_taken(b, job, at, start + b.job[job, LENGTH])
+        count = book_taken(b, job, at, start + b.job[job, LENGTH])
         if start == now:
             reason = AS_HEAD if state.job[job, BLOCKED_AT] < 0 else RESERVED
-            state.job[job, REASON] = BACKFILLED if blocked else reason
-            begin(state, b, job, now)
-            while last > i and b.job[b.found[last], PROCS] > b.when[FREE, b.when[ROW, 0]]:
+            state.job[job, REASON] = BACKFILLED if par[BLOCKED] != 0 else reason
+            begin(state, b, job, count, now)
+            while last > i and b.job[b.found[last], PROCS] > b.when[FREE, 0]:
                 last -= 1
             continue
-        b.job[job, FROM] = start
-        b.found[planned] = job  # those in front of i are done with
-        planned += 1
-        if not blocked:
-            blocked = True
+        remember_plan(b, job, start)
+        if par[BLOCKED] == 0:
+            par[BLOCKED] = 1
             if state.job[job, BLOCKED_AT] < 0:
                 state.job[job, BLOCKED_AT] = now
                 state.job[job, PROMISED] = start
 
 
+@kernel
+def ask_again(b: Any, first: int, last: int) -> int:
+    """Who may still start, of those that might when it was asked before?"""
+    horizon = b.par[HORIZON]
+    return last_that_may_start(b, first, last, max(1, place_of(b, horizon)), horizon)
+
+
+@kernel
+def goes_on(state: Any, b: Any, now: int) -> bool:
+    """True if the book of the last pass still holds; the newcomers are then in the list."""
+    par = b.par
+    segments = par[SEGMENTS]
+    if par[VALID] == 0 or (segments > 1 and b.when[BEGIN, 1] <= now):
+        return False
+    if segments + state.reg[WAITING] + 2 > b.when.shape[1]:
+        return False
+    for job in range(par[ARRIVED], state.reg[JOBS_ARRIVED]):
+        kind = kind_of(b, b.job[job, WISH])
+        if kind == par[KINDS]:
+            return False
+        b.job[job, KIND] = kind
+        b.found[par[LISTED]] = job
+        par[LISTED] += 1
+    par[ARRIVED] = state.reg[JOBS_ARRIVED]
+    b.when[BEGIN, 0] = now
+    return True
+
+
+@kernel
+def start_over(state: Any, b: Any, now: int) -> None:
+    """List the waiting jobs, and the running ones alone in the book."""
+    par = b.par
+    par[LISTED] = gather(state, b.found)
+    par[ARRIVED] = state.reg[JOBS_ARRIVED]
+    par[VALID] = 1
+    par[NEXT] = par[BLOCKED] = 0
+    par[OFF] = -1
+    par[BOUND] = NEVER
+    if par[LATE] != 0:
+        for i in range(par[LISTED]):
+            look_up(b, b.found[i])
+    sort_into_kinds(b)
+    fill(b, now)
+
+
+@kernel
+def put_off(b: Any, job: int, start: int) -> None:
+    """Plan a job later, if at all: it does not start before ``start``."""
+    par = b.par
+    par[BOUND] = start
+    b.job[job, COUNT] = -1
+    if par[OFF] < 0:
+        par[OFF] = job
+    else:
+        b.job[par[TAIL], COUNT] = job
+    par[TAIL] = job
+
+
 @routine
-def plan_all(b: Any, job: int, planned: int) -> int:
-    """Plan the jobs that were put off, in their order; returns how many plans there are now."""
+def plan_all(b: Any) -> None:
+    """Plan the jobs that were put off, in their order."""
+    job = b.par[OFF]
     while job >= 0:
-        at = earliest_start(b, job, planned, NEVER)
+        at = earliest_start(b, job, NEVER)
         start = b.when[BEGIN, at]
         book_taken(b, job, at, start + b.job[job, LENGTH])
-        b.job[job, FROM] = start
-        b.found[planned] = job
-        planned += 1
+        remember_plan(b, job, start)
         job = b.job[job, COUNT]
-    return planned
+    b.par[OFF] = -1
+    b.par[BOUND] = NEVER
 
 
 @kernel
@@ -161,33 +257,38 @@ def fill(b: Any, now: int) -> None:
     clear(b, now)
     for i in range(b.par[RUNNING]):
         job = b.running[i]
-        last = cut(b, max(b.job[job, UNTIL], now + 1))
-        for p in range(b.job[job, FROM], b.job[job, FROM] + b.job[job, COUNT]):
-            node = b.places[p] >> PLACE_BITS
-            some = b.places[p] & ((1 << PLACE_BITS) - 1)
-            write_on(b, node, some, b.job[job, WISH], 0, last)
+        first = b.job[job, FROM]
+        count = b.job[job, COUNT]
+        for k in range(count):
+            spot = b.places[first + k]
+            some = spot & ((1 << PLACE_BITS) - 1)
+            list_node(b, k, spot >> PLACE_BITS, some, b.job[job, WISH])
+        write(b, count, 0, cut(b, max(b.job[job, UNTIL], now + 1)))
 
 
 @kernel
-def book_taken(b: Any, job: int, at: int, end: int) -> None:
-    """Write the plan in TAKE into the book."""
-    last = cut(b, end)
+def book_taken(b: Any, job: int, at: int, end: int) -> int:
+    """Write the plan in TAKE into the book; its nodes are listed: how many there are."""
+    count = 0
     for node in range(b.par[NODES]):
         if b.node[TAKE, node] > 0:
-            write_on(b, node, b.node[TAKE, node], b.job[job, WISH], at, last)
+            list_node(b, count, node, b.node[TAKE, node], b.job[job, WISH])
+            count += 1
+    write(b, count, at, cut(b, end))
+    return count
 
 
 @kernel
-def begin(state: Any, b: Any, job: int, now: int) -> None:
-    """Start a job now where TAKE says."""
+def begin(state: Any, b: Any, job: int, count: int, now: int) -> None:
+    """Start a job now where TAKE says, on so many listed nodes."""
     par = b.par
     b.job[job, UNTIL] = now + b.job[job, LENGTH]
     b.job[job, FROM] = par[PLACES]
-    for node in range(par[NODES]):
-        if b.node[TAKE, node] > 0:
-            b.places[par[PLACES]] = node << PLACE_BITS | b.node[TAKE, node]
-            par[PLACES] += 1
-    b.job[job, COUNT] = par[PLACES] - b.job[job, FROM]
+    b.job[job, COUNT] = count
+    for k in range(count):
+        node = b.node[WHERE, k]
+        b.places[par[PLACES]] = node << PLACE_BITS | b.node[TAKE, node]
+        par[PLACES] += 1
     b.running[par[RUNNING]] = job
     par[RUNNING] += 1
     dequeue(state, job)
@@ -252,6 +353,6 @@ def measured(table: Any, rates: Any, b: Any, job: int, now: int) -> int:
 def look_up_arrivals(state: Any, b: Any) -> None:
     """The demand of every new job, by its tag; frozen unless predict=start."""
     if b.par[BY_TAG] != 0:
-        for job in range(b.par[LOOKED], state.reg[ARRIVED]):
+        for job in range(b.par[LOOKED], state.reg[JOBS_ARRIVED]):
             look_up(b, job)
-    b.par[LOOKED] = state.reg[ARRIVED]
+    b.par[LOOKED] = state.reg[JOBS_ARRIVED]

@@ -97,7 +97,8 @@ def simulate_slurm(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     )
     availability = book_for(workload, cluster, policy, nodes=nodes, cores=cores)
     while slurm.run(state, world, table, rates, availability) == ROOM_NEEDED:
-        availability = availability._replace(**bk.rows(2 * availability.when.shape[1], nodes))
+        more = bk.rows(2 * availability.when.shape[1], nodes, cores)
+        availability = availability._replace(**more)
     made = as_schedule(workload, cluster, state, table, rates)
     return made.replace(
         policy=policy.name,
@@ -124,7 +125,7 @@ def book_for(
     by_tag = isinstance(part, estimate.ByTag)
     counts = policy.place.caps
     cap, demand = declared(workload, cluster, counts=counts)
-    jobs = np.zeros((len(workload), 8), np.int64)
+    jobs = np.zeros((len(workload), bk.JOB_COLUMNS), np.int64)
     jobs[:, bk.PROCS] = workload.procs
     jobs[:, bk.LENGTH] = np.maximum(workload.request, 1)
     jobs[:, bk.WISH] = demand * GRAIN if counts else 0
