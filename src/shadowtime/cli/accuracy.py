@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Also run N copies of the log, moved a little: differences get an interval.",
+    help="Also run N shaken copies of the log: differences get an interval.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S",

@@ -45,7 +45,7 @@ PAIRED = (
     "loads",
     multiple=True,
     metavar="L",
-    help="Jobs arriving 1.2 times as fast (1.2), or so that they offer a load (offered=0.9); "
+    help="Jobs arrive 1.2 times as fast (1.2), or at an offered load (offered=0.9); "
     "repeatable. [default: as recorded]",
 )
 @click.option(
@@ -54,14 +54,14 @@ PAIRED = (
     default=0,
     metavar="N",
     help="Also run N copies of the log with every submission and run time moved a little: a rank "
-    "that changes with them is an accident.",
+    "that differs between them may be chance.",
 )
 @click.option(
     "--resample",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Also run N logs made of the same users drawn again: what another year might bring.",
+    help="Also run N logs with resampled users: what another year might have looked like.",
 )
 @click.option(
     "--seed",
@@ -72,8 +72,8 @@ PAIRED = (
     help="Seed of the copies, which are the same for every policy.",
 )
 @kept_runs(
-    "Keep every run in DIR as a sweep does, and take from it what is there: the same command goes "
-    "on after Ctrl-C, and more copies cost only their own runs.",
+    "Keep every run in DIR as a sweep does, and reuse what is there: the same command resumes "
+    "after Ctrl-C, and more copies need only their own runs.",
 )
 @options.cleaning
 @options.demand
@@ -106,7 +106,7 @@ def command(
     figures: str | None,
     **cleaning: Any,
 ) -> None:
-    """Run the job log TRACE under several policies: who wins, by how much, who pays.
+    """Run the job log TRACE under several policies: which wins, by how much, and which jobs pay.
 
     The first policy is the one that the others are measured against. With several --cluster the
     same is done on each machine, and a table compares them.

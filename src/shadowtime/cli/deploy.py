@@ -28,8 +28,8 @@ def command(
 ) -> None:
     """Print what a what-if would change on the cluster, and how to undo it.
 
-    EXPERIMENT is the file of a what-if, or a site's folder with the changes given as to whatif:
-    a difference to slurm.conf, sacctmgr and scontrol commands. Nothing is run.
+    EXPERIMENT is the file of a what-if, or a site's folder with the changes given as to whatif.
+    Prints a diff of slurm.conf and the commands for sacctmgr and scontrol. Nothing is run.
 
     \b
     shadowtime deploy more.toml --print

@@ -25,7 +25,7 @@ SHOWN = 8
 @options.reading
 @options.as_json
 def command(site: str, as_json: bool, **reading: Any) -> int:
-    """Look a site's folder over: counts, repairs, bursts, outages, what cannot be modelled.
+    """Inspect a site's folder: counts, repairs, bursts, outages, what cannot be modelled.
 
     What is missing is listed with the command that makes it. Exit code: 0 the folder is fine, 1 it
     can be used and has gaps, 2 it cannot be used.

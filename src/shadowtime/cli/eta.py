@@ -22,8 +22,8 @@ from shadowtime.cli.live import options as live
 def command(job: str, as_json: bool, **given: Any) -> None:
     """When the waiting JOB of a Slurm cluster will start, with a range.
 
-    The simulator runs on from the live state: expected, every job runs as long as the policy
-    expects; the range, every job uses as little or as much of its request as jobs lately did.
+    The simulator continues from the live state. Expected: every job runs as long as the policy
+    expects. The range: every job uses as little or as much of its request as recent jobs did.
     No other job is submitted meanwhile. Where no loop is in charge, Slurm's own passes are
     simulated.
 

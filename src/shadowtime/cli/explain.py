@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 ONE_OF_SEVERAL = (
-    "This is one run of several that are as likely: no log tells when Slurm's passes fell, and at "
-    "other offsets single jobs start at other times."
+    "This is one run of several that are as likely: no log records when Slurm's passes ran, "
+    "and at other offsets single jobs start at other times."
 )
 NEAR = 5
 """Job numbers offered in place of one that is not there."""
@@ -41,7 +41,7 @@ def command(
     folder: str, job: str, policy: str | None, cluster: str | None, as_json: bool, **cleaning: Any
 ) -> None:
     """Explain why JOB started when it did: what was ahead, which promise blocked it, when it was
-    promised a start, and what it would have got elsewhere.
+    promised a start, and when it started under the other policies.
 
     DIR is a result folder (written with -o by simulate, compare, replay or demo), a site's folder
     or a log, which is then simulated. On a site it prints what was in the way at each time: a

@@ -23,7 +23,7 @@ import click
 def command(folder: str, metric: str, output: str) -> None:
     """Rank the policies of a sweep on its logs, with intervals, digests and proofs, as one page.
 
-    The plan should say `check = true` for the proofs and `held_out = 0.2` for that column.
+    The plan should set `check = true` for the proofs and `held_out = 0.2` for that column.
 
     \b
     shadowtime leaderboard results -o leaderboard.html

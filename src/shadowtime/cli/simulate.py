@@ -51,7 +51,7 @@ def command(
     phases: int | None,
     **cleaning: Any,
 ) -> None:
-    """Replay the job log TRACE under one policy and measure what becomes of it.
+    """Replay the job log TRACE under one policy and measure the schedule.
 
     TRACE is a job log: the Standard Workload Format (SWF), an sacct export, a Slurm site's CSV,
     HTCondor history or event log, PBS or Torque accounting, a table of jobs (CSV or Parquet; with

@@ -41,8 +41,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="How to search; optuna needs the extra tune.",
 )
-@click.option("--trials", type=click.IntRange(min=2), default=50, show_default=True, metavar="N")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S")
+@click.option(
+    "--trials", type=click.IntRange(min=2), default=50, show_default=True, metavar="N",
+    help="Candidates to try.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="S",
+    help="Seed of the search and of the copies.",
+)  # fmt: skip
 @click.option(
     "--copies",
     type=click.IntRange(min=2),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shadowtime.report import ReportInput
     from shadowtime.study import Comparison, Load, Setting
 
-KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with users drawn again"}
+KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with resampled users"}
 
 
 def as_report(comparison: Comparison, setting: Setting, *, title: str, command: str) -> ReportInput:

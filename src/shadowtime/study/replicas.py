@@ -25,8 +25,8 @@ SEED = 1
 class Replicas:
     """How many copies, of which kind, from which seed.
 
-    shaken: every submission and run time moved a little (``workload.shake``). resampled: the
-    users drawn again, each with all that she did (``workload.resample``). Copy k of a seed is
+    shaken: every submission and run time moved a little (``workload.shake``). resampled:
+    resampled users, each with all of their jobs (``workload.resample``). Copy k of a seed is
     always the same, whatever the policy and however many copies there are: policies are compared
     on common random numbers.
     """

@@ -40,7 +40,7 @@ SAME = 1.1
     default=4,
     show_default=True,
     metavar="N",
-    help="Simulate so many of the choices that keep the guidelines.",
+    help="How many of the choices within the guidelines to simulate.",
 )
 @options.cleaning
 @options.window

@@ -51,7 +51,7 @@ class _Check(click.Command):
     "claims",
     multiple=True,
     metavar="NAME",
-    help="A property to prove besides, as promises-kept (an unknown name lists them); repeatable.",
+    help="A further property to prove, as promises-kept (an unknown name lists them); repeatable.",
 )
 @click.option(
     "--policy",
@@ -75,7 +75,7 @@ class _Check(click.Command):
     "columns",
     multiple=True,
     metavar="OURS=THEIRS",
-    help="How the file calls one of our columns, as start=starting_time; repeatable.",
+    help="The file's name for one of our columns, as start=starting_time; repeatable.",
 )
 @options.cleaning
 @options.as_json

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """How a command stands in its group's help: under which heading, in which words."""
+    """How a command appears in its group's help: under which heading, in which words."""
 
     heading: str
     help: str

@@ -40,7 +40,7 @@ def command(
     """Write HPerf's files for Slurm into DIR and print which lines slurm.conf and gres.conf need.
 
     hperf.lua turns a job's tag into bandwidth at submission, job_submit.lua calls it, and
-    hperf-epilog.sh records finished jobs. The table that the plug-in asks is filled from the store.
+    hperf-epilog.sh records finished jobs. The plug-in's table is filled from the store.
     slurm.conf itself is not touched.
 
     \b

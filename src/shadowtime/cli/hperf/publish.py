@@ -1,4 +1,4 @@
-"""shadowtime hperf publish: the table that Slurm's submit plug-in asks."""
+"""shadowtime hperf publish: the table that Slurm's submit plug-in reads."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def command(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Store what a finished job drew under TAG: from now on its tag has this in its average.
+    """Store the bandwidth of a finished job under TAG, whose average includes it from now on.
 
     \b
     shadowtime hperf record cg.D.16 --bandwidth 3000 --elapsed 612 --processes 16 --key c1/123

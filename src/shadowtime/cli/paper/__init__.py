@@ -29,7 +29,7 @@ GENERATED = (
     metavar="DIR",
     envvar="SHADOWTIME_TRACES",
     show_envvar=True,
-    help="Folder with the logs that the paper used; without it a generated workload stands in.",
+    help="Folder with the logs that the paper used; without it, a generated workload.",
 )
 @click.option(
     "--seeds",
@@ -39,8 +39,8 @@ GENERATED = (
 )
 @click.option("--quick", is_flag=True, help="Fewer points and runs, where a paper takes minutes.")
 @kept_runs(
-    "Keep what each simulation finds in DIR and take from it what is there: the same command goes "
-    "on after Ctrl-C.",
+    "Keep what each simulation finds in DIR and reuse what is there: the same command resumes "
+    "after Ctrl-C.",
 )
 @options.folder
 @options.as_json
@@ -60,7 +60,7 @@ def command(
 ) -> None:
     """Reproduce the study of a paper: its tables, figures and claims with our numbers.
 
-    NAME is pv-easy, ibb, rua, hperf or class-partitioning. Every number stands beside the
+    NAME is pv-easy, ibb, rua, hperf or class-partitioning. Every number is beside the
     published one, every claim gets a verdict with the evidence, and discrepancies are reported.
 
     \b

@@ -32,7 +32,7 @@ PATIENCE = 600.0
 )
 @click.option(
     "--from", "source", metavar="DIR", type=click.Path(exists=True, file_okay=False),
-    help="Take what the printed commands wrote there, in place of running them.",
+    help="Read what the printed commands wrote there instead of running them.",
 )  # fmt: skip
 @click.option(
     "--anonymise", is_flag=True,
@@ -40,7 +40,7 @@ PATIENCE = 600.0
 )  # fmt: skip
 @click.option(
     "--key", metavar="FILE",
-    help="The key of the hashes, made where it is missing; keep it to pull again, and to yourself. "
+    help="The key of the hashes, created if missing; keep it secret, and for later pulls. "
     "[default: ~/.config/shadowtime/anonymise.key]",
 )  # fmt: skip
 def command(
@@ -55,7 +55,7 @@ def command(
     """Fetch from Slurm what a simulation of this site needs.
 
     Runs sacct for one day at a time, scontrol show, sacctmgr show and sshare; nothing is changed on
-    the cluster. Interrupted or run again, it goes on: days that are there are not fetched again,
+    the cluster. Interrupted or run again, it resumes: days that are there are not fetched again,
     the present day always is.
 
     \b

@@ -68,8 +68,9 @@ def command(
     """Simulate LOG under the policy its machine ran, beside the starts it records.
 
     Reports how far a what-if on this log can be trusted, and why not further. A site's folder is
-    replayed under Slurm's own scheduler with the site's settings, several times, as no log tells
-    when passes fell: mean waits by partition, account, QOS and size, with the range of one run.
+    replayed under Slurm's own scheduler with the site's settings, several times, as no log
+    records when passes ran. Prints mean waits by partition, account, QOS and size, with the range
+    of one run.
 
     \b
     shadowtime replay site/

@@ -138,7 +138,7 @@ def command(
     batsim: str | None,
     policies: tuple[str, ...],
 ) -> None:
-    """Show the result folder DIR: who wins by which metric, and every schedule, on one page.
+    """Show the result folder DIR on one page: which policy wins by which metric, every schedule.
 
     DIR was written with -o by simulate, compare, replay, whatif, demo or paper. The page is one
     file that needs no network. Nothing is simulated again.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from click import Context
 
 COMMANDS = {
-    "run": Entry("Commands", "Run what a plan still lacks; `sweep PLAN.toml` is the same."),
+    "run": Entry("Commands", "Run what is missing of a plan; `sweep PLAN.toml` is the same."),
     "status": Entry("Commands", "How far a sweep is, and what failed."),
     "collect": Entry("Commands", "All results as one table, or one metric over a parameter."),
     "report": Entry("Commands", "Bars, curves and heat maps with intervals, as one page."),

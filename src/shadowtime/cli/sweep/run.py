@@ -1,4 +1,4 @@
-"""shadowtime sweep run: run what a plan still lacks."""
+"""shadowtime sweep run: run what is missing of a plan."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def command(
     prepare: bool,
     as_json: bool,
 ) -> int:
-    """Run every simulation of PLAN.toml that DIR holds no result of.
+    """Run every simulation of PLAN.toml that has no result in DIR yet.
 
     A run that fails is a row with its error, and the exit code is 1. Ctrl-C keeps what is done; the
-    same command goes on.
+    same command resumes.
 
     \b
     shadowtime sweep plan.toml -o results

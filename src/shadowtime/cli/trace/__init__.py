@@ -7,10 +7,10 @@ import click
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 
 COMMANDS = {
-    "info": Entry("Commands", "What a log holds, and what to beware of."),
-    "generate": Entry("Commands", "Make a log from a model."),
-    "convert": Entry("Commands", "Any log as SWF; slices, mixes, other loads."),
-    "fetch": Entry("Commands", "Get a log of the Parallel Workloads Archive."),
+    "info": Entry("Commands", "What a log contains, and problems to know of."),
+    "generate": Entry("Commands", "Generate a log from a model."),
+    "convert": Entry("Commands", "Convert any log to SWF; slice, mix, change the load."),
+    "fetch": Entry("Commands", "Download a log of the Parallel Workloads Archive."),
     "sacct": Entry("Commands", "How to export a Slurm cluster's own log."),
 }
 

@@ -23,7 +23,7 @@ DAY = 86400
 @click.option("--clean", is_flag=True, help="Write the jobs as a simulation would take them.")
 @click.option("--jobs", type=Range(), metavar="A:B", help="Only jobs A to B, from 0.")
 @click.option("--days", type=Range(), metavar="A:B", help="Only days A to B, from 0.")
-@click.option("--load", metavar="L", help="Jobs arriving 1.2 times as fast (1.2), or offered=0.9.")
+@click.option("--load", metavar="L", help="Jobs arrive 1.2 times as fast (1.2), or offered=0.9.")
 @click.option(
     "--with",
     "others",
@@ -32,7 +32,7 @@ DAY = 86400
     help="Mix with another log, both from day 0; repeatable.",
 )
 @options.demand
-@click.option("--drop-flurries", is_flag=True, help="Leave one-user bursts out.")
+@click.option("--drop-flurries", is_flag=True, help="Drop bursts of a single user.")
 @options.cluster
 @options.reading
 @options.as_json

@@ -12,7 +12,7 @@ from shadowtime.errors import UsageError
 @click.argument("name", required=False)
 @click.option("--into", default=".", show_default=True, metavar="DIR", help="Folder to put it in.")
 @click.option("--base-url", metavar="URL", help="Another address of the archive, as a mirror's.")
-@click.option("--accept", is_flag=True, help="Take the file though its content is not as known.")
+@click.option("--accept", is_flag=True, help="Accept the file even if its content differs.")
 @click.option("--sha256", metavar="HEX", help="The checksum that the file must have.")
 @click.option("--list", "list_them", is_flag=True, help="List the logs by name.")
 @options.as_json
@@ -25,11 +25,11 @@ def command(
     list_them: bool,
     as_json: bool,
 ) -> None:
-    """Get the log NAME of the Parallel Workloads Archive, checked.
+    """Download the log NAME of the Parallel Workloads Archive and check it.
 
     NAME may be the beginning of a name; any other file of the archive is folder/file.swf.gz. The
     content is compared with what is known of the log, or with what arrived the first time, and the
-    command says which. The archive publishes no checksums: only logs marked in --list, and files
+    command prints which. The archive publishes no checksums: only logs marked in --list, and files
     whose checksum you give with --sha256, can be verified.
 
     \b

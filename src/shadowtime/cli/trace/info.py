@@ -1,4 +1,4 @@
-"""shadowtime trace info: what a log holds, and what to beware of."""
+"""shadowtime trace info: what a log contains, and problems to know of."""
 
 from __future__ import annotations
 

@@ -57,15 +57,15 @@ HOW = options.all_of(
     click.option(
         "--feedback",
         is_flag=True,
-        help="A closed loop: users submit their think time after their jobs have ended.",
+        help="A closed loop: users submit their next jobs a think time after the last ones ended.",
     ),
-    click.option("--seed", type=int, default=1, show_default=True, help="Of the copies."),
+    click.option("--seed", type=int, default=1, show_default=True, help="Seed of the copies."),
     click.option("--tz", metavar="ZONE", help="Time zone of the folder, as Europe/Zurich."),
 )
 """How an experiment is repeated."""
 
 KEPT = kept_runs(
-    "Keep every simulated run in DIR and take from it what is there: the same command goes on "
+    "Keep every simulated run in DIR and reuse what is there: the same command resumes "
     "after Ctrl-C, and another change runs only what it changes.",
 )
 
@@ -117,8 +117,8 @@ def command(
     """What would waits on SITE be with other settings, nodes, limits, load or policy?
 
     Each change alone and all together against the replayed baseline: mean waits by partition,
-    account, QOS and size, the difference run by run with its 95 % interval, who gains and who
-    pays, and "no clear effect" where there is none.
+    account, QOS and size, the difference run by run with its 95 % interval, which groups gain
+    and which pay, and "no clear effect" where there is none.
 
     \b
     shadowtime whatif site/ --set bf_max_job_test=2000 --set qos.normal.MaxTRESPU=cpu=512
