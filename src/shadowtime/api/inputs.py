@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.metrics import Window
@@ -116,3 +118,19 @@ def as_window(window: Any) -> Window:
     from shadowtime.metrics import Window
 
     return window if isinstance(window, Window) else Window.parse(window or "all")
+
+
+def require_folder(
+    resume: str | os.PathLike[str] | None, workers: int | None, executor: Executor | None
+) -> None:
+    """Reject workers without a folder: they pass on their runs through it.
+
+    Examples
+    --------
+    >>> require_folder(None, 2, None)
+    Traceback (most recent call last):
+    ...
+    shadowtime.errors.UsageError: workers keep their runs in a folder: give resume=FOLDER as well
+    """
+    if resume is None and (workers is not None or executor is not None):
+        raise UsageError("workers keep their runs in a folder: give resume=FOLDER as well")

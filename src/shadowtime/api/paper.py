@@ -6,6 +6,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
+from shadowtime.api.inputs import require_folder
 from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ def paper(
 
     if name not in names():
         raise UsageError(f"no paper {name!r}: there are {', '.join(names())}")
-    if resume is None and (workers is not None or executor is not None):
-        raise UsageError("workers keep their runs in a folder: give resume=FOLDER as well")
+    require_folder(resume, workers, executor)
     study = PaperStudy(
         name=name,
         traces=os.fspath(traces) if traces is not None else None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.api.inputs import as_window, inputs_of
+from shadowtime.api.inputs import as_window, inputs_of, require_folder
 from shadowtime.api.run import SHOWN, Run
 from shadowtime.api.tables import html_table, to_arrow, to_frame
 from shadowtime.errors import UsageError
@@ -169,6 +169,7 @@ def compare(
     chosen = [make_policy(each) for each in policies]
     scored = as_window(window)
     wanted = [each if isinstance(each, Load) else Load.parse(str(each)) for each in loads]
+    require_folder(resume, workers, executor)
     engine: Engine = simulate
     known = None
     if resume is not None:
@@ -183,8 +184,6 @@ def compare(
                 shake=shake, resample=resample, seed=seed, window=scored, workers=workers,
                 executor=executor,
             )  # fmt: skip
-    elif workers is not None or executor is not None:
-        raise UsageError("workers keep their runs in a folder: give resume=FOLDER as well")
     found = run_all(
         workload,
         machine,

@@ -6,6 +6,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any, cast
 
+from shadowtime.api.inputs import require_folder
 from shadowtime.errors import UsageError
 from shadowtime.policy import make_policy
 
@@ -100,9 +101,8 @@ def whatif(
         load=None if load is None else str(load),
     )
     experiment = Experiment(site=os.fspath(site), changes=made, **how)
+    require_folder(resume, workers, executor)
     if resume is None:
-        if workers is not None or executor is not None:
-            raise UsageError("workers keep their runs in a folder: give resume=FOLDER as well")
         return run_experiment(experiment, report=_warn)
     from shadowtime.engine import simulate
     from shadowtime.study.site.parts import WhatIfStudy

@@ -1,9 +1,9 @@
 """The runs of a study, made by workers into a folder from which the study then takes them.
 
 A what-if and a paper are made of runs whose results are kept by key (``sweep.kept``,
-``papers.kept``). A worker makes the study again from its description and carries out one of its
-runs; what it finds is in the folder, and the study itself, which runs where it was started, takes
-it from there. So a study that was interrupted goes on, and nothing but a number is sent.
+``papers.parts``). A worker makes the study again from its description and makes one of its runs;
+what it finds is in the folder, and the study itself, which runs where it was started, takes it
+from there. So an interrupted study resumes, and nothing but a number is sent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Study(Protocol):
     def __hash__(self) -> int: ...
 
     def parts(self) -> Sequence[Callable[[], object]]:
-        """What to carry out; each keeps its result in the study's folder."""
+        """What to run; each keeps its result in the study's folder."""
 
 
 Part = tuple[Study, int]
