@@ -13,7 +13,7 @@ from benchmarks.timing import best_cpu
 from shadowtime.cluster import Cluster
 from shadowtime.engine import simulate
 from shadowtime.policy import parse_policy
-from shadowtime.study.papers.ibb.cases import with_memory
+from shadowtime.study.papers.ibb.case import with_memory
 from shadowtime.trace import read
 from shadowtime.workload.clean import fit
 

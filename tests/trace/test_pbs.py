@@ -8,8 +8,8 @@ import pytest
 
 from shadowtime.errors import InputError
 from shadowtime.trace import read
+from shadowtime.trace.formats import read_raw
 from shadowtime.trace.pbs import parse_pbs
-from shadowtime.trace.read import read_raw
 
 T = 1711900000
 

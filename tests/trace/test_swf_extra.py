@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from shadowtime.errors import InputError
-from shadowtime.trace.swf import parse_swf
-from shadowtime.trace.swf_write import to_swf
+from shadowtime.trace.swf import parse_swf, to_swf
 from shadowtime.workload import Workload
 from shadowtime.workload.clean import clean
 

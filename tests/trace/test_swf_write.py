@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shadowtime.errors import UsageError
 from shadowtime.trace import parse_swf, read, read_swf, to_swf, write_swf
-from shadowtime.trace.swf_write import NOTE
+from shadowtime.trace.swf import NOTE
 from shadowtime.workload import Workload
 from shadowtime.workload.clean import clean
 from shadowtime.workload.raw import FIELDS, KEPT, MAX_PROCS, MAX_TIME, RawTrace

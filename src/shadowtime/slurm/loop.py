@@ -10,12 +10,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shadowtime.slurm.ageing import hold_age, let_age
 from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.dependencies import Dependencies
 from shadowtime.slurm.from_site import changes_of, setting, state_of
 from shadowtime.slurm.gang import shadowed
 from shadowtime.slurm.kept_queue import KeptQueue
+from shadowtime.slurm.limits import hold_age, let_age
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.priority import Multifactor, first_tick

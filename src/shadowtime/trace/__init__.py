@@ -5,12 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.trace.read import read, read_raw
+from shadowtime.trace.formats import read, read_raw
 
 if TYPE_CHECKING:
     from shadowtime.trace.sacct import RECOMMENDED_COMMAND, parse_sacct, read_sacct
-    from shadowtime.trace.swf import parse_swf, read_swf
-    from shadowtime.trace.swf_write import to_swf, write_swf
+    from shadowtime.trace.swf import parse_swf, read_swf, to_swf, write_swf
 
 _LATER = {
     "RECOMMENDED_COMMAND": "sacct",
@@ -18,8 +17,8 @@ _LATER = {
     "read_sacct": "sacct",
     "parse_swf": "swf",
     "read_swf": "swf",
-    "to_swf": "swf_write",
-    "write_swf": "swf_write",
+    "to_swf": "swf",
+    "write_swf": "swf",
 }
 """Loaded when first asked for: a log has one format."""
 

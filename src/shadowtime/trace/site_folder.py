@@ -11,7 +11,7 @@ import numpy as np
 from shadowtime.cluster.site_folder import is_site_folder, read_site_alone, read_text
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace import submit_options
-from shadowtime.trace.read import read
+from shadowtime.trace.formats import read
 from shadowtime.trace.sbatch_line import parse_line
 from shadowtime.workload.request import Dependency, Request
 

@@ -15,8 +15,15 @@ from shadowtime.metrics import measure
 from shadowtime.policy import parse_policy
 from shadowtime.study.papers import Reproduction, carry_out, find_subjects, published
 from shadowtime.study.papers.ibb import PAPER, plan, reproduction
-from shadowtime.study.papers.ibb.case import CERIT, MIXED, PURE
-from shadowtime.study.papers.ibb.cases import by_ladder, cases_of, with_estimates, with_memory
+from shadowtime.study.papers.ibb.case import (
+    CERIT,
+    MIXED,
+    PURE,
+    by_ladder,
+    cases_of,
+    with_estimates,
+    with_memory,
+)
 from shadowtime.study.papers.ibb.condor import condor_jobs
 from shadowtime.study.papers.ibb.policies import METRICS, PAIRS, POLICIES, over
 from shadowtime.study.papers.ibb.runs import Findings, Runs, shaken_loads

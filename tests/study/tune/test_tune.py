@@ -12,7 +12,7 @@ from shadowtime.cli import run
 from shadowtime.cluster import Cluster
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.study.tune import Parts, Space, search, tune
-from shadowtime.study.tune.pareto import front, order
+from shadowtime.study.tune.space import front, order
 from shadowtime.trace import write_swf
 from shadowtime.workload.embedded import demo_workload
 from shadowtime.workload.slicing import first_jobs, job_range

@@ -1,9 +1,14 @@
-"""The report as one HTML file that needs nothing but a browser."""
+"""The report as one HTML file that needs nothing but a browser.
+
+Here too: its first and last sections, the claims and tables of a paper beside ours, and the inputs:
+where every number comes from and how to get it again.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -12,27 +17,24 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from shadowtime.private import write_result
-from shadowtime.report.numbers import number
+from shadowtime.report.machine import machine, memory
+from shadowtime.report.numbers import DASH, cell, number, percent
 from shadowtime.report.page.data import job_columns, policy_columns, summary
 from shadowtime.report.page.difference import difference
 from shadowtime.report.page.extra import distributions, extra_sections
 from shadowtime.report.page.first import first_screen
 from shadowtime.report.page.heat import heat_maps
 from shadowtime.report.page.losers import class_table, who_loses
-from shadowtime.report.page.markup import json_block
-from shadowtime.report.page.paper import paper
-from shadowtime.report.page.provenance import inputs
+from shadowtime.report.page.markup import json_block, section, text
 from shadowtime.report.page.site_groups import effects, replayed
 from shadowtime.report.page.templates import fill
 from shadowtime.report.payers import classes_of
 from shadowtime.report.rows import lay_out
-from shadowtime.report.verdict import verdict_of
+from shadowtime.report.verdict import relative, verdict_of
 from shadowtime.schedule.runs import started
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shadowtime.report.inputs import ReportInput
+    from shadowtime.report.inputs import Claim, PaperTable, PaperValue, ReportInput
     from shadowtime.report.rows import Rows
 
 
@@ -214,4 +216,152 @@ def schedule_figure(report: ReportInput, *, penalties: bool, lead: str) -> str:
         second=min(winner or 1, len(names) - 1),
         modes=[(key, label) for key, label in MODES if key != "penalty" or penalties],
         lead=lead,
+    )
+
+
+HOSTS_SHOWN = 12
+
+
+def inputs(report: ReportInput) -> str:
+    """Trace, cleaning, cluster, policies, seeds, versions and the command."""
+    trace = report.workload
+    facts = {
+        "name": trace.name,
+        "jobs": number(len(trace)),
+        "resources": ", ".join(trace.resources),
+        "scored": report.window,
+    }
+    seeds = ", ".join(map(str, report.seeds)) if report.seeds else "no randomness used"
+    touched = {rule: f"{number(count)} jobs" for rule, count in report.cleaned.items() if count}
+    idle = [rule for rule, count in report.cleaned.items() if not count]
+    note = f"No job touched by {', '.join(idle)}." if idle else ""
+    return fill(
+        "inputs.html",
+        blocks=[
+            ("Trace", facts, ""),
+            ("Cleaning", touched or {"jobs touched": "none"}, note),
+            ("Cluster", _cluster(report), ""),
+            ("Versions", report.versions or {"versions": "not recorded"}, ""),
+            ("Seeds", {"seeds": seeds}, ""),
+        ],
+        policies=[(run.name, _parameters(run.parameters)) for run in report.runs],
+        command=report.command,
+        header=trace.header,
+    )
+
+
+def _cluster(report: ReportInput) -> dict[str, str]:
+    cluster = report.cluster
+    facts: dict[str, str] = {"shape": cluster.shape}
+    if cluster.name:
+        facts["name"] = cluster.name
+    facts |= {
+        resource: memory(amount) if resource == "memory" else number(amount)
+        for resource, amount in cluster.total.items()
+    }
+    if cluster.shape == "site":
+        facts["nodes"] = machine(cluster)
+    if cluster.shape != "pool":
+        names = [host.name for host in cluster.hosts]
+        rest = len(names) - HOSTS_SHOWN
+        facts[f"{number(len(names))} hosts"] = ", ".join(names[:HOSTS_SHOWN]) + (
+            f" and {number(rest)} more" if rest > 0 else ""
+        )
+    return facts | {str(key): str(value) for key, value in cluster.options.items()}
+
+
+def _parameters(parameters: Mapping[str, object], prefix: str = "") -> dict[str, str]:
+    """Every parameter on a line of its own, nested ones by their path.
+
+    Examples
+    --------
+    >>> _parameters({"order": "fcfs", "backfill": {"extra": True}})
+    {'order': 'fcfs', 'backfill.extra': 'True'}
+    """
+    flat: dict[str, str] = {}
+    for key, value in parameters.items():
+        if isinstance(value, Mapping):
+            flat |= _parameters(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = str(value)
+    return flat or ({} if prefix else {"parameters": "none"})
+
+
+MARKS = {
+    True: ("holds", "✓", "holds"),
+    False: ("fails", "✗", "does not hold"),
+    None: ("open", DASH, "not judged"),
+}
+
+
+def paper(report: ReportInput) -> str:
+    """Claims first, then the tables; nothing outside paper mode."""
+    if not report.paper:
+        return ""
+    parts = []
+    if report.claims:
+        held = sum(claim.holds is True for claim in report.claims)
+        judged = sum(claim.holds is not None for claim in report.claims)
+        parts.append(
+            f'<p class="verdict small">{held} of {judged} judged claims hold.</p>'
+            f'<ul class="claims">{"".join(map(_claim, report.claims))}</ul>'
+        )
+    parts += [_table(table) for table in report.tables]
+    return section("paper", "Beside the paper", "".join(parts))
+
+
+def _claim(claim: Claim) -> str:
+    kind, mark, words = MARKS[claim.holds]
+    numbers = [("paper", claim.paper), ("ours", claim.ours), ("where", claim.where)]
+    facts = "".join(
+        f"<span><small>{name}</small> {text(value)}</span>" for name, value in numbers if value
+    )
+    return (
+        f'<li class="{kind}"><span class="mark" aria-hidden="true">{mark}</span>'
+        f'<span class="words">{words}</span><div><p>{text(claim.text)}</p>'
+        f'<p class="numbers">{facts}</p></div></li>'
+    )
+
+
+def _table(table: PaperTable) -> str:
+    """Values side by side: a hollow bar for the paper's, a full one for ours."""
+    tops: dict[str, float] = {}
+    for value in table.values:
+        tops[value.unit] = max(
+            tops.get(value.unit, 0.0),
+            *(abs(x) for x in (value.ours, value.paper) if x is not None),
+            0.0,
+        )
+    rows = "".join(_row(value, tops[value.unit] or 1.0) for value in table.values)
+    where = f'<span class="where">{text(table.where)}</span>' if table.where else ""
+    note = f'<p class="note">{text(table.note)}</p>' if table.note else ""
+    return (
+        f'<figure class="beside"><figcaption>{text(table.title)}{where}</figcaption>'
+        '<div class="scroll"><table class="numbers"><thead><tr>'
+        '<th scope="col"></th><th scope="col">Ours</th>'
+        '<th scope="col">Paper</th><th scope="col">Difference</th><th scope="col" class="bars">'
+        '<i class="key ours"></i>ours <i class="key theirs"></i>paper</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{note}</figure>"
+    )
+
+
+def _row(value: PaperValue, top: float) -> str:
+    change = relative(value.ours, value.paper)
+    if change is not None:
+        difference = percent(change, signed=True)
+    elif value.ours is not None and value.paper is not None:
+        difference = number(value.ours - value.paper)
+    else:
+        difference = DASH
+    unit = {"share": "%"}.get(value.unit, value.unit)
+    label = f"{value.label}, {unit}" if unit else value.label
+    bars = "".join(
+        f'<span class="{kind}" style="width:{100 * abs(x) / top:.1f}%"></span>'
+        for kind, x in (("ours", value.ours), ("theirs", value.paper))
+        if x is not None
+    )
+    return (
+        f'<tr><th scope="row">{text(label)}</th><td>{cell(value.ours, value.unit)}</td>'
+        f"<td>{cell(value.paper, value.unit)}</td><td>{difference}</td>"
+        f'<td class="bars">{bars}</td></tr>'
     )

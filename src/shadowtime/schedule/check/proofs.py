@@ -11,7 +11,7 @@ import numpy as np
 
 from shadowtime.cluster.site import Site
 from shadowtime.schedule.check import claims as known
-from shadowtime.schedule.check.attempts import attempts_consistent
+from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
 from shadowtime.schedule.check.capacity import (
     class_eligible,
     dedicated_alone,
@@ -49,7 +49,6 @@ from shadowtime.schedule.check.report import (
     violated,
 )
 from shadowtime.schedule.check.reservation import no_reservation_violation, reservation_respected
-from shadowtime.schedule.check.work import work_conserved
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import row_of
 from shadowtime.types import UNKNOWN, Reason

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.cluster.limits import NODES, Bucket, bounded_shape, buckets_of, job_allowed
-from shadowtime.schedule.check.attempts import attempts_consistent
+from shadowtime.schedule.check.attempts import attempts_consistent, work_conserved
 from shadowtime.schedule.check.identity import agrees_with_trace, each_job_once, not_before_submit
 from shadowtime.schedule.check.limits import limits_kept
 from shadowtime.schedule.check.report import Proof, not_made, proved, violated
@@ -25,7 +25,6 @@ from shadowtime.schedule.check.site_nodes import (
     in_partitions,
     with_features,
 )
-from shadowtime.schedule.check.work import work_conserved
 from shadowtime.types import NO_LIMIT
 
 if TYPE_CHECKING:

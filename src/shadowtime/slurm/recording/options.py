@@ -1,16 +1,27 @@
-"""What a job was submitted with, from sbatch's options."""
+"""What a job was submitted with (sbatch, scontrol, sacct), and its record in slurmctld."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.slurm_text import parse_limit
 from shadowtime.cluster.units import parse_memory
+from shadowtime.engine.priority.factors import default_memory
 from shadowtime.errors import InputError
+from shadowtime.slurm.ask import ask_of
+from shadowtime.slurm.job import Job
 from shadowtime.workload.request import Gres, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shadowtime.slurm.machine import Machine
+    from shadowtime.slurm.recording.folder import Recording
+
 
 SHORT = {
     "-n": "--ntasks",
@@ -189,3 +200,69 @@ def _licences(text: str) -> list[tuple[str, int]]:
         name, _, count = word.partition(":")
         found.append((name, int(count or 1)))
     return found
+
+
+NO_LIMIT = 365 * 86400
+"""Seconds that stand for a limit nothing in the recording shows."""
+
+
+def record_of(recording: Recording, machine: Machine, number: int) -> Job:
+    """A new record of a submitted job."""
+    rows = recording.runs.get(number, [])
+    row = rows[0].columns if rows else {}
+    asked = recording.submitted.get(number) or from_sacct(row)
+    request = asked.request
+    site = recording.site
+    default = next((one for one in site.partitions if one.default), None)
+    names = request.partitions or ((default.name,) if default else ())
+    if not names:
+        names = tuple(machine.sections)[:1]
+    memory, per_cpu = default_memory(site, names[0])
+    limit = asked.limit
+    if limit is None:
+        minutes = row.get("TimelimitRaw", "")
+        limit = int(minutes) * 60 if minutes.isdigit() else NO_LIMIT
+    submit = rows[0].seconds("Submit") if rows else None
+    return Job(
+        id=number,
+        ask=ask_of(request, machine, default_memory=memory, default_memory_per_cpu=per_cpu),
+        limit=limit,
+        user=asked.user or row.get("User", ""),
+        account=request.account or row.get("Account", ""),
+        qos=request.qos or row.get("QOS", ""),
+        partitions=tuple(names),
+        submit=submit or 0,
+        eligible=submit or 0,
+        name=asked.name or row.get("JobName", ""),
+        reservation=request.reservation,
+        least_time=asked.least_time,
+        licences=request.licences,
+        tasks=list(asked.array),
+        array=number if asked.array else 0,
+        throttle=asked.throttle,
+        requeues=asked.requeue,
+    )
+
+
+def from_sacct(row: Mapping[str, str]) -> Submitted:
+    """A guess from sacct alone: whole nodes where all their cpus were given unasked.
+
+    Examples
+    --------
+    >>> guess = from_sacct({"NNodes": "2", "ReqCPUS": "2", "NCPUS": "32"})
+    >>> guess.request.exclusive, guess.request.nodes
+    (True, 2)
+    """
+    nodes = int(row.get("NNodes") or 1)
+    asked = int(row.get("ReqCPUS") or 1)
+    got = int(row.get("NCPUS") or asked)
+    exclusive = got > asked and got % max(nodes, 1) == 0
+    request = Request(
+        nodes=nodes if exclusive else 1,
+        max_nodes=nodes if exclusive else None,
+        tasks=asked,
+        exclusive=exclusive,
+        partitions=tuple(filter(None, row.get("Partition", "").split(","))),
+        features=row.get("Constraints", ""),
+    )
+    return Submitted(request=request)

@@ -16,7 +16,7 @@ from shadowtime.slurm.limits import held_by
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.recording.holdings import cpus_of, held_by_start, start_second
 from shadowtime.slurm.recording.log import Event, job_number, stamp
-from shadowtime.slurm.recording.submitted import record_of
+from shadowtime.slurm.recording.options import record_of
 from shadowtime.slurm.starting import leave_weights
 from shadowtime.slurm.state import State, Window
 

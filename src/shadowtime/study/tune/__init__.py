@@ -19,9 +19,8 @@ from shadowtime.policy import parse_policy
 from shadowtime.study.fan_out import cores, fan_out
 from shadowtime.study.loads import AS_RECORDED
 from shadowtime.study.replicas import Replicas
-from shadowtime.study.tune.pareto import front, order
 from shadowtime.study.tune.parts import Parts
-from shadowtime.study.tune.space import Space
+from shadowtime.study.tune.space import Space, front, order
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster

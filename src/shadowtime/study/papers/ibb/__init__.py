@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shadowtime.study.papers.ibb.case import CERIT, MIXED, PURE
-from shadowtime.study.papers.ibb.cases import GRID, LANL_PROCS, MIXED_PROCS, cases_of
+from shadowtime.study.papers.ibb.case import (
+    CERIT,
+    GRID,
+    LANL_PROCS,
+    MIXED,
+    MIXED_PROCS,
+    PURE,
+    cases_of,
+)
 from shadowtime.study.papers.ibb.claims import REACH, paper_claims
 from shadowtime.study.papers.ibb.policies import METRICS
 from shadowtime.study.papers.ibb.runs import Findings, Runs, shaken_loads

@@ -9,7 +9,7 @@ import pytest
 
 from shadowtime.errors import InputError
 from shadowtime.trace import read
-from shadowtime.trace.read import read_raw
+from shadowtime.trace.formats import read_raw
 from shadowtime.trace.swf import parse_swf
 
 BEGIN = datetime(2021, 5, 4, 12, 0, 0)
