@@ -1,4 +1,4 @@
-"""docs/architecture.md names files, folders, modules and functions that exist."""
+"""Files, folders, modules and functions that the documentation names exist."""
 
 from __future__ import annotations
 
@@ -38,6 +38,18 @@ def test_every_path_exists() -> None:
     paths = [name for name in QUOTED if re.fullmatch(r"[\w.\-]+(/[\w.\-]+)+|\w+\.py", name)]
     assert len(paths) > 30, "the pattern finds the paths of the page"
     assert [name for name in paths if not path_exists(name)] == []
+
+
+def test_every_source_file_named_elsewhere_exists() -> None:
+    """A path with a slash that ends in .py, on any page; capitals stand for names of your own."""
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    named = {
+        (str(page.relative_to(ROOT)), name)
+        for page in pages
+        for name in re.findall(r"`([a-z_.\-]+(?:/[a-z0-9_.\-]+)+\.py)`", page.read_text("utf-8"))
+    }
+    assert named, "the pattern finds paths"
+    assert sorted(one for one in named if not path_exists(one[1])) == []
 
 
 def test_every_dotted_name_exists() -> None:

@@ -201,7 +201,7 @@ def _of_last(
 
 
 def predictions(part: parts.FromLog, workload: Workload) -> Floats:
-    """Seconds for every job, not yet brought within [1, request]; nan where nothing is known.
+    """Seconds for every job, not yet clamped to [1, request]; nan where nothing is known.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Phase:
-    """When passes fall: seconds after the first submission's second.
+    """When passes run: seconds after the first submission's second.
 
     ``latency`` is how long nodes take to answer after an end, in seconds.
 

@@ -41,7 +41,7 @@ class SlurmPolicy:
     Rules
     -----
     ``settings`` are Slurm's SchedulerParameters by Slurm's names and in Slurm's units; they
-    replace those of the site's configuration. A log does not tell when passes fell: ``phase`` k
+    replace those of the site's configuration. A log does not record when passes ran: ``phase`` k
     of ``phases`` picks one of several offsets, and single starts should not be read from one.
     ``latency`` is how long nodes stay unusable after an end, in milliseconds; where it is not
     given, what the log shows (:mod:`shadowtime.slurm.latency`), else 100.

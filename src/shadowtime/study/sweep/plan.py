@@ -158,7 +158,7 @@ def _absolute(text: str) -> str:
 
 
 def _with_phases(variants: Sequence[Variant], count: int) -> list[Variant]:
-    """Policies whose passes fall at offsets, at each of so many; the others as they are."""
+    """Policies whose passes run at offsets, at each of so many; the others as they are."""
     found = [one for variant in variants for one in variant.at_offsets(count)]
     if len(found) == len(variants) and count > 1:
         raise UsageError(
