@@ -8,32 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.compared import Done, show_done, title_of
 from shadowtime.cli.common.placing import Placing, counting, kept_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rich.console import RenderableType
+    from collections.abc import Mapping
 
     from shadowtime.cluster import Cluster
     from shadowtime.metrics import Window
     from shadowtime.metrics.where import Where
-    from shadowtime.report import ReportInput
-    from shadowtime.study import Comparison, Load, Setting
+    from shadowtime.study import Load
     from shadowtime.study.compare import Known
     from shadowtime.workload import Workload
-
-LEGEND = {
-    "bsld": "bounded slowdown",
-    "mwbs": "the same weighted by processors",
-    "killed": "by contention",
-    "penalised": "mean share of the run time that sharing costs",
-}
-"""Headings of the comparison that need a word."""
-PAIRED = (
-    "mean difference with its 95 % interval, each copy against the same copy; "
-    "? the sign is not certain"
-)
 
 
 @click.command("compare")
@@ -157,7 +143,7 @@ def command(
             "--report and --figures show one machine: write folders with -o, then "
             "`shadowtime report DIR` makes a page of all of them"
         )
-    from shadowtime.cli.common.machines import finish_machines
+    from shadowtime.cli.common.compared import finish_machines
 
     finish_machines(clusters, done, folder, as_json=as_json)
 
@@ -178,16 +164,6 @@ class Asked:
     resume: str | None
     """The folder of the runs, where they are kept."""
     placing: Placing
-
-
-@dataclass(frozen=True, kw_only=True)
-class Done:
-    """A comparison on one machine: as found, as reported, as JSON, and by group."""
-
-    found: Comparison
-    results: list[ReportInput]
-    content: dict[str, Any]
-    rows: dict[str, list[dict[str, Any]]]
 
 
 def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
@@ -213,7 +189,7 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
         kept_in=asked.resume,
     )
     results = [
-        as_report(found, setting, title=_title(setting), command=options.command_line())
+        as_report(found, setting, title=title_of(setting), command=options.command_line())
         for setting in found.settings
     ]
     rows = {
@@ -280,92 +256,3 @@ def _finish(
         options.print_json(done.content)
     else:
         show_done(done)
-
-
-def show_done(done: Done) -> None:
-    """Every load, and the groups of each where they were asked for."""
-    from rich.text import Text
-
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.grouped import group_table
-
-    show_comparison(done.found, done.results)
-    for load_text, groups in done.rows.items():
-        show(Text(f"\nload {load_text}" if len(done.rows) > 1 else ""), group_table(groups))
-
-
-def _title(setting: Setting) -> str:
-    name = setting.workload.name
-    return f"{name} at load {setting.load}" if str(setting.load) != "as recorded" else name
-
-
-def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
-    """Everything about every load, then which policy wins at which."""
-    from rich.text import Text
-
-    from shadowtime.cli.common import findings
-    from shadowtime.cli.common.console import show
-
-    trust = findings.trust_line(found.trust)
-    parts: list[RenderableType] = []
-    for setting, result in zip(found.settings, results, strict=True):
-        parts += [*_heading(found, setting), *setting_parts(found, setting, result), Text()]
-    if len(found.settings) > 1:
-        parts += [_by_load(found), Text()]
-    parts += [trust, Text()] if trust else []
-    show(*parts[:-1])
-
-
-def _heading(found: Comparison, setting: Setting) -> list[RenderableType]:
-    from rich.text import Text
-
-    from shadowtime.cli.common import findings, tables
-
-    jobs = tables.count(len(setting.workload), "job")
-    head = Text.assemble((_title(setting), "bold"), f": {jobs} on {tables.machine(found.cluster)}")
-    head.append(f"\noffered load {setting.offered_load:.2f}; scored: {found.window}")
-    warning = findings.load_warning(setting)
-    return [head, *([warning] if warning else []), Text()]
-
-
-def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> list[RenderableType]:
-    """The table of one load and what it says."""
-    from rich.text import Text
-
-    from shadowtime.cli.common import findings, tables
-    from shadowtime.cli.common.console import output
-    from shadowtime.result.comparison import copies_in_words
-
-    _, sentence = findings.winner_line(result)
-    table = tables.side_by_side(result.runs, output())
-    headings = " ".join(str(column.header) for column in table.columns)
-    words = ", ".join(f"{name}: {says}" for name, says in LEGEND.items() if name in headings)
-    means = ""
-    if found.replicas.count:
-        means = f" ({tables.HOLLOW} may be chance); means over {copies_in_words(found)}"
-    parts: list[RenderableType] = [
-        table,
-        Text(f"{tables.STAR} best of its column{means}; {words}\n", "dim"),
-        sentence,
-    ]
-    price = findings.payers_line(result)
-    parts += [price] if price else []
-    differences = findings.differences(setting)
-    if differences is not None:
-        copies = copies_in_words(found)
-        parts += [Text(f"\nOver {copies}:"), differences, Text(PAIRED, "dim"), Text()]
-        parts += findings.stability(setting, copies)
-    return parts
-
-
-def _by_load(found: Comparison) -> RenderableType:
-    """The winner of a few metrics at each load."""
-    from shadowtime.cli.common.tables import plain_table
-    from shadowtime.report.metadata import describe
-
-    names = ("wait_mean_s", "wait_p95_s", "bsld_mean", "goodput")
-    table = plain_table("load", "offered", *(f"best {describe(name).short}" for name in names))
-    for setting in found.settings:
-        best = [", ".join(setting.winners(name)) for name in names]
-        table.add_row(str(setting.load), f"{setting.offered_load:.2f}", *best)
-    return table

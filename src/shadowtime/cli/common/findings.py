@@ -1,9 +1,10 @@
-"""What a comparison says, in sentences: who wins, who pays, and whether to believe it."""
+"""The findings of a comparison in sentences: which policy wins, who pays, and how sure that is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.table import Table
 from rich.text import Text
 
 from shadowtime.cli.common.tables import numbers_table
@@ -13,13 +14,14 @@ from shadowtime.report.payers import who_pays
 from shadowtime.report.verdict import MAIN, verdict_of
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from shadowtime.report import ReportInput
     from shadowtime.study import Setting
     from shadowtime.study.ranking import Ranking
     from shadowtime.study.trust import Trust
 
+GRADE_STYLE = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}
+GRADE_MARK = {"good": ("✓", "green"), "fair": ("~", "yellow"), "poor": ("✗", "red")}
+"""How far to trust a what-if, in colours and marks."""
 DIFFERENCES = ("wait_mean_s", "bsld_mean", "wait_p95_s")
 MANY = 3
 """So many of a kind are named in a sentence."""
@@ -150,3 +152,19 @@ def _difference(setting: Setting, policy: str, against: str, metric: str) -> Tex
     digits = 1 if abs(scaled.mean) < 1000 else 0
     text = f"{scaled.mean:+,.{digits}f} ± {scaled.half:,.{digits}f}{mark or ' '}"
     return Text(text.replace("-", MINUS), style)
+
+
+def trust_table(trust: Trust) -> Table:
+    """Every rule that is not good, the worst first, then the good ones in a line."""
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column()
+    for finding in trust.reasons:
+        mark, style = GRADE_MARK[finding.grade]
+        text = Text.assemble((finding.rule.measures, "bold"), f": {finding.rule.reason}.")
+        table.add_row(Text(mark, style), Text(finding.shown, style), text)
+    if trust.nothing_wrong:
+        mark, style = GRADE_MARK["good"]
+        table.add_row(Text(mark, style), "", Text(trust.nothing_wrong, "dim"))
+    return table

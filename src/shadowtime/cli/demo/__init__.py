@@ -183,8 +183,8 @@ def _show(found: Comparison, result: ReportInput, *, shaken: bool) -> None:
     from rich.text import Text
 
     from shadowtime.cli.common import findings, tables
+    from shadowtime.cli.common.compared import setting_parts
     from shadowtime.cli.common.console import show
-    from shadowtime.cli.compare import setting_parts
 
     [setting] = found.settings
     winner, _ = findings.winner_line(result)

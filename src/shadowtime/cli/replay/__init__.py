@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from shadowtime.report import ReportInput
     from shadowtime.study.agreement import WaitRow
     from shadowtime.study.replay import Replay
-    from shadowtime.study.trust import Trust
 
-STYLE = {"good": "bold green", "fair": "bold yellow", "poor": "bold red"}
-MARK = {"good": ("✓", "green"), "fair": ("~", "yellow"), "poor": ("✗", "red")}
 HEADINGS = {
     "size": "by processors",
     "runtime": "by run time",
@@ -176,6 +173,7 @@ def _show(found: Replay, where: str = "") -> None:
 
     from shadowtime.cli.common import tables
     from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.findings import GRADE_STYLE, trust_table
 
     jobs = tables.count(len(found.workload), "job")
     head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
@@ -185,7 +183,7 @@ def _show(found: Replay, where: str = "") -> None:
     if found.never_started:
         never = tables.count(found.never_started, "job")
         head.append(f"\nleft out: {never} with a recorded start that the simulation never starts")
-    verdict = Text(found.trust.headline, STYLE[found.trust.grade])
+    verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
     show(
         head,
         Text(),
@@ -194,7 +192,7 @@ def _show(found: Replay, where: str = "") -> None:
         *_hours(found),
         Text(),
         verdict.append(f" {found.trust.meaning}\n"),
-        findings(found.trust),
+        trust_table(found.trust),
     )
 
 
@@ -231,10 +229,11 @@ def _classes(found: Replay) -> Table:
 def _cells(row: WaitRow, label: str) -> list[str | Text]:
     from rich.text import Text
 
+    from shadowtime.cli.common.findings import GRADE_MARK
     from shadowtime.report.numbers import number, percent, span
     from shadowtime.study.trust import group_grade
 
-    mark, style = MARK[group_grade(row.difference)]
+    mark, style = GRADE_MARK[group_grade(row.difference)]
     difference = Text(f"{percent(row.difference, signed=True)} ").append(mark, style)
     return [
         label,
@@ -271,22 +270,3 @@ def _hours(found: Replay) -> list[RenderableType]:
         ends = f"{span(min(known))} to {span(max(known))}" if known else ""
         lines.append(Text(f"  {name:<10} {sparkline(column, top=top)}  {ends}"))
     return lines
-
-
-def findings(trust: Trust) -> Table:
-    """Every rule that is not good, the worst first, then the good ones in a line."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, show_header=False, padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column()
-    for finding in trust.reasons:
-        mark, style = MARK[finding.grade]
-        text = Text.assemble((finding.rule.measures, "bold"), f": {finding.rule.reason}.")
-        table.add_row(Text(mark, style), Text(finding.shown, style), text)
-    if trust.nothing_wrong:
-        mark, style = MARK["good"]
-        table.add_row(Text(mark, style), "", Text(trust.nothing_wrong, "dim"))
-    return table

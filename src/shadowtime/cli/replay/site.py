@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from shadowtime.cli.common import options
-from shadowtime.cli.replay import MARK, STYLE, findings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -117,6 +116,7 @@ def _show(found: SiteReplay) -> None:
 
     from shadowtime.cli.common import tables
     from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.findings import GRADE_STYLE, trust_table
 
     jobs = tables.count(len(found.workload), "job")
     head = Text.assemble((found.workload.name, "bold"), f": {jobs} on ")
@@ -126,7 +126,7 @@ def _show(found: SiteReplay) -> None:
     if found.never_started:
         never = tables.count(found.never_started, "job")
         head.append(f"\nleft out: {never} with a recorded start that the simulation never starts")
-    verdict = Text(found.trust.headline, STYLE[found.trust.grade])
+    verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
     show(
         verdict.append(f" {found.trust.meaning}\n"),
         head,
@@ -134,13 +134,14 @@ def _show(found: SiteReplay) -> None:
         _groups(found),
         Text(),
         *_scheduling(found),
-        findings(found.trust),
+        trust_table(found.trust),
     )
 
 
 def _groups(found: SiteReplay) -> Table:
     from rich.text import Text
 
+    from shadowtime.cli.common.findings import GRADE_MARK
     from shadowtime.cli.common.tables import numbers_table
     from shadowtime.report.numbers import number, percent, span
     from shadowtime.study.trust import group_grade
@@ -157,7 +158,7 @@ def _groups(found: SiteReplay) -> Table:
         heading, listed = row.by, listed + 1
         if listed > SHOWN:
             continue
-        mark, style = MARK[group_grade(row.difference)]
+        mark, style = GRADE_MARK[group_grade(row.difference)]
         label = group_label(row.by, row.name)
         low, high = span(row.simulated.low), span(row.simulated.high)
         outside = Text(f"{low} to {high}", "" if row.within else "yellow")

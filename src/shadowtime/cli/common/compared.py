@@ -1,0 +1,181 @@
+"""A comparison in the terminal: every load, then one table of all loads or of all machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shadowtime.cli.common import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from shadowtime.report import ReportInput
+    from shadowtime.study import Comparison, Setting
+
+SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "utilisation")
+LEGEND = {
+    "bsld": "bounded slowdown",
+    "mwbs": "the same weighted by processors",
+    "killed": "by contention",
+    "penalised": "mean share of the run time that sharing costs",
+}
+"""Headings of the comparison that need a word."""
+PAIRED = (
+    "mean difference with its 95 % interval, each copy against the same copy; "
+    "? the sign is not certain"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """A comparison on one machine: as found, as reported, as JSON, and by group."""
+
+    found: Comparison
+    results: list[ReportInput]
+    content: dict[str, Any]
+    rows: dict[str, list[dict[str, Any]]]
+
+
+def show_done(done: Done) -> None:
+    """Every load, and the groups of each where they were asked for."""
+    from rich.text import Text
+
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.grouped import group_table
+
+    show_comparison(done.found, done.results)
+    for load_text, groups in done.rows.items():
+        show(Text(f"\nload {load_text}" if len(done.rows) > 1 else ""), group_table(groups))
+
+
+def title_of(setting: Setting) -> str:
+    """The log, and the load where it is not the recorded one."""
+    name = setting.workload.name
+    return f"{name} at load {setting.load}" if str(setting.load) != "as recorded" else name
+
+
+def show_comparison(found: Comparison, results: Sequence[ReportInput]) -> None:
+    """Everything about every load, then which policy wins at which."""
+    from rich.text import Text
+
+    from shadowtime.cli.common import findings
+    from shadowtime.cli.common.console import show
+
+    trust = findings.trust_line(found.trust)
+    parts: list[RenderableType] = []
+    for setting, result in zip(found.settings, results, strict=True):
+        parts += [*_heading(found, setting), *setting_parts(found, setting, result), Text()]
+    if len(found.settings) > 1:
+        parts += [_by_load(found), Text()]
+    parts += [trust, Text()] if trust else []
+    show(*parts[:-1])
+
+
+def _heading(found: Comparison, setting: Setting) -> list[RenderableType]:
+    from rich.text import Text
+
+    from shadowtime.cli.common import findings, tables
+
+    jobs = tables.count(len(setting.workload), "job")
+    machine = tables.machine(found.cluster)
+    head = Text.assemble((title_of(setting), "bold"), f": {jobs} on {machine}")
+    head.append(f"\noffered load {setting.offered_load:.2f}; scored: {found.window}")
+    warning = findings.load_warning(setting)
+    return [head, *([warning] if warning else []), Text()]
+
+
+def setting_parts(found: Comparison, setting: Setting, result: ReportInput) -> list[RenderableType]:
+    """The table of one load and what it says."""
+    from rich.text import Text
+
+    from shadowtime.cli.common import findings, tables
+    from shadowtime.cli.common.console import output
+    from shadowtime.result.comparison import copies_in_words
+
+    _, sentence = findings.winner_line(result)
+    table = tables.side_by_side(result.runs, output())
+    headings = " ".join(str(column.header) for column in table.columns)
+    words = ", ".join(f"{name}: {says}" for name, says in LEGEND.items() if name in headings)
+    means = ""
+    if found.replicas.count:
+        means = f" ({tables.HOLLOW} may be chance); means over {copies_in_words(found)}"
+    parts: list[RenderableType] = [
+        table,
+        Text(f"{tables.STAR} best of its column{means}; {words}\n", "dim"),
+        sentence,
+    ]
+    price = findings.payers_line(result)
+    parts += [price] if price else []
+    differences = findings.differences(setting)
+    if differences is not None:
+        copies = copies_in_words(found)
+        parts += [Text(f"\nOver {copies}:"), differences, Text(PAIRED, "dim"), Text()]
+        parts += findings.stability(setting, copies)
+    return parts
+
+
+def _by_load(found: Comparison) -> RenderableType:
+    """The winner of a few metrics at each load."""
+    from shadowtime.cli.common.tables import plain_table
+    from shadowtime.report.metadata import describe
+
+    names = ("wait_mean_s", "wait_p95_s", "bsld_mean", "goodput")
+    table = plain_table("load", "offered", *(f"best {describe(name).short}" for name in names))
+    for setting in found.settings:
+        best = [", ".join(setting.winners(name)) for name in names]
+        table.add_row(str(setting.load), f"{setting.offered_load:.2f}", *best)
+    return table
+
+
+def finish_machines(
+    clusters: Sequence[str], done: Sequence[Done], folder: str | None, *, as_json: bool
+) -> None:
+    """Write a folder for each machine, and print all of them."""
+    from rich.text import Text
+
+    from shadowtime.cli.common.console import show
+    from shadowtime.cli.common.outputs import wrote
+    from shadowtime.result.comparison import write_comparison
+    from shadowtime.result.write import file_names
+
+    if folder:
+        names = file_names([Path(one).name or one for one in clusters])
+        for name, one in zip(names, done, strict=True):
+            inner = str(Path(folder) / name)
+            write_comparison(one.content, one.found, one.results, inner)
+            wrote(inner)
+    if as_json:
+        machines = [
+            {"given": given, **one.content} for given, one in zip(clusters, done, strict=True)
+        ]
+        options.print_json({"machines": machines})
+        return
+    for given, one in zip(clusters, done, strict=True):
+        show(Text(f"== {given}", "bold"))
+        show_done(one)
+        show(Text())
+    show(_side_by_side(clusters, done))
+
+
+def _side_by_side(clusters: Sequence[str], done: Sequence[Done]) -> Table:
+    """A row per machine, load and policy, with what most people look at."""
+    from shadowtime.cli.common.tables import numbers_table
+    from shadowtime.report.metadata import describe
+    from shadowtime.report.numbers import amount
+
+    loads = len(done[0].found.settings) > 1
+    head = ["machine", *(["load"] if loads else []), "policy"]
+    table = numbers_table(*head, *(describe(name).short for name in SHOWN))
+    table.columns[len(head) - 1].justify = "left"
+    for given, one in zip(clusters, done, strict=True):
+        for setting, result in zip(one.found.settings, one.results, strict=True):
+            for run in result.runs:
+                cells = [amount(run.point(name), describe(name).unit) for name in SHOWN]
+                load = [str(setting.load)] if loads else []
+                table.add_row(given, *load, run.name, *cells)
+    return table
