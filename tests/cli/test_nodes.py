@@ -61,7 +61,7 @@ def test_an_extended_log_carries_them(capsys: pytest.CaptureFixture[str]):
     [
         ([], "have no bandwidth demand"),
         (["--demand", "HIGH,high=7000"], "need more bandwidth per process than a node has (6000)"),
-        (["--demand", "HUGE"], "'HUGE' is no demand"),
+        (["--demand", "HUGE"], "'HUGE' is not a demand"),
         (["--demand", "80/10/20"], "sum to 100"),
         (["--demand", "HIGH,high=-5"], "is not a demand setting"),
     ],

@@ -314,7 +314,7 @@ def test_wrong_use_is_one_sentence(
     site = str(tmp_path / "site")
     for options, message in (
         (["--since", "May"], "is not a day"),
-        ([], "say where the log begins"),
+        ([], "give the first day of the log"),
         (["--since", "2026-05-02", "--until", "2026-05-01"], "lies after"),
         (["--since", "2026-05-01", "--key", "k"], "give both"),
         (["--since", "2026-05-01", "--print", "--anonymise"], "only prints"),

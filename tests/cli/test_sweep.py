@@ -129,8 +129,8 @@ def test_sql(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "says"),
     [
         (["sweep", "none.toml", "-o", "r"], "none.toml: no such plan"),
-        (["sweep", "status", "nowhere"], "no folder of a sweep"),
-        (["sweep", "collect", "nowhere"], "no folder of a sweep"),
+        (["sweep", "status", "nowhere"], "not the folder of a sweep"),
+        (["sweep", "collect", "nowhere"], "not the folder of a sweep"),
     ],
 )
 def test_wrong_input(

@@ -44,7 +44,7 @@ def test_perf_output() -> None:
         ("", "no misses of the last cache level"),
         ("118,,LLC-load-misses,1,100.00,,\n", "the time is missing"),
         ("11823", "Half written"),
-        ("many,,LLC-load-misses,1,100.00,,\n", "is no count"),
+        ("many,,LLC-load-misses,1,100.00,,\n", "is not a count"),
     ],
 )
 def test_perf_output_that_says_nothing(text: str, what: str) -> None:

@@ -63,7 +63,7 @@ def test_the_epilog_finds_the_store_from_anywhere(here: Path) -> None:
 def test_a_folder_that_is_not_slurms(here: Path, capsys: Said, command: list[str]) -> None:
     """Refused with what is wrong with it, also where changes are only shown."""
     assert run([*command, "nowhere", "--print"]) == 2
-    assert "nowhere is no folder" in capsys.readouterr().err
+    assert "nowhere is not a folder" in capsys.readouterr().err
     assert run([*command, ".", "--print"]) == 2
     assert "has no slurm.conf: is this Slurm's folder?" in capsys.readouterr().err
 

@@ -60,7 +60,7 @@ def test_conditions_select_jobs(text: str, chosen: list[int]) -> None:
         ("partition>gpu", "use = or !="),
         ("procs=many", "whole number"),
         ("partition=gpuu", "did you mean gpu"),
-        ("partition=gpu,procs>99", "no job of workload fulfils it"),
+        ("partition=gpu,procs>99", "no job of workload matches it"),
     ],
 )
 def test_wrong_conditions_are_rejected(text: str, message: str) -> None:

@@ -126,7 +126,7 @@ def test_hosts_keep_their_own_rows():
 
 def test_an_unknown_host_is_named():
     cluster = Cluster(shape="hosts", hosts=(Host("n1", (4,)),))
-    with pytest.raises(InputError, match="job 1 lies on the host n9"):
+    with pytest.raises(InputError, match="job 1 ran on the host n9"):
         lay_out(recorded([(0, 5, 4)]).replace(place=("n9",)), cluster)
 
 

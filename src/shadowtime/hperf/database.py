@@ -92,7 +92,7 @@ def url_of(where: str) -> sa.URL:
         url = sa.make_url(where)
     except exc.ArgumentError:
         raise UsageError(
-            f"{where!r} is no URL of a database: write postgresql://host/base"
+            f"{where!r} is not the URL of a database: write postgresql://host/base"
         ) from None
     kind = url.drivername.partition("+")[0]
     if kind not in DRIVERS:

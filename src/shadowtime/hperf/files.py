@@ -178,7 +178,9 @@ def _from_csv(path: Path) -> Iterator[Record]:
             for row in rows:
                 cells = {k: v for k, v in row.items() if v not in ("", None)}
                 if None in row or None in row.values():
-                    raise InputError("the row has not as many cells as the heading: half written?")
+                    raise InputError(
+                        "the row does not have the cells of the heading: half written?"
+                    )
                 yield record_from(cells)
         except UnicodeDecodeError:
             raise InputError("not UTF-8 text", path=str(path), line=rows.line_num + 1) from None

@@ -137,8 +137,8 @@ class Installation:
             known = pwd.getpwuid(int(found[1])) if found[1].isdigit() else pwd.getpwnam(found[1])
         except (KeyError, OverflowError):
             raise UsageError(
-                f"{conf} names SlurmUser={found[1]}, whom this machine does not know: run this "
-                "where slurmctld runs"
+                f"{conf} names SlurmUser={found[1]}, a user that this machine does not know: "
+                "run this where slurmctld runs"
             ) from None
         return known.pw_uid, known.pw_gid
 

@@ -105,7 +105,7 @@ class Where:
         for one in self.conditions:
             found &= _holds(workload, one)
         if self.conditions and not bool(found.any()):
-            raise UsageError(f"--where {self}: no job of {workload.name} fulfils it")
+            raise UsageError(f"--where {self}: no job of {workload.name} matches it")
         return found
 
     def __bool__(self) -> bool:

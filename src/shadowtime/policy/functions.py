@@ -23,7 +23,7 @@ POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for a function: what it is called, and the arguments it is handed."""
+    """A place for a function: what it is called, and the arguments it gets."""
 
     name: str
     arguments: tuple[str, ...] = ("now", "job", "user")
@@ -106,7 +106,7 @@ def check_arguments(slot: Slot, function: Callable[..., Any]) -> None:
     kinds = [found.kind for found in signature.parameters.values()]
     if len(kinds) != len(slot.arguments) or not all(kind in POSITIONAL for kind in kinds):
         raise PolicyError(
-            f"the {slot.name} function {where(function)} takes {_shown(signature)}: it is handed "
+            f"the {slot.name} function {where(function)} takes {_shown(signature)}: it gets "
             f"{len(slot.arguments)} arguments and no more, ({', '.join(slot.arguments)}); write "
             "constants into the function or beside it"
         )

@@ -135,7 +135,7 @@ def _on_hosts(schedule: Schedule, runs: Runs, names: tuple[str, ...]) -> tuple[I
         for name, procs in known[key]:
             if name not in number:
                 raise InputError(
-                    f"job {schedule.job_id[job]} lies on the host {name}, which the cluster "
+                    f"job {schedule.job_id[job]} ran on the host {name}, which the cluster "
                     "does not have",
                     hint="Report it with the cluster it was simulated on.",
                 )

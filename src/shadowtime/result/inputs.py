@@ -228,7 +228,7 @@ def _read_columns(path: Path, jobs: int) -> dict[str, AnyArray]:
 def _whole(column: AnyArray, name: str, folder: Path) -> AnyArray:
     if column.dtype.kind != "i":
         raise InputError(
-            f"the column {shown(name)} holds something else than whole numbers",
+            f"the column {shown(name)} has values that are not whole numbers",
             path=str(folder / COLUMNS),
             hint="Write the folder again.",
         )

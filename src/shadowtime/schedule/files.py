@@ -55,7 +55,8 @@ def write(schedule: Schedule, path: Path | str, *, more: Mapping[str, Any] | Non
     except OSError as error:
         what = error.strerror or str(error)
         raise UsageError(
-            f"cannot write {error.filename or target}: {what}. Check the folder and its rights."
+            f"cannot write {error.filename or target}: {what}. "
+            "Check the folder and its permissions."
         ) from None
 
 
@@ -102,5 +103,5 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         what = error.strerror or str(error)
         raise InputError(
-            f"cannot be read: {what}", path=str(path), hint="Check the name and its rights."
+            f"cannot be read: {what}", path=str(path), hint="Check the name and its permissions."
         ) from None

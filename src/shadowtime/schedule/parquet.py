@@ -107,7 +107,7 @@ def _table(path: Path, needed: Sequence[str]) -> Any:
     except (OSError, arrow.ArrowException) as error:
         what = str(error).splitlines()[0]
         raise InputError(
-            f"cannot be read: {what}", path=str(path), hint="Check the file and its rights."
+            f"cannot be read: {what}", path=str(path), hint="Check the file and its permissions."
         ) from None
     lacking = [name for name in needed if name not in table.column_names]
     if lacking:

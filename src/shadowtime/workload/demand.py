@@ -107,7 +107,7 @@ class Demands:
     >>> Demands.parse("HUGE")
     Traceback (most recent call last):
     ...
-    shadowtime.errors.UsageError: 'HUGE' is no demand: write HIGH, MED, LOW or shares as in ...
+    shadowtime.errors.UsageError: 'HUGE' is not a demand: write HIGH, MED, LOW or shares as in ...
     """
 
     scenario: str | tuple[int, int, int]
@@ -126,7 +126,7 @@ class Demands:
             scenario = (int(shares[0]), int(shares[1]), int(shares[2]))
         elif scenario not in SCENARIOS:
             raise UsageError(
-                f"{name!r} is no demand: write {', '.join(SCENARIOS)} or shares as in 80/10/10"
+                f"{name!r} is not a demand: write {', '.join(SCENARIOS)} or shares as in 80/10/10"
             )
         wanted: dict[str, int] = {}
         for word in settings:

@@ -57,7 +57,7 @@ def resample_users(
     known = workload.user != UNKNOWN
     if len(workload) and not bool(known.any()):
         raise UsageError(
-            f"{workload.name}: no job names its user, so users cannot be drawn; use shaking"
+            f"{workload.name}: no job names its user, so users cannot be resampled; use shaking"
         )
     if len(workload) == 0:
         return workload

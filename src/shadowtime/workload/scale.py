@@ -90,6 +90,6 @@ def _span(workload: Workload) -> int:
     span = int(workload.submit[-1] - workload.submit[0]) if len(workload) else 0
     if span == 0:
         raise UsageError(
-            f"{workload.name}: all jobs arrive in the same second, so there is no load to speak of"
+            f"{workload.name}: all jobs arrive in the same second, so their load is undefined"
         )
     return span

@@ -39,7 +39,7 @@ def job_range(workload: Workload, start: int, stop: int) -> Workload:
     [2, 3]
     """
     if not 0 <= start <= stop:
-        raise UsageError(f"jobs {start} to {stop} are no range; give 0 <= start <= stop")
+        raise UsageError(f"jobs {start} to {stop} are not a range; give 0 <= start <= stop")
     return workload.take(np.arange(start, max(start, min(stop, len(workload)))))
 
 

@@ -115,8 +115,8 @@ def check_given(given: Mapping[int, int], jobs: int, max_estimate: int) -> None:
     for time, count in given.items():
         if not 0 < time <= max_estimate or count < 0:
             raise UsageError(
-                f"{count} jobs with an estimate of {time} s cannot be; estimates lie between 1 and "
-                f"{max_estimate} s and counts are not negative"
+                f"{count} jobs with an estimate of {time} s are not possible; estimates lie "
+                f"between 1 and {max_estimate} s and counts are not negative"
             )
     if sum(given.values()) > jobs:
         raise UsageError(

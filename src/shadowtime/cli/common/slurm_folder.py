@@ -20,5 +20,5 @@ def slurm_folder(given: str = "", *, conf_lost: bool = False) -> Path:
     if not given:
         raise UsageError(f"{folder} has no slurm.conf: name its folder with --slurm-conf-dir")
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder: --slurm-conf-dir is where slurm.conf is")
+        raise UsageError(f"{folder} is not a folder: --slurm-conf-dir is where slurm.conf is")
     raise UsageError(f"{folder} has no slurm.conf: is this Slurm's folder?")

@@ -30,9 +30,9 @@ def command(tag: str | None, everything: bool, before: str | None, store: str | 
         except ValueError:
             raise UsageError(f"--before takes a date, as 2026-01-31, not {before!r}") from None
     if tag is not None and everything:
-        raise UsageError(f"name the tag {tag!r} or say --everything, not both")
+        raise UsageError(f"name the tag {tag!r} or give --everything, not both")
     if tag is None and not everything and instant is None:
-        raise UsageError("say what to forget: a tag, --before DATE for what is old, --everything")
+        raise UsageError("name what to forget: a tag, --before DATE for what is old, --everything")
     from shadowtime.cli.common.tables import count
 
     with hperf_options.opened(store, must_exist=True) as found:

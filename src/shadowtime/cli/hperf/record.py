@@ -39,7 +39,7 @@ def command(
     from shadowtime.hperf import Record
 
     if (bandwidth is None) == (perf is None):
-        raise UsageError("say what the job drew: --bandwidth MB/S or --perf FILE")
+        raise UsageError("give what the job used: --bandwidth MB/S or --perf FILE")
     if perf is not None:
         from shadowtime.hperf.collect.perf import parse_perf
 

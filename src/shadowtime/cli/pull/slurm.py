@@ -76,7 +76,7 @@ def command(
             raise UsageError(f"{source} has no days in {DAYS}/: run what --print shows, there")
         since, until = found[0], until or found[-1]
     if not since:
-        raise UsageError("say where the log begins, as --since 2026-05-01")
+        raise UsageError("give the first day of the log, as --since 2026-05-01")
     first = _day("--since", since)
     last = _day("--until", until) if until else today
     last = min(last, today)
@@ -130,7 +130,7 @@ def _pull(
         note(f"the key is in {key_path(key)}: anyone who has it can try names out")
     if done.failed:
         kept = f"{len(done.files)} files were fetched and are kept in {folder}"
-        raise PullError(f"{'; '.join(done.failed)}; {kept}: run it again to go on")
+        raise PullError(f"{'; '.join(done.failed)}; {kept}: run it again to resume")
     click.echo(printable(_summary(folder, done)))
 
 

@@ -73,7 +73,7 @@ def parse_perf(text: str, *, path: str | None = None, seconds: float | None = No
             found[event] = found.get(event, 0) + int(float(value))
         except (ValueError, OverflowError):
             raise InputError(
-                f"{printable(event[:40])}: {shown(value)} is no count", path=path, line=number,
+                f"{printable(event[:40])}: {shown(value)} is not a count", path=path, line=number,
                 hint="Nothing was recorded.",
             ) from None  # fmt: skip
     misses = [found[event] for event in EVENTS if event in found]

@@ -41,7 +41,7 @@ def read_group(group: Path, clock: Callable[[], float]) -> Reading:
     for path in found:
         text = path.read_text().strip()
         if not text.isdigit():
-            raise InputError(f"the counter says {text!r}", path=str(path), hint="Try again.")
+            raise InputError(f"the counter reads {text!r}", path=str(path), hint="Try again.")
         total += int(text)
     return Reading(total=total, when=clock())
 

@@ -60,7 +60,7 @@ class Repeats:
 
     def __post_init__(self) -> None:
         if self.phases < 1:
-            raise UsageError(f"{self.phases} runs are none: give --phases 1 or more")
+            raise UsageError(f"--phases {self.phases}: give 1 or more")
         if self.shake and self.resample:
             raise UsageError("shake the log or resample its users: each answers its own question")
         if self.seed < 0:

@@ -188,6 +188,6 @@ def _state(policy: Any) -> bytes:
         return pickle.dumps(state, protocol=5)
     except Exception as error:
         raise UsageError(
-            f"{type(policy).__name__} holds what cannot be written down ({error}), so its runs "
-            "have no key: keep numbers and texts in it, or name it as my.py:name"
+            f"{type(policy).__name__} holds values that cannot be written down ({error}), so "
+            "its runs have no key: keep numbers and texts in it, or name it as my.py:name"
         ) from None

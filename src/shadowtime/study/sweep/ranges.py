@@ -42,7 +42,7 @@ def values(text: str) -> list[str]:
         found += _one(word) if ".." in word else [word]
     repeated = [one for one in found if found.count(one) > 1] if len(found) <= 1000 else []
     if repeated:
-        raise UsageError(f"the value {repeated[0]} stands twice in {shown(text)}")
+        raise UsageError(f"the value {repeated[0]} appears twice in {shown(text)}")
     return found
 
 

@@ -69,7 +69,7 @@ class Shards:
         """Every shard, in the order of their names."""
         if not self.place.is_dir():
             raise InputError(
-                "this is no folder of a sweep: it holds no folder shards", path=str(self.folder),
+                "this is not the folder of a sweep: it has no folder shards", path=str(self.folder),
                 hint="Name the folder that was given to shadowtime sweep -o.",
             )  # fmt: skip
         return sorted(self.place.glob("*.parquet"))

@@ -131,7 +131,7 @@ def tune(
     if not objectives:
         raise UsageError("there is no objective: name a metric, as --objective bsld_mean")
     if trials < 2:
-        raise UsageError(f"{trials} trial is no search: give at least 2")
+        raise UsageError(f"{trials} trial is not a search: give at least 2")
     easy = parse_policy(baseline)
     _load(space, easy, parts.tune, cluster)
     weeks = _sampled(parts.weeks(), seed)
