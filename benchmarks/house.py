@@ -4,7 +4,8 @@
 
 prints one column per commit and one for the working tree. A file with a single importer in its
 own folder is a fragment of that file; ``isinstance`` on a part of a policy is dispatch that the
-part could answer itself; an import inside a function is either laziness on purpose or a knot.
+part could answer itself; an import inside a function is laziness on purpose, or part of a knot:
+files that need each other, of which one must wait until the other is there.
 
 What it takes to add something is counted on an example that is there: the files that name it, and
 the lines of its definitions, of files called after it and of other mentions.
@@ -52,6 +53,7 @@ def figures(package: Path) -> dict[str, float]:
         "files with a single importer, in their own folder": _single(package, trees),
         "isinstance on parts of policies": sum(map(_dispatch, trees.values())),
         "imports inside functions": sum(map(_inner_imports, trees.values())),
+        "knots: groups of files that import each other": _knots(package, trees),
     }
 
 
@@ -92,6 +94,41 @@ def _single(package: Path, trees: dict[Path, ast.Module]) -> int:
         for name, file in names.items()
         if file.name != "__init__.py"
     )
+
+
+def _knots(package: Path, trees: dict[Path, ast.Module]) -> int:
+    """Groups of files each of which imports the others, directly or not, types apart."""
+    names = {_name(package, file): tree for file, tree in trees.items()}
+    imported = {name: _imported(tree, set(names)) - {name} for name, tree in names.items()}
+    reached = {name: _reached(name, imported) for name in names}
+    groups = {
+        frozenset(other for other in reached[name] if name in reached[other]) for name in names
+    }
+    return sum(len(group) > 1 for group in groups)
+
+
+def _imported(tree: ast.Module, known: set[str]) -> set[str]:
+    types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    return {
+        inner if (inner := f"{node.module}.{alias.name}") in known else node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in known and id(node) not in types
+        for alias in node.names
+    }
+
+
+def _reached(start: str, imported: dict[str, set[str]]) -> set[str]:
+    found, left = {start}, [start]
+    while left:
+        new = imported[left.pop()] - found
+        found |= new
+        left += new
+    return found
 
 
 def _name(package: Path, file: Path) -> str:
