@@ -10,12 +10,11 @@ from shadowtime.metrics.policy_run import PolicyRun
 from shadowtime.report.inputs import Claim, PaperTable, PaperValue, ReportInput
 
 if TYPE_CHECKING:
-    from shadowtime.report.batsim import write_batsim
     from shadowtime.report.explanation import Explanation, explain
+    from shadowtime.report.exports import write_batsim, write_perfetto
     from shadowtime.report.figures import write_figures
     from shadowtime.report.page.html import write_html
     from shadowtime.report.paraver import write_job_lines, write_paraver
-    from shadowtime.report.perfetto import write_perfetto
     from shadowtime.report.terminal import comparison_table, sparkline
 
 _LATER = {
@@ -23,8 +22,8 @@ _LATER = {
     "write_figures": "figures",
     "write_job_lines": "paraver",
     "write_paraver": "paraver",
-    "write_perfetto": "perfetto",
-    "write_batsim": "batsim",
+    "write_perfetto": "exports",
+    "write_batsim": "exports",
     "Explanation": "explanation",
     "explain": "explanation",
     "comparison_table": "terminal",

@@ -12,8 +12,7 @@ from shadowtime.slurm.backfill import backfill_pass
 from shadowtime.slurm.compiled import CompiledPasses
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.recording.folder import read_recording
-from shadowtime.slurm.recording.latency import latency_of_log
-from shadowtime.slurm.recording.log import Event, job_number, stamp
+from shadowtime.slurm.recording.log import Event, job_number, latency_of_log, stamp
 from shadowtime.slurm.recording.replayer import COMPLETING, Replayer
 from shadowtime.slurm.starting import leave_weights
 

@@ -1,8 +1,12 @@
-"""Chrome's trace JSON, which Perfetto and chrome://tracing open (FORMATS 2.6)."""
+"""Schedules for other viewers: Chrome's trace JSON, which Perfetto and chrome://tracing open
+(FORMATS 2.6), and Batsim's jobs.csv, which evalys reads (FORMATS 2.4).
+"""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
+
 
 CAP = 200_000
 """Slices in a file: viewers slow down beyond."""
@@ -139,3 +144,97 @@ def _counter(name: str, unit: str, level: Level, origin: int) -> list[dict[str, 
         {"ph": "C", "name": name, "pid": 0, "ts": (at - origin) * MICRO, "args": {unit: value}}
         for at, value in zip(level.at[::step].tolist(), level.value[::step].tolist(), strict=True)
     ]
+
+
+COLUMNS = (
+    "job_id",
+    "workload_name",
+    "profile",
+    "submission_time",
+    "requested_number_of_resources",
+    "requested_time",
+    "success",
+    "final_state",
+    "starting_time",
+    "execution_time",
+    "finish_time",
+    "waiting_time",
+    "turnaround_time",
+    "stretch",
+    "allocated_resources",
+    "consumed_energy",
+    "metadata",
+)
+NO_ENERGY = -1
+"""What Batsim writes where nothing measures energy."""
+
+
+def write_batsim(
+    workload: Workload, schedule: Schedule, cluster: Cluster, path: str | Path
+) -> Written:
+    """Write the jobs that ran, in (submit, id) order.
+
+    Resources are the processors, counted from 0 through all hosts; on a pool they are those of
+    the picture. A job killed at its limit did not succeed. A job that took no time has a stretch
+    of its turnaround in seconds.
+    """
+    path = Path(path)
+    rows = lay_out(schedule, cluster)
+    text, count = render_batsim(workload, schedule, rows)
+    path.write_text(text, encoding="utf-8")
+    missing = len(schedule) - count
+    note = "jobs without a start and an end" if missing else ""
+    return Written(paths=(path,), records=count, left_out=missing, note=note)
+
+
+def render_batsim(workload: Workload, schedule: Schedule, rows: Rows) -> tuple[str, int]:
+    """The file's text and its number of jobs."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    final = np.flatnonzero(rows.runs.lost == 0)
+    first = np.concatenate([[0], np.cumsum(rows.count)])
+    for run in final.tolist():
+        job = int(rows.runs.job[run])
+        pieces = slice(int(first[run]), int(first[run + 1]))
+        submit, start, end = (
+            int(column[job]) for column in (schedule.submit, schedule.start, schedule.end)
+        )
+        killed = int(schedule.killed[job])
+        writer.writerow(
+            (
+                int(schedule.job_id[job]),
+                workload.name,
+                f"delay_{end - start}",
+                submit,
+                int(schedule.procs[job]),
+                int(workload.request[job]),
+                1 - killed,
+                "COMPLETED_WALLTIME_REACHED" if killed else "COMPLETED_SUCCESSFULLY",
+                start,
+                end - start,
+                end,
+                start - submit,
+                end - submit,
+                repr((end - submit) / max(1, end - start)),
+                _ranges(rows.row[pieces].tolist(), rows.width[pieces].tolist(), rows.unit),
+                NO_ENERGY,
+                "",
+            )
+        )
+    return out.getvalue(), len(final)
+
+
+def _ranges(row: list[int], width: list[int], unit: int) -> str:
+    """Processors as Batsim writes them.
+
+    Examples
+    --------
+    >>> _ranges([3, 0], [2, 1], 1), _ranges([1], [1], 8)
+    ('0 3-4', '8-15')
+    """
+    parts = []
+    for low, size in sorted(zip(row, width, strict=True)):
+        a, b = low * unit, (low + size) * unit - 1
+        parts.append(str(a) if a == b else f"{a}-{b}")
+    return " ".join(parts)
