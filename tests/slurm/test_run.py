@@ -251,9 +251,9 @@ def test_groups_add_up_to_the_whole() -> None:
     found = compare_groups(FOLDER / "E2", phases=2, easy=False)
     for kind in ("account", "partition", "QOS"):
         groups = [one for (what, _), one in found.groups.items() if what == kind]
-        assert sum(one.jobs for one in groups) == found.everybody.jobs, kind
+        assert sum(one.jobs for one in groups) == found.all_jobs.jobs, kind
         total = sum(one.jobs * one.recorded for one in groups)
-        assert total == pytest.approx(found.everybody.jobs * found.everybody.recorded), kind
+        assert total == pytest.approx(found.all_jobs.jobs * found.all_jobs.recorded), kind
     page = wait_page([found], command="x")
     assert "## E2" in page and page.count("| QOS ") >= 2
 

@@ -112,33 +112,33 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return _say("interrupted", 130)
+        return _print("interrupted", 130)
     except BrokenPipeError:
         return 141
     except click.exceptions.NoArgsIsHelpError as asked:
         asked.show()
         return asked.exit_code
     except click.ClickException as wrong:
-        return _say(wrong.format_message(), 2, hint=_help_for(wrong))
+        return _print(wrong.format_message(), 2, hint=_help_for(wrong))
     except (ShadowtimeError, OSError) as wrong:
         if debug:
             raise
         text = _sentence(wrong)
-        return _say(text, 2, hint=about_missing_options(app, arguments, text))
+        return _print(text, 2, hint=about_missing_options(app, arguments, text))
     except MemoryError:
         if debug:
             raise
         hint = "Take fewer jobs (trace convert --jobs) or fewer policies at a time."
-        return _say("the memory of this machine is not enough for this.", 2, hint=hint)
+        return _print("the memory of this machine is not enough for this.", 2, hint=hint)
     except Exception as bug:
         if debug:
             raise
         what = f"{type(bug).__name__}: {bug}".splitlines()[0]
         hint = "Please report it, with what SHADOWTIME_DEBUG=1 shows."
-        return _say(f"this is a bug of Shadowtime, not of your input ({what}).", 70, hint=hint)
+        return _print(f"this is a bug of Shadowtime, not of your input ({what}).", 70, hint=hint)
 
 
-def _say(message: str, code: int, *, hint: str = "") -> int:
+def _print(message: str, code: int, *, hint: str = "") -> int:
     """One line on standard error, and the code to leave with."""
     text = printable(" ".join(message.split()))
     print(f"shadowtime: {text} {hint}".rstrip(), file=sys.stderr, flush=True)
@@ -147,7 +147,7 @@ def _say(message: str, code: int, *, hint: str = "") -> int:
 
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """A warning, as one line on standard error."""
-    _say(f"warning: {message}", 0)
+    _print(f"warning: {message}", 0)
 
 
 def _sentence(wrong: ShadowtimeError | OSError) -> str:

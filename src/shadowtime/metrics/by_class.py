@@ -87,17 +87,17 @@ def by_classes(
     rows = np.flatnonzero(which)
     order = rows[np.argsort(classes.of[rows], kind="stable")]
     ends = np.searchsorted(classes.of[order], np.arange(len(classes.labels) + 1))
-    everybody = Jobs.of(schedule, rows)
+    all_jobs = Jobs.of(schedule, rows)
     found = []
     for number, label in enumerate(classes.labels):
         members = order[ends[number] : ends[number + 1]]
         if len(members):
-            metrics = _metrics(schedule, members, everybody)
+            metrics = _metrics(schedule, members, all_jobs)
             found.append(ClassRow(kind=kind, label=label, jobs=len(members), metrics=metrics))
     return found
 
 
-def _metrics(schedule: Schedule, rows: AnyArray, everybody: Jobs) -> dict[str, float]:
+def _metrics(schedule: Schedule, rows: AnyArray, all_jobs: Jobs) -> dict[str, float]:
     jobs = Jobs.of(schedule, rows)
     paper = jobs.bounded_paper()
     result = {f"wait_{name}_s": value for name, value in summary(jobs.wait).items()}
@@ -108,8 +108,8 @@ def _metrics(schedule: Schedule, rows: AnyArray, everybody: Jobs) -> dict[str, f
         "bsld60_mean": float(jobs.bounded(MINUTE).mean()),
         "mbs": float(paper.mean()),
         "mwbs": weighted_mean(paper, jobs.procs),
-        "share_of_jobs": len(jobs) / len(everybody),
-        "share_of_area": float(jobs.area.sum()) / max(float(everybody.area.sum()), 1.0),
+        "share_of_jobs": len(jobs) / len(all_jobs),
+        "share_of_area": float(jobs.area.sum()) / max(float(all_jobs.area.sum()), 1.0),
     }
     if bool((schedule.reason[rows] != Reason.RECORDED).any()):
         result["backfilled"] = int((schedule.reason[rows] == Reason.BACKFILLED).sum())

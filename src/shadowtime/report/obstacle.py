@@ -51,7 +51,7 @@ class Obstacle:
         return self.kind, self.name, self.who
 
 
-def told_in_passes(way: Sequence[Obstacle], pause: int) -> tuple[Obstacle, ...]:
+def by_passes(way: Sequence[Obstacle], pause: int) -> tuple[Obstacle, ...]:
     """Stretches of a scheduler that looks every ``pause`` seconds.
 
     That a job fitted for less than that says nothing of those ahead: such a stretch is reported
@@ -61,10 +61,10 @@ def told_in_passes(way: Sequence[Obstacle], pause: int) -> tuple[Obstacle, ...]:
     --------
     >>> room = Obstacle(kind="room", since=0, until=9)
     >>> order = Obstacle(kind="order", since=9, until=11)
-    >>> [one.kind for one in told_in_passes([room, order], 30)]
+    >>> [one.kind for one in by_passes([room, order], 30)]
     ['room', 'pass']
     >>> again = Obstacle(kind="room", since=11, until=40)
-    >>> [(one.kind, one.since, one.until) for one in told_in_passes([room, order, again], 30)]
+    >>> [(one.kind, one.since, one.until) for one in by_passes([room, order, again], 30)]
     [('room', 0, 40)]
     """
     found: list[Obstacle] = []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.engine.priority.factors import default_memory
-from shadowtime.report.obstacle import Bounds, Obstacle, Room, told_in_passes
+from shadowtime.report.obstacle import Bounds, Obstacle, Room, by_passes
 from shadowtime.schedule.check.case import Case
 from shadowtime.schedule.check.site_case import SiteCase
 from shadowtime.schedule.match import match
@@ -57,7 +57,7 @@ def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> t
         return ()
     found = _Way(workload, site, schedule, row).stretches()
     pause = Parameters.of_config(site.config).bf_interval if _is_slurm(schedule) else 0
-    return told_in_passes(found, pause) if pause else found
+    return by_passes(found, pause) if pause else found
 
 
 def _is_slurm(schedule: Schedule) -> bool:

@@ -74,8 +74,8 @@ def comparison_table(
 def _value(result: Contest, run: int) -> Text:
     value = result.values[run]
     shown = cell(value, result.info.unit) if value is not None else DASH
-    everybody = len(result.winners) == sum(v is not None for v in result.values)
-    if run not in result.winners or everybody:
+    all_equal = len(result.winners) == sum(v is not None for v in result.values)
+    if run not in result.winners or all_equal:
         return Text(shown)
     return Text(f"★ {shown}", style="bold green")
 

@@ -151,7 +151,7 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
     write_jobs(result.workload, root / "inputs")
     machine = to_json(whole_cluster(result.cluster))
     write_result(root / "inputs" / CLUSTER, machine + "\n")
-    whole = {**content, "policies": entries, "command": result.command, "report": _said(result)}
+    whole = {**content, "policies": entries, "command": result.command, "report": _stated(result)}
     write_result(root / "result.json", to_json(whole) + "\n")
     return root
 
@@ -175,7 +175,7 @@ def file_names(policies: Sequence[str]) -> list[str]:
     return taken
 
 
-def _said(result: ReportInput) -> dict[str, Any]:
+def _stated(result: ReportInput) -> dict[str, Any]:
     """What a report shows besides the numbers and is not in the JSON object."""
     from dataclasses import asdict
 

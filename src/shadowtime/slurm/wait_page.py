@@ -32,15 +32,15 @@ def wait_page(found: Sequence[Comparison], *, command: str) -> str:
     --------
     >>> from shadowtime.slurm.waits import Comparison, Waits
     >>> one = Waits(jobs=3, recorded=10.0, phases=(9.0, 10.0), easy=12.0)
-    >>> page = wait_page([Comparison(name="A", everybody=one, groups={})], command="x")
+    >>> page = wait_page([Comparison(name="A", all_jobs=one, groups={})], command="x")
     >>> [line for line in page.splitlines() if line.startswith("| A")]
     ['| A | 3 | 10.0 | 9.5 | 0.95 | 0.90 to 1.00 | 0.07 | 12.0 | 1.20 |']
     """
-    phases = len(found[0].everybody.phases) if found else 0
+    phases = len(found[0].all_jobs.phases) if found else 0
     columns = "jobs | recorded | slurm | factor | range | sd | EASY | factor |"
     rule = "---:|" * 8
     lines = [f"| recording | {columns}", f"|---|{rule}"]
-    lines += [_row(one.name, one.everybody) for one in found]
+    lines += [_row(one.name, one.all_jobs) for one in found]
     for one in found:
         if one.easy_failed:
             lines += ["", f"EASY could not be simulated on {one.name}: {one.easy_failed}"]

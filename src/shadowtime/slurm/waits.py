@@ -49,7 +49,7 @@ class Comparison:
     """Mean waits of a recording: of all its jobs, and by (what, name) of each group."""
 
     name: str
-    everybody: Waits
+    all_jobs: Waits
     groups: dict[tuple[str, str], Waits]
     easy_failed: str = ""
     """Why EASY could not be simulated, if so."""
@@ -60,7 +60,7 @@ def compare_waits(folder: Path, *, phases: int) -> Waits:
 
     Jobs that were cancelled while they waited count for nothing.
     """
-    return compare_groups(folder, phases=phases, easy=False).everybody
+    return compare_groups(folder, phases=phases, easy=False).all_jobs
 
 
 def compare_groups(folder: Path, *, phases: int, easy: bool = True) -> Comparison:
@@ -106,7 +106,7 @@ def compare_groups(folder: Path, *, phases: int, easy: bool = True) -> Compariso
         for key, rows in sorted(_groups(site, requests).items())
         if (counted & rows).any()
     }
-    return Comparison(name=folder.name, everybody=waits(counted), groups=groups, easy_failed=failed)
+    return Comparison(name=folder.name, all_jobs=waits(counted), groups=groups, easy_failed=failed)
 
 
 def _easy(workload: Workload, site: Site) -> AnyArray:

@@ -109,7 +109,7 @@ def wait_rows(
 def judged_groups(workload: Workload) -> dict[str, Classes]:
     """The groups by which a log is judged: none of them depends on the unit of its times.
 
-    Size, quarters of the run times, quarters of the log, and whoever it names: users, groups,
+    Size, quarters of the run times, quarters of the log, and what it names: users, groups,
     queues, partitions, where there are several.
     """
     found = {"size": classify(workload, "size")}

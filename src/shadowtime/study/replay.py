@@ -148,7 +148,7 @@ def replay(
 
 
 def shown_groups(workload: Workload) -> dict[str, Classes]:
-    """The groups of a replay: by size, run time and hour, and by whoever the log names."""
+    """The groups of a replay: by size, run time and hour, and by what the log names."""
     named = {kind: found for kind, found in judged_groups(workload).items() if kind in NAMED}
     return {kind: classify(workload, kind) for kind in KINDS} | named
 

@@ -49,7 +49,7 @@ def processes_with(setting: str) -> list[int]:
 def started_by(parents: Iterable[int]) -> list[int]:
     """The children of processes, their children, and so on.
 
-    Jobs run with the environment of whoever submitted them, not with that of the daemons.
+    Jobs run with the environment of their submitter, not with that of the daemons.
 
     Examples
     --------

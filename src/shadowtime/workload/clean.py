@@ -334,7 +334,7 @@ class CleaningLog:
         at = np.flatnonzero(self.kept)
         if len(at) == 0:
             raise InputError(
-                f"no job is left of {len(self.raw)}: {self._told()}", path=self.raw.path
+                f"no job is left of {len(self.raw)}: {self._counted()}", path=self.raw.path
             )
         times = submit[at]
         late = times < np.maximum.accumulate(times)
@@ -360,6 +360,6 @@ class CleaningLog:
                 hint=f"Fix the log, or give another switch: {hint}.",
             )
 
-    def _told(self) -> str:
+    def _counted(self) -> str:
         listed = [f"{count} {explain(rule)}" for rule, count in self.counts.items() if count]
         return "; ".join(listed) or "the log is empty"

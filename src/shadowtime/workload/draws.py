@@ -48,18 +48,18 @@ def demand_of(workload: Workload, contention: Contention) -> Ints:
         column = np.asarray(
             workload.extra.get(name, np.full(len(workload), UNKNOWN, np.int64)), np.int64
         )
-        unsaid = column == UNKNOWN
-        if unsaid.any():
+        unknown = column == UNKNOWN
+        if unknown.any():
             if name not in contention.default:
                 raise _refusal(
                     workload,
-                    unsaid,
+                    unknown,
                     f"have no {name} demand",
                     f"draw it (--demand HIGH; in Python workload.demand.draw_bandwidth), read it "
                     f"from an extended SWF, or state a "
                     f"default in the cluster's [contention] table (default = {{{name} = 500}})",
                 )
-            column = np.where(unsaid, contention.default[name], column)
+            column = np.where(unknown, contention.default[name], column)
         for wrong, what, advice in (
             (column < 0, f"have a negative {name} demand", "fix the column"),
             (

@@ -162,7 +162,7 @@ def test_a_verdict_follows_the_numbers(findings: Findings) -> None:
         points = dict(outcome.points)
         for name in ("IBB", "IBB frozen"):
             third = {metric: points["BB"].of(metric) / 3 for metric in METRICS}
-            points[name] = replace(points[name], everybody=third)
+            points[name] = replace(points[name], all_jobs=third)
         outcomes[key] = replace(outcome, points=points)
     better = reproduction(replace(findings, outcomes=outcomes))
     gains = [claim for claim in better.claims if "60 % in all three" in claim.text]

@@ -20,7 +20,7 @@ def compile_notice(what: str, how_long: str) -> Iterator[None]:
     from shadowtime.kernel import library
     from shadowtime.kernel.notice import before_first_compile
 
-    def tell() -> None:
+    def announce() -> None:
         note(f"compiling {what} for this machine: once, {how_long} ...")
         if changed := library.stale():
             note(
@@ -28,5 +28,5 @@ def compile_notice(what: str, how_long: str) -> Iterator[None]:
                 "scripts/build library renews it)"
             )
 
-    with before_first_compile(tell):
+    with before_first_compile(announce):
         yield

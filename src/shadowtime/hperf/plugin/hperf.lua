@@ -131,14 +131,14 @@ end
 
 -- Called for every submission; never fails, never refuses.
 function M.submit(job)
-  local fine, said = pcall(decide, job)
+  local fine, answer = pcall(decide, job)
   if not fine then
     pcall(function() job.shared = 0 end)
-    pcall(slurm.log_error, "hperf: %s", tostring(said))
+    pcall(slurm.log_error, "hperf: %s", tostring(answer))
     return "alone: error"
   end
-  if said ~= "no tag" then pcall(slurm.log_info, "hperf: %s", said) end
-  return said
+  if answer ~= "no tag" then pcall(slurm.log_info, "hperf: %s", answer) end
+  return answer
 end
 
 return M

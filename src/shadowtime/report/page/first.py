@@ -152,8 +152,8 @@ def _versus(report: ReportInput, result: Contest, rival: int, *, first: bool) ->
     against = "best vs runner-up" if first and len(report.runs) > 2 else "best vs baseline"
     found = {"strong": False, "doubt": False, "against": against}
     if len(result.winners) > 1:
-        everybody = len(result.winners) == sum(value is not None for value in result.values)
-        return found | {"shown": "equal" if everybody else "tied"}
+        all_equal = len(result.winners) == sum(value is not None for value in result.values)
+        return found | {"shown": "equal" if all_equal else "tied"}
     if result.winner is None:
         return found | {"shown": DASH}
     found["doubt"] = first and result.clear is False

@@ -46,9 +46,9 @@ def outcome(world: World, policy: str, *, starts: bool = False, keep: bool = Fal
     jobs, cluster, window = world.workload, world.cluster, world.window
     parsed = parse_policy(policy)
     schedule = simulate(jobs, cluster, parsed)
-    everybody = Classes(np.zeros(len(jobs), np.int64), (ALL,))
+    all_jobs = Classes(np.zeros(len(jobs), np.int64), (ALL,))
     kinds = {
-        ALL: everybody,
+        ALL: all_jobs,
         "width": classify(jobs, "width"),
         BY_SIZE: classify(jobs, "size", edges=SIZES),
         BY_REQUEST: times_up_to(jobs.request, TIMES),

@@ -263,7 +263,7 @@ def _judged(found: Findings, key: str, claim: Published) -> Iterator[Claim]:
     if key == "double":
         peaks = found.values("High", UNLIMITED, "ConsRes", "peak")
         met = near(float(np.mean(peaks)), 2.0)
-        yield claim.judged(met, _told(peaks, " x"), ours=f"{np.mean(peaks):.2f} x at the peak")
+        yield claim.judged(met, _listed(peaks, " x"), ours=f"{np.mean(peaks):.2f} x at the peak")
     elif key == "lessc-duration":
         yield from _longer(found, claim, "High", "LessC", {"text": 50.0, "table": 34.6})
     elif key == "medium-lessc-duration":
@@ -279,7 +279,9 @@ def _judged(found: Findings, key: str, claim: Published) -> Iterator[Claim]:
         )
         more = [a - b for a, b in zip(*pair, strict=True)]
         holds = float(np.mean(more)) > 18_000
-        yield claim.judged(holds, _told(more, " s"), ours=f"{np.mean(more):,.0f} s", reading="mean")
+        yield claim.judged(
+            holds, _listed(more, " s"), ours=f"{np.mean(more):,.0f} s", reading="mean"
+        )
         yield _within(claim, more, 18_033.0, " s", "within the draws")
     elif key == "preloaded-kills":
         ours = [
@@ -329,11 +331,11 @@ def _within(
         return claim.judged(None, "no draw allows the comparison", reading=reading)
     holds = min(ours) <= paper <= max(ours)
     return claim.judged(
-        holds, _told(ours, unit), ours=f"{np.mean(ours):,.3g}{unit}", reading=reading
+        holds, _listed(ours, unit), ours=f"{np.mean(ours):,.3g}{unit}", reading=reading
     )
 
 
-def _told(values: Sequence[float], unit: str) -> str:
+def _listed(values: Sequence[float], unit: str) -> str:
     return (
         f"{len(values)} draws: mean {np.mean(values):,.4g}{unit}, "
         f"{min(values):,.4g} to {max(values):,.4g}"

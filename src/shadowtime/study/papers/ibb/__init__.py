@@ -103,7 +103,7 @@ def _why(found: Findings, pure: Case) -> str:
 
 
 def _bound(found: Findings, pure: Case) -> str:
-    """What would letting everybody overtake bring?"""
+    """What would it bring to let every job overtake?"""
     best = {
         name: max(max(found.gains(pure, (name, "BB"), metric)) for metric in ("wait", "response"))
         for name in ("EASY", "BB*", "Best-fit")
@@ -307,7 +307,7 @@ def _points(found: Findings) -> list[dict[str, Any]]:
             "offered_load": dict(outcome.offered),
             "policy": policy,
             "backfilled": point.backfilled,
-            "all_jobs": dict(point.everybody),
+            "all_jobs": dict(point.all_jobs),
             "statistics_filter": dict(point.filtered),
         }
         for case in found.cases

@@ -63,7 +63,7 @@ def _all_metrics(found: Findings, case: Case, pair: tuple[str, str]) -> dict[str
     return {metric: found.gains(case, pair, metric) for metric in METRICS}
 
 
-def _told(gains: dict[str, list[float]]) -> str:
+def _listed(gains: dict[str, list[float]]) -> str:
     return "gain by load: " + ", ".join(f"{name} {_percent(v)}" for name, v in gains.items())
 
 
@@ -86,7 +86,7 @@ def _pure(found: Findings, claim: Published, case: Case | None) -> Iterator[Clai
         else:
             holds = None if no_gain else best["slowdown"] < min(best["wait"], best["response"])
             ours = "no gain at all" if no_gain else f"{100 * best['slowdown']:.0f} %"
-        yield claim.judged(holds, _told(gains), ours=ours, reading=reading)
+        yield claim.judged(holds, _listed(gains), ours=ours, reading=reading)
 
 
 def _mixed(
@@ -102,7 +102,7 @@ def _mixed(
             met = [metric for metric, value in best.items() if value >= REACH * 0.60]
             holds = len(met) == len(best)
             ours = ", ".join(f"{metric} {100 * value:.0f} %" for metric, value in best.items())
-            evidence = f"{_told(gains)}; reached in {', '.join(met) or 'none'}"
+            evidence = f"{_listed(gains)}; reached in {', '.join(met) or 'none'}"
             yield claim.judged(holds, evidence, ours=f"at most {ours}", reading=reading)
         else:
             other = {metric: max(v) for metric, v in _all_metrics(found, pure, pair).items()}

@@ -42,12 +42,12 @@ Averages: TypeAlias = Mapping[str, float]
 class Point:
     """One policy at one load: averages over all jobs, and over those that the filter leaves."""
 
-    everybody: Averages
+    all_jobs: Averages
     filtered: Averages
     backfilled: int
 
     def of(self, metric: str, *, filtered: bool = False) -> float:
-        return (self.filtered if filtered else self.everybody)[metric]
+        return (self.filtered if filtered else self.all_jobs)[metric]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -228,7 +228,7 @@ def _simulated(jobs: Workload, cluster: Cluster, name: str, text: str) -> Schedu
 
 def _measured(schedule: Schedule, jobs: Workload) -> Point:
     return Point(
-        everybody=_averages(Jobs.of(schedule, started(schedule))),
+        all_jobs=_averages(Jobs.of(schedule, started(schedule))),
         filtered=_averages(Jobs.of(schedule, pyss_filter(schedule, jobs))),
         backfilled=int((schedule.reason == Reason.BACKFILLED).sum()),
     )
