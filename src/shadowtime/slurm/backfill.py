@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.queue import Record
     from shadowtime.slurm.state import State
+    from shadowtime.slurm.willrun import WillRun
 
 
 AFTER_LIMIT = 500
@@ -293,15 +294,12 @@ class BackfillPass:
 
     def place(self, job: Job, section: Section, *, now_only: bool, first_plan: int) -> str:
         """TRY until the job starts, gets a plan, or is given up (3.3 to 3.10)."""
-        state, wish, ask = self.state, self.parameters, job.ask
+        state, ask = self.state, job.ask
         if self.clock is not None:
             self.now = max(self.now, self.clock(job.id))
         now = self.now
         limit = planned_limit(job, section)
-        step = wish.bf_resolution
-        candidates = candidates_for(state, job, section) if state.preemption.on else None
-        if candidates is not None and not candidates:
-            candidates = None
+        candidates = (candidates_for(state, job, section) if state.preemption.on else None) or None
         later = max(now, self.blocked.get(job.qos, 0), self.blocked.get(section.qos, 0))
         counted = False
         first = earliest = 0
@@ -323,21 +321,8 @@ class BackfillPass:
                 later = self.map.next_try(section.nodes & state.up, try_at, end)
                 if later and later < earliest:
                     continue
-            barred = barred_to = 0
-            if state.windows:
-                barred, barred_to = state.barred(job, try_at, end)
-            base = section.nodes & state.up & ~barred
-            nodes, later = self.map.search(base, try_at, end)
-            nodes &= ~ask.excluded
-            after = barred_to + 1
-            if barred & section.nodes and after < self.window_end and (not later or after < later):
-                later = after
-            if ask.required & ~nodes or nodes.bit_count() < ask.min_nodes:
-                fits = False
-            else:
-                nodes &= ask.suits
-                fits = nodes.bit_count() >= ask.min_nodes and not ask.required & ~nodes
-            if not fits:
+            nodes, later = self.room(job, section, try_at, end)
+            if not nodes:
                 if later and not now_only:
                     continue
                 return "given up"
@@ -346,27 +331,7 @@ class BackfillPass:
                 self.tested += 1
             if later and later < earliest and not now_only:
                 continue
-            found = None
-            for mask in ask.either or (nodes,):
-                if (nodes & mask).bit_count() < ask.min_nodes:
-                    continue
-                one = will_run(
-                    state.chooser,
-                    state.usage,
-                    ask,
-                    nodes & mask,
-                    self.ends,
-                    state.weights,
-                    now=now,
-                    now_only=now_only,
-                    candidates=candidates,
-                    first=first,
-                    kill_wait=state.preemption.kill_wait,
-                    rows=state.rows if state.preemption.gang else None,
-                    section=section,
-                )
-                if one is not None and (found is None or one.start < found.start):
-                    found = one
+            found = self.soonest(job, section, nodes, candidates, now_only=now_only, first=first)
             if found is None:
                 if later and not now_only:
                     continue
@@ -390,32 +355,92 @@ class BackfillPass:
                 return "given up"
             if later and start > later:
                 continue
-            begin_at, end_at = start // step * step, (start + limit) // step * step
-            if start > self.began + wish.bf_window:
-                self.out.plans.append(
-                    Plan(job.id, section.name, start, start + limit, chosen.nodes)
-                )
-                return "given up"
-            if self.map.conflicts(begin_at, end_at, chosen.nodes):
-                later = start
-                continue
-            if self.limits_skip:
-                tally = tally_of(state, job, section, chosen)
-                if state.accounts.after(job, tally, state.running, section):
-                    return "given up"
-            self.out.plans.append(Plan(job.id, section.name, start, end_at, chosen.nodes))
-            if wish.bf_job_part_count_reserve:
-                if self.plans_in[section.name] >= wish.bf_job_part_count_reserve:
-                    return "given up"
-                self.plans_in[section.name] += 1
-            if not (wish.bf_one_resv_per_job and first_plan):
-                if self.map.made >= wish.map_records:
-                    self.over = True
-                    return "given up"
-                self.map.add(begin_at, end_at, chosen.nodes)
-            self.planned.setdefault(job.id, start)
-            return "planned"
+            answer = self.plan(job, section, chosen, start, limit, first_plan=first_plan)
+            if answer != "conflict":
+                return answer
+            later = start
         return "given up"
+
+    def room(self, job: Job, section: Section, begin: int, end: int) -> tuple[int, int]:
+        """Nodes for a job that no plan and no reservation takes meanwhile; and the next try (3.4).
+
+        No nodes where they are too few for it.
+        """
+        state, ask = self.state, job.ask
+        barred = barred_to = 0
+        if state.windows:
+            barred, barred_to = state.barred(job, begin, end)
+        nodes, later = self.map.search(section.nodes & state.up & ~barred, begin, end)
+        after = barred_to + 1
+        if barred & section.nodes and after < self.window_end and (not later or after < later):
+            later = after
+        nodes &= ~ask.excluded & ask.suits
+        enough = nodes.bit_count() >= ask.min_nodes and not ask.required & ~nodes
+        return (nodes if enough else 0), later
+
+    def soonest(
+        self,
+        job: Job,
+        section: Section,
+        nodes: int,
+        candidates: list[Job] | None,
+        *,
+        now_only: bool,
+        first: int,
+    ) -> WillRun | None:
+        """When and where a job would start on these nodes, by the ends of running jobs (3.5)."""
+        state, ask = self.state, job.ask
+        found = None
+        for mask in ask.either or (nodes,):
+            if (nodes & mask).bit_count() < ask.min_nodes:
+                continue
+            one = will_run(
+                state.chooser,
+                state.usage,
+                ask,
+                nodes & mask,
+                self.ends,
+                state.weights,
+                now=self.now,
+                now_only=now_only,
+                candidates=candidates,
+                first=first,
+                kill_wait=state.preemption.kill_wait,
+                rows=state.rows if state.preemption.gang else None,
+                section=section,
+            )
+            if one is not None and (found is None or one.start < found.start):
+                found = one
+        return found
+
+    def plan(
+        self, job: Job, section: Section, chosen: Choice, start: int, limit: int, *, first_plan: int
+    ) -> str:
+        """Write a plan into the map: "planned", "given up", or "conflict" with another (3.9)."""
+        state, wish = self.state, self.parameters
+        step = wish.bf_resolution
+        begin_at, end_at = start // step * step, (start + limit) // step * step
+        if start > self.began + wish.bf_window:
+            self.out.plans.append(Plan(job.id, section.name, start, start + limit, chosen.nodes))
+            return "given up"
+        if self.map.conflicts(begin_at, end_at, chosen.nodes):
+            return "conflict"
+        if self.limits_skip:
+            tally = tally_of(state, job, section, chosen)
+            if state.accounts.after(job, tally, state.running, section):
+                return "given up"
+        self.out.plans.append(Plan(job.id, section.name, start, end_at, chosen.nodes))
+        if wish.bf_job_part_count_reserve:
+            if self.plans_in[section.name] >= wish.bf_job_part_count_reserve:
+                return "given up"
+            self.plans_in[section.name] += 1
+        if not (wish.bf_one_resv_per_job and first_plan):
+            if self.map.made >= wish.map_records:
+                self.over = True
+                return "given up"
+            self.map.add(begin_at, end_at, chosen.nodes)
+        self.planned.setdefault(job.id, start)
+        return "planned"
 
     def block(self, job: Job, until: int) -> None:
         """A job over a limit of all jobs of a QOS: others of it are not tried earlier either."""

@@ -18,6 +18,7 @@ from shadowtime.slurm.kept_queue import KeptQueue
 from shadowtime.slurm.limits import hold_age, let_age
 from shadowtime.slurm.main_pass import main_pass
 from shadowtime.slurm.outcome import SlurmRun
+from shadowtime.slurm.pass_times import PassTimes
 from shadowtime.slurm.priority import Multifactor, first_tick
 from shadowtime.slurm.state import State
 from shadowtime.slurm.submissions import submissions
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 CREDENTIAL = 120
 """Seconds that a credential lives: a requeued job waits that long and one more."""
-NEVER = math.inf
 RUN_STEP = 0.618
 """Parts of seconds of run times, from row to row."""
 
@@ -97,23 +97,12 @@ class Loop:
         self.ends: dict[int, float] = {}
         self.left: dict[int, float] = {}
         """Seconds of work that suspended records have left."""
-        self.main_due = NEVER
-        self.last_main = -NEVER
         self.opening = opening
-        self.next_full = opening + phase.tick
-        """When the main pass runs in any case: sched_interval after the last such one."""
-        self.fresh = True
-        """Something happened since a main pass that looked at everything started nothing."""
-        self.next_backfill = opening + phase.backfill
-        self.changed = True
-        """Something happened since a backfill pass found that no waiting job could start."""
-        self.news = True
-        """Something happened that makes the backfill thread run at all (1.5)."""
-        self.asleep_since = NEVER
+        self.times = PassTimes(
+            parameters=parameters, opening=opening, tick=phase.tick, backfill=phase.backfill
+        )
         self.leaving: list[int] = []
         """Nodes that have not answered after an end, one mask per job."""
-        self.quiet_until = 0
-        """No backfill pass before then starts anything, unless something happens."""
         self.idle_passes = 0
         self.builtin = setting(site.config, "SchedulerType").endswith("builtin")
         self.multifactor: Multifactor | None = None
@@ -150,26 +139,27 @@ class Loop:
             self.at(first, "tick")
             if self.state.accounts.bounds_minutes:
                 self.at(self.opening + LIMIT_CHECK * self.phase.tick, "sweep")
-        while self.heap or self.main_due < NEVER or (self.waiting and self.running):
+        times = self.times
+        while self.heap or not times.idle or (self.waiting and self.running):
             if self._over():
                 break
-            nearest = self.heap[0].time if self.heap else NEVER
-            main = min(self.main_due, self.next_full)
-            if nearest <= min(main, self.next_backfill):
+            nearest = self.heap[0].time if self.heap else math.inf
+            main = times.main
+            if nearest <= min(main, times.next_backfill):
                 event = heapq.heappop(self.heap)
-                self.quiet_until = 0
+                times.quiet_until = 0
                 getattr(self, f"_on_{event.kind}")(event.time, event.what)
-            elif main <= self.next_backfill:
+            elif main <= times.next_backfill:
                 self._main(main)
             else:
-                self._backfill(self.next_backfill)
+                self._backfill(times.next_backfill)
         return self.out
 
     def _over(self) -> bool:
         """Nothing but ticks and passes is left, and nothing runs: what waits, waits for ever."""
         rest = all(event.kind in PERIODIC for event in self.heap) if len(self.heap) < 3 else False
-        idle = self.idle_passes > 2 or self.next_backfill == NEVER
-        return rest and not self.running and self.main_due == NEVER and idle
+        idle = self.idle_passes > 2 or self.times.asleep
+        return rest and not self.running and self.times.idle and idle
 
     @property
     def running(self) -> bool:
@@ -184,7 +174,7 @@ class Loop:
             self.state.up |= value
         elif kind == "reserve":
             self.state.windows = (*self.state.windows, value)
-        self._work(time)
+        self.times.work(time)
 
     def _on_tick(self, time: float, _: None) -> None:
         """PriorityCalcPeriod: usage and all priorities anew (5.2)."""
@@ -203,9 +193,9 @@ class Loop:
             job.priority = factors.of(job, math.floor(time), tested=tested)
         if self.state.queue is not None:
             self.state.queue.sort_again()
-        self.fresh = True
+        self.times.fresh = True
         if self.waiting:
-            self._wake(time)
+            self.times.wake(time)
         self.at(time + factors.weights.period, "tick")
 
     def _on_sweep(self, time: float, _: None) -> None:
@@ -240,7 +230,7 @@ class Loop:
             job.priority = self.multifactor.of(job, math.floor(time), tested=False)
         if self.state.queue is not None:
             self.state.queue.put(self.state, job)
-        self._work(time)
+        self.times.work(time)
 
     def _on_cancel(self, time: float, row: int) -> None:
         begun = self.out.start[row] >= 0 or row in self.row_of.values()
@@ -264,36 +254,10 @@ class Loop:
             if self.state.queue is not None:
                 self.state.queue.take_out(self.state, job)
 
-    def _work(self, time: float) -> None:
-        """There is work for the main pass: at the next tick that batch_sched_delay allows."""
-        self._note(time)
-        delay = self.state.parameters.batch_sched_delay
-        earliest = max(time, self.last_main + delay)
-        tick = math.ceil(earliest - self.phase.tick) + self.phase.tick
-        self.main_due = min(self.main_due, tick)
-
-    def _note(self, time: float) -> None:
-        """Something changed: passes have something to look at."""
-        self.changed = self.fresh = True
-        self._wake(time)
-
-    def _wake(self, time: float) -> None:
-        """The backfill thread that found nothing new looks again every second (1.5)."""
-        self.news = True
-        if self.next_backfill == NEVER:
-            since = self.asleep_since
-            self.next_backfill = since + max(0, math.ceil(time - since))
-
     def _main(self, time: float) -> None:
         """The main pass where there is work; every sched_interval over the whole queue (1.2)."""
-        full = time >= self.next_full
-        work = time >= self.main_due
-        if full:
-            self.next_full = time + max(1, self.state.parameters.sched_interval)
-        if work or full:
-            self.main_due = NEVER
-            self.last_main = time
-        if work or (self.waiting and (self.fresh or not self._repeats_itself())):
+        work, full = self.times.begin_main(time)
+        if work or (self.waiting and (self.times.fresh or not self._repeats_itself())):
             self._pass(time, "main", full=full)
 
     def _repeats_itself(self) -> bool:
@@ -307,24 +271,17 @@ class Loop:
         return state.chooser.shortcuts and not state.windows and not state.machine.has_gpus
 
     def _backfill(self, time: float) -> None:
-        """A backfill pass, where anything has changed since the last one (1.5).
-
-        While jobs wait, the passes themselves change what is noted about them.
-        """
-        if not self.news:
-            self.asleep_since, self.next_backfill = time, NEVER
+        """A backfill pass, where anything has changed since the last one (1.5)."""
+        times = self.times
+        if not times.begin_backfill(time, waiting=bool(self.waiting)):
             return
-        self.news = bool(self.waiting)
-        self.next_backfill = time + self.state.parameters.bf_interval
-        if not self.running and self.main_due == NEVER:
+        if not self.running and times.idle:
             self.idle_passes += 1
         else:
             self.idle_passes = 0
-        if self.builtin or not self.waiting:
+        if self.builtin or not self.waiting or math.floor(time) < times.quiet_until:
             return
-        if math.floor(time) < self.quiet_until:
-            return
-        if self.changed or not self.state.chooser.shortcuts:
+        if times.changed or not self.state.chooser.shortcuts:
             self._pass(time, "backfill")
 
     def _pass(self, time: float, kind: str, *, full: bool = False) -> None:
@@ -341,11 +298,11 @@ class Loop:
         if kind == "main":
             made = main_pass(state, now, full=full)
             nothing = not made.starts and not made.victims
-            self.fresh = not (nothing and (full or self._shallow()))
+            self.times.fresh = not (nothing and (full or self._shallow()))
         else:
             made = backfill_pass(state, now, plans=False)
-            self.changed = not made.no_start
-            self.quiet_until = made.valid_until
+            self.times.changed = not made.no_start
+            self.times.quiet_until = made.valid_until
             state.accounts.note_waiting(state.waiting, state.running, state.machine.sections)
         if made.starts:
             self._begun({one.job for one in made.starts})
@@ -358,8 +315,7 @@ class Loop:
         if made.starts and state.preemption.gang:
             self._rotate(time)
         if made.starts:
-            self.fresh, self.quiet_until = True, 0
-            self._wake(time)
+            self.times.started(time)
 
     def _shallow(self) -> bool:
         """True where every main pass sees the whole queue."""
@@ -429,7 +385,7 @@ class Loop:
     def _leave(self, time: float, nodes: int, *, at_once: bool) -> None:
         """Nodes complete an end: unusable until they have answered (1.6)."""
         self.leaving.append(nodes)
-        self._wake(time)
+        self.times.wake(time)
         self.at(time + self.phase.latency, "free", (nodes, at_once))
 
     def _on_free(self, time: float, what: tuple[int, bool]) -> None:
@@ -438,10 +394,9 @@ class Loop:
         self.leaving.remove(nodes)
         self.state.completing = functools.reduce(operator.or_, self.leaving, 0)
         if at_once:
-            self._note(time)
-            self.main_due = time
+            self.times.work_at_once(time)
         else:
-            self._work(time)
+            self.times.work(time)
 
     def _rotate(self, time: float) -> None:
         """After a start or an end gang scheduling suspends jobs or lets them go on.
@@ -474,7 +429,7 @@ class Loop:
         self.out.start[row] = math.floor(time)
         self.ends[job.id] = end = time + self.left.pop(job.id)
         self.at(end, "end", (job.id, end))
-        self._note(time)
+        self.times.note(time)
 
     def _evicted(self, time: float, job: Job) -> None:
         """A preempted job: back into the queue, or gone."""
