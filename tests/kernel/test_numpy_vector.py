@@ -28,6 +28,7 @@ def calls(name: str):
             "least_of_width": (table, block, min(a, b), max(a, b)),
             "least_in_group": (table, row, block),
             "first_at_least": (table[row], first, last, a),
+            "last_below": (np.sort(table[row]), first, max(first, last), a),
             "shift_up": (table[row], first, last),
             "shift_down": (table[row], first, last),
         }[name]

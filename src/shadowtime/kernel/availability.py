@@ -15,7 +15,7 @@ import numpy as np
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
-from shadowtime.kernel.vector import add_to, first_at_least, shift_down, shift_up
+from shadowtime.kernel.vector import ONE, add_to, first_at_least, last_below, shift_down, shift_up
 
 FIRST, LAST_STEP, COMPRESS, SOONEST, LISTED, SCALE, WIDEST, ASK_ALL = 0, 1, 2, 3, 4, 5, 6, 7
 """Places in ``mark``: the first step in force and the last; compress promises?; no promise falls
@@ -125,15 +125,7 @@ def move_to_front(b: Any) -> None:
 @kernel
 def last_step_before(b: Any, when: int) -> int:
     """The last step that begins before an instant (the first step if none does)."""
-    low = b.mark[FIRST]
-    high = b.mark[LAST_STEP] + 1
-    while low < high:
-        middle = (low + high) >> 1
-        if b.step[TIME, middle] < when:
-            low = middle + 1
-        else:
-            high = middle
-    return max(low - 1, b.mark[FIRST])
+    return last_below(b.step[TIME], b.mark[FIRST], b.mark[LAST_STEP], when)
 
 
 @kernel
@@ -156,7 +148,7 @@ def cut(b: Any, when: int) -> int:
 
 
 @kernel
-def changes_nothing(step: Any, at: int, before: int) -> bool:
+def changes_nothing(step: Any, at: Any, before: Any) -> bool:
     """True if a step is as free as one before it and no job is due at its begin."""
     if step[LISTED_AT, at] >= 0:
         return False
@@ -181,13 +173,14 @@ def merge(b: Any, at: int) -> None:
 def tidy(b: Any) -> None:
     """Drop all steps that change nothing."""
     step, mark = b.step, b.mark
-    kept = mark[FIRST]
-    for at in range(kept + 1, mark[LAST_STEP] + 1):
-        if changes_nothing(step, at, kept):
-            continue
-        kept += 1
-        for k in range(step.shape[0]):
-            step[k, kept] = step[k, at]
+    kept = np.uint64(mark[FIRST])
+    at, end = kept + ONE, np.uint64(mark[LAST_STEP] + 1)
+    while at < end:
+        if not changes_nothing(step, at, kept):
+            kept += ONE
+            for k in range(step.shape[0]):
+                step[k, kept] = step[k, at]
+        at += ONE
     mark[LAST_STEP] = kept
 
 

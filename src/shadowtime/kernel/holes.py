@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from shadowtime.kernel.availability import (
     AFTER,
     ASK,
@@ -36,8 +38,9 @@ from shadowtime.kernel.availability import (
 )
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NEVER
-from shadowtime.kernel.vector import add_to
+from shadowtime.kernel.vector import ONE, add_to
 
+NOTHING, ALL_PARTS = np.uint64(0), np.uint64(PARTS)
 IN_VAIN = 64
 """The bound is made anew after so many questions in vain."""
 
@@ -78,18 +81,22 @@ def find_holes(b: Any) -> None:
     while mark[SCALE] > 0 and spread >> (mark[SCALE] - 1) < PARTS:
         mark[SCALE] -= 1
     b.longest[: mark[WIDEST] + 1] = 0
-    count = 0
-    for step in range(first, last + 2):
-        height = b.step[LEVEL, step] if step <= last else 0
-        now = b.step[TIME, step] if step <= last else NEVER
+    times, levels = b.step[TIME], b.step[LEVEL]
+    begins, heights = b.listed[BEGINS], b.listed[HEIGHT]
+    count = NOTHING
+    step, end = np.uint64(first), np.uint64(last + 1)
+    while step <= end:
+        height = levels[step] if step < end else 0
+        now = times[step] if step < end else NEVER
         begin = now
-        while count > 0 and b.listed[HEIGHT, count - 1] > height:
-            count -= 1
-            begin = b.listed[BEGINS, count]
-            put_hole(b, begin, now - begin, b.listed[HEIGHT, count])
-        if height > 0 and (count == 0 or b.listed[HEIGHT, count - 1] < height):
-            b.listed[BEGINS, count], b.listed[HEIGHT, count] = begin, height
-            count += 1
+        while count > NOTHING and heights[count - ONE] > height:
+            count -= ONE
+            begin = begins[count]
+            put_hole(b, begin, now - begin, heights[count])
+        if height > 0 and (count == NOTHING or heights[count - ONE] < height):
+            begins[count], heights[count] = begin, height
+            count += ONE
+        step += ONE
     spread_holes(b)
 
 
@@ -109,14 +116,21 @@ def put_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
 @kernel
 def spread_holes(b: Any) -> None:
     """Make every hole known to narrower classes and later times."""
-    widest = b.mark[WIDEST]
-    for kind in range(widest, -1, -1):
-        longest = 0
-        for part in range(PARTS):
-            longest = max(longest, b.longest[kind, part])
-            if kind < widest:
-                longest = max(longest, b.longest[kind + 1, part])
-            b.longest[kind, part] = longest
+    kind = b.mark[WIDEST]
+    rise(b.longest[kind], b.longest[kind])
+    while kind > 0:
+        kind -= 1
+        rise(b.longest[kind], b.longest[kind + 1])
+
+
+@kernel
+def rise(row: Any, wider: Any) -> None:
+    """Let a row of the longest holes know those of a wider class and of earlier times."""
+    part, longest = NOTHING, 0
+    while part < ALL_PARTS:
+        longest = max(longest, row[part], wider[part])
+        row[part] = longest
+        part += ONE
 
 
 @kernel
@@ -136,22 +150,25 @@ def note_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
 @kernel
 def add_holes(b: Any, first: int, beyond: int) -> None:
     """Note the holes that steps which were just raised are part of."""
-    start, last = b.mark[FIRST], b.mark[LAST_STEP]
-    for step in range(first, beyond):
+    times, levels = b.step[TIME], b.step[LEVEL]
+    start, last = np.uint64(b.mark[FIRST]), np.uint64(b.mark[LAST_STEP])
+    step, end = np.uint64(first), np.uint64(beyond)
+    while step < end:
         left = right = step
-        height = b.step[LEVEL, step]
+        height = levels[step]
         while height > 0:
-            while left > start and b.step[LEVEL, left - 1] >= height:
-                left -= 1
-            while right < last and b.step[LEVEL, right + 1] >= height:
-                right += 1
-            until = b.step[TIME, right + 1] if right < last else NEVER
-            note_hole(b, b.step[TIME, left], until - b.step[TIME, left], height)
+            while left > start and levels[left - ONE] >= height:
+                left -= ONE
+            while right < last and levels[right + ONE] >= height:
+                right += ONE
+            until = times[right + ONE] if right < last else NEVER
+            note_hole(b, times[left], until - times[left], height)
             height = 0
             if left > start:
-                height = b.step[LEVEL, left - 1]
+                height = levels[left - ONE]
             if right < last:
-                height = max(height, b.step[LEVEL, right + 1])
+                height = max(height, levels[right + ONE])
+        step += ONE
 
 
 @kernel

@@ -16,7 +16,7 @@ from shadowtime.kernel.fields import LENGTH, PROCS
 from shadowtime.kernel.registers import BIG, BLOCK, GROUP
 
 NAMES = ("least_in_block", "any_fits", "least_of_width", "least_in_group", "first_at_least",
-         "shift_up", "shift_down")  # fmt: skip
+         "last_below", "shift_up", "shift_down")  # fmt: skip
 
 
 def replace_loops() -> None:
@@ -74,6 +74,19 @@ def first_at_least(row: Any, first: int, last: int, least: int) -> Any:
     enough = row[int(first) : int(last) + 1] >= least
     place = enough.argmax()
     return np.int64(int(first) + place) if enough[place] else np.int64(int(last) + 1)
+
+
+def last_below(row: Any, first: int, last: int, value: int) -> Any:
+    """As in ``vector``.
+
+    Examples
+    --------
+    >>> row = np.array([3, 5, 7, 9])
+    >>> [int(last_below(row, 1, 3, value)) for value in (2, 6, 7, 10)]
+    [1, 1, 1, 3]
+    """
+    below = row[int(first) : int(last) + 1].searchsorted(value)
+    return np.int64(int(first) + max(int(below) - 1, 0))
 
 
 def shift_up(row: Any, first: int, last: int) -> None:

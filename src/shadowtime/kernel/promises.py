@@ -28,7 +28,7 @@ from shadowtime.kernel.availability import (
     unlink,
 )
 from shadowtime.kernel.holes import add_holes, ask_behind, first_hole, release
-from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.jit import kernel
 from shadowtime.kernel.vector import add_to, shift_down, shift_up
 
 
@@ -49,7 +49,7 @@ def slide(b: Any, need: Any, own: int) -> int:
     return own
 
 
-@routine
+@kernel
 def jump(b: Any, job: int, need: Any, length: int, before: int, unknown: bool) -> int:
     """The earliest start in a hole that ends up to the promise; NEVER if none lies before one.
 
@@ -62,7 +62,7 @@ def jump(b: Any, job: int, need: Any, length: int, before: int, unknown: bool) -
     return seek_start(b.step, at, b.mark[LAST_STEP], needs, length, until, due)
 
 
-@routine
+@kernel
 def move(b: Any, job: int, need: Any, length: int, start: int, holes: bool) -> None:
     """Move the promise of a job to an earlier start; note new holes if wanted."""
     due = b.job[job, DUE]

@@ -96,6 +96,20 @@ def first_at_least(row: Any, first: int, last: int, least: int) -> Any:
 
 
 @kernel
+def last_below(row: Any, first: int, last: int, value: int) -> Any:
+    """The last place from ``first`` to ``last`` of a row that rises with a smaller value.
+
+    ``first`` if there is none.
+    """
+    at, count = np.uint64(first), np.uint64(last + 1 - first)
+    while count > ONE:  # no branch depends on the values
+        half = count >> ONE
+        at = at + half if row[at + half] < value else at
+        count -= half
+    return np.int64(at)
+
+
+@kernel
 def shift_up(row: Any, first: int, last: int) -> None:
     """Move the values from ``first`` to ``last`` one place up."""
     at, stop = np.uint64(last + 1), np.uint64(first)
