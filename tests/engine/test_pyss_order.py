@@ -55,6 +55,15 @@ def test_ties_make_a_difference():
     assert simulate(jobs, pool, parse_policy("easy(ties=pyss)")).start.tolist() == [0, 9, 5]
 
 
+def test_an_expected_end_has_its_pass_before_an_early_one():
+    """Job 1 ends as expected: job 7 is backfilled before job 2, which was to end later, is over."""
+    jobs = Workload.build(
+        submit=[0] * 7, run=[1] * 7, procs=[1, 1, 1, 1, 1, 5, 1], request=[1, 2, 1, 1, 1, 1, 1]
+    )
+    made = simulate(jobs, Cluster.pool(5), parse_policy("easy(ties=pyss)"))
+    assert made.start.tolist() == [0, 0, 0, 0, 0, 2, 1]
+
+
 @pytest.mark.parametrize(
     ("text", "shape", "message"),
     [

@@ -85,8 +85,9 @@ def advance(state: Any, world: Any) -> int:
 def advance_by_event(state: Any, world: Any) -> int:
     """Go to the next event instead: submissions come before ends, and each has its own pass.
 
-    This is the order of the simulator pyss. Who ends just when expected is gone for all passes of
-    that instant: pyss plans with expected ends. Other ends come in the order of the starts.
+    This is the order of the simulator pyss. A job that ends just when expected is gone for all
+    passes of that instant: pyss plans with expected ends. Ends come in the order of the starts; one
+    that was expected and comes first has a pass before the next one.
     """
     reg = state.reg
     drop_stale_ends(state, world)
@@ -94,6 +95,10 @@ def advance_by_event(state: Any, world: Any) -> int:
     if now >= NEVER:
         return DONE
     reg[NOW], reg[ENDED], reg[DECISIONS], reg[FRESH] = now, 0, 0, reg[ARRIVED]
+    mask = (1 << reg[BITS]) - 1
+    first = -1
+    if reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+        first = world.of_rank[world.ends[0] & mask]
     at = 0
     while at < reg[RUNNING] and end_at(state, at) <= now:
         job = job_at(state, at)
@@ -101,13 +106,14 @@ def advance_by_event(state: Any, world: Any) -> int:
             end_job(state, world, job)
         else:
             at += 1
+    was_expected = first >= 0 and world.truth[first, ENDS_AT] != now
     drop_stale_ends(state, world)
     if reg[ARRIVED] < state.job.shape[0] and state.job[reg[ARRIVED], SUBMIT] <= now:
         reg[ARRIVED] += 1
         enqueue(state, reg[FRESH])
         reg[EVENTS] += 1
-    elif reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
-        end_job(state, world, world.of_rank[world.ends[0] & ((1 << reg[BITS]) - 1)])
+    elif not was_expected and reg[ENDS] > 0 and world.ends[0] >> reg[BITS] == now:
+        end_job(state, world, world.of_rank[world.ends[0] & mask])
         reg[ENDS] = pop(world.ends, reg[ENDS])
     if reg[WAKE] <= now:
         reg[WAKE] = NEVER
