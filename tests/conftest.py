@@ -35,8 +35,8 @@ def require(component: str, present: object, reason: str) -> None:
 
 def trace_path(name: str) -> Path:
     """A real trace by its file name, from SHADOWTIME_TRACES or ../shared/traces."""
-    told = os.environ.get("SHADOWTIME_TRACES")
-    folder = Path(told) if told else ROOT.parent / "shared" / "traces"
+    given = os.environ.get("SHADOWTIME_TRACES")
+    folder = Path(given) if given else ROOT.parent / "shared" / "traces"
     path = folder / name
     require("traces", path.is_file(), f"no trace {name} (folder: SHADOWTIME_TRACES)")
     return path
@@ -44,8 +44,8 @@ def trace_path(name: str) -> Path:
 
 def recordings_folder() -> Path:
     """Where recorded runs of a real Slurm lie: the folder slurm-runs beside that of the traces."""
-    told = os.environ.get("SHADOWTIME_TRACES")
-    folder = Path(told).resolve().parent if told else ROOT.parent / "shared"
+    given = os.environ.get("SHADOWTIME_TRACES")
+    folder = Path(given).resolve().parent if given else ROOT.parent / "shared"
     return folder / "slurm-runs"
 
 

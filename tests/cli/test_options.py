@@ -114,8 +114,10 @@ def test_a_hint_names_an_option_that_the_command_has(capsys: pytest.CaptureFixtu
 def test_a_hint_says_which_command_has_the_option(capsys: pytest.CaptureFixture[str]) -> None:
     """The reader does not know that demo and sweeps have no --bad-lines of their own."""
     Path("bad.swf").write_text(LICENCES + "4 x\n")
-    told = refused(capsys, "demo", "--step", "--log", "bad.swf")
-    assert "(--bad-lines is an option of shadowtime trace convert, not of shadowtime demo.)" in told
+    printed = refused(capsys, "demo", "--step", "--log", "bad.swf")
+    assert (
+        "(--bad-lines is an option of shadowtime trace convert, not of shadowtime demo.)" in printed
+    )
     assert run(["trace", "convert", "bad.swf", "good.swf", "--bad-lines", "drop"]) == 0
     assert run(["demo", "--step", "--log", "good.swf", "--auto"]) == 0
     capsys.readouterr()

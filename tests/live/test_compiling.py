@@ -65,13 +65,15 @@ class Cold(PassesAtOnce):
 
 
 @pytest.fixture
-def told() -> list[str]:
+def lines() -> list[str]:
     return []
 
 
 @pytest.fixture
-def passes(told: list[str]) -> Iterator[Cold]:
-    made = Cold(policy=PV_EASY, shape="pool", clock=FakeClock(), tell=told.append, compiler=ENDLESS)
+def passes(lines: list[str]) -> Iterator[Cold]:
+    made = Cold(
+        policy=PV_EASY, shape="pool", clock=FakeClock(), tell=lines.append, compiler=ENDLESS
+    )
     yield made
     made.end()
 
@@ -81,7 +83,7 @@ def decide(passes: PassesAtOnce, state: Snapshot) -> Made:
 
 
 def test_uncompiled_passes_decide_the_same_and_then_compiled_ones(
-    passes: Cold, told: list[str]
+    passes: Cold, lines: list[str]
 ) -> None:
     """Both are reported once; the processes end with the switch."""
     state = a_queue()
@@ -95,14 +97,14 @@ def test_uncompiled_passes_decide_the_same_and_then_compiled_ones(
     passes.clock.sleep(41)
     assert decide(passes, state) == decide(passes, state) == expected
     assert compiler.process.poll() is not None and uncompiled.process.poll() is not None
-    assert told == [
+    assert lines == [
         "pv-easy is not compiled for this machine yet: its passes are made uncompiled, slower and "
         "with the same decisions, while another process compiles",
         "pv-easy is compiled, after 41 s: it decides compiled",
     ]
 
 
-def test_the_compiler_may_be_done_first(passes: Cold, told: list[str]) -> None:
+def test_the_compiler_may_be_done_first(passes: Cold, lines: list[str]) -> None:
     """With thousands of waiting jobs: the uncompiled pass is given up."""
     passes.uncompiled = ENDLESS
     passes.compiler = DONE
@@ -118,10 +120,10 @@ def test_the_compiler_may_be_done_first(passes: Cold, told: list[str]) -> None:
     passes.here = here  # type: ignore[method-assign, assignment]
     assert decide(passes, a_queue()) == decide_with_hosts(PV_EASY, a_queue(), Memory())
     assert passes._uncompiled is None
-    assert told[-1].startswith("pv-easy is compiled")
+    assert lines[-1].startswith("pv-easy is compiled")
 
 
-def test_a_compiler_that_fails_is_reported_and_tried_again(passes: Cold, told: list[str]) -> None:
+def test_a_compiler_that_fails_is_reported_and_tried_again(passes: Cold, lines: list[str]) -> None:
     """Passes go on uncompiled; after ten minutes there is another try."""
     passes.compiler = BREAKS
     state = a_queue()
@@ -130,7 +132,7 @@ def test_a_compiler_that_fails_is_reported_and_tried_again(passes: Cold, told: l
     if passes._compiler is not None:  # else it was done before the pass
         passes._compiler.process.wait(timeout=60)
     assert decide(passes, state) == expected
-    failures = [line for line in told if "failed" in line]
+    failures = [line for line in lines if "failed" in line]
     assert failures == [
         "compiling pv-easy failed, its passes stay uncompiled and it is tried again in 10 minutes: "
         "no space left"
@@ -142,28 +144,28 @@ def test_a_compiler_that_fails_is_reported_and_tried_again(passes: Cold, told: l
     assert decide(passes, state) == expected and passes._compiler is not None
 
 
-def test_a_compiler_that_cannot_be_started_is_reported(passes: Cold, told: list[str]) -> None:
+def test_a_compiler_that_cannot_be_started_is_reported(passes: Cold, lines: list[str]) -> None:
     """As on a disk that is full, or with too many processes."""
     passes.compiler = ("/no/such/program",)
     assert decide(passes, a_queue()) == decide_with_hosts(PV_EASY, a_queue(), Memory())
-    assert len(told) == 2 and "No such file" in told[1]
+    assert len(lines) == 2 and "No such file" in lines[1]
 
 
-def test_code_that_is_kept_nowhere_is_reported(passes: Cold, told: list[str]) -> None:
+def test_code_that_is_kept_nowhere_is_reported(passes: Cold, lines: list[str]) -> None:
     """The compiler ends well twice, and nothing is found afterwards."""
     passes.compiler = DONE
     for _ in range(3):
         decide(passes, a_queue(4))
         if passes._compiler is not None:
             passes._compiler.process.wait(timeout=60)
-    assert [line for line in told if "SHADOWTIME_CACHE" in line] == [
+    assert [line for line in lines if "SHADOWTIME_CACHE" in line] == [
         "compiling pv-easy failed, its passes stay uncompiled and it is tried again in 10 minutes: "
         "its code is not found in the cache; name a folder for it in SHADOWTIME_CACHE"
     ]
 
 
 def test_an_uncompiled_pass_that_fails_waits_for_the_compiler(
-    passes: Cold, told: list[str]
+    passes: Cold, lines: list[str]
 ) -> None:
     """And where both fail, the pass is compiled here."""
     passes.uncompiled = passes.compiler = BREAKS
@@ -177,8 +179,8 @@ def test_an_uncompiled_pass_that_fails_waits_for_the_compiler(
 
     passes.here = cold_twice  # type: ignore[method-assign, assignment]
     assert decide(passes, a_queue()) == decide_with_hosts(PV_EASY, a_queue(), Memory())
-    assert "the uncompiled pass of pv-easy failed: no space left" in told
-    assert told[-1] == "compiling pv-easy in the loop itself, which waits for it"
+    assert "the uncompiled pass of pv-easy failed: no space left" in lines
+    assert lines[-1] == "compiling pv-easy in the loop itself, which waits for it"
 
 
 def test_what_the_policy_rejects_is_rejected_uncompiled_too() -> None:
@@ -191,7 +193,7 @@ def test_what_the_policy_rejects_is_rejected_uncompiled_too() -> None:
         passes.end()
 
 
-def test_a_run_ends_its_processes(monkeypatch: pytest.MonkeyPatch, told: list[str]) -> None:
+def test_a_run_ends_its_processes(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> None:
     """The service makes passes at once, and ends the compiler with the loop."""
     made: list[Cold] = []
 
@@ -205,7 +207,7 @@ def test_a_run_ends_its_processes(monkeypatch: pytest.MonkeyPatch, told: list[st
     compilers = []
 
     def tell(line: str) -> None:
-        told.append(line)
+        lines.append(line)
         if line.startswith("would start") or line.startswith("start 7"):
             assert made[0]._compiler is not None
             compilers.append(made[0]._compiler.process)
@@ -223,14 +225,14 @@ sys.path.insert(0, sys.argv[1])
 from live.test_compiling import ENDLESS, PV_EASY, a_queue, decide
 from live.fakes import FakeClock
 from shadowtime.live.compiling import PassesAtOnce
-told = []
+lines = []
 passes = PassesAtOnce(
-    policy=PV_EASY, shape="pool", clock=FakeClock(), tell=told.append, compiler=ENDLESS
+    policy=PV_EASY, shape="pool", clock=FakeClock(), tell=lines.append, compiler=ENDLESS
 )
 made = decide(passes, a_queue())
 compiler = passes._compiler.process
 assert compiler.poll() is None
-print(json.dumps([[repr(one) for one in made.decisions], told, compiler.pid]), flush=True)
+print(json.dumps([[repr(one) for one in made.decisions], lines, compiler.pid]), flush=True)
 """
 
 
@@ -247,10 +249,10 @@ def test_with_an_empty_cache_nothing_is_compiled_in_the_loop(tmp_path: Path) -> 
         timeout=300,
         check=False,
     )
-    decisions, told, compiler = json.loads(done.stdout)
+    decisions, lines, compiler = json.loads(done.stdout)
     expected = decide_with_hosts(PV_EASY, a_queue(), Memory()).decisions
     assert decisions == [repr(one) for one in expected]
-    assert len(told) == 1 and "made uncompiled" in told[0]
+    assert len(lines) == 1 and "made uncompiled" in lines[0]
     assert not list(tmp_path.rglob("*.nbc"))
     wait_for(lambda: has_ended(compiler), "the compiler to end with the loop")
 

@@ -291,7 +291,7 @@ def test_one_loop_at_a_time_drives_a_schedd(
 def test_an_htcondor_queue_is_given_back_as_users_wrote_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not beside a running loop; what the schedd refuses is told and is exit code 1."""
+    """Not beside a running loop; what the schedd refuses is reported and gives exit code 1."""
     from shadowtime.live import lock
     from shadowtime.live.condor import client
 

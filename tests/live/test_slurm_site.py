@@ -266,12 +266,12 @@ def test_status_predicts_starts_on_the_site() -> None:
 def test_features_with_counts_stay_with_slurm_and_the_reason_is_shown() -> None:
     """Before it is handed over, afterwards with what Slurm reports, and after a restart."""
     wish = {"Feature": "small*2&big*1", "Partition": "all", "NumNodes": 3, "NumCPUs": 3}
-    fake, told = FakeSite(queue_line("7", **wish), {"7": "NumNodes=3 NumCPUs=3"}), []
-    loop = a_loop(fake, tell=told.append)
+    fake, lines = FakeSite(queue_line("7", **wish), {"7": "NumNodes=3 NumCPUs=3"}), []
+    loop = a_loop(fake, tell=lines.append)
     loop.step()
     loop.step()
     why = "its constraint is more than features of a node (small*2&big*1)"
-    assert told[0] == f"handed 7 to Slurm: {why}"
+    assert lines[0] == f"handed 7 to Slurm: {why}"
     assert loop.port.sorted.left_alone == {"7": f"it is Slurm's to start: {why}"}
     fake.queue = queue_line("7", **wish, PriorityLong=1, Reason="Resources")
     loop.step()

@@ -94,7 +94,7 @@ def test_memory_is_that_of_the_whole_job() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "told"),
+    ("pairs", "sentence"),
     [
         ({"Resource_List__mem": "9" * 400 + "b"}, "cannot read the size"),
         ({"Resource_List__mem": "9" * 15 + "pb"}, "the job's memory is"),
@@ -103,10 +103,12 @@ def test_memory_is_that_of_the_whole_job() -> None:
         ({"Resource_List__ncpus": None, "exec_host": "n1/7-3"}, "cannot read the host"),
     ],
 )
-def test_amounts_beyond_any_machine_are_one_sentence(pairs: dict[str, object], told: str) -> None:
-    """With the line; where no line is left, that is said too."""
+def test_amounts_beyond_any_machine_are_one_sentence(
+    pairs: dict[str, object], sentence: str
+) -> None:
+    """With the line; where no line is left, that is reported too."""
     text = record("1.srv", **pairs)
-    with pytest.raises(InputError, match=f"line 1: {told}"):
+    with pytest.raises(InputError, match=f"line 1: {sentence}"):
         parse_pbs(text, name="x")
     with pytest.raises(InputError, match="none of its jobs can be read"):
         parse_pbs(text, name="x", bad_lines="drop")

@@ -93,8 +93,8 @@ def parse_sacct(
     """
     if bad_lines not in ("refuse", "drop"):
         raise UsageError(f"bad_lines must be refuse or drop, not {bad_lines!r}")
-    # The C library returns large arrays to the system at once, which costs a twentieth of the
-    # time, until it has seen that arrays of such a size are given up again.
+    # The C library returns large arrays to the system at once, and has to ask for the next one
+    # again, until it has seen that arrays of such a size are freed soon.
     np.empty(31 << 20, np.uint8)
     zone = _zone(tz or "UTC")
     rows = split_rows(text, path=path)

@@ -87,9 +87,9 @@ class Conditions:
 
     Rules
     -----
-    Who runs, or was released and is about to, has taken its part. Limits are kept for waiting jobs
-    in the order in which they ask, so that no later one takes the licence that an earlier one
-    will start with.
+    A job that runs, or was released and is about to, has taken its part. Limits are kept for
+    waiting jobs in the order in which they ask, so that no later job takes the licence that an
+    earlier one will start with.
 
     Examples
     --------

@@ -188,7 +188,7 @@ class CondorPort:
         holders: Sequence[tuple[RunningJob | None, Ad]],
         waiting: Sequence[Ad],
     ) -> Conditions:
-        """What is left of limits and disk; a static slot's disk is whoever's the slot is."""
+        """What is left of limits and disk; a static slot's disk goes with the slot."""
         names = sorted({name for ad in waiting for name in limits_of(ad)})
         disk = {name: kb for name, kb in slots.disk.items() if name not in slots.static}
         free = Conditions(limits=self._ask_limits(names), disk=disk)
