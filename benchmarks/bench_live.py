@@ -144,7 +144,7 @@ def on_nodes(state: Snapshot) -> Iterator[Row]:
         yield Row(
             what=what, value=statistics.median(took), unit="s", bar=0.1,
             note=f"median of {DRAWS} draws: pieces of bandwidth are left on most nodes, and up to "
-            "two thousand plans decide who may have them",
+            "two thousand plans decide which jobs get them",
         )  # fmt: skip
         yield Row(
             what=f"{what}, worst", value=took[-1], unit="s", bar=0.3,

@@ -256,7 +256,7 @@ def _cerit(jobs: Workload, cluster: Cluster) -> list[Case]:
 
 
 def with_estimates(workload: Workload, request: Ints) -> Workload:
-    """The same jobs asking for these times; a job that was cut at a limit runs as long as before."""
+    """The same jobs asking for these times; one that was cut at a limit runs as long as before."""
     run = workload.effective_run
     asked = np.maximum(request, run)
     return workload.replace(run=run, request=asked, limit=asked)
