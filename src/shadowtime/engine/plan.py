@@ -238,8 +238,10 @@ def plan_priority(policy: Policy, cluster: Cluster, n: int) -> Prepared:
 
     kind, weight = order_of(policy.order)
     apart = isinstance(policy.partition, ByClass)  # its caps refuse kinds, not lines
-    queues = make_alike(n=n, order=kind, weight=weight, apart=apart)
-    return Prepared("priority", (parameters_of(policy, cluster, n, None), queues))
+    made = parameters_of(policy, cluster, n, None)
+    steps = made.profile.time.shape[1]
+    queues = make_alike(n=n, order=kind, weight=weight, apart=apart, steps=steps)
+    return Prepared("priority", (made, queues))
 
 
 def plan_select(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> Prepared:

@@ -28,10 +28,11 @@ from shadowtime.kernel.fields import (
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.order import FCFS, LXF, SJF, WEIGHTED, weighted
 from shadowtime.kernel.registers import ARRIVED, BIG, DECISIONS, NOW
+from shadowtime.kernel.steps import make_steps
 
-SINCE, KINDS, LINES, WAITING_KINDS, WAITING_LINES, GROUPING, ORDER_KIND = range(7)
+SINCE, KINDS, LINES, WAITING_KINDS, WAITING_LINES, GROUPING, ORDER_KIND, STEPS = range(8)
 """Places in ``mark``: the first job that was not asked for yet; kinds and lines known so far, and
-those with waiting jobs; what makes a line; the order."""
+those with waiting jobs; what makes a line; the order; steps of what is free in this pass."""
 
 ALL, ESTIMATES, WIDTHS, ONE_KIND = range(4)
 """What jobs of a line have in common: nothing; the estimate; the width too; everything."""
@@ -49,7 +50,7 @@ ONE, CHUNK = np.uint64(1), np.uint64(64)
 class Alike(NamedTuple):
     """The queues, and what a pass needs to walk over them."""
 
-    mark: Any  # int64[7]
+    mark: Any  # int64[8]
     table: Any  # int64[2, size]: hash tables of kinds and of lines, number + 1
     kind: Any  # int64[7, n]
     line: Any  # int64[7, n]
@@ -65,14 +66,20 @@ class Alike(NamedTuple):
     heap: Any  # int64[n]: places
     hope: Any  # int64[n]: kinds that may still start in this pass
     open: Any  # int8[n]: 1 for these
+    steps: Any  # Steps: what is free from now on, on a pool of processors
 
 
-def make_alike(*, n: int, order: int, weight: tuple[float, float, float], apart: bool) -> Alike:
-    """Empty queues for ``n`` jobs; ``apart``: every kind is a line of its own."""
+def make_alike(
+    *, n: int, order: int, weight: tuple[float, float, float], apart: bool, steps: int
+) -> Alike:
+    """Empty queues for ``n`` jobs; ``apart``: every kind is a line of its own.
+
+    ``steps`` is the room for what is free from now on.
+    """
     grouping = ALL if order == FCFS else ESTIMATES
     if order == WEIGHTED and weight[2] != 0.0:
         grouping = WIDTHS
-    mark = np.zeros(7, np.int64)
+    mark = np.zeros(8, np.int64)
     mark[GROUPING] = ONE_KIND if apart else grouping
     mark[ORDER_KIND] = order
     room = n + 1
@@ -97,6 +104,7 @@ def make_alike(*, n: int, order: int, weight: tuple[float, float, float], apart:
         heap=numbers(),
         hope=numbers(),
         open=np.zeros(room, np.int8),
+        steps=make_steps(steps),
     )
 
 

@@ -8,6 +8,9 @@ only the wait distinguishes jobs of the same estimate and needs. Three things ma
 2. What is free only shrinks during a pass. Once the first job in order has its reservation, kinds
    that do not fit around it are out of the pass, and the pass ends where none is left.
 3. A kind that the caps of the partition refuse a reservation is refused as a whole.
+
+On a pool of processors, where most of the archive's logs ran, what is free lies in two rows of
+steps (kernel/steps.py) instead of the profile of hosts.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from shadowtime.kernel.alike import (
     KIND_ROW,
     ONE_KIND,
     SINCE,
+    STEPS,
     WAITING_LINES,
     begin_turn,
     first_of,
@@ -40,13 +44,14 @@ from shadowtime.kernel.alike import (
     priority,
 )
 from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
-from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, FREE, PROCS, PROMISED
+from shadowtime.kernel.fields import BLOCKED_AT, CAPACITY, ESTIMATE, FREE, PROCS, PROMISED
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.place import earliest_host, host_around, host_now, level_at
 from shadowtime.kernel.profile import build_profile, occupy
 from shadowtime.kernel.registers import (
     ARRIVED,
     BIG,
+    DECISIONS,
     FRESH,
     HEAD,
     NEVER,
@@ -55,7 +60,15 @@ from shadowtime.kernel.registers import (
     VOLATILE,
     WAITING,
 )
-from shadowtime.kernel.running import BACKFILLED, begin, begin_first, forget_overdue
+from shadowtime.kernel.running import (
+    BACKFILLED,
+    begin,
+    begin_first,
+    fits,
+    forget_overdue,
+    need_on,
+)
+from shadowtime.kernel.steps import NOWHERE, build_steps, reserve_earliest, take_now
 
 DEPTH = 1
 """Place in the parameters of the general pass, which this one takes over."""
@@ -87,12 +100,22 @@ def decide(state: Any, f: Any, alike: Any) -> None:
             begin_first(state, reg[FRESH], host)
             alike.mark[SINCE] = reg[ARRIVED]
             return
-    let_in(state, alike)
+    if alike.mark[SINCE] < reg[ARRIVED]:  # the call alone costs as much as a short queue
+        let_in(state, alike)
     begin_turn(state, alike, f.weight)
     place = start_in_order(state, f, alike)
     if place >= 0:
         overtake(state, f, alike, place, block_head(state, f, alike, alike.job[place]))
-    let_out(state, alike)
+    if reg[DECISIONS] > 0:
+        let_out(state, alike)
+
+
+@kernel
+def on_processors(state: Any, alike: Any) -> bool:
+    """True on a pool of processors without a partition: one host, one resource, no caps."""
+    return (
+        state.host.shape[1] == 1 and state.host.shape[2] == 1 and alike.mark[GROUPING] != ONE_KIND
+    )
 
 
 @kernel
@@ -129,6 +152,8 @@ def block_head(state: Any, f: Any, alike: Any, head: int) -> int:
         state.job[head, BLOCKED_AT] = reg[NOW]
     elif narrow_and_short(alike, free, free, 0) == 0:
         return 0
+    if on_processors(state, alike):
+        return block_on_processors(state, alike, head, free, first_time)
     build_profile(state, f.profile)
     f.booked[:] = 0
     f.refused[:] = NEVER
@@ -142,6 +167,43 @@ def block_head(state: Any, f: Any, alike: Any, head: int) -> int:
     extra = level_at(f.profile, 0, start, 0)
     count = narrow_and_short(alike, free, extra, start - reg[NOW])
     return keep_startable(state, f, alike, count, state.host.shape[2] == 1)
+
+
+@kernel
+def block_on_processors(state: Any, alike: Any, head: int, free: int, first_time: bool) -> int:
+    """The same on a pool of processors, where the tests of the first reservation are exact."""
+    reg = state.reg
+    alike.mark[STEPS] = build_steps(state, alike.steps)
+    step = reserve_on_processors(state, alike, head)
+    start = alike.steps.time[step] if step >= 0 else -1
+    reg[SHADOW] = start
+    if first_time:
+        state.job[head, PROMISED] = start
+    extra = alike.steps.level[step] if step >= 0 else free
+    return keep_waiting(state, alike, narrow_and_short(alike, free, extra, start - reg[NOW]))
+
+
+@kernel
+def keep_waiting(state: Any, alike: Any, count: int) -> int:
+    """Drop the kinds of which none waits any more."""
+    kept = 0
+    for i in range(count):
+        if first_of(state, alike, alike.kind, KIND_ROW, alike.hope[i]) >= 0:
+            alike.hope[kept] = alike.hope[i]
+            kept += 1
+    return kept
+
+
+@kernel
+def reserve_on_processors(state: Any, alike: Any, job: int) -> int:
+    """Put the job among the steps at its earliest start; where that is, or NOWHERE."""
+    need = need_on(state, job, 0, 0)
+    if need > state.host[CAPACITY, 0, 0]:
+        return NOWHERE
+    step, alike.mark[STEPS] = reserve_earliest(
+        alike.steps, alike.mark[STEPS], need, state.job[job, ESTIMATE]
+    )
+    return step
 
 
 @routine
@@ -188,9 +250,26 @@ def reserve(state: Any, f: Any, job: int) -> int:
 
 
 @kernel
-def start_around(state: Any, f: Any, job: int) -> bool:
+def may_reserve(state: Any, f: Any, alike: Any, job: int) -> bool:
+    """Put the job behind what is reserved already; False if it may reserve nowhere."""
+    if on_processors(state, alike):
+        return reserve_on_processors(state, alike, job) >= 0
+    return reserve(state, f, job) >= 0
+
+
+@kernel
+def start_around(state: Any, f: Any, alike: Any, job: int) -> bool:
     """Start the job if it fits on some host around all reservations."""
     length = state.job[job, ESTIMATE]
+    if on_processors(state, alike):
+        if not fits(state, job, 0):
+            return False
+        count = take_now(alike.steps, alike.mark[STEPS], need_on(state, job, 0, 0), length)
+        if count < 0:
+            return False
+        alike.mark[STEPS] = count
+        begin(state, job, 0, BACKFILLED)
+        return True
     host = host_around(state, f, job, length)
     if host < 0:
         return False
@@ -216,7 +295,7 @@ def reserve_more(state: Any, f: Any, alike: Any, place: int, hopes: int) -> int:
         job = alike.job[alike.heap[0]]
         number = alike.of_job[job]
         following = next_in_line(state, alike, job)
-        if alike.open[number] != 0 and start_around(state, f, job):
+        if alike.open[number] != 0 and start_around(state, f, alike, job):
             if first_of(state, alike, alike.kind, KIND_ROW, number) < 0:
                 alike.open[number] = 0
                 left -= 1
@@ -224,7 +303,7 @@ def reserve_more(state: Any, f: Any, alike: Any, place: int, hopes: int) -> int:
             if alike.open[number] != 0:
                 alike.open[number] = 0
                 left -= 1
-            if reserve(state, f, job) >= 0:
+            if may_reserve(state, f, alike, job):
                 made += 1
             elif alike.mark[GROUPING] == ONE_KIND:
                 following = -1  # all of the line are refused, and none of it can start
@@ -248,6 +327,6 @@ def backfill(state: Any, f: Any, alike: Any, hopes: int) -> None:
     while size > 0:
         job = alike.job[alike.heap[0]]
         following = -1
-        if start_around(state, f, job):
+        if start_around(state, f, alike, job):
             following = first_of(state, alike, alike.kind, KIND_ROW, alike.of_job[job])
         size = next_turn(state, alike, f.weight, size, following)
