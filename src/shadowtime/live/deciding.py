@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime.engine.live_pass import Note, Start, decide
 from shadowtime.engine.python_policy import policy_parts
+from shadowtime.live.closings import kept_clear, reaches_a_closing
 from shadowtime.live.feasible import NOWHERE_ON_SITE, Empty
 from shadowtime.live.placing import (
     first_fit,
@@ -205,11 +206,21 @@ def decide_on_site(
     *,
     refused: Mapping[str, str] | None = None,
 ) -> Made:
-    """The same where a pass knows the site: its starts have nodes already, and one pass will do."""
+    """The same where a pass knows the site: its starts have nodes already, and one pass will do.
+
+    Where a start would reach into a reservation by its time limit, as a policy that predicts may
+    decide, the pass is made again with no job on nodes that close before its limit.
+    """
     refused = {job.id: refused[job.id] for job in state.waiting if refused and job.id in refused}
-    decided = decide(policy, without(state, refused), memory, shape="site")
+    seen = without(state, refused)
+    decided = decide(policy, seen, memory, shape="site")
     aside = {**refused, **dict.fromkeys(decided.unfit, NOWHERE_ON_SITE)}
-    kept = [job for job in state.waiting if job.id in aside]
+    left_out = {*aside}
+    if reaches_a_closing(decided.decisions, seen):
+        again = decide(policy, kept_clear(seen), memory, shape="site")
+        left_out |= {*again.unfit}  # for now: the reservation begins, and they are planned again
+        decided = replace(again, unfit=decided.unfit)
+    kept = [job for job in state.waiting if job.id in left_out]
     return Made(
         decided=replace(decided, memory=_with_notes(decided.memory, memory, kept)),
         decisions=decided.decisions,

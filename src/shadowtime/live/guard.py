@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime.live.loose import Loose
 from shadowtime.live.placing import free_of, held_by, portion, room, together, with_start
 from shadowtime.live.port import Outcome, Start
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.live.port import Decision, Snapshot, Stop
+
+    Kept = tuple[dict[str, list[int]], set[str], Loose]
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Guarded:
     refused: tuple[Outcome, ...]
 
 
+NOT_YET = "other jobs that were let through have yet to be allocated on"
 IN_VAIN = "the start it was to make room for is not possible now"
 
 
@@ -34,7 +38,8 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     only on hosts that are usable and have room by the fresh snapshot after all earlier decisions.
     A job is stopped only if it still runs and may be stopped, and only if the start that follows
     its stop is possible: no job loses work in vain. A job that was stopped in this very pass is not
-    started in it: it is not back in the queue yet. No job is started twice.
+    started in it: it is not back in the queue yet. No job is started twice. Where a start meets
+    others on a node that the scheduler has yet to allocate, there must be room however those lie.
     """
     look = _Look(seen, fresh)
     allowed: list[Decision] = []
@@ -64,14 +69,19 @@ class _Look:
         self.free = free_of(fresh)
         self.whole = {host.name: list(host.capacity) for host in fresh.cluster.hosts}
         self.touched: set[str] = set()
+        self.loose = Loose()
+        for run in fresh.running:
+            if run.start >= fresh.now and not run.settled:
+                self.loose.add(held_by(run))
 
-    def keep(self) -> tuple[dict[str, list[int]], set[str]]:
+    def keep(self) -> Kept:
         """Everything that trying changes."""
-        return {host: list(free) for host, free in self.free.items()}, set(self.touched)
+        free = {host: list(amounts) for host, amounts in self.free.items()}
+        return free, set(self.touched), self.loose.copy()
 
-    def back_to(self, kept: tuple[dict[str, list[int]], set[str]]) -> None:
+    def back_to(self, kept: Kept) -> None:
         """As if nothing had been tried since."""
-        self.free, self.touched = kept
+        self.free, self.touched, self.loose = kept
 
     def try_one(self, decision: Decision) -> str:
         """Why a decision is not possible; empty if it is, and then it counts."""
@@ -98,8 +108,14 @@ class _Look:
             if not room(self.free[host], need):
                 return f"{host} has no room for it any more"
             needs.append((host, need))
-        for host, need in needs:
-            self.free[host] = [a - b for a, b in zip(self.free[host], need, strict=True)]
+        left = {
+            host: [a - b for a, b in zip(self.free[host], need, strict=True)]
+            for host, need in needs
+        }
+        if crowded := self.loose.crowded(needs, left):
+            return f"{NOT_YET} {crowded}"
+        self.free |= left
+        self.loose.add(needs)
         return ""
 
     def _stop(self, decision: Stop) -> str:
