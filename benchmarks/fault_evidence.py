@@ -20,6 +20,8 @@ PACKED = 3.0
 """Seconds at most between slurmctld's look at its jobs and the end of writing them down."""
 LAUNCHES = 5.0
 """Seconds that Slurm takes at most from an allocation to the script."""
+DELAY, CLEANED = 121.0, 60.0
+"""Seconds for which Slurm delays a requeued job, and that nodes take at most to clean up before."""
 
 Mark = tuple[str, float]
 """The begin or the end of a run, as the job wrote it, and when."""
@@ -128,3 +130,22 @@ def stops_of(job: str, log: str) -> list[float]:
 def was_stopped_as_it_ended(ended: float, stops: Iterable[float]) -> bool:
     """Whether the policy stopped a job so close to its end that Slurm had not heard of that."""
     return any(-1 <= ended - when <= AT_ONCE for when in stops)
+
+
+def is_delayed_by_slurm(eligible: float, now: float, stops: Iterable[float]) -> bool:
+    """Whether Slurm does not start a job before a time ahead, and that is not the loop's doing.
+
+    Slurm delays every requeued job by two minutes, and keeps to that when it is released. Of a job
+    that it has requeued itself they are Slurm's; of one that the loop has stopped the loop skips
+    them, and one that it leaves waiting for them stands still.
+
+    Examples
+    --------
+    >>> is_delayed_by_slurm(1121.0, 1005.0, []), is_delayed_by_slurm(1121.0, 1130.0, [])
+    (True, False)
+    >>> is_delayed_by_slurm(1121.0, 1005.0, [997.0])
+    False
+    >>> is_delayed_by_slurm(1121.0, 1005.0, [700.0])
+    True
+    """
+    return eligible > now and all(stop < eligible - DELAY - CLEANED for stop in stops)

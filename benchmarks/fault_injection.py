@@ -19,7 +19,8 @@ and nothing began. Counted separately, as Slurm's own: doubled jobs whose end a 
 had not saved, lost ones whose slurmd was killed at their launch, stuck ones that slurmctld refuses
 to change for anybody; and doubled ones that a policy preempted within seconds of their end. Exits
 with 1 if anything was lost or stuck, or doubled for any cause but slurmctld's. `scripts/bench
-faults` runs two policies on both clusters and writes docs/benchmarks/faults.md.
+faults` runs four policies on the mixed site and two on equal nodes, and writes
+docs/benchmarks/faults.md.
 """
 
 from __future__ import annotations

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.fault_evidence import (
+    is_delayed_by_slurm,
     is_unchangeable,
     lost_at_launch,
+    seconds_of,
     stops_of,
     was_forgotten,
     was_requeued,
@@ -198,16 +200,33 @@ class World:
     def pending(self) -> dict[str, str]:
         """Waiting jobs with Slurm's reason; raises where the controller does not answer.
 
-        Of a job that is held and waits for another one too Slurm tells the hold alone.
+        Of a job that is held and waits for another one, or for a time, too Slurm tells the hold
+        alone.
         """
         listed = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E %r")
         found = {}
         for line in listed.splitlines():
             job, *rest = line.split()
             found[job] = "Dependency" if "unfulfilled" in " ".join(rest[:-1]) else rest[-1]
+        found |= dict.fromkeys(self.delayed() & found.keys(), "BeginTime")
         return {
             job: HELD if why == ADMIN and self.requeued(job) else why for job, why in found.items()
         }
+
+    def delayed(self) -> set[str]:
+        """Waiting jobs that Slurm itself does not start before a time that lies ahead."""
+        wanted = "JobArrayID:40,EligibleTime:40"
+        listed = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-O", wanted)
+        found, now = set(), time.time()
+        for line in listed.splitlines():
+            job, *rest = line.split()
+            with contextlib.suppress(ValueError, IndexError):  # N/A
+                eligible = seconds_of(rest[0])
+                if eligible > now and is_delayed_by_slurm(
+                    eligible, now, stops_of(job, self.loop_log())
+                ):
+                    found.add(job)
+        return found
 
     def free(self) -> tuple[set[str], dict[str, int]]:
         """Idle nodes, and free processors by node, of those that jobs may be started on."""

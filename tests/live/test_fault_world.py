@@ -233,6 +233,7 @@ def test_a_hold_that_slurm_took_for_an_operators_is_known_by_its_requeue(tmp_pat
             "%i %E %r": ("27 (null) JobHeldAdmin", "28 afterany:27(unfulfilled) JobHeldUser",
                          "29 (null) JobHeldAdmin"),
             "%i %E": ("27 (null)", "28 afterany:27(unfulfilled)", "29 (null)"),
+            "JobArrayID:40,EligibleTime:40": (),
         }  # fmt: skip
         return "\n".join(lines[words[-1]])
 
@@ -271,6 +272,30 @@ def test_a_job_that_slurm_holds_after_a_failed_launch_is_no_stall(tmp_path: Path
     world.cluster.states = ""
     world.put_back()
     assert world.were_held == {"1"}
+
+
+def test_a_job_that_slurm_delays_is_no_stall_unless_the_loop_has_stopped_it(
+    tmp_path: Path,
+) -> None:
+    """Slurm tells the hold alone; it does not start the job before its time when that is lifted."""
+    world = a_world(tmp_path)
+    world.loop.log = tmp_path / "loop.log"
+    waits(world, Job("1", 1, True, 0.0))
+    at = [time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + s)) for s in (90, -30)]
+
+    def run(name: str, *words: str, **more: object) -> str:
+        if "-O" in words:
+            return f"1      {at[0]}     \n"
+        return world.cluster.queue if name == "squeue" else world.cluster.states
+
+    world.cluster.run = run
+    assert world.pending() == {"1": "BeginTime"}
+    assert world._first(world.pending(), *world.free()) is None
+    world.loop.log.write_text(f"{at[1]} start 1 on n1:4 (head)\n{at[1]} stop 1\n")
+    assert world._first(world.pending(), *world.free()) == "1"
+    world.loop.log.write_text("")
+    at[0] = at[1]  # its time has come
+    assert world._first(world.pending(), *world.free()) == "1"
 
 
 def test_limits_are_not_changed_while_slurmdbd_is_down(tmp_path: Path) -> None:

@@ -1,9 +1,14 @@
-"""A requeued job is not started in the second of its kill: slurmd would not launch it."""
+"""When a requeued job may start again: not in the second of its kill, and not in Slurm's delay."""
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
 from live.test_loop import a_loop, obedient
+from live.test_slurm_real import finish, lasting_until, loop_over
+from shadowtime.testing.slurm import SlurmCluster, wait_for
 
 
 def sent_at(fake: FakeSlurm, clock: FakeClock) -> list[float]:
@@ -48,3 +53,74 @@ def test_one_that_has_waited_is_not_kept() -> None:
     loop.step()
     assert released == [1001.0]
     assert clock.slept[-1] == 0.25
+
+
+def test_a_job_that_slurm_requeued_keeps_its_delay_and_no_nodes() -> None:
+    """It goes back to the gate at once, and the next job gets its nodes in the same look."""
+    fake, clock = FakeSlurm(queue_line("7", NumCPUs=64), NODES), FakeClock()
+    obedient(fake)
+    loop = a_loop(fake, clock)
+    loop.step()
+    assert fake.sent[-1] == "release 7"
+    clock.sleep(5)
+    pinned = {"ReqNodes": "n[1-4]", "NumCPUs": 64, "RestartCnt": 1, "EligibleTime": 1120}
+    fake.queue = queue_line("7", Reason="BeginTime", PriorityLong=99, **pinned)
+    fake.queue += queue_line("8", NumCPUs=64)
+    del fake.sent[:]
+    gate, obeys = queue_line("7", NumCPUs=64, RestartCnt=1, EligibleTime=1120), fake.on_tell
+
+    def on_tell(line: str) -> None:
+        if line == "uhold 7":
+            fake.queue = gate + queue_line("8", NumCPUs=64)
+        else:
+            obeys(line)
+
+    fake.on_tell = on_tell
+    step = loop.step()
+    assert "uhold 7" in fake.sent
+    assert [outcome.decision.job for outcome in step.outcomes if outcome.done] == ["8"]
+    assert "Slurm does not start it before" in loop.port.left_alone["7"]
+    clock.sleep(60)  # longer than the patience with jobs that do not start
+    fake.queue = gate
+    del fake.sent[:]
+    assert loop.step().state.waiting == ()
+    assert fake.sent == []
+    clock.sleep(60)  # its time has come
+    loop.step()
+    assert fake.sent[-1] == "release 7"
+
+
+def test_on_a_real_slurm_a_failed_node_delays_its_job_and_nobody_else(
+    queue: SlurmCluster, tmp_path: Path
+) -> None:
+    """Slurm does not start it earlier when it is released; an operator may end the delay."""
+    log, go = queue.folder / "runs-failed.log", tmp_path / "go"
+    log.touch()
+    log.chmod(0o666)
+    script = f"echo $SLURM_JOB_ID >> {log}\n{lasting_until(go)}"
+    first = queue.sbatch("--nodes=8", "--exclusive", "--time=5", script=script)
+    loop = loop_over(queue, "easy", tmp_path)
+    loop.run(stopped=lambda: bool(log.read_text()))
+    second = queue.sbatch("--nodes=7", "--exclusive", "--time=5", script=script)
+    queue.run("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
+    try:
+        ran = [first, second]
+        until = time.monotonic() + 60
+        loop.run(stopped=lambda: log.read_text().split() == ran or time.monotonic() > until)
+        assert log.read_text().split() == ran, "the failed job kept its nodes from the next one"
+        loop.step()
+        assert "Slurm does not start it before" in loop.port.left_alone[first]
+    finally:
+        queue.run("scontrol", "update", "NodeName=n1", "State=RESUME", check=False)
+    shown = queue.run("scontrol", "--oneliner", "show", "job", first)
+    assert "Reason=JobHeldUser" in shown
+    assert "ReqNodeList=(null)" in shown  # it asks for what its user asked for again
+    go.touch()
+    wait_for(lambda: not queue.run("squeue", "-h", "-t", "R,CG").strip(), "the second job to end")
+    queue.run("scontrol", "release", first)
+    time.sleep(3)
+    assert queue.run("squeue", "-h", "-o", "%i %r").split() == [first, "BeginTime"]
+    queue.run("scontrol", "uhold", first)
+    queue.run("scontrol", "update", f"JobId={first}", "StartTime=now")
+    finish(loop)
+    assert log.read_text().split() == [first, second, first]

@@ -9,7 +9,7 @@ import pytest
 from live.fakes import FakeClock, FakeSlurm, queue_line, running_line
 from shadowtime.errors import UsageError
 from shadowtime.live.operation import left_alone
-from shadowtime.live.port import Start
+from shadowtime.live.port import Start, Stop
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive
 from shadowtime.live.slurm.text import BETWEEN
@@ -137,6 +137,33 @@ def test_a_start_names_partition_nodes_and_their_number_and_all_of_it_is_undone(
     assert loop.port.memory()["touched"]["7"][-2:] == ["cpu,all", False]
 
 
+def test_a_stopped_job_is_put_back_before_it_is_sent_elsewhere() -> None:
+    """Slurm would look for four nodes where an earlier start allows two, in one partition."""
+    words = {"NumTasks": 6, "NumCPUs": 6, "tres-alloc": "cpu=6"}
+    fake = FakeSite(queue_line("7", Partition="cpu,all", **words), {"7": "NumNodes=2-3"})
+    loop = a_loop(fake)
+    loop.step()
+    fake.sent.clear()
+    loop.port.prepare([Stop(job="7")])
+    back = {"Reason": "job requeued in held state", "RestartCnt": 1, "ReqNodes": "n[1-2]"}
+    fake.queue = queue_line("7", Partition="cpu", **words, **back)
+    loop.port.snapshot()
+    start = Start(
+        job="7",
+        place=(("n1", 1), ("n2", 1), ("n3", 4)),
+        held=(("n1", (1, 0, 0)), ("n2", (1, 0, 0)), ("n3", (4, 0, 0))),
+        partition="all",
+    )
+    loop.port.prepare([start])
+    loop.port.apply([start])
+    assert fake.sent == [
+        "update JobId=7 ReqNodeList= Partition=cpu,all NumNodes=2-3",
+        "update JobId=7 ReqNodeList=n1,n2,n3 Partition=all StartTime=now",
+        "release 7",
+    ]
+    assert loop.port.touched["7"].undo == "ReqNodeList= Partition=cpu,all AdminComment="
+
+
 def test_starts_on_parts_of_several_nodes_are_sent_last() -> None:
     """Slurm fills up the first of several nodes: the job that is to run beside it goes first."""
     two = queue_line("7", Partition="cpu", NumTasks=2, NumCPUs=2, **{"tres-alloc": "cpu=2"})
@@ -223,6 +250,25 @@ def test_a_reserved_node_is_kept_for_its_jobs() -> None:
     fake.queue += queue_line("2", Partition="cpu", Reservation="course")
     made = {d.job: d.place for d in loop.step().decisions if isinstance(d, Start)}
     assert made == {"1": (("n2", 4),), "2": (("n1", 4),)}
+
+
+@pytest.mark.parametrize(("begins", "node"), [(1600, "n2"), (9000, "n1")])
+def test_a_predicted_end_takes_no_job_into_a_reservation_ahead(begins: int, node: str) -> None:
+    """ann's last job took seconds of its hour; Slurm goes by the hour, and would not start this."""
+    quick = queue_line(
+        "1", State="COMPLETED", NodeList="n1", StartTime=900, EndTime=905, Partition="cpu"
+    )
+    fake = FakeSite(quick + queue_line("2", Partition="cpu"))
+    fake.reservations = (
+        f"ReservationName=course StartTime={begins} EndTime=99000 Duration=1 Nodes=n1 Users=ann "
+        "Accounts=(null) Flags=SPEC_NODES State=INACTIVE\n"
+    )
+    port = drive.make_port(drive.Where(partition="cpu,all"), run=fake, clock=FakeClock())
+    chosen = parse_policy("pv-easy")
+    loop = drive.make_loop(port, chosen, InMemory(), shape=drive.choose_shape(port, chosen))
+    step = loop.step()
+    assert [(d.job, [host for host, _ in d.place]) for d in step.decisions] == [("2", [node])]
+    assert step.aside == {}
 
 
 def test_drained_nodes_take_nothing_and_what_runs_there_counts() -> None:

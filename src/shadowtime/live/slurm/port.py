@@ -26,11 +26,11 @@ from shadowtime.live.slurm.details import Details, arrays_of
 from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
-from shadowtime.live.slurm.requeued import Requeued
+from shadowtime.live.slurm.requeued import REQUEUED, Requeued
 from shadowtime.live.slurm.sending import Sender
 from shadowtime.live.slurm.site_look import SiteLook
 from shadowtime.live.slurm.site_state import OnSite
-from shadowtime.live.slurm.state import CLEANS_UP, REQUEUED, Sorted, View, nodes_of, sort_jobs
+from shadowtime.live.slurm.state import CLEANS_UP, Sorted, View, nodes_of, sort_jobs
 from shadowtime.live.slurm.text import (
     SINFO,
     SQUEUE,
@@ -110,6 +110,8 @@ class SlurmPort:
         self._look = SiteLook(self._ask)
         self._sent: dict[str, Held] = {}
         """What jobs that were let through on a site take on each node."""
+        self._leftover: dict[str, Touched] = {}
+        """What an earlier start has overwritten of jobs that are about to be started again."""
 
     @property
     def left_alone(self) -> Mapping[str, str]:
@@ -193,8 +195,13 @@ class SlurmPort:
         for decision in sorted(decisions, key=shares_nodes):
             if isinstance(decision, Start):
                 row = self._rows.get(decision.job)
+                left, undone = self._leftover.pop(decision.job, None), []
+                if left is not None and row is not None:
+                    undone = undo_lines(decision.job, left.undo if left.ours(row) else left.words)
+                    row = left.before(row)
                 lines.append(
-                    start_lines(
+                    undone
+                    + start_lines(
                         decision,
                         restarted=row is not None and row.restarts > 0,
                         row=row,
@@ -228,6 +235,8 @@ class SlurmPort:
             else:
                 row, nodes = self._rows.get(job), self._details.nodes(job)
                 commented = self._details.remarked(job)
+                if known is not None:  # it was stopped, and is not as its user wrote it yet
+                    self._leftover[job] = known
                 mark = touch(decision, row, known, self.view.bandwidth, nodes, commented=commented)
                 if mark is not None:
                     self._touched[job] = mark
@@ -239,7 +248,7 @@ class SlurmPort:
         listed |= arrays_of(listed)
         noted: tuple[dict[str, Any], ...] = (
             self.placed, self._sent, self._touched, self._handed, self._in_vain, self._let_go,
-            self._returning, self._sender.refused,
+            self._returning, self._sender.refused, self._leftover,
         )  # fmt: skip
         for job in {job for known in noted for job in known} - listed:
             for known in noted:
@@ -289,9 +298,11 @@ class SlurmPort:
         -----
         A job that came back to the gate by itself, or never went, asks for the same as before its
         start again. One that was let through in vain is taken back, and handed to Slurm if that
-        happens twice. Jobs beyond the model are handed to Slurm. Who came past the gate is brought
-        to it, and so is who was stopped: a loop that has lost its memory finds it there. The rest
-        of an array is held by the gate again where Slurm has called that an operator's hold.
+        happens twice; one that Slurm itself has requeued with a delay is taken back at once, and
+        that is nobody's failure. Jobs beyond the model are handed to Slurm. Who came past the gate
+        is brought to it, and so is who was stopped: a loop that has lost its memory finds it there.
+        The rest of an array is held by the gate again where Slurm has called that an operator's
+        hold.
         """
         if self.sorted is None:
             return []
@@ -303,9 +314,10 @@ class SlurmPort:
         beyond = {**self.sorted.beyond, **often}
         beyond = {job: beyond[job] for job in self._changeable(beyond)[:AT_ONCE]}
         slipped = self._changeable(self.sorted.slipped)[:AT_ONCE]
+        delayed = self._changeable(self.sorted.delayed)[:AT_ONCE]
         taken = [job for job in self._changeable(late) if job not in beyond]
         lines = [hand_over_lines(job, self._undo(job)) for job in beyond]
-        lines += [take_back_lines(job, self._undo(job)) for job in taken]
+        lines += [take_back_lines(job, self._undo(job)) for job in (*taken, *delayed)]
         lines += [[f"uhold {job}"] for job in slipped]
         stopped = self._changeable(self.sorted.stopped)[:AT_ONCE]
         lines += [to_the_gate_lines(job) for job in stopped]
@@ -315,7 +327,8 @@ class SlurmPort:
         self._send(lines)
         beyond = {job: beyond[job] for job in self._changeable(beyond)}
         taken, slipped = self._changeable(taken), self._changeable(slipped)
-        for job in (*beyond, *taken):
+        delayed = self._changeable(delayed)
+        for job in (*beyond, *taken, *delayed):
             self.arrays.taken_back(job)
             self.placed.pop(job, None)
             self._sent.pop(job, None)
@@ -326,7 +339,9 @@ class SlurmPort:
             if self._handed.get(job) != why
         ]
         self._handed |= beyond
-        done += [f"took back {job}, which did not start" for job in taken]
+        why = self.sorted.released
+        done += [f"took back {job}, which did not start ({why[job]})" for job in taken]
+        done += [f"brought {job} back to the gate, which Slurm has requeued" for job in delayed]
         return done + [f"brought {job} to the gate, which it had come past" for job in slipped]
 
     def _was_stopped(self, job: str) -> bool:
@@ -357,15 +372,15 @@ class SlurmPort:
     def _late(self) -> list[str]:
         """Who was let through and has not started for too long."""
         assert self.sorted is not None
-        now = self.clock.now()
-        cleaning = self._cleaning(now)
+        now = self.clock.steady()  # the machine's own clock may jump, which makes nobody late
+        cleaning = self._cleaning(self.clock.now())
         released = {
             job: ANSWERED
             if why.startswith(NOT_FREE) and cleaning.isdisjoint(expand(self._rows[job].wanted))
             else PATIENCE
             for job, why in self.sorted.released.items()
         }
-        self._since = {job: min(now, self._since.get(job, now)) for job in released}
+        self._since = {job: self._since.get(job, now) for job in released}
         late = [job for job, since in self._since.items() if now - since > released[job]]
         for job in late:
             self._in_vain[job] = self._in_vain.get(job, 0) + 1

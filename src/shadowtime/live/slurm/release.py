@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from shadowtime.live.slurm.act import undo_lines
 from shadowtime.live.slurm.gate import FAR, HELD
 from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.requeued import REQUEUED
 from shadowtime.live.slurm.sending import session
-from shadowtime.live.slurm.state import BAD, REQUEUED
+from shadowtime.live.slurm.whose import BAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,10 +10,10 @@ from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
 from shadowtime.live.slurm.arrays import ADMIN
 from shadowtime.live.slurm.asks import least_nodes
-from shadowtime.live.slurm.beyond import HANDED_OVER, has_features, limited, why_beyond
+from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
 from shadowtime.live.slurm.dependency import Ends
 from shadowtime.live.slurm.details import Detail, detail_of
-from shadowtime.live.slurm.gate import FAR, HELD
+from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.holding import (
     LAST,
     View,
@@ -25,7 +25,9 @@ from shadowtime.live.slurm.holding import (
     spread,
 )
 from shadowtime.live.slurm.remembered import Remembered
+from shadowtime.live.slurm.requeued import REQUEUED, STARTS_NOT, not_before, waits_its_delay
 from shadowtime.live.slurm.text import parse_gres
+from shadowtime.live.slurm.whose import RELEASED, SLURMS, why_not_ours
 from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:
@@ -39,15 +41,9 @@ __all__ = ["HOLDS", "Sorted", "View", "sort_jobs"]
 
 HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 """States of jobs that hold resources."""
-REQUEUED = "requeued in held state"
-"""Part of the reason of jobs that were stopped."""
 CLEANS_UP = 10
 """Seconds for which a node may clean up after a job and is nevertheless counted on: Slurm starts
 the next job there a moment later. One whose epilog takes longer is not free."""
-STARTS_NOT = 5
-"""Seconds before its begin time in which a requeued job is not let go even for an instant."""
-BAD = "BadConstraints"
-"""The reason of jobs that Slurm has held because it could not run them where they were sent."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +63,8 @@ class Sorted:
     """Jobs that were at the gate and that an operator has left to Slurm."""
     stopped: tuple[str, ...] = ()
     """Jobs that the loop has stopped and that are not at the gate again."""
+    delayed: tuple[str, ...] = ()
+    """Jobs that were let through, and that Slurm has put back into the queue with a delay."""
 
 
 class Model(Protocol):
@@ -181,11 +179,12 @@ def sort_jobs(
     gate's hold another name, as it does with jobs that the loop has stopped and that are
     ``returning`` to the gate. Jobs that users or operators hold, and those Slurm schedules itself,
     are left alone; one that the loop does not even know has come past the gate. Jobs beyond the
-    model, and those that Slurm does not start for reasons beyond it, are to be
-    handed to Slurm. Tasks of an array beyond its throttle
-    do not wait yet. Nodes that are drained, down or reserved are no part of the cluster; jobs on
-    the others that are not of the partition, stand still or were handed to Slurm count, but are
-    not ours. So do ended jobs on nodes that are not done with them after a few seconds.
+    model, and those that Slurm does not start for reasons beyond it, are to be handed to Slurm. One
+    that was let through and that Slurm itself has requeued since does not wait, nor hold nodes,
+    before the end of the delay that Slurm gives it. Tasks of an array beyond its throttle do not
+    wait yet. Nodes that are drained, down or reserved are no part of the cluster; jobs on the
+    others that are not of the partition, stand still or were handed to Slurm count, but are not
+    ours. So do ended jobs on nodes that are not done with them after a few seconds.
     """
     details, placed, touched = details or {}, placed or {}, touched or {}
     ours = nodes_of(nodes, view)
@@ -201,6 +200,7 @@ def sort_jobs(
     slipped: list[str] = []
     slurms: list[str] = []
     requeued: list[str] = []
+    delayed: list[str] = []
     ends = Ends((row.id, row.state) for row in rows)
     for row in rows:
         mine = not view.driven.isdisjoint(row.partition.split(","))
@@ -218,7 +218,7 @@ def sort_jobs(
                 or (not named and relabelled(row))
                 or (row.id in returning and row.reason == ADMIN)
             )
-            why = _not_ours(row, now, stopped, named=named, ends=ends, at_gate=at_gate)
+            why = why_not_ours(row, now, stopped, named=named, ends=ends, at_gate=at_gate)
             wish = mark.before(row) if mark is not None else row
             detail = detail_of(details, row.id)
             if not why:
@@ -241,6 +241,9 @@ def sort_jobs(
             elif why in (RELEASED, SLURMS) and row.priority > LAST and not (named or known(row.id)):
                 slipped.append(row.id)
                 alone[row.id] = "it has come past the gate"
+            elif why == RELEASED and named and waits_its_delay(row, now):
+                delayed.append(row.id)
+                alone[row.id] = not_before(row)
             elif why == RELEASED:
                 place = placed.get(row.id) or spread(expand(row.wanted), row.cpus)
                 if named:
@@ -259,46 +262,16 @@ def sort_jobs(
                 Ended(id=row.id, start=row.start, end=row.end, request=row.limit, user=row.user)
             )
     state = model.state(_throttled(waiting, running, details, alone), running, ended)
-    return Sorted(state, alone, released, beyond, tuple(slipped), tuple(slurms), tuple(requeued))
-
-
-RELEASED = "let through"
-SLURMS = "Slurm schedules it"
-
-
-def _not_ours(
-    row: QueueRow,
-    now: int,
-    stopped: Callable[[str], bool],
-    *,
-    named: bool,
-    ends: Ends,
-    at_gate: bool,
-) -> str:
-    """Why a pending job does not wait at the gate; empty if it does.
-
-    ``named``: whether the hosts it asks for are the ones that we named; ``at_gate``: whether a
-    hold would be the gate's.
-    """
-    if row.priority > 0 and row.priority != LAST:
-        held_back = row.reason in ("Dependency", "BeginTime", "JobArrayTaskLimit")
-        if row.wanted and (named or not held_back):
-            return RELEASED
-        return SLURMS
-    if row.priority == LAST:
-        return f"{HANDED_OVER}, which reports {row.reason}"
-    if row.reason.startswith(BAD) and not at_gate:
-        return RELEASED if named else f"Slurm cannot run it anywhere ({row.reason})"
-    back = (REQUEUED in row.reason or row.restarts > 0) and stopped(row.id)
-    if not (at_gate or (back and REQUEUED in row.reason)):
-        return f"it is held ({row.reason})"
-    # A requeued job's own two minutes are ours to skip, its user's hold is not.
-    if row.eligible > now and not (back and row.eligible < FAR):
-        return "its time has not come (held by its user, or --begin)"
-    unmet = "unfulfilled" in row.dependency and not ends.met(row.dependency)
-    if unmet or "failed" in row.dependency:
-        return f"it depends on others ({row.dependency})"
-    return ""
+    return Sorted(
+        state,
+        alone,
+        released,
+        beyond,
+        tuple(slipped),
+        tuple(slurms),
+        tuple(requeued),
+        tuple(delayed),
+    )
 
 
 def _cluster(usable: Mapping[str, NodeRow], view: View) -> Cluster:
