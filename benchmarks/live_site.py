@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shadowtime.live.loop import Step
+    from shadowtime.live.port import Decision, Outcome
 
 SCRIPT = """echo begin $SLURM_JOB_ID $(date +%s.%N) >> {log}
 sleep {seconds}
@@ -66,6 +67,7 @@ BAD = (
     "doubled",
     "taken_back_as_nodes_were_not_free",
     "refused_after_release",
+    "refused_at_once",
     "handed_to_slurm",
     "passes_decided_differently",
 )
@@ -80,11 +82,14 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--gap", type=float, default=0.0, help="seconds between two submissions")
     parser.add_argument("--warm", type=int, default=0, help="jobs that run before and do not count")
     parser.add_argument("--longest", type=int, default=6, help="the longest run in seconds")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="copy the logs, the passes and the times there"
+    )
     parser.add_argument("--loud", action="store_true", help="print what the loop tells")
     chosen = parser.parse_args(words)
     jobs = mixed.draw_mixed(chosen.seed, chosen.jobs, longest=chosen.longest)
     bad = 0
-    options = {"gap": chosen.gap, "warm": chosen.warm, "loud": chosen.loud}
+    options = {"gap": chosen.gap, "warm": chosen.warm, "loud": chosen.loud, "keep": chosen.keep}
     for found in runs(chosen.policy.split(","), jobs, **options):
         print(json.dumps(found, indent=1), flush=True)
         bad += sum(found[name] for name in BAD)
@@ -98,8 +103,12 @@ def runs(
     gap: float = 0.0,
     warm: int = 0,
     loud: bool = False,
+    keep: Path | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The figures of each policy in turn, on one cluster, after ``warm`` jobs that do not count."""
+    """The figures of each policy in turn, on one cluster, after ``warm`` jobs that do not count.
+
+    ``keep``: a folder for the logs, the passes and what jobs wrote, to judge each case by.
+    """
     folder = Path(tempfile.mkdtemp(prefix="shadowtime-site-"))
     folder.chmod(0o755)
     user = "daemon" if os.geteuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
@@ -108,7 +117,11 @@ def runs(
             mixed.add_limits(cluster, user)
             for name in policies:
                 one = Campaign(cluster, folder, name, user, loud=loud)
-                yield one.measure(jobs, gap=gap, warm=warm)
+                try:
+                    yield one.measure(jobs, gap=gap, warm=warm)
+                finally:
+                    if keep is not None:
+                        one.keep(keep / name)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -155,6 +168,8 @@ class Campaign:
         self.log.chmod(0o666)
         self.record = folder / f"passes-{policy}.jsonl"
         self.reported: list[str] = []
+        self.told: list[str] = []
+        """The same with the time of each line."""
         self.first: dict[str, list[float]] = {}
         """When each start of a job was first decided; a further one after each stop."""
         self.idle: list[float] = []
@@ -162,12 +177,26 @@ class Campaign:
         self.undone: set[str] = set()
         """Starts that were decided, not carried out, and are decided again in every pass since."""
         self.stops: dict[str, list[float]] = {}
+        self.complaints: list[str] = []
+        """Starts that Slurm refused as they were issued."""
         self.looked: list[float] = []
         port = drive.make_port(
             drive.Where(partition=",".join(mixed.NAMES)),
             run=Commands(env={**cluster.env, **ENVIRONMENT}),
         )
         chosen = parse_policy(policy)
+        apply = port.apply
+
+        def issued(decisions: Sequence[Decision]) -> list[Outcome]:
+            outcomes = apply(decisions)
+            self.complaints += [
+                f"{outcome.decision.job} was refused: {outcome.why}"
+                for outcome in outcomes
+                if isinstance(outcome.decision, Start) and not outcome.done
+            ]
+            return outcomes
+
+        port.apply = issued  # type: ignore[method-assign]
         self.loop = drive.make_loop(
             port,
             chosen,
@@ -181,12 +210,22 @@ class Campaign:
     def tell(self, line: str) -> None:
         """Keep what the loop tells."""
         self.reported.append(line)
+        self.told.append(f"{time.time():.2f} {line}")
         if line.startswith("took back "):  # its nodes were idle until now, and are free for others
             job = line.removeprefix("took back ").partition(",")[0]
             if self.first.get(job):
                 self.idle.append(time.time() - self.first[job].pop())
         if self.loud:
             print(f"{time.time():.2f} {line}", file=sys.stderr)
+
+    def keep(self, folder: Path) -> None:
+        """Copy what tells of a case."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (self.log, self.record):
+            if path.exists():
+                shutil.copy(path, folder)
+        shutil.copytree(self.cluster.folder / "log", folder / "log", dirs_exist_ok=True)
+        (folder / "loop.log").write_text("".join(f"{line}\n" for line in self.told))
 
     def measure(
         self, jobs: Sequence[mixed.MixedJob], *, gap: float, warm: int = 0
@@ -327,9 +366,10 @@ class Campaign:
             "stopped_and_run_again": counters.get("stopped", 0),
             "taken_back_as_nodes_were_not_free": len(back),
             "refused_after_release": len(refused),
+            "refused_at_once": len(self.complaints),
             "handed_to_slurm": len(handed) - len(refused),
-            "reported": (back + handed)[:10],
-            "refused_at_once": counters.get("refused_by_the_scheduler", 0),
+            "reported": (self.complaints + back + handed)[:10],
+            "stops_too_late": counters.get("refused_by_the_scheduler", 0) - len(self.complaints),
             "errors": counters.get("errors", 0),
             "seconds": round(took, 1),
             "from_decision_to_begin_longest_s": round(max(waits, default=0.0), 2),
