@@ -27,7 +27,7 @@ import numpy as np
 from shadowtime.kernel import jit
 from shadowtime.kernel.library import name_of
 
-ROOMS = ("kernel", "engine", "trace", "report")
+ROOMS = ("kernel", "engine", "metrics", "trace", "report")
 """Rooms with entries."""
 JOBS = 12
 CROWD = 40

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.metrics.window import ALL
-from shadowtime.schedule.runs import lost_parts, runs, started, waits
-from shadowtime.schedule.timeline import least_between, stretches, within
+from shadowtime.schedule.runs import lost_parts, runs, started, turns
+from shadowtime.schedule.timeline import within
 from shadowtime.workload.scale import offered_load
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shadowtime.metrics.window import Window
     from shadowtime.schedule import Schedule
     from shadowtime.schedule.runs import Spans
+    from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
 
@@ -97,40 +98,23 @@ def idle_though_wanted(
 ) -> float:
     """Processor-seconds in [begin, end) that were idle while a waiting job would have fitted.
 
-    Every event has a place of its own, in order of time; between events of one instant no time
-    passes. Only places count behind which time passes, a job waits and a processor is idle.
+    A sum of whole numbers, so it is exact whichever way it is made.
     """
-    queue = waits(schedule, all_runs)
-    waiting, running = len(queue), len(all_runs)
-    if waiting == 0:
-        return 0.0
-    times = np.concatenate([queue.since, queue.until, all_runs.since, all_runs.until])
-    order = np.argsort(times, kind="stable")  # it sees sorted parts
-    seconds = stretches(times[order], begin, end)
-    queued = np.zeros(len(times), np.int8)
-    queued[:waiting] = 1
-    queued[waiting : 2 * waiting] = -1
-    freed = np.zeros(len(times), np.int64)
-    freed[-running:] = all_runs.of(schedule.procs)
-    np.negative(freed[-running:], out=freed[2 * waiting : -running])
-    idle = freed[order].cumsum()
-    idle += procs
-    counts = queued[order].cumsum(dtype=np.int64) > 0
-    counts &= idle > 0
-    counts &= seconds > 0
-    before = counts.cumsum()  # how many that count there are up to each place
-    idle, seconds = idle[counts], seconds[counts]
-    before -= counts
-    place = np.empty(len(times), np.int64)
-    place[order] = before
-    narrowest = least_between(
-        len(idle),
-        place[:waiting],
-        place[waiting : 2 * waiting],
-        schedule.procs[queue.row],
-        nothing=procs + 1,
-    )
-    return float(np.where(narrowest <= idle, idle, 0) @ seconds)
+    from shadowtime.metrics._idle_kernel import NOT_IN_ORDER, idle_while_wanted
+
+    turn = turns(schedule, all_runs)
+    columns = turn.ready, turn.since, turn.until, turn.of(schedule.procs)
+    heaps = np.empty((3, len(turn)), np.int64)
+
+    def found(*given: Ints) -> int:
+        ready, since, until, width = (np.ascontiguousarray(column, np.int64) for column in given)
+        return int(idle_while_wanted(ready, since, until, width, heaps, procs, begin, end))
+
+    lost = found(*columns)
+    if lost == NOT_IN_ORDER:  # starts before their submission, or stopped jobs
+        order = np.argsort(np.minimum(turn.ready, turn.since), kind="stable")
+        lost = found(*(column[order] for column in columns))
+    return float(lost)
 
 
 def whole_run(

@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.errors import UsageError
+from shadowtime.metrics._job_kernel import BOUNDED, PAPER, RESPONSE
 from shadowtime.metrics.contention import contention_metrics
-from shadowtime.metrics.jobs import Jobs, weighted_mean
+from shadowtime.metrics.jobs import Jobs
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
 from shadowtime.metrics.preemption import attempts_missing, preemption
 from shadowtime.metrics.resources import resource_metrics
-from shadowtime.metrics.statistics import STATISTICS, statistics
+from shadowtime.metrics.statistics import STATISTICS, statistics_of_rows
+from shadowtime.metrics.tally import as_row, tally
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.match import match
 from shadowtime.schedule.runs import lost_parts, lost_runs, restarts, runs, started
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.types import UNKNOWN
 from shadowtime.workload.moldable import as_started
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
+    from shadowtime.metrics.tally import Tally
     from shadowtime.metrics.window import Window
     from shadowtime.schedule import Schedule
     from shadowtime.types import AnyArray, Floats, Ints
@@ -39,7 +42,12 @@ def evenness(jobs: Jobs, user: Ints) -> dict[str, float]:
     >>> evenness(j, np.array([1, 2]))
     {'user_bsld_jain': 0.8, 'user_bsld_gini': 0.25}
     """
-    means = user_means(jobs.bounded(), user)
+    return evenness_of(jobs.bounded(), user)
+
+
+def evenness_of(bounded: Floats, user: Ints) -> dict[str, float]:
+    """The same from the column of bounded slowdowns."""
+    means = user_means(bounded, user)
     if len(means) == 0:
         return {}
     n, total = len(means), float(means.sum())
@@ -105,8 +113,9 @@ def measure(
     rows = slice(None) if which.all() else which  # of all jobs the columns as they are: no copies
     jobs = Jobs.of(schedule, rows)
     result: dict[str, float] = {"jobs": len(jobs), "unknown_start": unknown}
-    result |= distributions(jobs) | weighted(jobs)
-    result |= evenness(jobs, workload.user[rows])
+    columns = tally(jobs)
+    result |= distributions(columns) | weighted(columns)
+    result |= evenness_of(columns.ratios[BOUNDED], workload.user[rows])
     result |= _machine(schedule, workload, cluster, which, window=window)
     result |= counts(schedule, which)
     return result | contention_metrics(schedule, workload, which)
@@ -146,52 +155,64 @@ NAMES = tuple(
 )
 
 
-def distributions(jobs: Jobs) -> dict[str, float]:
+def distributions(columns: Tally) -> dict[str, float]:
     """Wait, response and the slowdowns: mean, median, 95th, 99th percentile, maximum of each."""
-    columns = (
-        jobs.wait,
-        jobs.response,
-        jobs.slowdown,
-        jobs.bounded(),
-        jobs.bounded_per_processor(),
-    )
     found: dict[str, float] = {}
-    for names, values in zip(NAMES, columns, strict=True):
-        found.update(zip(names, statistics(values), strict=False))
+    rows = (*statistics_of_rows(columns.times), *statistics_of_rows(columns.ratios[:PAPER]))
+    for names, values in zip(NAMES, rows, strict=False):
+        found.update(zip(names, values, strict=True))
     return found
 
 
-def weighted(jobs: Jobs) -> dict[str, float]:
+def weighted(columns: Tally) -> dict[str, float]:
     """MBS and MWBS (PV-EASY, equations 1 and 2), AWRT, area-weighted BSLD, expansion factor."""
-    if len(jobs) == 0:
+    if columns.times.shape[1] == 0:
         return {}
-    paper = jobs.bounded_paper()
+    ratios, (procs, area) = columns.ratios, columns.weights
+    lasted, wide, worked = columns.sums
+    response = columns.times[RESPONSE]
     return {
-        "mbs": float(paper.mean()),
-        "mwbs": weighted_mean(paper, jobs.procs),
-        "awrt_s": weighted_mean(jobs.response, jobs.area),
-        "awbsld": weighted_mean(jobs.bounded(), jobs.area),
-        "expansion": float(jobs.response.sum()) / max(float(jobs.run.sum()), 1.0),
+        "mbs": float(ratios[PAPER].mean()),
+        "mwbs": _weighted_mean(ratios[PAPER], procs, wide),
+        "awrt_s": _weighted_mean(response.astype(np.float64), area, worked),
+        "awbsld": _weighted_mean(ratios[BOUNDED], area, worked),
+        "expansion": float(response.sum()) / max(float(lasted), 1.0),
     }
+
+
+def _weighted_mean(values: Floats, weights: Floats, total: int) -> float:
+    """As jobs.weighted_mean, for weights whose sum is known."""
+    return float(values @ weights) / total if total else float("nan")
 
 
 def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     """How many of these jobs were killed, backfilled, blocked, promised, preempted."""
+    from shadowtime.metrics import _job_kernel as of
+
+    blocked, promised = schedule.blocked_at, schedule.promised
+    found = np.zeros(of.COUNTS, np.int64)
+    of.count_jobs(
+        which,
+        np.ascontiguousarray(schedule.reason, np.int8),
+        np.ascontiguousarray(schedule.killed, np.int8),
+        as_row(schedule.start),
+        as_row(schedule.start if blocked is None else blocked),
+        as_row(schedule.start if promised is None else promised),
+        found,
+    )
+    number = found.tolist()
     result: dict[str, float] = {}
-    if bool((which & (schedule.reason != int(Reason.RECORDED))).any()):
-        behind = which & (schedule.reason == int(Reason.BACKFILLED))
-        result["backfilled"] = int(np.count_nonzero(behind))
+    if number[of.SCHEDULED]:
+        result["backfilled"] = number[of.BEHIND]
         if "killed" not in schedule.missing:
-            result["killed"] = int(np.count_nonzero(which & (schedule.killed == 1)))
+            result["killed"] = number[of.KILLED]
         if "kills" not in schedule.missing:
             result |= preemption(schedule, which)
-    if schedule.blocked_at is not None:
-        result["blocked"] = int(np.count_nonzero(which & (schedule.blocked_at != UNKNOWN)))
-    if schedule.promised is not None:
-        given = which & (schedule.promised != UNKNOWN)
-        result["promises"] = int(np.count_nonzero(given))
-        late = given & (schedule.start > schedule.promised)
-        result["promises_missed"] = int(np.count_nonzero(late))
+    if blocked is not None:
+        result["blocked"] = number[of.BLOCKED]
+    if promised is not None:
+        result["promises"] = number[of.PROMISED]
+        result["promises_missed"] = number[of.LATE]
     for counter, name in COUNTERS.items():
         if counter in schedule.counters:
             result[name] = schedule.counters[counter]

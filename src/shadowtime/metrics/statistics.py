@@ -61,6 +61,26 @@ def statistics(values: AnyArray) -> list[float]:
     return [float(values.sum() / n), *map(float, parted[ranks].tolist())]
 
 
+def statistics_of_rows(table: AnyArray) -> list[list[float]]:
+    """The same of every row of a table, in fewer calls; an empty list of no values.
+
+    Examples
+    --------
+    >>> statistics_of_rows(np.array([[4, 1, 1, 2], [0, 0, 0, 8]]))
+    [[2.0, 1.0, 4.0, 4.0, 4.0], [2.0, 0.0, 8.0, 8.0, 8.0]]
+    """
+    n = table.shape[1]
+    if n == 0:
+        return []
+    ranks, cuts = _ranks(n)
+    parted = table.copy()
+    parted.partition(cuts, axis=1)
+    means = (table.sum(axis=1) / n).tolist()
+    return [
+        [mean, *map(float, row)] for mean, row in zip(means, parted[:, ranks].tolist(), strict=True)
+    ]
+
+
 @lru_cache(maxsize=16)
 def _ranks(n: int) -> tuple[list[int], list[int]]:
     """Where the statistics behind the mean stand among n sorted values; the places in order."""

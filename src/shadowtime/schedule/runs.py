@@ -142,15 +142,36 @@ def waits(schedule: Schedule, all_runs: Spans) -> Spans:
     >>> list(zip(w.since.tolist(), w.until.tolist()))
     [(0, 2), (5, 9)]
     """
+    turn = turns(schedule, all_runs)
+    found = Spans(row=turn.row, since=turn.ready, until=turn.since)
+    return found.at(found.until > found.since)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Turns(Spans):
+    """Runs, each with the instant from which it could have begun."""
+
+    ready: Ints
+
+
+def turns(schedule: Schedule, all_runs: Spans) -> Turns:
+    """When the job of every run was there to be started: submitted, or stopped the last time.
+
+    Runs stand as they are given, those of stopped jobs by row and time.
+    """
     submit = schedule.submit
     if len(schedule.attempts) == 0:
-        found = Spans(row=all_runs.row, since=all_runs.of(submit), until=all_runs.since)
-        return found.at(found.until > found.since)
+        return Turns(
+            row=all_runs.row,
+            since=all_runs.since,
+            until=all_runs.until,
+            whole=all_runs.whole,
+            ready=all_runs.of(submit),
+        )
     order = np.lexsort((all_runs.since, all_runs.row))
     row, start, end = all_runs.row[order], all_runs.since[order], all_runs.until[order]
     again = np.zeros(len(row), bool)
     again[1:] = row[1:] == row[:-1]
-    since = submit[row]
-    since[1:] = np.where(again[1:], end[:-1], since[1:])
-    found = Spans(row=row, since=since, until=start)
-    return found.at(found.until > found.since)
+    ready = submit[row]
+    ready[1:] = np.where(again[1:], end[:-1], ready[1:])
+    return Turns(row=row, since=start, until=end, ready=ready)
