@@ -302,7 +302,5 @@ def _with_notes(after: Memory, before: Memory, jobs: Sequence[WaitingJob]) -> Me
     """A memory that has not forgotten the jobs that took no part."""
     if not jobs:
         return after
-    notes = dict(after.jobs)
-    for job in jobs:
-        notes.setdefault(job.id, before.jobs.get(job.id) or Note(since=job.submit))
-    return replace(after, jobs=notes)
+    notes = {job.id: before.jobs.get(job.id) or Note(since=job.submit) for job in jobs}
+    return replace(after, jobs=after.notes.and_of(notes))

@@ -1,7 +1,8 @@
 """One pass on a given state: the simulator's decision code for a cluster that is not simulated."""
 
 from shadowtime.engine.live_pass.decide import Decided, decide
-from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.engine.live_pass.memory import History, Memory
+from shadowtime.engine.live_pass.notes import Note
 from shadowtime.policy.snapshot import (
     Decision,
     Ended,

@@ -10,7 +10,8 @@ import numpy as np
 
 from shadowtime.cluster import Cluster
 from shadowtime.engine.failures import raise_failure
-from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.engine.live_pass.memory import History, Memory
+from shadowtime.engine.live_pass.notes import DUE, SINCE, Notes
 from shadowtime.engine.live_pass.own import numbers_of, own_functions
 from shadowtime.engine.live_pass.table import FOREIGN, Table, table_of
 from shadowtime.engine.plan import Prepared, prepare, refuse_functions_on_nodes
@@ -121,10 +122,10 @@ def decide(
     due, wake = None, NEVER
     if policy.backfill.selects:
         choice = made.arguments[1]
-        recall_promises(choice, table, memory, state.now)
+        recall_promises(choice, table, state.now)
         choice.mark[HOW] = ONCE  # what it planned is for the next snapshot
     if kept:
-        recall_promises(made.arguments[0], table, memory, state.now)
+        recall_promises(made.arguments[0], table, state.now)
         import_module("shadowtime.engine.live_pass.compiled.conservative").once(
             table.state, *made.arguments
         )
@@ -147,9 +148,11 @@ def decide(
 def unfit_of(table: Table, state: Snapshot) -> tuple[str, ...]:
     """The waiting jobs that never entered the queue of the pass."""
     kernel = table.state
-    started = set(kernel.did[f.WHICH, kernel.did[f.KIND] != NOTHING].tolist())
-    rows = [(table.row_of[job.id], job.id) for job in state.waiting]
-    return tuple(job for at, job in rows if kernel.wait[f.PROCS, at] == BIG and at not in started)
+    out = table.waits & (kernel.wait[f.PROCS, : len(table.ids)] == BIG)
+    out[kernel.did[f.WHICH, kernel.did[f.KIND] != NOTHING]] = False
+    if not out.any():
+        return ()
+    return tuple(job.id for job in state.waiting if out[table.row_of[job.id]])
 
 
 def run_one_instant(
@@ -219,14 +222,11 @@ def pooled(cluster: Cluster) -> Cluster:
     return Cluster.pool(total["procs"], name=cluster.name, **others)
 
 
-def recall_promises(
-    availability: Availability | Choice, table: Table, memory: Memory, now: int
-) -> None:
+def recall_promises(availability: Availability | Choice, table: Table, now: int) -> None:
     """Write remembered promises into the book; one that fell due is due now."""
-    for job, at in table.row_of.items():
-        note = memory.jobs.get(job)
-        if note is not None and note.due >= 0:
-            availability.due[at] = max(note.due, now)
+    due = table.notes[:, DUE]
+    at = np.flatnonzero(due >= 0)
+    availability.due[at] = np.maximum(due[at], now)
 
 
 def decisions_of(table: Table, machine: Cluster) -> list[Decision]:
@@ -252,26 +252,13 @@ def promises_of(table: Table, due: Any) -> dict[str, int]:
     waits = state.wait[f.PROCS, :n] != BIG
     promised = state.job[:, f.PROMISED] if due is None else due[:n]
     found = np.flatnonzero(waits & (promised >= 0) & (promised < NEVER))
-    return {table.ids[at]: int(promised[at]) for at in found.tolist()}
+    ids = table.ids
+    return dict(zip([ids[at] for at in found.tolist()], promised[found].tolist(), strict=True))
 
 
 def remember(table: Table, state: Snapshot, memory: Memory, due: Any) -> Memory:
     """What the next pass must know."""
     kernel, n = table.state, len(table.ids)
-    columns = (f.SUBMIT, f.ESTIMATE, f.INITIAL, f.PROMISED, f.BLOCKED_AT)
-    since, guess, first, promised, blocked = (kernel.job[:, k].tolist() for k in columns)
-    kills = kernel.job[:, f.KILLS].tolist()
-    dues = [-1] * n if due is None else np.where(due[:n] < NEVER, due[:n], -1).tolist()
-    rows = zip(since, guess, first, promised, blocked, dues, kills, strict=True)
-    old = memory.jobs
-    notes = {}
-    for job, row in zip(table.ids, rows, strict=True):
-        note = old.get(job)
-        notes[job] = note if note == row else Note._make(row)  # most stay as they were
-    for job in (*table.ended, *(job for job, note in notes.items() if note.since == FOREIGN)):
-        del notes[job]
-        if job in old and job not in table.ended:  # it was ours and may be so again
-            notes[job] = old[job]
     users = dict(memory.users)
     for user, at in table.users.items():
         known = kernel.user[at]
@@ -280,9 +267,34 @@ def remember(table: Table, state: Snapshot, memory: Memory, due: Any) -> Memory:
     head = int(kernel.reg[HEAD])
     return Memory(
         now=state.now,
-        jobs=notes,
+        jobs=notes_of(table, memory, due),
         users=users,
         head=table.ids[head] if 0 <= head < n else "",
         shadow=int(kernel.reg[SHADOW]),
         extra=memory.extra,
     )
+
+
+def notes_of(table: Table, memory: Memory, due: Any) -> Notes:
+    """What the next pass must know of the jobs: of all that are ours, or were and may be so again.
+
+    A job that is not ours keeps the note that it had.
+    """
+    kernel, ids, n = table.state, table.ids, len(table.ids)
+    values = kernel.job[
+        :n, [f.SUBMIT, f.ESTIMATE, f.INITIAL, f.PROMISED, f.BLOCKED_AT, f.KILLS, f.KILLS]
+    ]
+    values[:, DUE] = -1 if due is None else np.where(due[:n] < NEVER, due[:n], -1)
+    foreign = np.flatnonzero(values[:, SINCE] == FOREIGN)
+    drop = [table.row_of[job] for job in table.ended]
+    for at in foreign.tolist():
+        before = memory.jobs.get(ids[at])
+        if before is None:
+            drop.append(at)
+        else:
+            values[at] = before
+    if drop:
+        values = np.delete(values, drop, axis=0)
+        gone = set(drop)
+        ids = [job for at, job in enumerate(ids) if at not in gone]
+    return Notes(ids, values)

@@ -99,7 +99,7 @@ def forward(
     if kept:
         from shadowtime.engine import steps
 
-        recall_promises(made.arguments[0], table, memory, state.now)
+        recall_promises(made.arguments[0], table, state.now)
         import_module("shadowtime.engine.live_pass.compiled.conservative").once(
             kernel, *made.arguments
         )

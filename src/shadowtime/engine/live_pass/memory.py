@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime import plain
+from shadowtime.engine.live_pass.notes import Note, Notes
+from shadowtime.engine.live_pass.promises import Promises
 from shadowtime.errors import InputError
 from shadowtime.policy.snapshot import Promise
 from shadowtime.types import MAX_SPAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-class Note(NamedTuple):
-    """What is remembered of one job that waits or runs."""
-
-    since: int
-    """When it entered the queue: its submission, or later where it was not eligible then."""
-    estimate: int = -1
-    """Expected run time; of a running job as it was frozen at the start."""
-    initial: int = -1
-    """Prediction at submission."""
-    promised: int = -1
-    """Its first promised start."""
-    blocked_at: int = -1
-    """When it was first in order and could not start."""
-    due: int = -1
-    """A promise for good (reserve=kept)."""
-    kills: int = 0
 
 
 class History(NamedTuple):
@@ -66,11 +51,21 @@ class Memory:
     promises: Mapping[str, Promise] = field(default_factory=dict)
     """By job, what a policy with kept promises has promised on a site."""
 
+    @cached_property
+    def notes(self) -> Notes:
+        """What is remembered of the jobs, as columns."""
+        return Notes.of(self.jobs)
+
+    @cached_property
+    def kept(self) -> Promises:
+        """What was promised for good, as columns."""
+        return Promises.of(self.promises)
+
     def to_json(self) -> dict[str, Any]:
         """The memory as plain values for a state file."""
         values = {
             "now": self.now,
-            "jobs": {job: list(note) for job, note in self.jobs.items()},
+            "jobs": self.notes.to_lists(),
             "users": {user: list(known) for user, known in self.users.items()},
             "head": self.head,
             "shadow": self.shadow,
@@ -78,10 +73,7 @@ class Memory:
             "own": {name: list(numbers) for name, numbers in self.own.items()},
         }
         if self.promises:
-            values["promises"] = {
-                job: [one.start, one.partition, list(one.place), one.ask]
-                for job, one in self.promises.items()
-            }
+            values["promises"] = self.kept.to_lists()
         return values
 
     @staticmethod

@@ -9,9 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shadowtime.cluster.shape import Shapes
-from shadowtime.engine.live_pass.memory import History, Memory, Note
+from shadowtime.engine.live_pass.memory import Memory
+from shadowtime.engine.live_pass.notes import (
+    BLOCKED_AT,
+    DUE,
+    ESTIMATE,
+    INITIAL,
+    KILLS,
+    PROMISED,
+    SINCE,
+    Notes,
+)
+from shadowtime.engine.live_pass.promises import Promises
 from shadowtime.engine.live_pass.site_rows import (
-    Row,
+    Rows,
     ask_checksum,
     checksum,
     last_model,
@@ -20,20 +31,22 @@ from shadowtime.engine.live_pass.site_rows import (
     with_ends,
 )
 from shadowtime.engine.python_policy import Observer, carry_out, estimate_of, policy_parts
-from shadowtime.engine.site.live_pass import Run, SiteJobs, Verdict, decide_site
+from shadowtime.engine.site.live_pass import SiteJobs, Verdict, decide_site
+from shadowtime.engine.site.plans import Run, RunsByRow
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.policy.estimate import Last, Requested
 from shadowtime.policy.policy import Policy
-from shadowtime.policy.snapshot import Promise, Start, Stop, ask_policy, name_of
+from shadowtime.policy.snapshot import Start, Stop, ask_policy, name_of
 from shadowtime.types import MAX_SPAN
 from shadowtime.workload import Workload
-from shadowtime.workload.request import Request, Requests
+from shadowtime.workload.request import Requests
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from shadowtime.cluster.site import Site
     from shadowtime.engine.live_pass.decide import Decided
+    from shadowtime.engine.live_pass.memory import History
     from shadowtime.engine.site.live_pass import Decider
     from shadowtime.engine.site.tables import Ground
     from shadowtime.kernel.state import State, World
@@ -42,6 +55,8 @@ if TYPE_CHECKING:
         Held,
         Snapshot,
     )
+    from shadowtime.types import Ints
+    from shadowtime.workload.request import Request
 
 EFFORT = 100_000
 """How much of the sweep over kept promises one pass makes: a few tens of milliseconds."""
@@ -92,12 +107,10 @@ def decide(policy: Policy | Any, state: Snapshot, memory: Memory) -> Decided:
     rows = rows_of(state, memory, site)
     made = Tables(policy, state, memory, site, rows, users)
     verdict = made.decide(None if written is None else made.decider(written))
-    starts = {rows[row].job.id: run for row, run in verdict.starts.items()}
-    stops = {rows[row].job.id for row in verdict.stops}
-    unfit = tuple(rows[row].job.id for row in verdict.nowhere)
+    unfit = tuple(rows.ids[row] for row in verdict.nowhere)
     return Decided(
         decisions=tuple(decisions_of(rows, verdict, site)),
-        memory=made.remember(verdict, users, starts, stops),
+        memory=made.remember(verdict, users),
         wake=None if verdict.wake is None else verdict.wake + made.base,
         promises=made.promised(verdict),
         unfit=unfit,
@@ -117,14 +130,15 @@ class Tables:
     state: Snapshot
     memory: Memory
     site: Site
-    rows: Sequence[Row]
+    rows: Rows
     users: Mapping[str, History]
 
     @cached_property
     def base(self) -> int:
-        first = next((row.since for row in self.rows if row.since >= 0), self.state.now)  # in order
         times = [run.start for run in self.state.running if run.start >= 0]
-        return min([self.state.now, first, *times]) - 1
+        since = self.rows.since
+        first: list[int] = since[since >= 0][:1].tolist()  # they are in order
+        return min([self.state.now, *first, *times]) - 1
 
     def decide(self, by: Decider | None = None) -> Verdict:
         """The pass; promises that the site can no longer hold are dropped and made again."""
@@ -142,10 +156,11 @@ class Tables:
         from shadowtime.engine.live_pass.python_policy import refuse_stops
         from shadowtime.engine.site.python_policy import OnSite, fits_of
 
-        waiting = {at: row.job for at, row in enumerate(self.rows) if row.tasks is None}
-        running = {at: row.job for at, row in enumerate(self.rows) if row.tasks is not None}
-        index = {row.job.id: at for at, row in enumerate(self.rows)}
-        parted = {row.job.id for row in self.rows if not row.whole}
+        jobs, tasks = self.rows.jobs, self.rows.tasks
+        waiting = {at: job for at, job in enumerate(jobs) if at not in tasks}
+        running = {at: job for at, job in enumerate(jobs) if at in tasks}
+        index = {job: at for at, job in enumerate(self.rows.ids)}
+        parted = {self.rows.ids[at] for at in self.rows.parts}
         observer = Observer(self.state.cluster, waiting.__getitem__, running)  # type: ignore[arg-type]
 
         def decide(state: State, world: World, ground: Ground) -> dict[int, int]:
@@ -161,21 +176,17 @@ class Tables:
 
     def jobs(self) -> SiteJobs:
         """The state as the site's pass takes it."""
-        base, notes = self.base, self.memory.jobs
+        base, rows = self.base, self.rows
         running: dict[int, Run] = {}
-        blocked: dict[int, int] = {}
-        promised: dict[int, int] = {}
-        heads = {job: note for job, note in notes.items() if note.blocked_at >= 0}
-        for at, row in enumerate(self.rows):
-            if row.tasks is not None:
-                partition = row.ask.partitions[0] if row.ask.partitions else ""
-                start = max(0, getattr(row.job, "start", 0) - base)
-                running[at] = Run(start=start, tasks=dict(row.tasks), partition=partition)
-            elif heads and row.job.id in heads:
-                note = heads[row.job.id]
-                blocked[at] = max(0, note.blocked_at - base)
-                if note.promised >= 0:
-                    promised[at] = max(0, note.promised - base)
+        for at, tasks in rows.tasks.items():
+            within = rows.asks[at].partitions
+            start = max(0, getattr(rows.jobs[at], "start", 0) - base)
+            running[at] = Run(start=start, tasks=dict(tasks), partition=within[0] if within else "")
+        heads = np.flatnonzero(rows.waits & (rows.notes[:, BLOCKED_AT] >= 0))
+        known = rows.notes[heads]
+        blocked = np.maximum(known[:, BLOCKED_AT] - base, 0)
+        promised = np.maximum(known[:, PROMISED] - base, 0)
+        first = known[:, PROMISED] >= 0
         return SiteJobs(
             now=self.state.now - base,
             jobs=self.workload(base),
@@ -183,39 +194,36 @@ class Tables:
             promises=self.promises,
             freed=None,
             estimates=self.estimates(),
-            blocked=blocked,
-            promised=promised,
+            blocked=dict(zip(heads.tolist(), blocked.tolist(), strict=True)),
+            promised=dict(zip(heads[first].tolist(), promised[first].tolist(), strict=True)),
             withdrawn=self.withdrawn(),
         )
 
     @cached_property
-    def promises(self) -> dict[int, Run]:
+    def promises(self) -> RunsByRow:
         """What was promised for good and still can be kept, by row."""
-        known, now, base = self.memory.promises, self.state.now, self.base
-        if not self.policy.keeps_promises or not known:
-            return {}
-        holds = {node.name for node in self.site.nodes}.issuperset
-        found: dict[int, Run] = {}
-        for at, row in enumerate(self.rows):
-            one = known.get(row.job.id) if row.tasks is None else None
-            if one is not None and one.ask == self.checksum(row.ask):
-                tasks = dict(one.place)
-                if holds(tasks):
-                    due = one.start if one.start > now else now
-                    found[at] = Run(due - base, tasks, one.partition)
-        return found
+        kept, rows = self.memory.kept, self.rows
+        if not self.policy.keeps_promises or not kept:
+            return RunsByRow.of({})
+        at = kept.rows_of(rows.ids)
+        row = np.flatnonzero(rows.waits & (at >= 0))
+        row = row[kept.ask[at[row]] == self.checksums[row]]
+        plans = kept.plans.take(at[row]).on(tuple([node.name for node in self.site.nodes]))
+        there = np.flatnonzero(plans.inside())
+        plans = plans.take(there)
+        due = np.maximum(plans.start, self.state.now) - self.base
+        return RunsByRow(row[there], plans._replace(start=due))
 
     @cached_property
-    def sums(self) -> dict[int, int]:
-        """Checksums by identity of the request: it is slow to hash, and most are shared."""
-        return {}
+    def requests(self) -> Requests:
+        """What the jobs ask for, each distinct request once."""
+        return Requests.of_jobs(self.rows.asks)
 
-    def checksum(self, ask: Request) -> int:
-        """The checksum of a request of this pass."""
-        found = self.sums.get(id(ask))
-        if found is None:
-            found = self.sums[id(ask)] = ask_checksum(ask)
-        return found
+    @cached_property
+    def checksums(self) -> Ints:
+        """The checksum of each job's request."""
+        each = np.array([ask_checksum(ask) for ask in self.requests.distinct], np.int64)
+        return each[self.requests.index]
 
     def withdrawn(self) -> frozenset[int]:
         """Jobs whose promise a limit withdrew, unless a run has left or the limits changed since.
@@ -224,26 +232,31 @@ class Tables:
         would look every second.
         """
         known = self.memory.extra.get(WITHDRAWN, {})
+        if not known:
+            return frozenset()
         then = self.memory.extra.get(RAN, {})
         runs = {run.id: run.start for run in self.state.running}
-        if not known or any(runs.get(job) != start for job, start in then.items()):
+        if any(runs.get(job) != start for job, start in then.items()):
             return frozenset()
         limits = checksum((self.site.qos, self.site.associations))
         return frozenset(
             at
-            for at, row in enumerate(self.rows)
-            if row.tasks is None and known.get(row.job.id) == limits
+            for at, job in enumerate(self.rows.ids)
+            if at not in self.rows.tasks and known.get(job) == limits
         )
+
+    @cached_property
+    def request(self) -> Ints:
+        """How long each job asks to run."""
+        return np.array([job.request for job in self.rows.jobs], np.int64)
 
     def workload(self, base: int) -> Workload:
         """The jobs as columns; the request stands in for the unknown run time."""
-        n = len(self.rows)
-        request = np.array([row.job.request for row in self.rows], np.int64).clip(1, MAX_SPAN)
-        users = [row.job.user for row in self.rows]
+        n, since, requests = len(self.rows.ids), self.rows.since, self.requests
+        request = self.request.clip(1, MAX_SPAN)
+        users = [job.user for job in self.rows.jobs]
         names = sorted(set(users) - {""})
         number = {name: k for k, name in enumerate(names, 1)} | {"": -1}
-        since = np.array([row.since for row in self.rows], np.int64)
-        requests = Requests.of_jobs([row.ask for row in self.rows])
         cpus = np.array([ask.cpus for ask in requests.distinct], np.int64)
         unknown = np.full(n, -1, np.int64)
         return Workload(
@@ -271,128 +284,107 @@ class Tables:
         if not isinstance(self.policy.estimate, Last):
             return {}
         found = {}
-        for at, row in enumerate(self.rows):
-            note = self.memory.jobs.get(row.job.id)
-            if row.tasks is not None and note is not None and note.estimate > 0:
-                found[at] = note.estimate
+        frozen = self.rows.notes[:, ESTIMATE].tolist()
+        for at, job in enumerate(self.rows.jobs):
+            if at in self.rows.tasks and frozen[at] > 0:
+                found[at] = frozen[at]
             else:
-                found[at] = last_model(self.users.get(row.job.user), row.job.request)
+                found[at] = last_model(self.users.get(job.user), job.request)
         return found
 
     def promised(self, verdict: Verdict) -> dict[str, int]:
         """Promised starts of the jobs that stay blocked, by job."""
-        rows, base, started = self.rows, self.base, verdict.starts
-        found = {
-            rows[at].job.id: start + base
-            for at, start in verdict.earliest.items()
-            if rows[at].tasks is None and at not in started
-        }
-        for at, run in verdict.promises.items():
-            row = rows[at]
-            if row.tasks is None and at not in started:
-                found[row.job.id] = run.start + base
+        ids, base, stay = self.rows.ids, self.base, self.stay(verdict)
+        found = {ids[at]: start + base for at, start in verdict.earliest.items() if stay[at]}
+        rows, starts = self.kept(verdict)
+        found.update(zip([ids[at] for at in rows.tolist()], starts.tolist(), strict=True))
         return found
 
-    def remember(
-        self,
-        verdict: Verdict,
-        users: Mapping[str, History],
-        starts: Mapping[str, Run],
-        stops: set[str],
-    ) -> Memory:
+    def stay(self, verdict: Verdict) -> Any:
+        """By row, whether the job waits and goes on waiting."""
+        found = self.rows.waits
+        found[list(verdict.starts)] = False
+        return found
+
+    def kept(self, verdict: Verdict) -> tuple[Ints, Ints]:
+        """The rows of the jobs that keep waiting for a promised start, and these starts."""
+        promises = RunsByRow.of(verdict.promises)
+        here = self.stay(verdict)[promises.rows]
+        return promises.rows[here], promises.plans.start[here] + self.base
+
+    def remember(self, verdict: Verdict, users: Mapping[str, History]) -> Memory:
         """What the next pass must know."""
-        base, old = self.base, self.memory.jobs
-        guesses = self.estimates()
-        notes: dict[str, Note] = {}
-        promises: dict[str, Promise] = {}
-        was, earliest, blocked_at = self.memory.promises, verdict.earliest, verdict.blocked
-        promised, kept = verdict.promises, self.promises
-        news = {*blocked_at, *verdict.stops, *verdict.starts}
-        for at, row in enumerate(self.rows):
-            one = row.job
-            job = one.id
-            before = old.get(job)
-            if row.since < 0:
-                if before is not None:
-                    notes[job] = before
-                continue
-            guess = guesses[at] if guesses else one.request if one.request > 1 else 1
-            if (
-                before is not None
-                and at not in news
-                and before.estimate == guess
-                and before.initial >= 0
-                and (before.promised >= 0 or at not in earliest)
-                and job not in stops
-            ):  # as nearly all of them: nothing is new, or the promise stays as it was
-                run = promised.get(at)
-                if run is None and before.due < 0:
-                    notes[job] = before
-                    continue
-                if run is not None and before.promised >= 0 and before.due == run.start + base:
-                    known = was.get(job)
-                    if known is not None and known.start == before.due and run is kept.get(at):
-                        notes[job] = before
-                        promises[job] = known
-                        continue
-            note = before or Note(since=row.since)
-            first = note.promised
-            if first < 0 and at in earliest and row.tasks is None:
-                first = earliest[at] + base
-            blocked = blocked_at.get(at, -1)
-            due = -1
-            if at in promised and job not in starts:
-                run = promised[at]
-                due = run.start + base
-                known = was.get(job)
-                if known is None or known.start != due or run is not kept.get(at):
-                    place, ask = tuple(run.tasks.items()), self.checksum(row.ask)
-                    known = Promise(job, due, partition=run.partition, place=place, ask=ask)
-                promises[job] = known
-                first = due if first < 0 else first
-            values = (
-                note.since,
-                guess,
-                guess if note.initial < 0 else note.initial,
-                first,
-                note.blocked_at if blocked < 0 else blocked + base,
-                due,
-                note.kills + (job in stops),
-            )
-            notes[job] = before if before == values else Note._make(values)
+        ids = self.rows.ids
         extra = {k: v for k, v in self.memory.extra.items() if k not in (WITHDRAWN, RAN)}
         if verdict.withdrawn:
             limits = checksum((self.site.qos, self.site.associations))
-            extra[WITHDRAWN] = {self.rows[at].job.id: limits for at in sorted(verdict.withdrawn)}
+            stops, starts = ({ids[at] for at in found} for found in (verdict.stops, verdict.starts))
+            extra[WITHDRAWN] = {ids[at]: limits for at in sorted(verdict.withdrawn)}
             stayed = {run.id: run.start for run in self.state.running if run.id not in stops}
             extra[RAN] = {**stayed, **dict.fromkeys(starts, self.state.now)}
         return Memory(
             now=self.state.now,
-            jobs=notes,
+            jobs=self.notes(verdict),
             users=users,
             extra=extra,
             own=self.memory.own,
-            promises=promises,
+            promises=self.kept_promises(verdict),
         )
 
+    def notes(self, verdict: Verdict) -> Notes:
+        """What the next pass must know of the jobs; one that is not ours keeps the note it had."""
+        rows, base = self.rows, self.base
+        guesses, ours = self.estimates(), rows.since >= 0
+        values = rows.notes.copy()
+        new = ours & ~rows.known
+        values[new, SINCE] = rows.since[new]
+        guess = np.array(list(guesses.values())) if guesses else np.maximum(self.request, 1)
+        values[:, ESTIMATE] = guess
+        values[:, INITIAL] = np.where(values[:, INITIAL] < 0, guess, values[:, INITIAL])
+        waits = rows.waits
+        for at, start in verdict.earliest.items():
+            if values[at, PROMISED] < 0 and waits[at]:
+                values[at, PROMISED] = start + base
+        for at, since in verdict.blocked.items():
+            values[at, BLOCKED_AT] = since + base
+        values[:, DUE] = -1
+        kept, due = self.kept(verdict)
+        values[kept, DUE] = due
+        values[kept, PROMISED] = np.where(values[kept, PROMISED] < 0, due, values[kept, PROMISED])
+        values[list(verdict.stops), KILLS] += 1
+        values[~ours] = rows.notes[~ours]
+        keep = ours | rows.known
+        if keep.all():
+            return Notes(rows.ids, values)
+        return Notes([rows.ids[at] for at in np.flatnonzero(keep).tolist()], values[keep])
 
-def decisions_of(rows: Sequence[Row], verdict: Verdict, site: Site) -> list[Decision]:
+    def kept_promises(self, verdict: Verdict) -> Promises:
+        """What the next pass must know of promises for good."""
+        promises = RunsByRow.of(verdict.promises)
+        here = np.flatnonzero(self.stay(verdict)[promises.rows])
+        rows, plans = promises.rows[here], promises.plans.take(here)
+        plans = plans._replace(start=plans.start + self.base)
+        ids = [self.rows.ids[at] for at in rows.tolist()]
+        return Promises(ids, plans, self.checksums[rows] if len(rows) else rows)
+
+
+def decisions_of(rows: Rows, verdict: Verdict, site: Site) -> list[Decision]:
     """Stops in front of the start that they make room for, and starts in order, with hosts."""
     shapes = Shapes(site)
     found: list[Decision] = []
     for at, run in verdict.starts.items():
-        found += [Stop(rows[row].job.id) for row, head in verdict.stops.items() if head == at]
-        held = held_by(shapes, rows[at].ask, run)
+        found += [Stop(rows.ids[row]) for row, head in verdict.stops.items() if head == at]
+        held = held_by(shapes, rows.asks[at], run)
         found.append(
             Start(
-                job=rows[at].job.id,
+                job=rows.ids[at],
                 place=tuple((host, amounts[0]) for host, amounts in held),
                 reason=verdict.reasons[at],
                 partition=run.partition,
                 held=held,
             )
         )
-    found += [Stop(rows[row].job.id) for row, head in verdict.stops.items() if head < 0]
+    found += [Stop(rows.ids[row]) for row, head in verdict.stops.items() if head < 0]
     return found
 
 

@@ -51,25 +51,25 @@ def forward(
     rows = rows_of(state, memory, site)
     expected = Tables(policy, state, memory, site, rows, users).estimates()
     assumed = runs or {}
-    order = sorted(range(len(rows)), key=lambda at: rows[at].tasks is None)
+    held = rows.tasks
+    order = [*held, *(at for at in range(len(rows.ids)) if at not in held)]
     asks, submit, run, limit = [], [], [], []
     for at in order:
-        row = rows[at]
-        usual = expected.get(at, max(1, row.job.request))
-        length = max(1, assumed.get(row.job.id, usual))
+        job, ask = rows.jobs[at], rows.asks[at]
+        usual = expected.get(at, max(1, job.request))
+        length = max(1, assumed.get(rows.ids[at], usual))
         ran = 0
-        ask = row.ask
-        if row.tasks is not None:
+        if at in held:
             # The clock of the simulation begins a second ago, so that these come first.
-            ran = max(0, state.now - getattr(row.job, "start", state.now)) - 1
-            ask = replace(ask, wanted=tuple(row.tasks))
+            ran = max(0, state.now - getattr(job, "start", state.now)) - 1
+            ask = replace(ask, wanted=tuple(held[at]))
         asks.append(ask)
-        submit.append(0 if row.tasks is not None else 1)
+        submit.append(0 if at in held else 1)
         run.append(max(1, length - ran))
-        limit.append(max(1, row.job.request - ran, run[-1]))
-    n = len(rows)
+        limit.append(max(1, job.request - ran, run[-1]))
+    n = len(rows.ids)
     request = np.array(limit, np.int64).clip(1, MAX_SPAN)
-    names = sorted({row.job.user for row in rows} - {""})
+    names = sorted({job.user for job in rows.jobs} - {""})
     number = {name: k for k, name in enumerate(names, 1)} | {"": -1}
     unknown = np.full(n, -1, np.int64)
     jobs = Workload(
@@ -80,7 +80,7 @@ def forward(
         request=request,
         limit=request,
         demand=np.array([ask.cpus for ask in asks], np.int64).reshape(n, 1),
-        user=np.array([number[rows[at].job.user] for at in order], np.int64),
+        user=np.array([number[rows.jobs[at].user] for at in order], np.int64),
         group=unknown,
         executable=unknown,
         queue=unknown,
@@ -93,11 +93,11 @@ def forward(
     )
     chosen: Any = policy
     if written is not None:
-        chosen = Translated(written, [rows[at].job for at in order], state.now - 1)
+        chosen = Translated(written, [rows.jobs[at] for at in order], state.now - 1)
     elif isinstance(policy.estimate, Last):
         chosen = policy.replace(estimate=Requested())
     start = simulate_site(jobs, site, chosen).start.tolist()
-    found = {rows[at].job.id: start[k] for k, at in enumerate(order) if rows[at].tasks is None}
+    found = {rows.ids[at]: start[k] for k, at in enumerate(order) if at not in held}
     return {job: max(state.now, state.now - 1 + at) for job, at in found.items() if at >= 0}
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from shadowtime.engine.corrections import LADDER
 from shadowtime.engine.estimates import known_at_submission
-from shadowtime.engine.live_pass.memory import Note
+from shadowtime.engine.live_pass.notes import (
+    BLOCKED_AT,
+    DUE,
+    ESTIMATE,
+    INITIAL,
+    KILLS,
+    PROMISED,
+    SINCE,
+)
 from shadowtime.engine.simulate import mark_classes
 from shadowtime.kernel import fields as f
 from shadowtime.kernel.estimates import FIXED, LAST_TWO
@@ -27,8 +35,8 @@ if TYPE_CHECKING:
     from shadowtime.engine.live_pass.memory import Memory
     from shadowtime.policy import Policy
     from shadowtime.policy.snapshot import Snapshot
+    from shadowtime.types import Ints
 
-UNKNOWN = Note(since=-1)
 FOREIGN = -1
 """Submission of jobs that no policy may stop: they outrank every other job."""
 
@@ -46,14 +54,22 @@ class Table(NamedTuple):
     ended: tuple[str, ...]
     workload: Workload
     """The same jobs as columns, those that ended lately among them."""
+    waits: Any
+    """By row, whether the job waits."""
+    notes: Ints
+    """By row, what was remembered of the job: columns of notes.py."""
 
 
-Row = tuple[Any, ...]
-"""One job on its way into the tables: since, new, order of its id, what it is, and the job.
+class Rows(NamedTuple):
+    """The jobs of a state in the order of the tables: a list, and columns beside it."""
 
-Plain tuples: there may be ten thousand of them, and a tenth of a second for everything.
-"""
-SINCE, NEW, ORDER, WHAT, JOB = range(5)
+    jobs: list[Any]
+    ids: list[str]
+    since: Ints
+    what: Ints
+    """Whether it runs, waits, ended, or is new (compiled/fill.py)."""
+    notes: Ints
+    """What is remembered of each, as columns of notes.py."""
 
 
 def table_of(
@@ -66,15 +82,11 @@ def table_of(
     from shadowtime.engine.live_pass.compiled import fill
 
     rows = rows_of(state, memory, kept=kept)
-    jobs = [row[JOB] for row in rows]
-    what = [row[WHAT] for row in rows]
-    ids = [job.id for job in jobs]
-    names = sorted({job.user for job in jobs} - {""})
-    number = {name: k for k, name in enumerate(names)} | {"": -1}
-    workload = workload_of(rows, jobs, number, machine.resources)
+    jobs, ids = rows.jobs, rows.ids
+    workload = workload_of(rows, machine.resources)
     known = known_at_submission(policy.estimate, workload)
     kernel, world = build(workload, machine, estimate=known.estimate, learner=known.learner)
-    n = len(rows)
+    n = len(ids)
     kernel = kernel._replace(
         running=np.zeros(n + 2, np.int64),
         ended=np.zeros(n + 2, np.int64),
@@ -83,7 +95,7 @@ def table_of(
     mark_classes(kernel, workload, machine, policy)
     kernel.reg[ARRIVED] = n
     predicted = isinstance(policy.estimate, Predicted)
-    write_notes(kernel.job, ids, memory, learner=known.learner, predicted=predicted)
+    write_notes(kernel.job, rows, memory, learner=known.learner, predicted=predicted)
     write_runs(kernel.job, rows, machine, learner=known.learner)
     dense = {}
     if known.learner:  # only what learns looks at users
@@ -94,66 +106,106 @@ def table_of(
             columns = [f.LAST_RUN, f.LAST_REQUEST, f.BEFORE_RUN]
             kernel.user[at, columns] = memory.users[user]
     fill.fill(kernel, world, facts_of(rows), state.now)
-    fresh = what.index(fill.NEWS_SUBMIT) if fill.NEWS_SUBMIT in what else n
-    gone = tuple(job for job, kind in zip(ids, what, strict=True) if kind == fill.NEWS_END)
-    row_of = dict(zip(ids, range(n), strict=True))
-    return Table(kernel, world, ids, row_of, dense, fresh, gone, workload)
+    new = np.flatnonzero(rows.what == fill.NEWS_SUBMIT)
+    gone = tuple(ids[at] for at in np.flatnonzero(rows.what == fill.NEWS_END).tolist())
+    return Table(
+        state=kernel,
+        world=world,
+        ids=ids,
+        row_of=dict(zip(ids, range(n), strict=True)),
+        users=dense,
+        fresh=int(new[0]) if len(new) else n,
+        ended=gone,
+        workload=workload,
+        waits=(rows.what == fill.WAITS) | (rows.what == fill.NEWS_SUBMIT),
+        notes=rows.notes,
+    )
 
 
-def rows_of(state: Snapshot, memory: Memory, *, kept: bool) -> list[Row]:
+def rows_of(state: Snapshot, memory: Memory, *, kept: bool) -> Rows:
     """All jobs in the order of the tables: (since, id), newcomers behind all known jobs."""
     from shadowtime.engine.live_pass.compiled.fill import NEWS_END, NEWS_SUBMIT, RUNS, WAITS
 
-    notes = memory.jobs
-    rows: list[Row] = []
-    latest = -1
-    newcomers = []
-    for job in state.waiting:
-        note = notes.get(job.id)
-        if note is None or (kept and note.due < 0):
-            newcomers.append((job, job.submit if note is None else note.since))
-            continue
-        rows.append((note.since, False, natural(job.id), WAITS, job))
-        latest = max(latest, note.since)
-    rows += [
-        (max(since, latest), True, natural(job.id), NEWS_SUBMIT, job) for job, since in newcomers
+    ended = ended_since(state, memory)
+    jobs = [*state.waiting, *state.running, *ended]
+    ids = [job.id for job in jobs]
+    waiting, running = len(state.waiting), len(state.waiting) + len(state.running)
+    at = memory.notes.rows_of(ids)
+    notes = memory.notes.take(at)
+    since = notes[:, SINCE].copy()
+    for k in np.flatnonzero(at[:running] < 0).tolist():
+        since[k] = jobs[k].submit
+    since[running:] = [end.start for end in ended]
+    since[waiting:running][[not run.ours for run in state.running]] = FOREIGN
+    new = at < 0
+    if kept:
+        new |= notes[:, DUE] < 0
+    new[waiting:] = False
+    latest = since[:waiting][~new[:waiting]].max(initial=-1)
+    since[new] = np.maximum(since[new], latest)
+    what = np.full(len(jobs), WAITS, np.int64)
+    what[new] = NEWS_SUBMIT
+    what[waiting:running] = RUNS
+    what[running:] = NEWS_END
+    # Promises for good are made for one range of rows; to others rank alone matters.
+    first = (since, new) if kept else (new, since)
+    order = np.lexsort((*reversed(natural_columns(ids)), *first))
+    places = order.tolist()
+    return Rows(
+        jobs=[jobs[k] for k in places],
+        ids=[ids[k] for k in places],
+        since=since[order],
+        what=what[order],
+        notes=notes[order],
+    )
+
+
+def ended_since(state: Snapshot, memory: Memory) -> list[Any]:
+    """The jobs that ended since the last pass."""
+    if not state.ended:
+        return []
+    present = {job.id for job in state.waiting} | {run.id for run in state.running}
+    return [
+        end
+        for end in state.ended
+        if end.id not in present and (end.id in memory.jobs or end.end > memory.now)
     ]
-    for run in state.running:
-        note = notes.get(run.id)
-        since = (note.since if note else run.submit) if run.ours else FOREIGN
-        rows.append((since, False, natural(run.id), RUNS, run))
-    if state.ended:
-        present = {job.id for job in state.waiting} | {run.id for run in state.running}
-        rows += [
-            (end.start, False, natural(end.id), NEWS_END, end)
-            for end in state.ended
-            if end.id not in present and (end.id in notes or end.end > memory.now)
-        ]
-    rows.sort(key=itemgetter(SINCE, NEW, ORDER))
-    if kept:  # newcomers are one range of rows then; rank matters to others only
-        rows.sort(key=itemgetter(NEW))
-    return rows
 
 
-def workload_of(
-    rows: Sequence[Row], jobs: Sequence[Any], number: dict[str, int], resources: tuple[str, ...]
-) -> Workload:
+def natural_columns(ids: Sequence[str]) -> list[Ints]:
+    """The numbers in the jobs' names, by place: sorted by them, jobs are in natural order.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in natural_columns(["12_10", "9", "12_9"])]
+    [[12, 9, 12], [10, -1, 9]]
+    """
+    keys = list(map(natural, ids))
+    if {1}.issuperset(map(len, keys)):
+        return [np.fromiter(chain.from_iterable(keys), np.int64, len(keys))]
+    return [np.array(column, np.int64) for column in zip_longest(*keys, fillvalue=-1)]
+
+
+def workload_of(rows: Rows, resources: tuple[str, ...]) -> Workload:
     """The jobs as the simulator's columns; the request stands in for the unknown run time."""
-    nothing = (1,) + (0,) * (len(resources) - 1)
-    need = np.array([getattr(job, "need", nothing) for job in jobs], np.int64)
-    need = need.reshape(len(jobs), len(resources))
+    jobs, n, width = rows.jobs, len(rows.jobs), len(resources)
+    nothing = (1,) + (0,) * (width - 1)
+    each = chain.from_iterable([getattr(job, "need", nothing) for job in jobs])
     request = np.array([job.request for job in jobs], np.int64).clip(1, MAX_SPAN)
-    unknown = np.full(len(jobs), -1, np.int64)
+    users = [job.user for job in jobs]
+    names = sorted(set(users) - {""})
+    number = {name: k for k, name in enumerate(names)} | {"": -1}
+    unknown = np.full(n, -1, np.int64)
     return Workload(
         name="live",
-        job_id=np.arange(len(jobs)),
-        submit=np.array([row[SINCE] for row in rows], np.int64),
+        job_id=np.arange(n),
+        submit=rows.since,
         run=request,
         request=request,
         limit=request,
-        demand=need,
+        demand=np.fromiter(each, np.int64, n * width).reshape(n, width),
         resources=resources,
-        user=np.array([number[job.user] for job in jobs], np.int64),
+        user=np.array([number[user] for user in users], np.int64),
         group=unknown,
         executable=unknown,
         queue=unknown,
@@ -163,39 +215,35 @@ def workload_of(
     )
 
 
-def write_notes(
-    table: Any, ids: Sequence[str], memory: Memory, *, learner: int, predicted: bool
-) -> None:
+def write_notes(table: Any, rows: Rows, memory: Memory, *, learner: int, predicted: bool) -> None:
     """Write down what is remembered of each job."""
     table[:, f.INITIAL] = table[:, f.ESTIMATE]
     if not memory.jobs:
         return
-    notes = [memory.jobs.get(job, UNKNOWN) for job in ids]
-    table[:, f.PROMISED] = [note.promised for note in notes]
-    table[:, f.BLOCKED_AT] = [note.blocked_at for note in notes]
-    table[:, f.KILLS] = [note.kills for note in notes]
+    notes = rows.notes
+    table[:, f.PROMISED] = notes[:, PROMISED]
+    table[:, f.BLOCKED_AT] = notes[:, BLOCKED_AT]
+    table[:, f.KILLS] = notes[:, KILLS]
     if learner != FIXED or predicted:
         # EASY++ begins at the prediction at submission; its corrections follow again.
-        guess = [note.initial if learner == LAST_TWO else note.estimate for note in notes]
-        known = np.array(guess, np.int64)
-        known = np.where(known > 0, known, table[:, f.ESTIMATE])
+        guess = notes[:, INITIAL if learner == LAST_TWO else ESTIMATE]
+        known = np.where(guess > 0, guess, table[:, f.ESTIMATE])
         table[:, f.ESTIMATE] = table[:, f.INITIAL] = known
 
 
-def write_runs(table: Any, rows: Sequence[Row], machine: Cluster, *, learner: int) -> None:
+def write_runs(table: Any, rows: Rows, machine: Cluster, *, learner: int) -> None:
     """Write down since when and where the running jobs run, and the ended ones ran."""
     from shadowtime.engine.live_pass.compiled.fill import NEWS_END, RUNS
 
-    host_of = {host.name: at for at, host in enumerate(machine.hosts)}
     several = machine.shape == "hosts"
-    for at, (_, _, _, what, job) in enumerate(rows):
-        if what != RUNS and what != NEWS_END:
-            continue
-        if what == NEWS_END and learner == LAST_TWO:
+    host_of = {host.name: at for at, host in enumerate(machine.hosts)} if several else {}
+    for at in np.flatnonzero((rows.what == RUNS) | (rows.what == NEWS_END)).tolist():
+        job, runs = rows.jobs[at], rows.what[at] == RUNS
+        if not runs and learner == LAST_TWO:
             table[at, f.ESTIMATE] = corrected(table[at], job.end - job.start)
         table[at, f.START] = job.start
         table[at, f.EXPECTED] = job.start + table[at, f.ESTIMATE]
-        if several and what == RUNS and job.place:
+        if several and runs and job.place:
             table[at, f.HOST] = host_of.get(job.place[0][0], 0)
 
 
@@ -212,20 +260,19 @@ def corrected(row: Any, run: int) -> int:
     return longer
 
 
-def facts_of(rows: Sequence[Row]) -> Any:
+def facts_of(rows: Rows) -> Any:
     """Running jobs, waiting jobs, then the news by time: ends before submissions."""
     from shadowtime.engine.live_pass.compiled.fill import NEWS_END, RUNS, WAITS
 
-    what = np.array([row[WHAT] for row in rows], np.int64)
+    what = rows.what
     runs, waits = np.flatnonzero(what == RUNS), np.flatnonzero(what == WAITS)
     news = []
     for at in np.flatnonzero(what > WAITS).tolist():
-        row = rows[at]
-        ends = row[WHAT] == NEWS_END
-        when = row[JOB].end if ends else row[SINCE]
-        news.append((when, not ends, row[ORDER], (row[WHAT], at, when)))
+        ends = what[at] == NEWS_END
+        when = int(rows.jobs[at].end if ends else rows.since[at])
+        news.append((when, not ends, natural(rows.ids[at]), (what[at], at, when)))
     news.sort()
-    facts = np.zeros((3, len(rows)), np.int64)
+    facts = np.zeros((3, len(what)), np.int64)
     facts[1, : len(runs)] = runs
     facts[1, len(runs) : len(runs) + len(waits)] = waits
     facts[0, : len(runs) + len(waits)] = np.repeat([RUNS, WAITS], [len(runs), len(waits)])

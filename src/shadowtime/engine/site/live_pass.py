@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.conservative_parts import MANY_GAINS
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
+from shadowtime.engine.site.plans import Plans, Run, RunsByRow, joined
 from shadowtime.engine.site.simulate import empty_state, with_more_room
 from shadowtime.engine.site.tables import Ground, build_ground
 from shadowtime.errors import PolicyError, UsageError
@@ -37,19 +38,8 @@ if TYPE_CHECKING:
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
 
-Tasks = dict[str, int]
-"""Tasks by name of the node."""
 Decider = Callable[["State", "World", "Ground"], "dict[int, int]"]
 """Makes a pass on filled tables; returns which rows it stopped, with the row started next or -1."""
-
-
-class Run(NamedTuple):
-    """Where a job runs, or is promised to, and from when on."""
-
-    start: int
-    tasks: Tasks
-    partition: str = ""
-    """The partition it runs in; empty: the first of the job's own that has these nodes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +145,7 @@ def decide_site(
     if known.learner and not snapshot.estimates and len(workload):
         raise UsageError(f"{policy.name}: a single decision has no history to learn from")
     estimate = known.estimate.copy()
-    for row, seconds in snapshot.estimates.items():
-        estimate[row] = seconds
+    estimate[list(snapshot.estimates)] = list(snapshot.estimates.values())
     made = None
     if by is None and not policy.reserve.sunny:
         made = prepare(policy, site, workload, effort=effort or 0)
@@ -183,19 +172,15 @@ def decide_site(
         state.job[row, columns.BLOCKED_AT] = since
     for row, first in snapshot.promised.items():
         state.job[row, columns.PROMISED] = first
-    ground = with_places(ground, site, asks, node_at, snapshot)
+    runs, promises = RunsByRow.of(snapshot.running), RunsByRow.of(snapshot.promises)
+    ground = with_places(ground, site, asks, node_at, snapshot, runs, promises)
     ground = with_gains(ground, site, node_at, snapshot)
-    waiting = [row for row in range(len(workload)) if row not in snapshot.running]
+    waits = np.ones(len(workload), np.bool_)
+    waits[runs.rows] = False
     from shadowtime.engine.site.seat import seat
 
     note_gone_at(ground, snapshot.now)
-    seat(
-        state,
-        ground,
-        _pairs(snapshot.running),
-        np.array(waiting, np.int64),
-        _pairs(snapshot.promises),
-    )
+    seat(state, ground, _pairs(runs), np.flatnonzero(waits), _pairs(promises))
     ground.job[list(snapshot.withdrawn), f.WITHDRAWN] = ground.mark[f.LEFT] + 1
     before = ground.job[:, [f.DUE, f.PLACE_FROM]].copy()
     if made is None:
@@ -214,31 +199,33 @@ def decide_site(
     return replace(found, unfinished=made.unfinished(arguments))
 
 
-def _pairs(runs: Mapping[int, Run]) -> Ints:
-    return np.array([(row, run.start) for row, run in runs.items()], np.int64).reshape(-1, 2)
+def _pairs(runs: RunsByRow) -> Ints:
+    return np.column_stack((runs.rows, runs.plans.start))
 
 
 def with_places(
-    ground: Ground, site: Site, asks: Asks, node_at: Ints, snapshot: SiteJobs
+    ground: Ground,
+    site: Site,
+    asks: Asks,
+    node_at: Ints,
+    snapshot: SiteJobs,
+    runs: RunsByRow,
+    promises: RunsByRow,
 ) -> Ground:
     """Write down where jobs run or are promised to."""
-    row_of = rows_by_name(site, node_at)
-    held = {**snapshot.running, **snapshot.promises}
-    rows = np.fromiter(held, np.int64, len(held))
-    counts = np.array([len(run.tasks) for run in held.values()], np.int64)
-    names = [name for run in held.values() for name in run.tasks]
-    tasks = np.array([count for run in held.values() for count in run.tasks.values()], np.int64)
-    if not row_of.keys() >= set(names):
-        strange = next(row for row, run in held.items() if not row_of.keys() >= set(run.tasks))
-        node = next(name for name in held[strange].tasks if name not in row_of)
+    names = tuple([site.nodes[i].name for i in node_at.tolist()])
+    rows = np.concatenate((runs.rows, promises.rows))
+    first, counts, nodes, tasks = joined([one.plans.on(names) for one in (runs, promises)])
+    if (nodes < 0).any():
+        strange = int(rows[np.repeat(np.arange(len(rows)), counts)[nodes < 0][0]])
+        held = (runs if strange in runs else promises)[strange]
+        node = next(name for name in held.tasks if name not in names)
         raise UsageError(
             f"job {snapshot.jobs.job_id[strange]} runs on node {node}, which the site does not have"
         )
-    nodes = np.array([row_of[name] for name in names], np.int64)
-    first = np.cumsum(counts) - counts
     ground.job[rows, f.PLACE_FROM] = first
     ground.job[rows, f.PLACE_COUNT] = counts
-    ground.job[rows, f.ALT] = alternatives_of(ground, asks, snapshot, held, rows, counts, nodes)
+    ground.job[rows, f.ALT] = alternatives_of(ground, asks, snapshot, rows, counts, nodes)
     # Every place may cut its node's steps twice, and every waiting job may be planned again.
     wide = 3 * int(ground.job[:, f.WIDTH].sum()) + 256
     place = np.empty(len(ground.place) + len(nodes) + wide, np.int64)
@@ -257,7 +244,6 @@ def alternatives_of(
     ground: Ground,
     asks: Asks,
     snapshot: SiteJobs,
-    held: Mapping[int, Run],
     rows: Ints,
     counts: Ints,
     nodes: Ints,
@@ -281,7 +267,7 @@ def alternatives_of(
         row = int(rows[found < 0][0])
         raise UsageError(
             f"job {snapshot.jobs.job_id[row]} holds nodes outside its partitions: "
-            f"{', '.join(held[row].tasks)}"
+            f"{', '.join({**snapshot.running, **snapshot.promises}[row].tasks)}"
         )
     return found
 
@@ -326,33 +312,40 @@ def verdict(
 ) -> Verdict:
     """What the pass decided, by names; ``before``: due and place of each job before the pass."""
 
-    name_at = [site.nodes[i].name for i in node_at.tolist()]
-    partition_of = [site.partitions[one.partition].name if site.partitions else ""
-                    for one in asks.shapes]  # fmt: skip
+    names = tuple([site.nodes[i].name for i in node_at.tolist()])
+    partitions = tuple([one.name for one in site.partitions]) or ("",)
+    partition_of = np.array([one.partition for one in asks.shapes] or [0], np.int64)
 
-    def runs_of(rows: list[int], starts: list[int]) -> dict[int, Run]:
-        where = ground.job[rows][:, [f.PLACE_FROM, f.PLACE_COUNT, f.SHAPE]].tolist()
-        made = {}
-        for row, start, (first, count, shape) in zip(rows, starts, where, strict=True):
-            found = ground.place[first : first + count].tolist()
-            names = {name_at[one >> 32]: one & 0xFFFFFFFF for one in found}
-            made[row] = Run(start=start, tasks=names, partition=partition_of[shape])
-        return made
+    def runs_of(rows: Any, starts: Any) -> RunsByRow:
+        where = ground.job[rows][:, [f.PLACE_FROM, f.PLACE_COUNT, f.SHAPE]]
+        plans = Plans(
+            start=starts,
+            partition=partition_of[where[:, 2]],
+            first=where[:, 0],
+            width=where[:, 1],
+            node=ground.place,
+            tasks=ground.place,
+            names=names,
+            partitions=partitions,
+        ).take(np.arange(len(rows)))
+        return RunsByRow(
+            rows, plans._replace(node=plans.node >> 32, tasks=plans.tasks & 0xFFFFFFFF)
+        )
 
     now = int(state.reg[NOW])
-    started = state.did[columns.WHICH, : int(state.reg[DECISIONS])].tolist()
+    started = state.did[columns.WHICH, : int(state.reg[DECISIONS])].astype(np.int64)
     due = ground.job[:, f.DUE]
-    promised = np.flatnonzero(due < NEVER).tolist() if ground.mark[f.KEEPS] else []
-    same = (ground.job[:, [f.DUE, f.PLACE_FROM]] == before).all(axis=1).tolist()
-    moved = [row for row in promised if not same[row] or row not in snapshot.promises]
-    promises = {row: snapshot.promises[row] for row in promised if row in snapshot.promises}
-    promises |= runs_of(moved, due[moved].tolist())
+    promised = np.flatnonzero(due < NEVER) if ground.mark[f.KEEPS] else np.empty(0, np.int64)
+    same = (ground.job[:, [f.DUE, f.PLACE_FROM]] == before).all(axis=1)
+    begun = runs_of(started, np.full(len(started), now))
+    promises = runs_of(promised, due[promised])
+    promises = with_old_partitions(promises, RunsByRow.of(snapshot.promises), same)
     wake = int(state.reg[WAKE])
-    freed, asked = what_is_left(ground, name_at, promised)
+    freed, asked = what_is_left(ground, names, promised)
     withdrawn = np.flatnonzero(ground.job[:, f.WITHDRAWN] == ground.mark[f.LEFT] + 1)
     return Verdict(
-        starts=runs_of(started, [now] * len(started)),
-        reasons={row: Reason(int(state.job[row, columns.REASON])) for row in started},
+        starts=dict(zip(started.tolist(), begun.plans.runs(), strict=True)),
+        reasons={row: Reason(int(state.job[row, columns.REASON])) for row in started.tolist()},
         promises=promises,
         wake=wake if wake < NEVER else None,
         freed=freed,
@@ -366,6 +359,20 @@ def verdict(
         },
         nowhere=fit_nowhere(asks, ground, snapshot),
     )
+
+
+def with_old_partitions(promises: RunsByRow, given: RunsByRow, same: Any) -> RunsByRow:
+    """Promises that stay as they were given stay in the partition in which they were given."""
+    place = np.full(len(same), -1, np.int64)
+    place[given.rows] = np.arange(len(given.rows))
+    place[~same] = -1
+    kept = place[promises.rows]
+    plans, old = promises.plans, given.plans
+    partitions = tuple(dict.fromkeys((*plans.partitions, *old.partitions)))
+    number = np.array([partitions.index(name) for name in old.partitions] or [0], np.int64)
+    within = plans.partition.copy()
+    within[kept >= 0] = number[old.partition[kept[kept >= 0]]]
+    return RunsByRow(promises.rows, plans._replace(partition=within, partitions=partitions))
 
 
 def noted(state: Any, column: int) -> dict[int, int]:
@@ -383,13 +390,13 @@ def fit_nowhere(asks: Asks, ground: Ground, snapshot: SiteJobs) -> list[int]:
 
 
 def what_is_left(
-    ground: Ground, name_at: list[str], promised: list[int]
+    ground: Ground, names: Sequence[str], promised: Ints
 ) -> tuple[Sequence[Freed] | None, dict[int, int]]:
     """What not every promise has been compared with: the log of gains, and how far each is."""
     since = int(ground.mark[f.GAINS_FROM])
-    asked = (ground.job[promised, f.ASKED] - since).tolist()
-    if asked and min(asked) < 0:
+    asked = ground.job[promised, f.ASKED] - since
+    if asked.min(initial=0) < 0:
         return None, {}
     rows = ground.gain[: int(ground.mark[f.GAINS]) - since].tolist()
-    freed = [Freed(nodes=(name_at[node],), begin=begin, end=end) for node, begin, end in rows]
-    return freed, dict(zip(promised, asked, strict=True)) if freed else {}
+    freed = [Freed(nodes=(names[node],), begin=begin, end=end) for node, begin, end in rows]
+    return freed, dict(zip(promised.tolist(), asked.tolist(), strict=True)) if freed else {}

@@ -83,7 +83,7 @@ def in_order(state: Snapshot, memory: Memory) -> tuple[WaitingJob, ...]:
     """The waiting jobs as they stand in the queue."""
     waits = {job.id: job for job in state.waiting}
     rows = rows_of(state, memory, kept=False)
-    return tuple(waits.pop(row[-1].id) for row in rows if row[-1].id in waits)
+    return tuple(waits.pop(job) for job in rows.ids if job in waits)
 
 
 def run_on(

@@ -79,10 +79,11 @@ def decide(policy: Policy, state: Snapshot, memory: Memory) -> Decided:
     availability = book_of(rows, n, pieces, how, len(at))
     aside = unfit(rows[at, bk.PROCS], wish, how)
     once(table.state, availability, at[aside], state.now)
-    waiting = {job.id: job for job in state.waiting}
+    rows_started = table.state.did[f.WHICH, : int(table.state.reg[DECISIONS])].tolist()
+    started_ids = {table.ids[row] for row in rows_started}
+    waiting = {job.id: job for job in state.waiting if job.id in started_ids}
     decisions = tuple(
-        started(table, availability, int(job), waiting, state, how)
-        for job in table.state.did[f.WHICH, : int(table.state.reg[DECISIONS])]
+        started(table, availability, row, waiting, state, how) for row in rows_started
     )
     kept = remember(table, state, memory, None)
     if how.by_tag:
