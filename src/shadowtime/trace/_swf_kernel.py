@@ -51,6 +51,10 @@ _TAB, _NEWLINE, _RETURN, _BLANK = 9, 10, 13, 32
 _PLUS, _MINUS, _POINT, _ZERO, _NINE, _SEMICOLON = 43, 45, 46, 48, 57, 59
 _UPPER_E, _LOWER_E = 69, 101
 
+_NOTHING, _ONE, _TEN = np.uint64(0), np.uint64(1), np.uint64(10)
+_FIRST_DIGIT, _LAST_DIGIT, _DIGITS = np.uint64(_ZERO), np.uint64(9), np.uint64(18)
+"""The code of 0; the largest digit; so many of them fit into 64 bits."""
+
 
 @kernel
 def decimal(data: AnyArray, start: int, end: int) -> tuple[int, int, int]:
@@ -134,6 +138,45 @@ def decimal(data: AnyArray, start: int, end: int) -> tuple[int, int, int]:
     return FINE, value, fraction
 
 
+@kernel
+def plain_fields(
+    data: AnyArray, start: int, low: Ints, high: Ints, table: Ints, row: int
+) -> tuple[Any, Any]:
+    """Read the fields of a line from its beginning while they are whole numbers between blanks.
+
+    Returns where it stopped and how many it read; what is left, of most lines nothing, is for
+    ``scan``. Unsigned places: a signed one may be negative in Numba's eyes, a branch a byte.
+    """
+    at, end, place = np.uint64(start), np.uint64(len(data)), np.uint64(row)
+    field, fields = _NOTHING, np.uint64(FIELDS)
+    while field < fields:
+        while at < end and data[at] == _BLANK:
+            at += _ONE
+        there = at
+        negative = at < end and data[at] == _MINUS
+        if negative:
+            there += _ONE
+        first = there
+        number = _NOTHING
+        while there < end:
+            digit = np.uint64(data[there]) - _FIRST_DIGIT
+            if digit > _LAST_DIGIT:
+                break
+            number = number * _TEN + digit
+            there += _ONE
+        if there == first or there - first > _DIGITS:
+            break
+        if there < end and data[there] != _BLANK and data[there] != _NEWLINE:
+            break
+        value = -np.int64(number) if negative else np.int64(number)
+        if value < low[field] or value > high[field]:
+            break
+        table[field, place] = value
+        field += _ONE
+        at = there
+    return np.int64(at), np.int64(field)
+
+
 @entry
 def scan(
     data: AnyArray,
@@ -157,9 +200,9 @@ def scan(
     row = 0
     while i < n:
         line += 1
-        field = 0
         code = FINE
         start = i
+        i, field = plain_fields(data, i, low, high, table, row)
         rounded_time = 0
         rounded_cpu = 0
         rounded_memory = 0
