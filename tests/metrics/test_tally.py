@@ -31,6 +31,7 @@ def test_columns_equal_those_of_jobs(n: int) -> None:
     assert found.times.tolist() == [jobs.wait.tolist(), jobs.response.tolist()]
     assert found.weights.tolist() == [jobs.procs.tolist(), jobs.area.tolist()]
     assert found.sums == (jobs.run.sum(), jobs.procs.sum(), jobs.area.sum())
+    assert found.weighed == float((jobs.response * jobs.area).sum())
     assert statistics_of_rows(found.ratios) == [statistics(row) for row in found.ratios]
 
 

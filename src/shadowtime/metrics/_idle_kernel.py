@@ -1,6 +1,6 @@
 """The compiled part of loss of capacity: one walk over the events of a schedule.
 
-Three heaps hold what is to come: starts of waiting jobs, their widths, and ends of running jobs.
+Two heaps hold the widths of waiting jobs and the ends of running ones; starts come sorted.
 Only sums of whole numbers are made, so the order of events within an instant does not show.
 """
 
@@ -15,8 +15,8 @@ from shadowtime.kernel.registers import NEVER
 if TYPE_CHECKING:
     from shadowtime.types import Ints
 
-STARTS, WIDTHS, ENDS = 0, 1, 2
-"""Rows of ``heaps``: keys (time or width, run)."""
+WIDTHS, ENDS = 0, 1
+"""Rows of ``heaps``: keys (width or time, run)."""
 NOT_IN_ORDER = -1
 
 
@@ -26,6 +26,7 @@ def idle_while_wanted(
     since: Ints,
     until: Ints,
     width: Ints,
+    starts: Ints,
     heaps: Ints,
     procs: int,
     begin: int,
@@ -33,8 +34,8 @@ def idle_while_wanted(
 ) -> int:
     """Processor-seconds in [begin, end) that are idle while a waiting job fits into them.
 
-    A run of ``width`` processors waits from ``ready`` on and lasts from ``since`` to ``until``.
-    Runs stand in the order in which they appear, the earlier of ``ready`` and ``since``; else
+    A run of ``width`` processors waits from ``ready`` on and lasts from ``since`` to ``until``;
+    ``starts`` are the runs in order of ``since``. They must stand in order of ``ready``, else
     NOT_IN_ORDER is returned.
     """
     n = len(ready)
@@ -42,18 +43,16 @@ def idle_while_wanted(
     while n >> bits:
         bits += 1
     mask = (1 << bits) - 1
-    starts, widths, ends = heaps[STARTS], heaps[WIDTHS], heaps[ENDS]
-    waiting = queued = running = at = total = 0
+    widths, ends = heaps[WIDTHS], heaps[ENDS]
+    waiting = queued = running = arrived = started = total = 0
     idle = procs
     now = -NEVER
-    while at < n or waiting > 0:
-        then = NEVER
-        if at < n:
-            then = min(ready[at], since[at])
-            if then < now:
+    while started < n:
+        then = since[starts[started]]
+        if arrived < n:
+            if arrived > 0 and ready[arrived] < ready[arrived - 1]:
                 return NOT_IN_ORDER
-        if waiting > 0:
-            then = min(then, starts[0] >> bits)
+            then = min(then, ready[arrived])
         if running > 0:
             then = min(then, ends[0] >> bits)
         seconds = min(then, end) - max(now, begin)
@@ -66,17 +65,15 @@ def idle_while_wanted(
         while running > 0 and ends[0] >> bits == now:
             idle += width[ends[0] & mask]
             running = pop(ends, running)
-        while waiting > 0 and starts[0] >> bits == now:
-            run = starts[0] & mask
-            waiting = pop(starts, waiting)
+        while started < n and since[starts[started]] == now:
+            run = starts[started]
+            started += 1
             idle -= width[run]
+            waiting -= since[run] > ready[run]
             running = push(ends, running, until[run] << bits | run)
-        while at < n and min(ready[at], since[at]) == now:
-            if since[at] > ready[at]:
-                waiting = push(starts, waiting, since[at] << bits | at)
-                queued = push(widths, queued, width[at] << bits | at)
-            else:
-                idle -= width[at]
-                running = push(ends, running, until[at] << bits | at)
-            at += 1
+        if arrived < n and ready[arrived] <= now:
+            if since[arrived] > ready[arrived]:
+                waiting += 1
+                queued = push(widths, queued, width[arrived] << bits | arrived)
+            arrived += 1
     return total

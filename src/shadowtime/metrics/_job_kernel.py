@@ -23,8 +23,9 @@ SLOWDOWN, BOUNDED, PER_PROCESSOR, PAPER = 0, 1, 2, 3
 PROCS, AREA = 0, 1
 """Rows of ``weights``."""
 
-RUN_SUM, PROCS_SUM, AREA_SUM, SUMS = 0, 1, 2, 3
-"""Places in ``sums``, and how many."""
+RUN_SUM, PROCS_SUM, AREA_SUM, RESPONSE_SUM, LONGEST, LARGEST, SUMS = 0, 1, 2, 3, 4, 5, 6
+"""Places in ``sums``, and how many: sums of runs, processors, areas, of responses times areas; the
+longest response and the largest area, which bound that last sum."""
 
 SCHEDULED, BEHIND, KILLED, BLOCKED, PROMISED, LATE, COUNTS = 0, 1, 2, 3, 4, 5, 6
 """Places in ``found``, and how many."""
@@ -44,7 +45,7 @@ def fill_columns(
     sums: Ints,
 ) -> None:
     """Response, slowdowns and weights of every job, and the sums that weights need."""
-    lasted = wide = area = 0
+    lasted = wide = area = weighed = longest = largest = 0
     at, end = np.uint64(0), np.uint64(len(wait))
     one = np.uint64(1)
     while at < end:
@@ -62,10 +63,16 @@ def fill_columns(
         lasted += run[at]
         wide += procs[at]
         area += work
+        weighed += response * work
+        longest = max(longest, response)
+        largest = max(largest, work)
         at += one
     sums[RUN_SUM] = lasted
     sums[PROCS_SUM] = wide
     sums[AREA_SUM] = area
+    sums[RESPONSE_SUM] = weighed
+    sums[LONGEST] = longest
+    sums[LARGEST] = largest
 
 
 @entry

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.metrics.tally import product_sum
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import lost_parts, runs, started, turns
 from shadowtime.schedule.timeline import within
@@ -53,7 +54,7 @@ def utilisation(
     for name, capacity in cluster.total.items():
         if name in workload.resources and capacity and end > begin:
             demand = found.of(workload.demand[:, workload.resources.index(name)])
-            used = float(demand.astype(np.float64) @ length.astype(np.float64))
+            used = product_sum(demand, length)
             shares[name] = used / (float(capacity) * (end - begin))
     return shares
 
@@ -104,15 +105,16 @@ def idle_though_wanted(
 
     turn = turns(schedule, all_runs)
     columns = turn.ready, turn.since, turn.until, turn.of(schedule.procs)
-    heaps = np.empty((3, len(turn)), np.int64)
+    heaps = np.empty((2, len(turn)), np.int64)
 
     def found(*given: Ints) -> int:
         ready, since, until, width = (np.ascontiguousarray(column, np.int64) for column in given)
-        return int(idle_while_wanted(ready, since, until, width, heaps, procs, begin, end))
+        starts = np.argsort(since, kind="stable")  # quick, as starts nearly follow submissions
+        return int(idle_while_wanted(ready, since, until, width, starts, heaps, procs, begin, end))
 
     lost = found(*columns)
-    if lost == NOT_IN_ORDER:  # starts before their submission, or stopped jobs
-        order = np.argsort(np.minimum(turn.ready, turn.since), kind="stable")
+    if lost == NOT_IN_ORDER:  # stopped jobs were ready again later
+        order = np.argsort(turn.ready, kind="stable")
         lost = found(*(column[order] for column in columns))
     return float(lost)
 

@@ -174,7 +174,7 @@ def weighted(columns: Tally) -> dict[str, float]:
     return {
         "mbs": float(ratios[PAPER].mean()),
         "mwbs": _weighted_mean(ratios[PAPER], procs, wide),
-        "awrt_s": _weighted_mean(response.astype(np.float64), area, worked),
+        "awrt_s": columns.weighed / worked if worked else float("nan"),
         "awbsld": _weighted_mean(ratios[BOUNDED], area, worked),
         "expansion": float(response.sum()) / max(float(lasted), 1.0),
     }

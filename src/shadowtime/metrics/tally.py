@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from shadowtime.metrics.jobs import Jobs
     from shadowtime.types import AnyArray, Floats, Ints
 
+MOST = (1 << 63) - 1
+"""The largest sum of whole numbers."""
+
 
 class Tally(NamedTuple):
     """Columns of some jobs, a row of each table a column; the rows are named in _job_kernel.py."""
@@ -24,6 +27,8 @@ class Tally(NamedTuple):
     """Processors, processor-seconds."""
     sums: tuple[int, int, int]
     """Of the run times, the processors, the processor-seconds."""
+    weighed: float
+    """Sum of responses times processor-seconds."""
 
 
 def tally(jobs: Jobs) -> Tally:
@@ -43,8 +48,23 @@ def tally(jobs: Jobs) -> Tally:
     ratios, weights = np.empty((4, n)), np.empty((2, n))
     wait, run, procs = (as_row(column) for column in (jobs.wait, jobs.run, jobs.procs))
     fill_columns(wait, run, procs, TAU, times, ratios, weights, sums)
-    lasted, wide, area = sums.tolist()
-    return Tally(times, ratios, weights, (lasted, wide, area))
+    lasted, wide, area, weighed, longest, largest = sums.tolist()
+    if n * longest * largest > MOST:  # it may have left 64 bits
+        weighed = times[1].astype(np.float64) @ weights[1]
+    return Tally(times, ratios, weights, (lasted, wide, area), float(weighed))
+
+
+def product_sum(a: Ints, b: Ints) -> float:
+    """Sum of products of whole numbers: exact, and without the threads of BLAS, unless it is huge.
+
+    Examples
+    --------
+    >>> product_sum(np.array([2, 3]), np.array([10, 100]))
+    320.0
+    """
+    if len(a) * int(a.max(initial=0)) * int(b.max(initial=0)) > MOST:
+        return float(a.astype(np.float64) @ b.astype(np.float64))
+    return float(a @ b)
 
 
 def as_row(column: AnyArray) -> Ints:
