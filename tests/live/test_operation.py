@@ -12,10 +12,9 @@ from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from live.test_condor_port import HERE, Fake, held
 from shadowtime.cli import run
 from shadowtime.errors import UsageError
-from shadowtime.live.exporter import MetricsFile, served
 from shadowtime.live.log import Log
 from shadowtime.live.loop import Loop
-from shadowtime.live.metrics import Metrics
+from shadowtime.live.metrics import Metrics, MetricsFile, served
 from shadowtime.live.port import PortError
 from shadowtime.live.runner import Done
 from shadowtime.live.slurm import drive

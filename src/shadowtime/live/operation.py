@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.engine.live_pass.decide import refuse
 from shadowtime.errors import PolicyError
-from shadowtime.live.exporter import MetricsFile, served
 from shadowtime.live.guarded import OwnCode, is_own, whole_path
 from shadowtime.live.log import Log
-from shadowtime.live.metrics import Metrics
+from shadowtime.live.metrics import Metrics, MetricsFile, served
 from shadowtime.policy import Policy, parse_policy
 
 if TYPE_CHECKING:

@@ -6,24 +6,23 @@ from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from shadowtime.slurm.ends import Ends, could_fit
+from shadowtime.slurm.ends import Ends, could_fit, will_run
 from shadowtime.slurm.job import planned_limit
 from shadowtime.slurm.outcome import Outcome, Plan, Start
 from shadowtime.slurm.planmap import PlanMap
 from shadowtime.slurm.preempt import candidates_for
 from shadowtime.slurm.queue import build_queue
 from shadowtime.slurm.starting import begin, select_now, tally_of
-from shadowtime.slurm.willrun import will_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shadowtime.slurm.choose import Choice
+    from shadowtime.slurm.ends import WillRun
     from shadowtime.slurm.job import Job
     from shadowtime.slurm.machine import Section
     from shadowtime.slurm.queue import Record
     from shadowtime.slurm.state import State
-    from shadowtime.slurm.willrun import WillRun
 
 
 AFTER_LIMIT = 500

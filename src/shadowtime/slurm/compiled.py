@@ -15,8 +15,8 @@ import numpy as np
 from shadowtime.kernel import library
 from shadowtime.kernel.slurm import board as b
 from shadowtime.kernel.slurm.walk import BY_THE_RULES, ENDS_WANTED, START, walk
-from shadowtime.slurm.board_ends import BoardEnds
 from shadowtime.slurm.choose import Choice
+from shadowtime.slurm.ends import BoardEnds
 from shadowtime.slurm.job import planned_limit
 from shadowtime.slurm.machine import bits
 from shadowtime.slurm.outcome import Plan

@@ -1,15 +1,25 @@
-"""Running jobs in the order of their limits' ends, and the machine after so many of them ended."""
+"""Running jobs in the order of their limits' ends, the machine after so many of them ended, and the
+will-run test: a start now, with preemptable jobs gone, or after groups of running jobs (3.6).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bisect import bisect
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from shadowtime.kernel.slurm import board as b
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shadowtime.slurm.ask import Ask
+    from shadowtime.slurm.choose import Choice, Chooser
+    from shadowtime.slurm.gang import Rows
     from shadowtime.slurm.job import Job
-    from shadowtime.slurm.usage import Usage
+    from shadowtime.slurm.machine import Machine, Section
+    from shadowtime.slurm.usage import Holding, Usage
 
 
 def in_end_order(running: Sequence[Job]) -> list[Job]:
@@ -98,3 +108,219 @@ def could_fit(usage: Usage, ask: Ask, nodes: int, *, idle: int | None = None) ->
     if count < ask.min_nodes:
         return False
     return min(count, max(ask.max_nodes, ask.min_nodes)) * usage.machine.most_cpus >= ask.min_cpus
+
+
+FIRST_WIDTH = 30
+"""Seconds: the width of the first group."""
+GROUP_MOST = 200
+"""Jobs removed in a group before Slurm skips its test."""
+KILL_WAIT = 30
+
+
+class WillRun(NamedTuple):
+    """When and where: ``start`` is now where it fits now or after preemption."""
+
+    start: int
+    choice: Choice
+    preempts: bool = False
+
+
+def will_run(
+    chooser: Chooser,
+    usage: Usage,
+    ask: Ask,
+    nodes: int,
+    ends: Ends,
+    weights: list[int],
+    *,
+    now: int,
+    now_only: bool = False,
+    candidates: Sequence[Job] | None = None,
+    kill_wait: int = KILL_WAIT,
+    first: int = 0,
+    rows: Rows | None = None,
+    section: Section | None = None,
+) -> WillRun | None:
+    """When the job could start on ``nodes``, by the ends of running jobs.
+
+    ``first``: the job is known not to fit before so many ends (:meth:`Ends.first`). ``rows``
+    test it in ``section`` where gang scheduling lets jobs lie above others.
+    """
+    gone: set[int] = set()
+    if not first:
+        if rows is None or section is None:
+            found = chooser.test(usage, ask, nodes, weights)
+        else:
+            found = rows.test(ask, section, nodes, weights)
+        if found is not None:
+            return WillRun(now, found)
+    if candidates is not None:
+        later = usage.copy()
+        gone = {job.id for job in candidates}
+        for job in candidates:
+            if job.nodes & nodes:
+                later.give(job.holding)
+        ends = Ends([job for job in ends.jobs if job.id not in gone], later)
+        if rows is None or section is None:
+            found = chooser.test(later, ask, nodes, weights)
+        else:
+            found = rows.test(ask, section, nodes, weights, suspended=gone)
+        if found is not None:
+            return WillRun(now, found, preempts=True)
+    if now_only:
+        return None
+    idle_now = usage.idle if chooser.parameters.bf_busy_nodes else None
+    linear = chooser.parameters.bf_window_linear
+    times, masks = ends.times, ends.masks
+    width = FIRST_WIDTH
+    group_end = 0
+    at = 0
+    count = len(times)
+    more = True
+    while more:
+        last = -1
+        removed = 0
+        overfull = False
+        while True:
+            if at >= count:
+                more = False
+                break
+            this = at
+            at += 1
+            if not masks[this] & nodes:
+                continue
+            if not group_end:
+                group_end = times[this] + width - times[this] % width
+            last = this
+            if at >= count:
+                more = False
+                break
+            if times[at] > group_end + width:
+                break
+            removed += 1
+            if removed > GROUP_MOST + 1:
+                overfull = True
+                break
+        if overfull:
+            continue
+        if last < 0:
+            break
+        while True:
+            width = width + linear if linear else width * 2
+            if at >= count or times[at] <= group_end + width:
+                break
+        if last + 1 < first:
+            continue
+        if rows is None or section is None:
+            found = chooser.test_after(ends, last + 1, ask, nodes, weights, busy_first=idle_now)
+        else:
+            ended = {job.id for job in ends.jobs[: last + 1]}
+            found = rows.test(
+                ask, section, nodes, weights, ended=ended, suspended=gone, busy_first=idle_now
+            )
+        if found is not None:
+            start = times[last]
+            if start <= now:
+                start = max(start + kill_wait, now + 1)
+            return WillRun(start, found)
+    return None
+
+
+class BoardEnds:
+    """Writes running jobs to the board of compiled passes, in the order of their ends.
+
+    What each holds is packed once, when it is first seen.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.threads = [node.threads for node in machine.nodes]
+        self.words = b.words_of(len(machine.nodes))
+        self.order: list[tuple[int, int]] = []
+        """(end, record) of the jobs on the board."""
+        self.places: dict[int, tuple[Holding, int, int]] = {}
+        """What jobs hold, where it lies in ``share`` and how many shares it is, by id."""
+        self.used = 0
+        """Rows of ``share`` in use."""
+
+    def write(self, board: b.Board, jobs: Sequence[Job]) -> b.Board:
+        """Put these jobs, in the order of their ends, in the place of all; returns the board."""
+        count, size = len(jobs), 8 * self.words
+        if count >= len(board.end):
+            board = board._replace(
+                end=np.zeros(2 * count + 1, np.int64),
+                held=np.zeros((2 * count + 1, self.words), np.uint64),
+                reach=np.zeros((2 * count + 1, 2), np.int64),
+                holds=np.zeros((2 * count + 1, 2), np.int64),
+                after=np.zeros((2 * count + 2, self.words), np.uint64),
+                total=np.zeros(2 * count + 2, np.int64),
+            )
+        self.order = [(job.ends_by, job.record) for job in jobs]
+        board.end[:count] = [end for end, _ in self.order]
+        masks = b"".join([job.nodes.to_bytes(size, "little") for job in jobs])
+        board.held[:count] = np.frombuffer(masks, np.uint64).reshape(count, self.words)
+        if board.mark[b.SHARES]:
+            board = self._write_shares(board, jobs)
+        board.mark[b.ENDS] = count
+        board.mark[b.FRESH_ENDS] = 1
+        return board
+
+    def insert(self, board: b.Board, job: Job) -> None:
+        """A job has started. Where there is no room, or no ends yet, all are asked for again."""
+        count = int(board.mark[b.ENDS])
+        if count < 0 or count == len(board.end):
+            board.mark[b.ENDS] = -1
+            return
+        if board.mark[b.SHARES]:
+            shares = self._packed(job)
+            if self.used + len(shares) > len(board.share):
+                board.mark[b.ENDS] = -1
+                return
+        key = (job.ends_by, job.record)
+        at = bisect(self.order, key)
+        self.order.insert(at, key)
+        for table in (board.end, board.held, board.holds):
+            table[at + 1 : count + 1] = table[at:count]
+        board.end[at] = key[0]
+        board.held[at] = b.packed(job.nodes, self.words)
+        if board.mark[b.SHARES]:
+            board.holds[at] = self._put(board, job, shares)
+        board.mark[b.ENDS] = count + 1
+        board.mark[b.FRESH_ENDS] = 1
+
+    def _packed(self, job: Job) -> list[tuple[int, int, int]]:
+        threads = self.threads
+        return [
+            (one.node, one.cores.bit_count() * threads[one.node], one.memory) for one in job.holding
+        ]
+
+    def _put(self, board: b.Board, job: Job, shares: list[tuple[int, int, int]]) -> tuple[int, int]:
+        at, count = self.used, len(shares)
+        if count:
+            board.share[at : at + count] = shares
+        self.used += count
+        self.places[job.id] = job.holding, at, count
+        return at, count
+
+    def _write_shares(self, board: b.Board, jobs: Sequence[Job]) -> b.Board:
+        rows = []
+        for job in jobs:
+            known = self.places.get(job.id)
+            if known is not None and known[0] is job.holding:
+                rows.append(known[1:])
+                continue
+            shares = self._packed(job)
+            if self.used + len(shares) > len(board.share):
+                return self._write_all(board, jobs)
+            rows.append(self._put(board, job, shares))
+        board.holds[: len(rows)] = np.array(rows, np.int64).reshape(len(rows), 2)
+        return board
+
+    def _write_all(self, board: b.Board, jobs: Sequence[Job]) -> b.Board:
+        """The table is full: leave out what jobs held that are gone, and make room."""
+        self.places.clear()
+        self.used = 0
+        room = 2 * sum(len(job.holding) for job in jobs) + 64
+        board = board._replace(
+            share=np.zeros((room, 3), np.int64), holder=np.zeros((room, 3), np.int64)
+        )
+        return self._write_shares(board, jobs)

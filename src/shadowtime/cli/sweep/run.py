@@ -8,21 +8,10 @@ import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.common.placing import Placing, counting, on
+from shadowtime.cli.sweep.options import plan, results
 
 if TYPE_CHECKING:
     from shadowtime.study.sweep import Outcome
-
-
-plan = click.argument("plan", metavar="PLAN.toml", type=click.Path(dir_okay=False))
-results = click.option(
-    "-o",
-    "--output",
-    "folder",
-    metavar="DIR",
-    required=True,
-    type=click.Path(file_okay=False),
-    help="The folder of the results; what it holds already is not run again.",
-)
 
 
 @click.command("run")

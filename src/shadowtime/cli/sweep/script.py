@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from shadowtime.cli.sweep.run import plan, results
+from shadowtime.cli.sweep.options import plan, results
 
 
 @click.command("script")

@@ -7,12 +7,16 @@ from typing import Any
 from shadowtime.kernel.estimates import FIXED, LAST, learn_submit, repredict
 from shadowtime.kernel.fields import ESTIMATE, START, SUBMIT
 from shadowtime.kernel.heap import pop, push
-from shadowtime.kernel.jit import kernel, routine
+from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.queue import dequeue, enqueue
-from shadowtime.kernel.registers import ARRIVED, BITS, EVENTS, LEARNER, NEVER
+from shadowtime.kernel.registers import ARRIVED, BITS, EVENTS, LEARNER, NEVER, NOW
+from shadowtime.kernel.running import insert
 from shadowtime.kernel.site.fields import (
     AFTER_START,
     AHEAD,
+    ALT,
+    ALT_SHAPE,
+    ANY_CLOSING,
     ARRAY,
     BEGIN_AT,
     BEGINS,
@@ -22,16 +26,22 @@ from shadowtime.kernel.site.fields import (
     EARLY,
     ENDED,
     GONE_CANCELLED,
+    HAS_LIMITS,
     OVER_AT,
     PENDING,
     PHASE,
     QUEUED,
     RELEASED,
+    REPAIR,
+    RUNS,
+    SHAPE,
+    SOONEST,
     WIDE,
     WIDTH,
 )
+from shadowtime.kernel.site.limits import account_start
 from shadowtime.kernel.site.plain import number
-from shadowtime.kernel.site.start import hold_plan, note_gain
+from shadowtime.kernel.site.start import hold_place, hold_plan, note_gain, occupy
 
 AFTER, AFTER_ANY, AFTER_OK, AFTER_NOT_OK = 0, 1, 2, 3
 """Kinds of dependencies; aftercorr is AFTER_OK, singleton AFTER_ANY."""
@@ -198,3 +208,38 @@ def note_start(ground: Any, e: Any, job: int, now: int) -> None:
             if ground.job[waits_for, PHASE] == PENDING:
                 ground.mark[AFTER_START] = 1
             meet(ground, e, e.edge[at, 0], now)
+
+
+@entry
+def seat(state: Any, ground: Any, running: Any, waiting: Any, promised: Any) -> None:
+    """``running``: jobs and starts; ``waiting``: jobs; ``promised``: waiting jobs and promises.
+
+    Their places are already in the tables, with the alternative each runs by. Promises are looked
+    at again where a node may have closed or one is past; where they take more than there is, the
+    steps say so themselves.
+    """
+    now = state.reg[NOW]
+    if ground.mark[ANY_CLOSING] != 0:
+        ground.mark[REPAIR] = 1
+    for i in range(running.shape[0]):
+        job = running[i, 0]
+        ground.job[job, SHAPE] = ground.alt[ground.job[job, ALT], ALT_SHAPE]
+        state.job[job, START] = running[i, 1]
+        end = max(running[i, 1] + state.job[job, ESTIMATE], now + 1)
+        occupy(state, ground, job, number(-1))
+        hold_place(ground, job, now, now, end, number(-1))
+        insert(state, job, end)
+        ground.job[job, PHASE] = RUNS
+        if ground.mark[HAS_LIMITS] != 0:
+            account_start(state, ground, job)
+    for i in range(waiting.shape[0]):
+        to_queue(state, ground, waiting[i])
+    for i in range(promised.shape[0]):
+        job = promised[i, 0]
+        due = promised[i, 1]
+        ground.job[job, SHAPE] = ground.alt[ground.job[job, ALT], ALT_SHAPE]
+        ground.job[job, DUE] = due
+        if due < now:
+            ground.mark[REPAIR] = 1
+        ground.mark[SOONEST] = min(ground.mark[SOONEST], due)
+        hold_plan(ground, job, now, due, due + state.job[job, ESTIMATE], number(-1))

@@ -10,9 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.passes.learning import learn, learn_starts, learns
-from shadowtime.engine.passes.phases import FITS
-from shadowtime.engine.site.backfill import fill
-from shadowtime.engine.site.candidates import in_order, removed_first, sorted_already
+from shadowtime.engine.passes.phases import (
+    BALANCE,
+    FITS,
+    LEAST_USED,
+    NOT_WORSE,
+    OWN,
+    SHORTEST,
+    fill_own_keys,
+    keep_passing,
+    keeps_balance,
+    scores_better,
+)
+from shadowtime.engine.site.candidates import in_order, make_heap, removed_first, sorted_already
 from shadowtime.engine.site.events import (
     DONE,
     PASS_DUE,
@@ -22,11 +32,13 @@ from shadowtime.engine.site.events import (
     next_pass,
 )
 from shadowtime.engine.site.general_parts import (
+    AT_MOST,
     DEPTH,
     KEPT_CHANGES,
     KEPT_HEAD,
     KEPT_LAST,
     KEPT_START,
+    KEY,
     PHASES,
     PLAN_NODES,
     TEST,
@@ -40,6 +52,7 @@ from shadowtime.engine.site.head_plan import (
     may_keep,
     plan_stands,
 )
+from shadowtime.kernel.balance import fullest_with, least_used, sum_with
 from shadowtime.kernel.fields import BLOCKED_AT, ESTIMATE, PROMISED, WHICH
 from shadowtime.kernel.jit import entry, kernel, routine
 from shadowtime.kernel.registers import DECISIONS, FAILED, NEVER, NOW, VOLATILE, WAITING
@@ -65,9 +78,18 @@ from shadowtime.kernel.site.start import (
     extend_overdue,
     hold_plan,
     keep_place,
+    may_start,
     might_start,
 )
-from shadowtime.kernel.slots import BACKFILL_TEST, LEARN_START, PLAN, RESERVE, ask_one, asks
+from shadowtime.kernel.slots import (
+    BACKFILL_KEY,
+    BACKFILL_TEST,
+    LEARN_START,
+    PLAN,
+    RESERVE,
+    ask_one,
+    asks,
+)
 
 
 @entry
@@ -272,3 +294,83 @@ def close_gaps(state: Any, ground: Any, first: int) -> None:
 
 
 __all__ = ["General", "decide", "decide_once", "make_general", "run"]
+
+
+@routine
+def fill(state: Any, ground: Any, f: Any, size: int, custom: Any) -> None:
+    """Backfilling: which of the rest may start, in what order."""
+    thinned = asks(f, BACKFILL_TEST) or asks(f, BACKFILL_KEY)
+    if thinned:
+        size = keep_able(state, ground, f, size)
+        if asks(f, BACKFILL_TEST):
+            size = keep_passing(state, f, size, custom)
+        if asks(f, BACKFILL_KEY):
+            fill_own_keys(state, f, size, custom)
+        if state.reg[FAILED] >= 0:
+            return
+    f.frozen[0] = fullest_with(state, f.scale, -1)
+    f.frozen[1] = sum_with(state, f.scale, -1)
+    if f.par[KEY] == BALANCE or f.par[KEY] == LEAST_USED:
+        fill_by_score(state, ground, f, size)
+        return
+    shortest = int(f.par[KEY] == SHORTEST)
+    simple = sorted_already(ground, f) and shortest == 0 and f.par[KEY] != OWN
+    if shortest != 0 or (thinned and not simple):
+        make_heap(state, ground, f, size, shortest)
+    at = 0
+    while at < size:
+        if simple:
+            job = f.jobs[f.heap[at]]
+            at += 1
+        else:
+            job = f.jobs[f.heap[0]]
+            size = removed_first(state, ground, f, size, shortest)
+        if not may_start(state, ground, job):
+            continue
+        if f.par[TEST] >= NOT_WORSE and not keeps_balance(state, f, job, f.par[TEST]):
+            continue
+        alt = ask_start(state, ground, job)
+        if alt >= 0:
+            begin_placed(state, ground, job, alt, number(BACKFILLED))
+
+
+@kernel
+def keep_able(state: Any, ground: Any, f: Any, size: int) -> int:
+    """Drop the candidates that cannot start now, before functions are asked for the others."""
+    kept = 0
+    for i in range(size):
+        if may_start(state, ground, f.jobs[f.heap[i]]):
+            f.heap[kept] = f.heap[i]
+            kept += 1
+    return kept
+
+
+@routine
+def fill_by_score(state: Any, ground: Any, f: Any, size: int) -> None:
+    """The best candidate by a score that every start changes, again and again."""
+    left = f.par[AT_MOST]
+    while True:
+        kept = 0
+        for i in range(size):
+            job = f.jobs[f.heap[i]]
+            if may_start(state, ground, job) and ask_start(state, ground, job) >= 0:
+                f.heap[kept] = f.heap[i]
+                kept += 1
+        size = kept
+        if size == 0:
+            return
+        best = 0
+        resource = least_used(state, f.scale)
+        for i in range(1, size):
+            if scores_better(
+                state, f, f.jobs[f.heap[i]], f.jobs[f.heap[best]], f.par[KEY], resource
+            ):
+                best = i
+        job = f.jobs[f.heap[best]]
+        alt = ask_start(state, ground, job)
+        begin_placed(state, ground, job, alt, number(BACKFILLED))
+        size -= 1
+        f.heap[best] = f.heap[size]
+        left -= 1
+        if left == 0:
+            return

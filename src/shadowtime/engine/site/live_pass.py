@@ -177,7 +177,7 @@ def decide_site(
     ground = with_gains(ground, site, node_at, snapshot)
     waits = np.ones(len(workload), np.bool_)
     waits[runs.rows] = False
-    from shadowtime.engine.site.seat import seat
+    from shadowtime.engine.site.entering import seat
 
     note_gone_at(ground, snapshot.now)
     seat(state, ground, _pairs(runs), np.flatnonzero(waits), _pairs(promises))

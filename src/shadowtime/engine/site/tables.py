@@ -8,7 +8,7 @@ import numpy as np
 
 from shadowtime.cluster.limits import NODES
 from shadowtime.cluster.shape import hold_counted
-from shadowtime.engine.site.clock import on_clock
+from shadowtime.engine.site.world import on_clock
 from shadowtime.kernel.record import no_function
 from shadowtime.kernel.registers import NEVER
 from shadowtime.kernel.site import fields as f

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.site.clock import on_clock
 from shadowtime.engine.site.entering import AFTER, AFTER_ANY, AFTER_NOT_OK, AFTER_OK, LEFT
-from shadowtime.errors import InputError
+from shadowtime.errors import InputError, UsageError
 from shadowtime.kernel.registers import BITS
 from shadowtime.kernel.site import fields as f
 from shadowtime.types import NO_LIMIT
@@ -20,6 +19,19 @@ if TYPE_CHECKING:
     from shadowtime.types import Ints
     from shadowtime.workload import Workload
     from shadowtime.workload.request import Requests
+
+
+def on_clock(workload: Workload, when: int) -> int:
+    """An instant in seconds since 1970 as the workload's clock shows it; NO_LIMIT stays."""
+    if when >= NO_LIMIT:
+        return NO_LIMIT
+    if workload.epoch is None:
+        raise UsageError(
+            f"the site has outages or reservations with dates, but {workload.name} does not say "
+            "when its clock reads 0: give the workload an epoch, or leave them out of the site"
+        )
+    return when - workload.epoch
+
 
 KINDS = {
     "after": AFTER,

@@ -6,7 +6,6 @@ from typing import Any
 
 from shadowtime.kernel.jit import kernel, routine
 from shadowtime.kernel.registers import NOW
-from shadowtime.kernel.site.counts import missing, missing_with, use, use_none
 from shadowtime.kernel.site.fields import (
     BEST,
     BEST_FIT,
@@ -16,6 +15,7 @@ from shadowtime.kernel.site.fields import (
     FIRST_FIT,
     FREE,
     GIVEN,
+    HITS,
     IN_A_ROW,
     LEAST,
     LEVEL,
@@ -29,6 +29,7 @@ from shadowtime.kernel.site.fields import (
     PLACED,
     ROOM,
     SCORE,
+    SETS,
     SLURM,
     SPREAD,
     TASKS,
@@ -41,6 +42,48 @@ from shadowtime.kernel.site.plain import number
 from shadowtime.kernel.site.room import holds, room_at
 from shadowtime.kernel.site.score import fill_scores
 from shadowtime.kernel.site.steps import current
+
+# Features with counts: ``count[row, s]`` is how many nodes a set ``s`` of the counts asks for
+# together; ``kind[row, node]`` says which counts a node satisfies, as bits. By Hall's theorem the
+# nodes used so far lack the most that any set of counts still asks for beyond the nodes that
+# satisfy one of them (``scratch[HITS]``).
+
+
+@kernel
+def use_none(ground: Any) -> None:
+    """No node is used yet."""
+    for one in range(SETS):
+        ground.scratch[HITS, one] = 0
+
+
+@kernel
+def use(ground: Any, row: int, node: int) -> None:
+    """One more node is used."""
+    for one in range(SETS):
+        if ground.kind[row, node] & one != 0:
+            ground.scratch[HITS, one] += 1
+
+
+@kernel
+def missing(ground: Any, row: int) -> int:
+    """Nodes that are still needed at the least."""
+    worst = 0
+    for one in range(SETS):
+        worst = max(worst, ground.count[row, one] - ground.scratch[HITS, one])
+    return worst
+
+
+@kernel
+def missing_with(ground: Any, row: int, node: int) -> int:
+    """Nodes that are still needed at the least, once this one is used too."""
+    worst = 0
+    for one in range(SETS):
+        lack = ground.count[row, one] - ground.scratch[HITS, one]
+        if ground.kind[row, node] & one != 0:
+            lack -= 1
+        worst = max(worst, lack)
+    return worst
+
 
 LARGEST = 9
 """Order: nodes that hold most first, when the bound on nodes makes a rule's own order fail."""

@@ -1,4 +1,4 @@
-"""The machine after running jobs have ended: slurm/ends.py and slurm/willrun.py on arrays."""
+"""The machine after running jobs have ended: slurm/ends.py on arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from shadowtime.kernel.slurm.words import NONE, ONE, bits_in
 
 FIRST_WIDTH = 30
 GROUP_MOST = 200
-"""As in slurm/willrun.py: the first group's width and its most jobs."""
+"""As in slurm/ends.py: the first group's width and its most jobs."""
 NEVER = -1
 """No end lets the job start."""
 
