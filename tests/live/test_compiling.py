@@ -16,7 +16,8 @@ from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob
 from shadowtime.errors import PolicyError
 from shadowtime.live import service
-from shadowtime.live.compiling import AGAIN, PYTHON, NotCompiled, PassesAtOnce
+from shadowtime.live.child import PYTHON
+from shadowtime.live.compiling import AGAIN, NotCompiled, PassesAtOnce
 from shadowtime.live.deciding import Made, decide_with_hosts
 from shadowtime.live.signals import Undisturbed
 from shadowtime.live.slurm import drive
@@ -26,7 +27,7 @@ from shadowtime.testing.slurm import wait_for
 PV_EASY = parse_policy("pv-easy")
 ENDLESS = (
     *PYTHON,
-    "from shadowtime.live.compiling import first_task; first_task(); import signal; signal.pause()",
+    "import signal; from shadowtime.live.child import Tasks; next(iter(Tasks())); signal.pause()",
 )
 DONE = (*PYTHON, "pass")
 BREAKS = (*PYTHON, "raise SystemExit('no space left')")

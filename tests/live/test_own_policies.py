@@ -205,8 +205,8 @@ def test_a_real_process_that_loads_slowly_is_not_waited_for(tmp_path: Path) -> N
         for _ in range(3):
             with pytest.raises(Loading):
                 turn()
-        assert worker._process is not None and not worker.loaded
-        worker._process.kill()
+        assert worker._child is not None and not worker.loaded
+        worker._child.process.kill()
         wait()
         with pytest.raises(PolicyError, match="its process ended"):
             turn()

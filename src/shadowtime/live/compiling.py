@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import gc
 import os
-import pickle
-import select
-import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from shadowtime.engine.uncompiled import LOOPS_BY_NUMPY
 from shadowtime.errors import ShadowtimeError
 from shadowtime.kernel.notice import before_first_compile
+from shadowtime.live.child import PYTHON, Child, ChildEnded, Tasks, packed
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.log import LogLine
 from shadowtime.policy.snapshot import name_of
@@ -35,7 +34,6 @@ IN_VAIN = 2
 """So often is compiled what is not found afterwards before that counts as a failure."""
 BEAT = 1.0
 """Seconds between two signs of life of a loop that waits for an uncompiled pass."""
-PYTHON = (sys.executable or "python3", "-P", "-c")
 COMPILE = (*PYTHON, "from shadowtime.live.compiling import compile_task; compile_task()")
 UNCOMPILED = (
     *PYTHON,
@@ -96,8 +94,8 @@ class PassesAtOnce(Passes):
     """Called every second while a pass is waited for."""
     compiler: Sequence[str] = COMPILE
     uncompiled: Sequence[str] = UNCOMPILED
-    _compiler: Helper | None = field(default=None, init=False)
-    _uncompiled: Helper | None = field(default=None, init=False)
+    _compiler: Child | None = field(default=None, init=False)
+    _uncompiled: Child | None = field(default=None, init=False)
     _since: float | None = field(default=None, init=False)
     """When passes began to be made uncompiled."""
     _rests_until: float = field(default=float("-inf"), init=False)
@@ -117,7 +115,7 @@ class PassesAtOnce(Passes):
         made = self._compiled(seen, attention)
         if made is not None:
             return made
-        task = pickle.dumps((os.getpid(), (self.policy, self.shape, *seen)))
+        task = packed((self.policy, self.shape, *seen))
         self._compile(task)
         made = self._made_elsewhere(task, seen, attention)
         if made is None:  # neither way: as a last resort, wait
@@ -127,9 +125,9 @@ class PassesAtOnce(Passes):
 
     def end(self) -> None:
         """End both processes, whatever they are doing."""
-        for helper in (self._compiler, self._uncompiled):
-            if helper is not None:
-                helper.end()
+        for child in (self._compiler, self._uncompiled):
+            if child is not None:
+                child.end()
         self._compiler = self._uncompiled = None
 
     def _compiled(
@@ -160,7 +158,7 @@ class PassesAtOnce(Passes):
             self.tell(LogLine(line, event="compiling"))
         if self._compiler is None and self.clock.steady() >= self._rests_until:
             try:
-                self._compiler = Helper(self.compiler, task=task)
+                self._compiler = Child(self.compiler, task)
             except OSError as error:  # no process, no room for the task
                 self._failed(str(error))
 
@@ -196,35 +194,38 @@ class PassesAtOnce(Passes):
         """The pass by the uncompiled process, or here once it is compiled; None if neither."""
         self._ask_uncompiled(task)
         while self._uncompiled is not None or self._compiler is not None:
-            helpers = [one for one in (self._uncompiled, self._compiler) if one is not None]
-            ready, _, _ = select.select([one.output for one in helpers], [], [], BEAT)
+            children = [one for one in (self._uncompiled, self._compiler) if one is not None]
+            ready = wait([one.pipe for one in children], BEAT)
             if not ready:
                 self.beat("an uncompiled pass")
-            elif self._uncompiled is not None and self._uncompiled.output in ready:
-                kind, content = self._uncompiled.receive()
-                if kind == "made":
-                    made: Made = content
-                    return made
-                if kind == "refused":
-                    raise content
-                self._give_up_uncompiled(content)
+            elif self._uncompiled is not None and self._uncompiled.pipe in ready:
+                try:
+                    made, refusal = self._uncompiled.receive()
+                except ChildEnded as ended:
+                    self._give_up_uncompiled(str(ended))
+                    continue
+                if refusal is not None:
+                    raise refusal
+                found: Made = made
+                return found
             else:
                 assert self._compiler is not None
                 self._compiler.process.wait()
                 self._look_after_compiler()
-                if (found := self._compiled(seen, attention)) is not None:
-                    return found
+                if (compiled := self._compiled(seen, attention)) is not None:
+                    return compiled
         return None
 
     def _ask_uncompiled(self, task: bytes) -> None:
         """Hand a pass to the uncompiled process, which is started where there is none."""
-        if self._uncompiled is not None and self._uncompiled.process.poll() is not None:
+        if self._uncompiled is not None and self._uncompiled.alive:
+            self._uncompiled.send(task)
+            return
+        if self._uncompiled is not None:
             self._uncompiled.end()
             self._uncompiled = None
         try:
-            if self._uncompiled is None:
-                self._uncompiled = Helper(self.uncompiled, env={"NUMBA_DISABLE_JIT": "1"})
-            self._uncompiled.send(task)
+            self._uncompiled = Child(self.uncompiled, task, env={"NUMBA_DISABLE_JIT": "1"})
         except OSError as error:
             self._give_up_uncompiled(str(error))
 
@@ -240,123 +241,29 @@ def _refuse() -> NoReturn:
     raise NotCompiled
 
 
-class Helper:
-    """A process that takes pickled tasks and answers; its end is the end of its output.
-
-    One that has a single ``task`` reads it from a file, which nothing waits for.
-    """
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        task: bytes | None = None,
-        env: Mapping[str, str] | None = None,
-    ) -> None:
-        with contextlib.ExitStack() as stack:
-            self._errors = stack.enter_context(tempfile.TemporaryFile())
-            with tempfile.TemporaryFile() as file:
-                file.write(task or b"")
-                file.seek(0)
-                self.process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE if task is None else file,
-                    stdout=subprocess.PIPE,
-                    stderr=self._errors,
-                    env=os.environ | dict(env or {}),
-                )
-            stack.pop_all()  # it is started: the file is closed with it
-
-    @property
-    def output(self) -> Any:
-        """What it answers."""
-        return self.process.stdout
-
-    def send(self, task: bytes) -> None:
-        """Hand it a task; that it has ended is seen at its output."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(task)
-            self.process.stdin.flush()
-
-    def receive(self) -> tuple[str, Any]:
-        """Its answer; the kind is ``failed`` where it has none."""
-        try:
-            kind, content = pickle.load(self.output)
-        except (EOFError, OSError, pickle.UnpicklingError):
-            code = self.process.wait()
-            return "failed", self.last_line() or f"exit code {code}"
-        return kind, content
-
-    def last_line(self) -> str:
-        """The last line that it wrote about an error."""
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else ""
-
-    def end(self) -> None:
-        """End it, whatever it is doing."""
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self._errors):
-            if stream is not None:
-                with contextlib.suppress(OSError):  # what it did not read any more
-                    stream.close()
-
-
 def compile_task() -> None:
     """The process that compiles: makes the pass of the task, which leaves its code in the cache.
 
     At the lowest priority: it has time, the jobs have not. The collector of reference cycles is off
     as in ``engine.warm``.
     """
-    import gc
-
     os.nice(19)
-    policy, shape, state, memory, refused = first_task()
+    policy, shape, state, memory, refused = next(iter(Tasks()))
     gc.disable()
     decide_with_hosts(policy, state, memory, shape=shape, refused=refused)
 
 
 def serve() -> None:
-    """The process that decides uncompiled, until its input ends.
+    """The process that decides uncompiled: answers what was made, and the error if it was refused.
 
     A sum that leaves a small type is an error here, as in ``engine.uncompiled``.
     """
-    import numpy as np
-
-    task = first_task()
-    while task is not None:
-        policy, shape, state, memory, refused = task
-        answer: tuple[str, Any]
+    tasks = Tasks()
+    for policy, shape, state, memory, refused in tasks:
+        made, refusal = None, None
         try:
             with np.errstate(over="raise"):
                 made = decide_with_hosts(policy, state, memory, shape=shape, refused=refused)
-            answer = "made", made
         except ShadowtimeError as error:
-            answer = "refused", error
-        sys.stdout.buffer.write(pickle.dumps(answer))
-        sys.stdout.buffer.flush()
-        task = next_task()
-
-
-def first_task() -> Any:
-    """The first task of a process that ends with the loop, and by it alone."""
-    import signal
-
-    from shadowtime.live.worker import die_with_parent
-
-    die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return next_task()
-
-
-def next_task() -> Any:
-    """The next one; None where there are no more, and the end where the loop has ended before."""
-    try:
-        loop, task = pickle.load(sys.stdin.buffer)
-    except EOFError:
-        return None
-    if os.getppid() != loop:
-        sys.exit("the loop has ended")
-    return task
+            refusal = error
+        tasks.answer((made, refusal))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import signal
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.errors import PolicyError, ShadowtimeError
+from shadowtime.live.child import PYTHON, Child, ChildEnded, Tasks, packed
 from shadowtime.policy.snapshot import Start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
 
     from shadowtime.engine.live_pass import Memory, Snapshot
     from shadowtime.engine.live_pass.decide import Shape
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
 
 TO_COME_UP = 600.0
 """Seconds that a process may take to load the policy and to compile it."""
+SERVE = (*PYTHON, "from shadowtime.live.worker import serve; serve()")
 
 
 class Overrun(PolicyError):
@@ -47,8 +45,7 @@ class Worker:
 
     def __init__(self, policy: str, *, shape: Shape, clock: Clock) -> None:
         self.policy, self.shape, self.clock = policy, shape, clock
-        self._process: BaseProcess | None = None
-        self._pipe: Connection | None = None
+        self._child: Child | None = None
         self._loads_since: float | None = None
 
     def decide(
@@ -61,103 +58,73 @@ class Worker:
         patience: float = TO_COME_UP,
     ) -> Made:
         """One pass; PolicyError where there is no answer, Overrun where it takes too long."""
-        if self._process is None or not (self._process.is_alive() or self._loads_since is not None):
-            self._start()
-            self._loads_since = self.clock.steady()
+        child = self._child
+        if child is None or not (child.alive or self._loads_since is not None):
+            self.end()
             # Compiled on a pass that is thrown away, so that the limit is for deciding alone.
-            self._send(("load", state, memory, dict(refused)))
-            self._loaded(patience)
+            load = ("load", state, memory, dict(refused))
+            task = packed((self.policy, self.shape, sys.path, load))
+            self._child = child = Child(SERVE, task, keep_errors=False)
+            self._loads_since = self.clock.steady()
+            self._loaded(child, patience)
         elif self._loads_since is not None:
-            self._loaded(0.0)
-        self._send(("decide", state, memory, dict(refused)))
-        if not self._answered(limit):
+            self._loaded(child, 0.0)
+        child.send(packed(("decide", state, memory, dict(refused))))
+        if not child.answered(limit):
             self.end()
             raise Overrun(f"no answer within {limit:g} s")
-        made: Made = self._receive()
+        made: Made = self._receive(child)
         return made
 
     @property
     def loaded(self) -> bool:
         """Whether there is news of the policy that was being loaded: it is ready, or has failed."""
-        return self._loads_since is not None and self._answered(0.0)
+        if self._child is None or self._loads_since is None:
+            return False
+        return self._child.answered(0.0)
 
-    def _loaded(self, patience: float) -> None:
+    def _loaded(self, child: Child, patience: float) -> None:
         """Return once the policy has been loaded; Loading where that takes longer."""
         assert self._loads_since is not None
-        if not self._answered(patience):
+        if not child.answered(patience):
             if self.clock.steady() - self._loads_since < TO_COME_UP:
                 raise Loading("it is being loaded and compiled")
             self.end()
             raise Overrun(f"not loaded and compiled within {TO_COME_UP:g} s")
         self._loads_since = None
-        self._receive()
+        self._receive(child)
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
         self._loads_since = None
-        process, self._process = self._process, None
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
-        if process is not None:
-            process.kill()
-            process.join(timeout=10)
+        child, self._child = self._child, None
+        if child is not None:
+            child.end()
 
-    def _start(self) -> None:
-        self.end()
-        context = multiprocessing.get_context("spawn")
-        self._pipe, there = context.Pipe()
-        self._process = context.Process(
-            target=serve, args=(there, self.policy, self.shape), daemon=True
-        )
-        self._process.start()
-        there.close()
-
-    def _send(self, what: tuple[Any, ...]) -> None:
-        assert self._pipe is not None
+    def _receive(self, child: Child) -> Any:
         try:
-            self._pipe.send(what)
-        except OSError as error:
-            raise self._ended(error) from None
-
-    def _answered(self, seconds: float) -> bool:
-        """Whether there is an answer, or the end of the process, within some seconds."""
-        assert self._pipe is not None
-        try:
-            return self._pipe.poll(seconds)
-        except OSError:
-            return True
-
-    def _receive(self) -> Any:
-        assert self._pipe is not None
-        try:
-            good, answer = self._pipe.recv()
-        except (EOFError, OSError) as error:
-            raise self._ended(error) from None
+            good, answer = child.receive()
+        except ChildEnded:
+            code = child.process.returncode
+            self.end()
+            raise PolicyError(f"its process ended ({code})") from None
         if not good:
             raise PolicyError(str(answer))
         return answer
 
-    def _ended(self, error: BaseException) -> PolicyError:
-        code = self._process.exitcode if self._process is not None else None
-        self.end()
-        return PolicyError(f"its process ended ({code if code is not None else error})")
 
+def serve() -> None:
+    """What the process does: load the policy, and answer until there are no more tasks."""
+    tasks = Tasks()
+    given = iter(tasks)
+    text, shape, path, load = next(given)
+    sys.path[:] = path  # the policy may import what lies beside it
 
-def serve(pipe: Connection, text: str, shape: Shape) -> None:
-    """What the process does: load the policy, and answer until the pipe is closed."""
-    die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loop ends this process
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     from shadowtime.live.deciding import decide_with_hosts
     from shadowtime.policy import Policy, parse_policy
 
     policy: Any = None
-    while True:
-        try:
-            what, state, memory, refused = pipe.recv()
-        except (EOFError, OSError):
-            return
+    for what, state, memory, refused in chain((load,), given):
         try:
             if policy is None:
                 policy = parse_policy(text)
@@ -166,11 +133,11 @@ def serve(pipe: Connection, text: str, shape: Shape) -> None:
                 made = decide_with_hosts(policy, state, memory, shape=shape, refused=refused)
             else:  # an object may count its passes: another one has its way compiled
                 warm_up(state, shape)
-            pipe.send((True, made if what == "decide" else None))
+            tasks.answer((True, made if what == "decide" else None))
         except ShadowtimeError as error:
-            pipe.send((False, str(error)))
+            tasks.answer((False, str(error)))
         except Exception as error:
-            pipe.send((False, f"{type(error).__name__}: {error}"))
+            tasks.answer((False, f"{type(error).__name__}: {error}"))
 
 
 class Eager:
@@ -191,13 +158,3 @@ def warm_up(state: Snapshot, shape: Shape) -> None:
     empty = state.replace(waiting=(job,), running=(), ended=())
     eager: Any = Eager()
     decide_with_hosts(eager, empty, Memory(), shape=shape)
-
-
-def die_with_parent() -> None:
-    """Ask Linux to end this process with the one that started it, even while it spins."""
-    if sys.platform != "linux":
-        return
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
