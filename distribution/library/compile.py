@@ -189,7 +189,7 @@ def write_filler(name: str, target: str) -> dict[str, Any]:
     """Write the object file of the catalogue's functions in their slots; what the list says."""
     found = fillers()[name]
     signature = found.signature()
-    # The options of engine/custom.py: errors are raised, arrays may be made.
+    # The options of engine/fillers.py: errors are raised, arrays may be made.
     made = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(found.make())
     made.compile(signature.args)
     compiled = next(iter(made.overloads.values()))

@@ -1,6 +1,6 @@
 """The functions of the catalogue that stand in a policy's slots, as the library carries them.
 
-A policy's functions are called through a generated one (engine/custom.py, engine/selecting.py).
+A policy's functions are called through a generated one (engine/fillers.py, engine/selecting.py).
 Those of the catalogue are known when the package is built, so they are compiled then.
 """
 
@@ -9,7 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shadowtime.engine import custom, selecting
+from shadowtime.engine import selecting
+from shadowtime.engine.fillers import filler_of, source_of
+from shadowtime.engine.uses import uses_of
 from shadowtime.kernel import choice, record
 from shadowtime.kernel.library import filler_name, name_of
 from shadowtime.policy import catalogue
@@ -32,9 +34,9 @@ def fillers() -> dict[str, Filler]:
     """Of every policy of the catalogue that has functions, by its name in the library's list."""
     found: dict[str, Filler] = {}
     for policy in catalogue():
-        if uses := custom.uses_of(policy):
+        if uses := uses_of(policy):
             functions = [plain(use.function) for use in uses]
-            name = filler_name(functions, custom.source_of(uses, "fill"))
+            name = filler_name(functions, source_of(uses, "fill"))
             files = (*(name_of(each)[0] for each in functions), Path(record.__file__))
             made = _filler(files, uses)
             found |= {name: made} if name else {}
@@ -47,7 +49,7 @@ def fillers() -> dict[str, Filler]:
 
 
 def _filler(files: tuple[Path, ...], uses: Any) -> Filler:
-    return Filler(files, record.own_signature, lambda: custom.filler_of(uses, "held"))
+    return Filler(files, record.own_signature, lambda: filler_of(uses, "held"))
 
 
 def _select(files: tuple[Path, ...], use: Any) -> Filler:

@@ -1,103 +1,24 @@
-"""Functions of a user's own, compiled into the engine behind one typed function pointer.
-
-One type for all of them: the passes are compiled once, whatever the functions. The pointer is
-called once a pass and slot for all candidates together, so that not inlining it costs nothing. An
-exception cannot leave such a pointer, so the filler catches it and returns the candidate; the pass
-notes slot and job (FAILED), the loop stops (BROKEN), and failures.py reports it.
-
-The filler is a small generated function that calls the user's ones. It is kept in the kernels'
-cache under a name that holds the digest of everything it is made of (digest.py), so that a second
-process compiles nothing. Functions that have no digest are compiled in every process. Those of the
-catalogue lie in the library that a wheel carries, as long as their parameters have their defaults.
-"""
+"""What a policy's own functions need in a run: their pointer, their tables, their memory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from shadowtime.engine.digest import Undigestible, digest_of, is_lasting, names_in
-from shadowtime.engine.facts import facts_of, no_facts
-from shadowtime.engine.failures import compile_failure
-from shadowtime.errors import PolicyError
-from shadowtime.kernel import library
-from shadowtime.kernel import record as home
-from shadowtime.kernel.jit import cached_cfunc, compiles, own_cfunc
-from shadowtime.kernel.record import (
-    NODE_WORDS,
-    OFFERS_FROM,
-    Job,
-    Node,
-    no_function,
-    node_record,
-    own_signature,
-    record,
-)
-from shadowtime.kernel.slots import (
-    BACKFILL_KEY,
-    BACKFILL_TEST,
-    ESTIMATE,
-    LEARN_END,
-    LEARN_START,
-    LEARN_SUBMIT,
-    LEARN_TIMER,
-    ORDER,
-    PLACE,
-    PLAN,
-    RESERVE,
-    TIMERS,
-    VICTIM,
-)
-from shadowtime.policy import backfill, estimate, order, place, preempt, reserve
-from shadowtime.policy.functions import LEARN, PRIORITY, TIMER, handed_to, plain
-from shadowtime.policy.written import ALL, KEYS, Written
+from shadowtime.engine.digest import is_lasting
+from shadowtime.engine.fillers import compile_uses
+from shadowtime.engine.selecting import Chooser
+from shadowtime.engine.uses import facts_of, no_facts, uses_of
+from shadowtime.kernel.given import given_keys
+from shadowtime.kernel.record import NODE_WORDS, OFFERS_FROM, no_function
+from shadowtime.kernel.slots import ORDER
+from shadowtime.policy.written import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shadowtime.policy import Policy
-    from shadowtime.policy.functions import Slot
     from shadowtime.types import Floats, Ints
     from shadowtime.workload import Workload
-
-LEARNING = {"submit": LEARN_SUBMIT, "start": LEARN_START, "end": LEARN_END}
-
-
-@dataclass(frozen=True)
-class Use:
-    """A function in a slot: what it is called with."""
-
-    slot: int
-    takes: Slot
-    function: Callable[..., Any]
-    handed: int
-    """How many of the slot's arguments it takes."""
-    values: tuple[Any, ...] = ()
-    column: int = 0
-    """First column of its memory, how many, and whose row."""
-    width: int = 0
-    whose: int = 0
-    every: int = 0
-    """Seconds between two calls of a timer."""
-
-    @property
-    def arguments(self) -> str:
-        """The call's arguments, as they stand in the filler."""
-        if not self.takes.by_record:
-            return "int(now - row.submit), int(row.estimate), int(row.procs)"
-        row = "-1" if self.whose == ALL else f"fact[at, {self.whose}]"
-        if self.takes is TIMER:  # it is asked for rows of the memory
-            return f"now, memory[at, {self.column}:{self.column + self.width}]"
-        own = f"memory[{row}, {self.column}:{self.column + self.width}]"
-        given = ["now", "row", own, "out[i]"]
-        if self.slot == PLACE:
-            given = ["now", "row", "node_record(jobs, i)", own]
-        given = given[: self.handed]
-        return ", ".join([*given, *map(repr, self.values)])
 
 
 class Own(NamedTuple):
@@ -122,70 +43,14 @@ class Own(NamedTuple):
         return self._replace(offers=np.zeros(OFFERS_FROM + NODE_WORDS * count, np.int64))
 
 
-def uses_of(policy: Policy) -> tuple[Use, ...]:
-    """Every function of a policy, in the order of slots; each part has columns of its own."""
-    by_key = policy.backfill if isinstance(policy.backfill, backfill.ByKey) else None
-    test = by_key.test if by_key else policy.backfill
-    parts = [
-        (slot, part, part.learners, part.timers)
-        for slot, part, kind in (
-            (ORDER, policy.order, order.Custom),
-            (BACKFILL_KEY, by_key, backfill.ByKey),
-            (BACKFILL_TEST, test, backfill.ByTest),
-            (RESERVE, policy.reserve, reserve.Chosen),
-            (PLAN, policy.reserve, reserve.Planned),
-            (ESTIMATE, policy.estimate, estimate.Predicted),
-            (VICTIM, policy.preempt, preempt.Victims),
-            (PLACE, policy.place, place.Scored),
-        )
-        if isinstance(part, kind)
-    ]
-    return uses_of_parts(tuple(parts))
-
-
-@lru_cache(maxsize=256)
-def uses_of_parts(parts: tuple[tuple[int, Written, Any, Any], ...]) -> tuple[Use, ...]:
-    """The functions of some parts, which are given with their slot and what they learn."""
-    found: list[Use] = []
-    column = 0
-    timer = LEARN_TIMER
-    for slot, part, learners, timers in parts:
-        short = isinstance(part, order.Custom) and not part.by_record
-        place = (column, part.memory, KEYS.index(part.by))
-        if short:
-            found.append(Use(slot, PRIORITY, part.function, 3))
-        else:
-            values = tuple(part.settings().values())
-            taken = handed_to(part.takes, part.function)
-            found.append(Use(slot, part.takes, part.function, taken, values, *place))
-        for moment, function in learners:
-            found.append(Use(LEARNING[moment], LEARN, function, 3, (), *place))
-        for every, function in timers:
-            found.append(Use(timer, TIMER, function, 2, (), *place, every))
-            timer += 1
-        column += part.memory
-    if timer > LEARN_TIMER + TIMERS:
-        raise PolicyError(f"a policy may have {TIMERS} timers, not {timer - LEARN_TIMER}")
-    return tuple(sorted(found, key=lambda use: use.slot))
-
-
-def has_functions(policy: Policy) -> bool:
-    """True if a policy brings functions of the user's own."""
-    return any(isinstance(part, Written) for part in policy.parts.values())
-
-
 def own_of(policy: Policy, workload: Workload | None) -> Own:
     """The pointer of a policy and the tables it works on."""
     if policy.order.by_usage:
-        from shadowtime.kernel.given import given_keys
-
         keys = np.zeros((max(1, len(workload) if workload is not None else 0), 1))
         return Own(given_keys, 1 << ORDER, False, no_facts(), keys)
     uses = uses_of(policy)
     chooser = None
     if policy.backfill.selects:
-        from shadowtime.engine.selecting import Chooser
-
         chooser = Chooser(policy.backfill)  # type: ignore[arg-type]
     if not uses:
         fact = facts_of(workload) if chooser and workload is not None else no_facts()
@@ -205,170 +70,3 @@ def own_of(policy: Policy, workload: Workload | None) -> Own:
         timers=tuple((use.every, 0, int(use.whose == ALL)) for use in uses if use.every),
         chooser=chooser,
     )
-
-
-@lru_cache(maxsize=256)
-def compile_uses(uses: tuple[Use, ...]) -> Any:
-    """The filler for some functions: from the library, from the cache or compiled."""
-    if compiles() and (found := held_filler(uses)):
-        return library.Held(found, own_signature)
-    try:
-        digest = digest_of(uses)
-    except Undigestible:
-        return make_filler(uses, f"own{abs(hash(uses)):x}", cached=False)
-    return compiled_before(Digested(digest, uses))
-
-
-@dataclass(frozen=True)
-class Digested:
-    """Functions that are the same if their digest is: a file that is read again brings new ones."""
-
-    digest: str
-    uses: tuple[Use, ...]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Digested) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-
-@lru_cache(maxsize=256)
-def compiled_before(found: Digested) -> Any:
-    """The filler of this process for a digest."""
-    return make_filler(found.uses, found.digest, cached=True)
-
-
-def held_filler(uses: tuple[Use, ...]) -> tuple[str, int] | None:
-    """Signature and address of the filler in the library, if it holds it."""
-    functions = [plain(use.function) for use in uses]
-    return library.filler(functions, source_of(uses, "fill"))
-
-
-def filler_of(uses: tuple[Use, ...], tag: str) -> Any:
-    """Generate the filler: plain Python that calls functions which Numba is to compile."""
-    if compiles():
-        import numba
-
-    name = f"fill_{tag}"
-    names: dict[str, Any] = {
-        "__name__": home.__name__,
-        "record": record,
-        "node_record": node_record,
-    }
-    for number, use in enumerate(uses):
-        written = plain(use.function)
-        names[f"f{number}"] = numba.njit(twin(written, tag)) if compiles() else written
-    # Under the record's file, the cache folder is that of the record's sources: all it depends on.
-    exec(compile(source_of(uses, name), home.__file__, "exec"), names)
-    return names[name]
-
-
-def make_filler(uses: tuple[Use, ...], tag: str, *, cached: bool) -> Any:
-    """Generate the filler and compile it."""
-    fill = filler_of(uses, tag)
-    if not compiles():
-        return own_cfunc(own_signature, fill)
-    import numba
-
-    made = cached_cfunc(own_signature)(fill) if cached else own_cfunc(own_signature, fill)
-    try:
-        made.compiled  # noqa: B018  now, not in the middle of a run
-    except numba.core.errors.NumbaError as error:
-        for use in uses:
-            refuse_uncompilable(use)
-        raise compile_failure(uses[0].takes.name, uses[0].function, error) from None
-    return made
-
-
-def source_of(uses: tuple[Use, ...], name: str) -> str:
-    """The text of the filler: a loop over the candidates for each slot, of a place over nodes.
-
-    Examples
-    --------
-    >>> from shadowtime.policy.functions import RESERVE as takes
-    >>> use = Use(ORDER, takes, lambda now, job, weight=2: weight * job.wait, 2, (3,))
-    >>> [line.strip() for line in source_of((use,), "fill").splitlines() if "f0" in line]
-    ['out[i] = f0(now, row, 3)']
-    """
-    lines = [f"def {name}(slot, now, job, fact, jobs, memory, out):"]
-    for slot in sorted({use.slot for use in uses}):
-        count, at = ("len(out)", "jobs[0]") if slot == PLACE else ("len(jobs)", "jobs[i]")
-        lines += [
-            f"    if slot == {slot}:",
-            f"        for i in range({count}):",
-            f"            at = {at}",
-        ]
-        if slot < LEARN_TIMER:
-            lines.append("            row = record(now, job, fact, at)")
-        lines.append("            try:")
-        for number, use in enumerate(uses):
-            if use.slot == slot:
-                made = f"f{number}({use.arguments})"
-                answers = use.takes not in (LEARN, TIMER)
-                lines.append(f"                {'out[i] = ' if answers else ''}{made}")
-        lines += [
-            "            except Exception:",
-            "                return i",
-            "            if out[i] != out[i]:",  # nan: it would be before every job and behind
-            "                return i",
-        ]
-    return "\n".join([*lines, "    return -1", ""])
-
-
-def twin(function: Callable[..., Any], tag: str, made: dict[int, Any] | None = None) -> Any:
-    """A copy of a function under a name of its own, and the functions it calls compiled with it.
-
-    Symbols of compiled code go by name: two functions of one name, loaded from the cache, would be
-    taken for each other. Globals are copied, so that the cached code depends on no other module.
-    """
-    import numba
-
-    made = {} if made is None else made
-    if id(function) in made:
-        return made[id(function)]
-    made[id(function)] = function
-    number = len(made)
-
-    def own(value: Any) -> Any:
-        inner = plain(value)
-        if isinstance(inner, FunctionType):
-            return numba.njit(twin(inner, tag, made))
-        return value
-
-    code = function.__code__
-    name = f"{code.co_name.strip('<>')}_{tag}_{number}"
-    used = {n: own(function.__globals__[n]) for n in names_in(code) if n in function.__globals__}
-    cells = tuple(CellType(own(cell.cell_contents)) for cell in function.__closure__ or ())
-    renamed = code.replace(co_name=name, co_qualname=name)
-    copy = FunctionType(renamed, {"__name__": home.__name__, **used}, name, None, cells or None)
-    made[id(function)] = copy
-    return copy
-
-
-def refuse_uncompilable(use: Use) -> None:
-    """Compile one function alone, for the compiler's message about it."""
-    import numba
-    from numba import types
-
-    whole = types.NamedUniTuple(types.int64, len(Job._fields), Job)
-    kinds: list[Any] = [types.int64, whole, types.float64[::1], types.float64]
-    if use.slot == PLACE:
-        node = types.NamedUniTuple(types.int64, len(Node._fields), Node)
-        kinds = [types.int64, whole, node, types.float64[::1]]
-    kinds = kinds[: use.handed]
-    if not use.takes.by_record:
-        kinds = [types.int64] * use.handed
-    if use.takes is TIMER:
-        kinds = [types.int64, types.float64[::1]]
-    kinds += [numba.typeof(value) for value in use.values]
-    try:
-        own = numba.njit(twin(plain(use.function), "alone"))
-        own.compile(tuple(kinds))
-        (made,) = own.nopython_signatures
-        returned = types.unliteral(made.return_type)
-        number = isinstance(returned, types.Float | types.Integer | types.Boolean)
-        if use.takes not in (LEARN, TIMER) and not number:
-            raise numba.core.errors.TypingError(f"It returns {returned}, not a number")
-    except numba.core.errors.NumbaError as error:
-        raise compile_failure(use.takes.name, use.function, error) from None

@@ -21,7 +21,7 @@ from shadowtime.policy.functions import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from shadowtime.engine.custom import Use
+    from shadowtime.engine.uses import Use
 
 STABLE = ("math", "cmath", "numpy", "builtins", "operator")
 """Modules whose contents are those of an installed version, which the cache folder names."""
@@ -128,7 +128,7 @@ def is_lasting(use: Use) -> bool:
 
     Examples
     --------
-    >>> from shadowtime.engine.custom import Use
+    >>> from shadowtime.engine.uses import Use
     >>> from shadowtime.policy.functions import ORDER
     >>> [is_lasting(Use(0, ORDER, f, 2)) for f in (
     ...     lambda now, job: job.procs, lambda now, job: job.wait, lambda now, job: now)]

@@ -11,6 +11,7 @@ import math
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine.uses import uses_of
 from shadowtime.errors import PolicyError
 from shadowtime.kernel.choice import SELECT, SELECT_BROKE
 from shadowtime.kernel.record import ACCOUNT, EXECUTABLE, ROW, USER, node_record
@@ -22,7 +23,8 @@ from shadowtime.policy.written import ALL, KEYS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shadowtime.engine.custom import Own, Use
+    from shadowtime.engine.custom import Own
+    from shadowtime.engine.uses import Use
     from shadowtime.kernel.state import State
     from shadowtime.policy import Policy
     from shadowtime.workload import Workload
@@ -57,7 +59,6 @@ def failure_of(
     policy: Policy, slot: int, table: Any, own: Own, job: int, now: int, name: str
 ) -> PolicyError:
     """What went wrong in a slot for the job in row ``job``."""
-    from shadowtime.engine.custom import uses_of
     from shadowtime.kernel.record import record
 
     line, why, found, given = None, "", None, ""

@@ -12,9 +12,10 @@ import traceback
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.engine.custom import Use, twin
 from shadowtime.engine.digest import Undigestible, digest_of
 from shadowtime.engine.failures import compile_failure
+from shadowtime.engine.fillers import twin
+from shadowtime.engine.uses import Use
 from shadowtime.errors import PolicyError
 from shadowtime.kernel import choice as home
 from shadowtime.kernel import library

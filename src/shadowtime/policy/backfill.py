@@ -263,6 +263,10 @@ class ByKey(Written, Backfill):
     def phases(self) -> tuple[Phase, ...]:
         return (Phase("around", "own"),)
 
+    @property
+    def functions(self) -> tuple[Written, ...]:
+        return (self, self.test) if self.test else (self,)
+
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         yield from super().objections(policy, shape)
         if policy.reserve.one_by_one:

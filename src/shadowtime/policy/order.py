@@ -130,6 +130,10 @@ class Custom(Written, Order):
         """False for the short form."""
         return takes_record(self.function)
 
+    @property
+    def called_by(self) -> Slot:
+        return self.takes if self.by_record else PRIORITY
+
     def check_function(self) -> None:
         """Refuse what takes neither the job record nor the three numbers."""
         if self.by_record:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shadowtime.policy.policy import Policy
+    from shadowtime.policy.written import Written
 
 SLOTS = ("order", "reserve", "backfill", "place", "estimate", "preempt", "partition")
 """What a policy is made of, in the order in which a pass asks."""
@@ -33,6 +34,11 @@ class Part:
     summary: ClassVar[str] = ""
     written: ClassVar[bool] = False
     """True if the part is a function of the user's own."""
+
+    @property
+    def functions(self) -> tuple[Written, ...]:
+        """The functions of the user's own that the part brings, itself included."""
+        return ()
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         """Why the part has no defined meaning beside the policy's others on such a machine.

@@ -1,7 +1,7 @@
 """A part that is a function of the user's own: its parameters, its memory, what it learns.
 
 The decorators of ``shadowtime`` (``st.order``, ``st.estimate``, ...) make such parts. The engine
-compiles the function (engine/custom.py); here it is only described.
+compiles the function (engine/fillers.py); here it is only described.
 """
 
 from __future__ import annotations
@@ -71,6 +71,15 @@ class Written(Part):
     learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
     timers: tuple[tuple[int, Callable[..., Any]], ...] = field(default=(), compare=False)
     """Functions that are called every so many seconds."""
+
+    @property
+    def functions(self) -> tuple[Written, ...]:
+        return (self,)
+
+    @property
+    def called_by(self) -> Slot:
+        """What the function is handed, where that is not what its slot hands to all."""
+        return self.takes
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "site" and policy.keeps_promises and (self.learners or self.timers):
