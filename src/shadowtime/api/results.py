@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.inputs import as_window, inputs_of, require_folder
-from shadowtime.api.run import SHOWN, Run
+from shadowtime.api.run import SHOWN, Run, save
 from shadowtime.api.tables import html_table, to_arrow, to_frame
 from shadowtime.errors import UsageError
 from shadowtime.policy import make_policy
@@ -236,13 +236,3 @@ class _Named:
 
     name: str
     parameters: dict[str, Any]
-
-
-def save(
-    runs: Sequence[Run], folder: str | os.PathLike[str], *, result: ReportInput | None = None
-) -> Path:
-    """Write the result folder of some runs over one log."""
-    from shadowtime.result.write import as_object, write_folder
-
-    whole = result or runs[0].as_report(*runs[1:])
-    return write_folder(as_object(whole, runs[0].window), whole, str(folder))

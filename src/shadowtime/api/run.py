@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.api.inputs import as_window, inputs_of
 from shadowtime.api.tables import columns_of, html_table, to_arrow, to_frame
 from shadowtime.policy import make_policy
+from shadowtime.schedule import write
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from shadowtime.api.picture import Picture
     from shadowtime.cluster import Cluster
@@ -86,22 +88,16 @@ class Run:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the schedule as CSV or, by its ending, as Parquet with the log's columns."""
-        from pathlib import Path
-
-        from shadowtime.schedule import write
 
         log = {name: self._columns()[name] for name in ("run", "user", "partition", "policy")}
         write(self.schedule, Path(path), more=log)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write a result folder, which ``load``, ``report`` and ``explain`` read."""
-        from shadowtime.api.results import save
-
         return save([self], folder)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the web page of this run."""
-        from pathlib import Path
 
         from shadowtime.result.pages import write_results
 
@@ -191,3 +187,13 @@ def simulate(jobs: Any, cluster: Any = None, policy: Any = "easy", *, window: An
         schedule=simulate(workload, machine, chosen),
         window=as_window(window),
     )
+
+
+def save(
+    runs: Sequence[Run], folder: str | os.PathLike[str], *, result: ReportInput | None = None
+) -> Path:
+    """Write the result folder of some runs over one log."""
+    from shadowtime.result.write import as_object, write_folder
+
+    whole = result or runs[0].as_report(*runs[1:])
+    return write_folder(as_object(whole, runs[0].window), whole, str(folder))

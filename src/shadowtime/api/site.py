@@ -6,7 +6,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any, cast
 
-from shadowtime.api.inputs import require_folder
+from shadowtime.api.inputs import as_window, require_folder
 from shadowtime.errors import UsageError
 from shadowtime.policy import make_policy
 
@@ -46,7 +46,6 @@ def replay(
     ...
     shadowtime.errors.InputError: no-such-folder: ...
     """
-    from shadowtime.api.inputs import as_window
     from shadowtime.metrics.groups import BY
     from shadowtime.study.site.replay import replay_site
     from shadowtime.study.site.trials import Repeats

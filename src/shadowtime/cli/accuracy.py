@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,6 @@ def command(
     """
     from shadowtime.cli.common.comparing import run_comparison
     from shadowtime.cli.common.inputs import Cleaning, load
-    from shadowtime.errors import UsageError
     from shadowtime.policy import Policy, parse_policy
     from shadowtime.study.predictors import USUAL, compare_predictors
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
-from shadowtime.cli.common.compared import Done, show_done, title_of
+from shadowtime.cli.common.compared import Done, finish_machines, show_done, title_of
+from shadowtime.cli.common.console import note
 from shadowtime.cli.common.placing import Placing, counting, kept_runs
 
 if TYPE_CHECKING:
@@ -143,7 +144,6 @@ def command(
             "--report and --figures show one machine: write folders with -o, then "
             "`shadowtime report DIR` makes a page of all of them"
         )
-    from shadowtime.cli.common.compared import finish_machines
 
     finish_machines(clusters, done, folder, as_json=as_json)
 
@@ -214,7 +214,6 @@ def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
     None where there are no copies, or where some jobs count alone: a sweep's rows are of all.
     """
     from shadowtime.api.sweep import load_log
-    from shadowtime.cli.common.console import note
     from shadowtime.study.sweep.copies import run_copies
 
     if asked.where or not asked.copies["shake"] + asked.copies["resample"]:

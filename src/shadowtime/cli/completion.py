@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from shadowtime.cli import app
+
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -18,8 +20,6 @@ def command(shell: str) -> None:
                         shadowtime completion fish | source
     """
     from click.shell_completion import get_completion_class
-
-    from shadowtime.cli import app
 
     maker = get_completion_class(shell)
     assert maker is not None

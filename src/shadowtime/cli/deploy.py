@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import note
 from shadowtime.cli.whatif import CHANGES
+from shadowtime.errors import UsageError
 
 
 @click.command("deploy")
@@ -38,8 +40,6 @@ def command(
     import os
 
     from shadowtime.api.site import changes_from, world_of
-    from shadowtime.cli.common.console import note
-    from shadowtime.errors import UsageError
     from shadowtime.study.site.deploy import deployment
     from shadowtime.study.site.experiment import Experiment, read_experiment
 

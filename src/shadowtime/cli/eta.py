@@ -8,6 +8,7 @@ import click
 
 from shadowtime.cli.common import options
 from shadowtime.cli.live import options as live
+from shadowtime.errors import UsageError
 
 
 @click.command("eta")
@@ -34,7 +35,6 @@ def command(job: str, as_json: bool, **given: Any) -> None:
     import time
 
     from shadowtime.cli.live.slurm_status import look
-    from shadowtime.errors import UsageError
     from shadowtime.report.numbers import span
 
     found = look(**given)

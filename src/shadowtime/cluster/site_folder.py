@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from shadowtime.errors import ClusterError, UsageError
+from shadowtime.errors import ClusterError, InputError, UsageError
 
 if TYPE_CHECKING:
     import os
@@ -29,6 +29,8 @@ FILES: dict[str, tuple[str, ...]] = {
     "shares": ("sshare.txt", "sshare_samples.psv"),
 }
 """What each text is called; the first that is there is read."""
+JOBS = ("jobs.psv", "jobs.psv.gz", "jobs.csv", "jobs.parquet", "jobs.swf", "jobs.swf.gz")
+"""The job log; the first that is there is read."""
 
 
 def is_site_folder(path: str | os.PathLike[str]) -> bool:
@@ -38,6 +40,19 @@ def is_site_folder(path: str | os.PathLike[str]) -> bool:
         return any((folder / name).is_file() for name in ("nodes.txt", "slurm.conf"))
     except (OSError, ValueError):
         return False
+
+
+def jobs_file(folder: str | os.PathLike[str]) -> Path:
+    """The job log of a folder."""
+    here = Path(folder)
+    path = next((here / name for name in JOBS if (here / name).is_file()), None)
+    if path is None:
+        raise InputError(
+            "there is no job log in the folder",
+            path=str(here),
+            hint="Save the output of `shadowtime trace sacct --print-command` as jobs.psv.",
+        )
+    return path
 
 
 def read_site_alone(

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.engine.moldable import Sizes
+from shadowtime.engine.simulate import as_schedule, refuse_unfit
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel.choice import HOW, PENDING, STEPPING, Free, Queue, earliest, occupy
-from shadowtime.kernel.fields import ESTIMATE, NEED, REQUEST
+from shadowtime.kernel.fields import ESTIMATE, NEED, REQUEST, START
 from shadowtime.kernel.registers import NOW, VOLATILE
+from shadowtime.kernel.state import build
 from shadowtime.policy.backfill import Selected
 from shadowtime.policy.order import Fcfs
 from shadowtime.policy.policy import Policy
@@ -75,8 +77,6 @@ class Session:
     ) -> None:
         from shadowtime.engine.custom import own_of
         from shadowtime.engine.plan import prepare
-        from shadowtime.engine.simulate import refuse_unfit
-        from shadowtime.kernel.state import build
 
         part = Selected(start_none, compiled=False)
         self.policy = Policy(name=name, order=order or Fcfs(), backfill=part)
@@ -186,9 +186,6 @@ class Session:
 
     def schedule(self) -> Schedule:
         """The schedule, once all jobs have ended."""
-        from shadowtime.engine.simulate import as_schedule
-        from shadowtime.kernel.fields import START
-
         if self.running:
             raise UsageError("the run is not over: go on with advance() until it returns False")
         left = self.workload.job_id[self._state.job[:, START] < 0]

@@ -12,6 +12,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shadowtime.errors import ShadowtimeError
 
 if TYPE_CHECKING:
@@ -88,7 +90,6 @@ def serve() -> None:
     A sum that leaves a small type is an error here: the compiler counts in 64 bits, plain NumPy
     does not, and a schedule that differs is no schedule.
     """
-    import numpy as np
 
     from shadowtime.engine.simulate import simulate
 

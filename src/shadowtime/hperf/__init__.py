@@ -20,7 +20,7 @@ __all__ = ["Process", "Record", "Thread", "default_store", "open_store"]
 def open_store(
     where: str | None = None, *, patience: float = 30.0, must_exist: bool = False
 ) -> Store:
-    """Open a store by URL or path; see ``hperf.database``."""
-    from shadowtime.hperf.database import open_store as opened
+    """Open a store by URL or path; see ``hperf.store``."""
+    from shadowtime.hperf.store import open_store as opened
 
     return opened(where, patience=patience, must_exist=must_exist)

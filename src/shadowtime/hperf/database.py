@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from shadowtime import private
 from shadowtime.errors import MissingExtra, StoreError, UsageError
 from shadowtime.hperf import tables
-from shadowtime.hperf.location import default_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +26,6 @@ except ImportError:
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shadowtime.hperf.store import Store
 
 DRIVERS = {
     "sqlite": "sqlite",
@@ -38,44 +36,6 @@ DRIVERS = {
 }
 CONNECTING = 5
 """Seconds to wait for a server to answer at all."""
-
-
-def open_store(
-    where: str | None = None, *, patience: float = 30.0, must_exist: bool = False
-) -> Store:
-    """Open a store, making it or bringing it up to date where need be.
-
-    Rules
-    -----
-    ``where`` is a path (SQLite) or a URL: ``sqlite:///file``, ``mariadb://user:word@host/base``,
-    ``postgresql://user:word@host/base``. ``patience`` is how long to wait for others' locks.
-    ``must_exist`` is for those who only read: a file that is not there is refused, not made.
-
-    Examples
-    --------
-    >>> from shadowtime.hperf.record import Record
-    >>> store = open_store("sqlite://")
-    >>> store.add([Record(tag="cg", bandwidth=100.0), Record(tag="cg", bandwidth=300.0)]).new
-    2
-    >>> store.average("cg").mean
-    200.0
-    """
-    from shadowtime.hperf.store import Store
-
-    url = url_of(where or default_store())
-    name = url.render_as_string(hide_password=True)
-    file = _file_of(url)
-    if must_exist and file and not os.path.exists(file):
-        raise StoreError(f"there is no store {file}: name another, or record a job in it first")
-    with understood(name):
-        engine = connected(url, patience)
-        with engine.connect() as connection:
-            have = version_of(connection)
-        refuse_newer(have, name)
-        if have < VERSION:
-            with writing(engine) as connection:
-                bring_up_to_date(connection, name)
-    return Store(engine, name)
 
 
 def url_of(where: str) -> sa.URL:
@@ -106,7 +66,7 @@ def connected(url: sa.URL, patience: float) -> sa.Engine:
     kind = url.get_backend_name()
     options: dict[str, Any] = {"poolclass": pool.NullPool}  # a store is asked now and then
     if kind == "sqlite":
-        if file := _file_of(url):
+        if file := file_of(url):
             os.makedirs(os.path.dirname(file), exist_ok=True)
             # SQLite would make it readable for all users. Another writer may make it first.
             with contextlib.suppress(FileExistsError):
@@ -140,7 +100,7 @@ def connected(url: sa.URL, patience: float) -> sa.Engine:
     return engine
 
 
-def _file_of(url: sa.URL) -> str:
+def file_of(url: sa.URL) -> str:
     """The file that holds the store; empty for a server, for memory and for SQLite's own URIs."""
     if url.get_backend_name() != "sqlite" or "uri" in url.query:
         return ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shadowtime.hperf import open_store
 from shadowtime.hperf.record import Record
 from shadowtime.workload.hperf_jobs import tag_name
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 def load(where: str, workload: Workload) -> dict[int, Average]:
     """The averages of a workload's tags, by the tags' numbers; unknown tags are not among them."""
-    from shadowtime.hperf import open_store
-
     known = open_store(where, must_exist=True).averages()
     column = workload.extra.get("tag", workload.executable)
     names = {tag: tag_name(workload, tag) for tag in np.unique(column).tolist() if tag >= 0}

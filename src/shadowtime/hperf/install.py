@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from shadowtime import private
 from shadowtime.errors import UsageError
+from shadowtime.hperf import open_store
 from shadowtime.hperf.location import absolute_store
 from shadowtime.hperf.publish import publish
 
@@ -147,8 +148,6 @@ class Installation:
 
         A store that is not there yet is not made: it belongs to the first process that records.
         """
-        from shadowtime.hperf import open_store
-
         store = open_store(self.store, must_exist=True, patience=5.0)
         try:
             return publish(store.averages(), self.table)

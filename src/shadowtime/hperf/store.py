@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,18 @@ from sqlalchemy import exc
 
 from shadowtime.errors import StoreError
 from shadowtime.hperf import tables
-from shadowtime.hperf.database import understood, writing
+from shadowtime.hperf.database import (
+    VERSION,
+    bring_up_to_date,
+    connected,
+    file_of,
+    refuse_newer,
+    understood,
+    url_of,
+    version_of,
+    writing,
+)
+from shadowtime.hperf.location import default_store
 from shadowtime.hperf.record import LONGEST_TAG, Process, Record, Thread
 
 if TYPE_CHECKING:
@@ -296,3 +308,39 @@ def _below(connection: sa.Connection, jobs: Sequence[int]) -> dict[int, list[Pro
             )
         )
     return made
+
+
+def open_store(
+    where: str | None = None, *, patience: float = 30.0, must_exist: bool = False
+) -> Store:
+    """Open a store, making it or bringing it up to date where need be.
+
+    Rules
+    -----
+    ``where`` is a path (SQLite) or a URL: ``sqlite:///file``, ``mariadb://user:word@host/base``,
+    ``postgresql://user:word@host/base``. ``patience`` is how long to wait for others' locks.
+    ``must_exist`` is for those who only read: a file that is not there is refused, not made.
+
+    Examples
+    --------
+    >>> from shadowtime.hperf.record import Record
+    >>> store = open_store("sqlite://")
+    >>> store.add([Record(tag="cg", bandwidth=100.0), Record(tag="cg", bandwidth=300.0)]).new
+    2
+    >>> store.average("cg").mean
+    200.0
+    """
+    url = url_of(where or default_store())
+    name = url.render_as_string(hide_password=True)
+    file = file_of(url)
+    if must_exist and file and not os.path.exists(file):
+        raise StoreError(f"there is no store {file}: name another, or record a job in it first")
+    with understood(name):
+        engine = connected(url, patience)
+        with engine.connect() as connection:
+            have = version_of(connection)
+        refuse_newer(have, name)
+        if have < VERSION:
+            with writing(engine) as connection:
+                bring_up_to_date(connection, name)
+    return Store(engine, name)

@@ -13,14 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shadowtime.live.backend import Backend, Option, Target, backends
+    from shadowtime.live.backend import Backend, Option, Target
+    from shadowtime.live.registry import backends
     from shadowtime.live.service import run
 
 _HOME = {
     "Backend": "shadowtime.live.backend",
     "Option": "shadowtime.live.backend",
     "Target": "shadowtime.live.backend",
-    "backends": "shadowtime.live.backend",
+    "backends": "shadowtime.live.registry",
     "run": "shadowtime.live.service",
 }
 

@@ -1,20 +1,13 @@
-"""Live backends: the schedulers that a loop can drive, ours and those of other packages.
+"""What a live backend is: a scheduler that a loop can drive.
 
 A backend is a value of :class:`Backend`: how to connect, which options it adds to the command line
-and which commands. ``shadowtime live NAME`` is made from it. A package adds one by an entry point
-of the group ``shadowtime.live`` (see :mod:`shadowtime.plugins`)::
-
-    [project.entry-points."shadowtime.live"]
-    flux = "flux_live:BACKEND"
+and which commands. ``shadowtime live NAME`` is made from it. They are listed in live/registry.py.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-from shadowtime.errors import ShadowtimeError
-from shadowtime.plugins import LIVE, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -136,27 +129,3 @@ class Backend:
     commands: Mapping[str, Command] = field(default_factory=dict)
     """Further commands; ``status`` is there for every backend."""
     predict: Callable[[Wanted], bool] = no_prediction
-
-
-def backends() -> dict[str, Backend]:
-    """Every live backend by name: ours first, then those of other packages.
-
-    Examples
-    --------
-    >>> list(backends())[:2]
-    ['slurm', 'condor']
-    """
-    from shadowtime.live.condor.backend import CONDOR  # they import this module
-    from shadowtime.live.slurm.backend import SLURM
-
-    found = {backend.name: backend for backend in (SLURM, CONDOR)}
-    for name, added in plugins(LIVE).items():
-        if not isinstance(added, Backend):
-            raise ShadowtimeError(f"{name} in {LIVE} is not a shadowtime.live.backend.Backend")
-        if name in found or name == "check":
-            raise ShadowtimeError(
-                f"an installed package adds the live backend {name}, and that name is taken: "
-                "rename or uninstall it"
-            )
-        found[name] = added
-    return found

@@ -6,14 +6,18 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.engine.live_pass import Memory, WaitingJob
 from shadowtime.errors import PolicyError, ShadowtimeError
 from shadowtime.live.child import PYTHON, Child, ChildEnded, Tasks, packed
+from shadowtime.live.deciding import decide_with_hosts
+from shadowtime.policy import Policy, parse_policy
 from shadowtime.policy.snapshot import Start
+from shadowtime.workload.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.engine.live_pass import Memory, Snapshot
+    from shadowtime.engine.live_pass import Snapshot
     from shadowtime.engine.live_pass.decide import Shape
     from shadowtime.live.clock import Clock
     from shadowtime.live.deciding import Made
@@ -120,9 +124,6 @@ def serve() -> None:
     text, shape, path, load = next(given)
     sys.path[:] = path  # the policy may import what lies beside it
 
-    from shadowtime.live.deciding import decide_with_hosts
-    from shadowtime.policy import Policy, parse_policy
-
     policy: Any = None
     for what, state, memory, refused in chain((load,), given):
         try:
@@ -149,9 +150,6 @@ class Eager:
 
 def warm_up(state: Snapshot, shape: Shape) -> None:
     """Compile what a policy written in Python needs: one small job starts on the empty machine."""
-    from shadowtime.engine.live_pass import Memory, WaitingJob
-    from shadowtime.live.deciding import decide_with_hosts
-    from shadowtime.workload.request import Request
 
     need = (1, *(0 for _ in state.cluster.resources[1:]))
     job = WaitingJob(id="1", submit=state.now, need=need, request=60, ask=Request())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from shadowtime.metrics import REGISTRY
 from shadowtime.report.numbers import number
 
 if TYPE_CHECKING:
@@ -93,8 +94,6 @@ proved to keep every rule. Semantics of the engine: {versions}.</p>
 
 
 def _order(place: Place, found: Leaderboard) -> float:
-    from shadowtime.metrics import REGISTRY
-
     if place.value is None:
         return float("inf")
     return -place.value if REGISTRY[found.metric].better == "higher" else place.value

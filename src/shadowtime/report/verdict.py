@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shadowtime.frozen import dataclass
+from shadowtime.metrics.intervals import paired
 from shadowtime.report.metadata import HEADLINE, describe, ordered
 from shadowtime.report.numbers import percent, short, with_unit
 
@@ -109,7 +110,6 @@ def _clear(runs: Sequence[PolicyRun], name: str, winner: int) -> bool | None:
     """The winner differs from every other run by more than chance, copy by copy."""
     if not all(name in run.copies for run in runs):
         return None
-    from shadowtime.metrics.intervals import paired
 
     mine = runs[winner].copies[name]
     gaps = [paired(mine, run.copies[name]) for i, run in enumerate(runs) if i != winner]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.toml import SHAPES
 from shadowtime.errors import InputError
 from shadowtime.printable import shown
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from shadowtime.cluster import Cluster
     from shadowtime.cluster.site import Site
     from shadowtime.types import AnyArray, Ints
     from shadowtime.workload import Workload
@@ -269,8 +269,6 @@ def whole_cluster(cluster: Cluster) -> dict[str, Any]:
 
 def read_cluster(folder: Path, name: str = CLUSTER) -> Cluster:
     """The machine of a folder, or that of one run which has its own."""
-    from shadowtime.cluster import Cluster, Host
-
     path = folder / name
     try:
         content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.trace.formats import read, read_raw
+from shadowtime.trace.formats import read_raw
+from shadowtime.trace.reading import read
 
 if TYPE_CHECKING:
     from shadowtime.trace.sacct import RECOMMENDED_COMMAND, parse_sacct, read_sacct

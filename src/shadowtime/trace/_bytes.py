@@ -9,6 +9,8 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shadowtime.errors import InputError, UsageError
 from shadowtime.private import write_result
 
@@ -121,8 +123,6 @@ def count_lines(data: bytes) -> int:
     >>> count_lines(b"one\\ntwo\\nthree")
     2
     """
-    import numpy as np
-
     text, piece = np.frombuffer(data, np.uint8), 1 << 17  # what a core's own cache holds
     ends = (text[at : at + piece] == ord("\n") for at in range(0, len(text), piece))
     return sum(int(np.count_nonzero(each)) for each in ends)

@@ -1,4 +1,4 @@
-"""The formats of job logs: how each is recognised, what parses it, and ``read``, which does both.
+"""The formats of job logs: how each is recognised, what parses it; ``read_log`` does both.
 
 A new format is one file with a parser and one line in :data:`FORMATS`; another package adds one
 through the entry point group ``shadowtime.formats`` (see :mod:`shadowtime.plugins`).
@@ -233,7 +233,7 @@ def read_raw(
     :func:`shadowtime.trace.sacct.parse_sacct`.
     """
     if os.path.isdir(path):
-        from shadowtime.trace.site_folder import is_site_folder, jobs_file
+        from shadowtime.cluster.site_folder import is_site_folder, jobs_file
 
         path = jobs_file(path) if is_site_folder(path) else path
     data = load(path, max_size=max_size, binary=("Parquet",))
@@ -244,7 +244,7 @@ def read_raw(
     return recognise(str(path), data).parse(data, how)
 
 
-def read(
+def read_log(
     path: str | os.PathLike[str],
     *,
     bad_lines: BadLines = "refuse",
@@ -254,19 +254,11 @@ def read(
     max_size: int = MAX_SIZE,
     **switches: Any,
 ) -> Workload:
-    """Read and clean a job log of any format we know, plain or gzip, or that of a site's folder.
+    """Read and clean a job log of any format we know, plain or gzip.
 
     ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others say how lines are
     read.
     """
-    if os.path.isdir(path):
-        from shadowtime.trace.site_folder import is_site_folder, read_site  # reads logs by this
-
-        if is_site_folder(path):
-            return read_site(
-                path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited,
-                max_size=max_size, **switches,
-            )[1]  # fmt: skip
     raw = read_raw(
         path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited, max_size=max_size
     )

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shadowtime.cluster.site_folder import is_site_folder, read_site_alone, read_text
+from shadowtime.cluster.site_folder import (
+    JOBS,
+    is_site_folder,
+    jobs_file,
+    read_site_alone,
+    read_text,
+)
 from shadowtime.errors import InputError, UsageError
 from shadowtime.trace import submit_options
-from shadowtime.trace.formats import read
+from shadowtime.trace.formats import read_log
 from shadowtime.trace.sbatch_line import parse_line
 from shadowtime.workload.request import Dependency, Request
 
@@ -24,26 +30,11 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 
-JOBS = ("jobs.psv", "jobs.psv.gz", "jobs.csv", "jobs.parquet", "jobs.swf", "jobs.swf.gz")
-"""The job log; the first that is there is read."""
 SUBMITS = "submits.psv"
 
 __all__ = ["JOBS", "SUBMITS", "is_site_folder", "jobs_file", "read_site", "read_site_alone"]
 
 Release = Literal["eligible", "asked"]
-
-
-def jobs_file(folder: str | os.PathLike[str]) -> Path:
-    """The job log of a folder."""
-    here = Path(folder)
-    path = next((here / name for name in JOBS if (here / name).is_file()), None)
-    if path is None:
-        raise InputError(
-            "there is no job log in the folder",
-            path=str(here),
-            hint="Save the output of `shadowtime trace sacct --print-command` as jobs.psv.",
-        )
-    return path
 
 
 def read_site(
@@ -78,7 +69,7 @@ def read_site(
     site = read_site_alone(here, tz=tz, unusable=unusable)
     path = jobs_file(here)
     switches.setdefault("cancelled", "queue-until-cancel")
-    workload = read(
+    workload = read_log(
         path, tz=tz, cluster=cluster, unlimited=unlimited, bad_lines=bad_lines, **switches
     )
     workload = workload.replace(name=here.resolve().name)

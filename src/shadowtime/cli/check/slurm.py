@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -76,7 +77,6 @@ def command(
     shadowtime check slurm recording/
     shadowtime check slurm recording/ --phases 6 --waits waits.md
     """
-    from shadowtime.errors import UsageError
     from shadowtime.slurm.recording.check import check_recording
 
     if every < 1 or phases < 0:
@@ -100,7 +100,6 @@ def command(
 def _write_page(folders: tuple[Path, ...], phases: int, page: Path) -> None:
     """Whole runs alone, as a page."""
     from shadowtime.cli.common.progress import working
-    from shadowtime.errors import UsageError
     from shadowtime.slurm.wait_page import wait_page
     from shadowtime.slurm.waits import compare_groups
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cli.common.compiling import compile_notice
@@ -26,7 +27,6 @@ def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int 
     Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
     quicker, and the schedules are the same.
     """
-    from functools import partial
 
     from shadowtime.engine import simulate
     from shadowtime.engine.uncompiled import simulate_uncompiled

@@ -10,6 +10,7 @@ from time import time
 import click
 
 from shadowtime.cli.hperf import options as hperf_options
+from shadowtime.errors import ShadowtimeError
 
 
 @click.command("epilog")
@@ -26,7 +27,6 @@ def command(spool: str, table: str | None, store: str | None) -> None:
     \b
     shadowtime hperf epilog --spool /var/spool/shadowtime
     """
-    from shadowtime.errors import ShadowtimeError
     from shadowtime.hperf import open_store
     from shadowtime.hperf.epilog import after_job
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shadowtime.cli.hperf import options as hperf_options
+from shadowtime.errors import ShadowtimeError
 
 if TYPE_CHECKING:
     from shadowtime.hperf.install import Installation
@@ -79,7 +80,6 @@ def _fill(plan: Installation) -> None:
     """The table from the store; where that fails the plug-in works all the same."""
     from shadowtime.cli.common.console import note
     from shadowtime.cli.common.tables import count
-    from shadowtime.errors import ShadowtimeError
 
     try:
         click.echo(f"{plan.table}: {count(plan.fill_table(), 'tag')}")

@@ -5,6 +5,7 @@ A command for every backend is made from its entry in the registry.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,12 @@ import click
 
 from shadowtime.cli.common.lazy import Entry, LazyGroup, refuse_repeats
 from shadowtime.cli.live import options as live
+from shadowtime.live.backend import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shadowtime.live.backend import Backend, Wanted
+    from shadowtime.live.backend import Backend
 
 CHECK = Entry("Proof", "Decide again on recorded snapshots and compare.")
 
@@ -30,7 +32,7 @@ class LiveGroup(LazyGroup):
     @property
     def backends(self) -> Mapping[str, Backend]:
         """Ours, and those of installed packages."""
-        from shadowtime.live.backend import backends  # looks through the installed packages
+        from shadowtime.live.registry import backends  # every backend of every package
 
         return backends()
 
@@ -154,10 +156,8 @@ def run_backend(backend: Backend, *, policy: str | None, **given: Any) -> None:
 
 def wanted(backend: Backend, policy: str, given: Mapping[str, Any]) -> Wanted:
     """What the options ask for; files that could not be written are refused now."""
-    from dataclasses import fields
 
     from shadowtime.cli.common.outputs import check_file
-    from shadowtime.live.backend import Wanted
     from shadowtime.live.operation import Operation
     from shadowtime.policy import parse_policy
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
 from shadowtime.cli.live.options import of_backend
-from shadowtime.live.condor.backend import POOL, SCHEDD
+from shadowtime.live.condor.backend import POOL, SCHEDD, client_of, schedd_names
+from shadowtime.printable import printable
 
 
 @click.command("release")
@@ -24,13 +27,10 @@ def command(show_only: bool, pool: str, schedd: str) -> int:
     shadowtime live condor release --print
     shadowtime live condor release --schedd all
     """
-    import contextlib
 
     from shadowtime.cli.common.console import note
-    from shadowtime.live.condor.backend import client_of, schedd_names
     from shadowtime.live.condor.release import give_back, plan_release, queue_of
     from shadowtime.live.lock import one_loop
-    from shadowtime.printable import printable
 
     client = client_of(pool, schedd_names(schedd), tell=note)
     with contextlib.ExitStack() as stack:

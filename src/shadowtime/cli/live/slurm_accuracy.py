@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -35,7 +36,6 @@ def command(
     shadowtime live slurm --policy slurm --for 1h
     shadowtime live slurm accuracy
     """
-    from dataclasses import asdict
 
     from shadowtime.live.predictions import accuracy, pairs, read_predictions
 

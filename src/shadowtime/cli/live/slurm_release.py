@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from shadowtime.cli.live import options as live
+from shadowtime.printable import printable
 
 
 @click.command("release")
@@ -33,7 +34,6 @@ def command(show_only: bool, partition: str, state_file: str | None, timeout: fl
     from shadowtime.live.slurm.configuration import refuse_strangers
     from shadowtime.live.slurm.release import give_back, plan_release
     from shadowtime.live.store import StateFile
-    from shadowtime.printable import printable
 
     port = drive.make_port(drive.Where(partition=partition, timeout=timeout))
     name = port.view.partition

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from shadowtime.cli.live import options as live
+from shadowtime.errors import UsageError
 
 
 @click.command("setup")
@@ -82,7 +85,6 @@ def _partitions(folder: object, wanted: str) -> tuple[list[str], bool]:
     from pathlib import Path
 
     from shadowtime.cluster.slurm import parse_slurm_conf
-    from shadowtime.errors import UsageError
 
     path = Path(str(folder)) / "slurm.conf"
     known = parse_slurm_conf(
@@ -100,7 +102,6 @@ def _partitions(folder: object, wanted: str) -> tuple[list[str], bool]:
 def _slurm_user(folder: object) -> set[int]:
     """The user id of SlurmUser, if slurm.conf names one that this machine knows."""
     import pwd
-    import re
     from pathlib import Path
 
     text = (Path(str(folder)) / "slurm.conf").read_text()

@@ -9,6 +9,7 @@ import click
 from shadowtime.cli.common import options
 from shadowtime.cli.live import options as live
 from shadowtime.errors import UsageError
+from shadowtime.live.backend import Wanted
 
 if TYPE_CHECKING:
     from shadowtime.live.backend import Backend
@@ -54,7 +55,6 @@ def look(
 
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.console import note
-    from shadowtime.live.backend import Wanted
     from shadowtime.live.heartbeat import heartbeat_of, read_beat
     from shadowtime.live.operation import Operation, left_alone, state_path
     from shadowtime.live.store import StateFile

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import note
 from shadowtime.cli.common.placing import Placing, kept_runs
 
 if TYPE_CHECKING:
@@ -95,7 +96,6 @@ def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
     """Read, compile, run; with a sign of life for each."""
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.cli.common.console import note
     from shadowtime.cli.common.progress import working
     from shadowtime.policy import parse_policy
     from shadowtime.study.papers import carry_out

@@ -23,6 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from shadowtime.cli.paper.tables import MARKS, signed
 from shadowtime.errors import UsageError
+from shadowtime.metrics import Window
+from shadowtime.report import Claim as ReportClaim
+from shadowtime.report import PaperTable as ReportTable
+from shadowtime.report import PaperValue, PolicyRun, ReportInput
 from shadowtime.report.numbers import DASH, number
 from shadowtime.result.write import as_object as result_object
 from shadowtime.result.write import to_json, versions, write_folder
@@ -30,9 +34,6 @@ from shadowtime.result.write import to_json, versions, write_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from shadowtime.report import Claim as ReportClaim
-    from shadowtime.report import PaperTable as ReportTable
-    from shadowtime.report import ReportInput
     from shadowtime.study.papers import Claim, PaperTable, Reproduction, Subject
 
 
@@ -46,7 +47,6 @@ def as_object(found: Reproduction) -> dict[str, Any]:
 
 def write_paper(found: Reproduction, folder: str, *, command: str) -> Path:
     """Write the result folder; files of an older one are overwritten."""
-    from shadowtime.metrics import Window
     from shadowtime.study.papers.picture import svg
 
     root = Path(folder)
@@ -94,8 +94,6 @@ def write_paper_page(found: Reproduction, path: str, *, command: str) -> Path:
 
 
 def _report(found: Reproduction, subject: Subject, command: str) -> ReportInput:
-    from shadowtime.report import PolicyRun, ReportInput
-
     return ReportInput(
         title=f"{found.title} on {subject.label}",
         workload=subject.workload,
@@ -120,8 +118,6 @@ def _report(found: Reproduction, subject: Subject, command: str) -> ReportInput:
 
 
 def _claim(claim: Claim) -> ReportClaim:
-    from shadowtime.report import Claim as ReportClaim
-
     return ReportClaim(
         text=f"{claim.text} [{claim.reading}]" if claim.reading else claim.text,
         holds=HOLDS[claim.verdict],
@@ -132,9 +128,6 @@ def _claim(claim: Claim) -> ReportClaim:
 
 
 def _table(table: PaperTable) -> ReportTable:
-    from shadowtime.report import PaperTable as ReportTable
-    from shadowtime.report import PaperValue
-
     return ReportTable(
         title=f"{table.name}. {table.title}",
         note=table.note,

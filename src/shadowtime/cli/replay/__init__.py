@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -77,7 +78,6 @@ def command(
     from shadowtime.cli.common.inputs import Cleaning, load, must_score_some
     from shadowtime.cli.common.outputs import check_outputs, wrote
     from shadowtime.cli.common.progress import working
-    from shadowtime.errors import UsageError
     from shadowtime.metrics import Window
     from shadowtime.metrics.groups import parse_by
     from shadowtime.metrics.where import Where
@@ -123,7 +123,6 @@ def command(
 
 def policy_of(machine: Any) -> Any:
     """The scheduler that a machine has of its own: Slurm's on a site."""
-    from shadowtime.errors import UsageError
     from shadowtime.policy import parse_policy
 
     if machine.shape != "site":

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from shadowtime.cli.common import options
-from shadowtime.cli.common.console import note
+from shadowtime.cli.common.console import note, output, show
 from shadowtime.cli.common.options import all_of
 from shadowtime.cli.common.progress import working
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,7 +156,6 @@ def command(
     """
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.outputs import check_file, check_outputs
-    from shadowtime.cli.common.progress import working
     from shadowtime.result.combine import read_folders
     from shadowtime.result.pages import write_results
 
@@ -187,9 +187,6 @@ def _grid(
     known: Folders, folders: Sequence[str], page: str | None, others: Sequence[str | None]
 ) -> None:
     """The page of all of them, and beside it a page for each."""
-    from shadowtime.cli.common.console import show
-    from shadowtime.cli.common.progress import working
-    from shadowtime.errors import UsageError
     from shadowtime.result.pages import write_grid_pages
 
     if any(others):
@@ -209,7 +206,6 @@ def _show(result: ReportInput, written: Sequence[str]) -> None:
     from rich.text import Text
 
     from shadowtime.cli.common import tables
-    from shadowtime.cli.common.console import output, show
     from shadowtime.report.verdict import verdict_of
 
     verdict = verdict_of(result)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,6 @@ def command(site: str, tz: str | None, as_toml: bool, as_json: bool) -> None:
     from shadowtime.cluster.site_summary import summarise
     from shadowtime.cluster.site_toml_write import format_site_toml
     from shadowtime.cluster.spec import parse_machine, site_of
-    from shadowtime.errors import UsageError
 
     found = parse_machine(site, tz=tz)
     if not isinstance(found, Site):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.errors import UsageError
 
 
 @click.command("report")
@@ -36,7 +37,6 @@ def command(folder: str, output: str | None, metrics: tuple[str, ...], figures: 
     """
     from shadowtime.cli.common.outputs import check_outputs, wrote
     from shadowtime.cli.common.progress import working
-    from shadowtime.errors import UsageError
     from shadowtime.private import write_result
     from shadowtime.report.page.sweep import sweep_page
     from shadowtime.report.sweep_figures import write_sweep_figures

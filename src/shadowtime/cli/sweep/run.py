@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import note, show
 from shadowtime.cli.common.placing import Placing, counting, on
 from shadowtime.cli.sweep.options import plan, results
 
@@ -60,7 +61,6 @@ def command(
     shadowtime sweep plan.toml -o results --on slurm --site partition=batch --site blocks=8
     """
     from shadowtime.api.sweep import load_log
-    from shadowtime.cli.common.console import note
     from shadowtime.cli.common.outputs import check_folder
     from shadowtime.study.sweep import run_plan
     from shadowtime.study.sweep.plan_file import read_plan
@@ -102,7 +102,6 @@ def _as_object(outcome: Outcome, folder: str) -> dict[str, Any]:
 def _show(outcome: Outcome, folder: str) -> None:
     from rich.text import Text
 
-    from shadowtime.cli.common.console import show
     from shadowtime.cli.common.tables import count
 
     text = f"{count(outcome.planned, 'run')} planned: {outcome.ran:,} run now"

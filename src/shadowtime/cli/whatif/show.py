@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shadowtime.cli.common import options
+from shadowtime.cli.common.console import note, output, show
 from shadowtime.cli.replay.site import HEADINGS, SHOWN, group_label
 from shadowtime.errors import UsageError
 
@@ -42,7 +43,6 @@ def carry_out(
     from shadowtime.api.site import read_world, run_experiment, world_of
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
-    from shadowtime.cli.common.console import note
     from shadowtime.cli.common.outputs import check_file, check_outputs, wrote
     from shadowtime.cli.common.progress import working
     from shadowtime.private import write_result
@@ -184,7 +184,6 @@ def show_what_if(found: WhatIf) -> None:
     from rich.text import Text
 
     from shadowtime.cli.common import tables
-    from shadowtime.cli.common.console import show
 
     jobs = tables.count(len(found.world.jobs), "job")
     head = Text.assemble((found.world.jobs.name, "bold"), f": {jobs}; {found.repeats}\n")
@@ -224,7 +223,6 @@ def _alone(found: WhatIf) -> Table:
 def _groups(arm: Arm) -> Table:
     from rich.text import Text
 
-    from shadowtime.cli.common.console import output
     from shadowtime.cli.common.tables import numbers_table
     from shadowtime.report.numbers import number, span
 

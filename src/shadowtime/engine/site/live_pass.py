@@ -17,6 +17,7 @@ from shadowtime.engine.events import ROOM_NEEDED
 from shadowtime.engine.failures import refuse_failed
 from shadowtime.engine.site.asks import Asks, asks_of
 from shadowtime.engine.site.conservative_parts import MANY_GAINS
+from shadowtime.engine.site.entering import seat
 from shadowtime.engine.site.gone import note_gone_at
 from shadowtime.engine.site.plan import own_on, prepare, rule_of
 from shadowtime.engine.site.plans import Plans, Run, RunsByRow, joined
@@ -177,8 +178,6 @@ def decide_site(
     ground = with_gains(ground, site, node_at, snapshot)
     waits = np.ones(len(workload), np.bool_)
     waits[runs.rows] = False
-    from shadowtime.engine.site.entering import seat
-
     note_gone_at(ground, snapshot.now)
     seat(state, ground, _pairs(runs), np.flatnonzero(waits), _pairs(promises))
     ground.job[list(snapshot.withdrawn), f.WITHDRAWN] = ground.mark[f.LEFT] + 1

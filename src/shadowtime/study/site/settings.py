@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.sacctmgr_table import limits_of, read_table
 from shadowtime.cluster.site import FOREVER, Outage
 from shadowtime.cluster.slurm_config import parse_licences
@@ -285,8 +286,6 @@ def _account(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
 
 
 def _node(world: SiteWorld, name: str, key: str, value: str) -> SiteWorld:
-    from shadowtime.cluster.hostlist import expand
-
     site = world.site
     names = [node.name for node in site.nodes]
     chosen = [names[_place(names, one, "node")] for one in expand(name)]
