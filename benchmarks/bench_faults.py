@@ -46,25 +46,26 @@ TEXT = """\
 # The live loop under faults
 
 {jobs} submissions (arrays count as several jobs) and {faults} faults on a private Slurm, with the
-loop in a process of its own: loop, slurmctld, slurmd and, on the mixed site, slurmdbd killed and
+loop in a separate process: loop, slurmctld, slurmd and, on the mixed site, slurmdbd killed and
 restarted; nodes drained, jobs cancelled, time limits, node lists and the limits of partitions and
 QOS changed; jobs that fit nowhere; a full disk, a broken state file, jumps of the loop's clock.
 [How it is counted](../guides/live-slurm.md#under-faults). Written by `scripts/bench faults` on
 {when}, {at_a_time} runs at a time, on {cores} cores for Slurm's daemons, the jobs, the loops and
 whatever else ran. A loop has the priority that its systemd unit gives it (`Nice={nice}`, against
-other sessions too), everything else the ordinary one.
+other sessions too), everything else the default priority.
 
 {table}
-What Slurm itself does wrong under such faults is counted separately: a killed slurmctld has not
-saved that a job began or ended and runs it again; a slurmd is killed as it is about to launch a
-job, which Slurm counts as running until its time limit; a slurmctld is killed while a job's record
-is on its way to slurmdbd and later refuses every change of that job, by anybody. *Put back* are, as
-an operator would, nodes that Slurm has taken out, jobs that it holds after a failed launch, and
-jobs that have ended but occupy nodes, as a killed slurmctld had not saved their end. A *stall* is a
-time in which the first job fits on free nodes, on the mixed site in which every node is idle and a
-job waits for no other one whose changes slurmctld does not refuse, and nothing begins. A job that
-Slurm has requeued itself does not count before the two minutes are over for which Slurm delays it,
-whoever releases it; one that the loop has stopped counts at once.
+Errors of Slurm itself under such faults are counted separately: a killed slurmctld had not saved
+that a job began or ended and runs it again; a slurmd is killed just before launching a job, which
+Slurm counts as running until its time limit; a slurmctld is killed while a job's record is being
+sent to slurmdbd and later refuses every change of that job. *Put back* counts what the injector
+repairs as an operator would: nodes that Slurm has taken out of service, jobs that it holds after a
+failed launch, and jobs that have ended but occupy nodes because a killed slurmctld had not saved
+their end. A *stall* is a time in which the first job fits on free nodes and nothing starts; on the
+mixed site, a time in which every node is idle, a job that slurmctld allows to be changed waits for
+no other job, and nothing starts. A job that Slurm has requeued itself does not count until the two
+minutes are over by which Slurm delays it, even if it is released; a job that the loop has stopped
+counts at once.
 """
 LINES = {
     "jobs, faults": ("jobs", "faults"),

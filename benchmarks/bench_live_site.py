@@ -37,15 +37,15 @@ load average before and after: {before:.1f} and {after:.1f}, on {cores} cores fo
 the jobs, the loop and whatever else ran.
 
 {table}
-*Decided differently* counts recorded passes that the simulator's code, given the recorded
-snapshot, decides in another way. *Idle* is the time from the pass that first decides a start to
-the job's own first line, or until the start is taken back (bar: 10 s); a start that is not carried
-out, and that the next pass does not decide again, left no node idle. {warm} jobs before, which do
-not count, have every pass compiled: compiling one takes half a minute. A job that was *preempted
-as it ended* had finished its script when the policy stopped it; Slurm had not heard of the end yet
-and ran it again. *Taken back* are starts whose nodes Slurm did not find free for five seconds: an
-earlier start of the same pass lies on its nodes in another way than planned, or a stopped job still
-holds them; they return to the gate and are decided anew.
+*Decided differently* counts recorded passes that the simulator's code decides differently when
+given the recorded snapshot. *Idle* is the time from the pass that first decides a start to the
+job's own first line, or until the start is withdrawn (bar: 10 s); a start that is not carried out,
+and that the next pass does not repeat, left no node idle. {warm} jobs before, which do
+not count, ensure that every pass is compiled, which takes half a minute each. A job *preempted as
+it ended* had finished its script when the policy stopped it; Slurm had not yet registered the end
+and ran it again. *Taken back* counts starts whose nodes Slurm did not find free for five seconds:
+an earlier start of the same pass uses the nodes differently than planned, or a stopped job still
+holds them. These jobs return to the gate and are considered again.
 """
 LINES = {
     "runs of jobs, completed": ("jobs", "completed"),

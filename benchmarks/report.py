@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 HEAD = ("what", "figure", "clock", "to C", "bar", "met", "remarks")
 REMARK = """\
-The best of several runs. *CPU* is the processor time of the process; *wall* is what a person waits
-for. *to C* is the time over that of the same algorithm in C (`benchmarks/native`) on the same
-arrays, the two taking turns in one run. Where other programs use the machine at the same time (see
-*busy* below), the ratios hold and the digits are pessimistic.
+Each figure is the best of several runs. *CPU* is the processor time of the process; *wall* is
+elapsed time. *to C* is the time divided by that of the same algorithm in C (`benchmarks/native`) on
+the same arrays, measured alternately in one run. *Bar* is the required figure, *goal* the desired
+one. If other programs use the machine at the same time (see *busy* below), the ratios are still
+valid and the absolute figures are pessimistic.
 """
 
 

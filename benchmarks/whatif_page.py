@@ -86,11 +86,11 @@ def main() -> None:
     given.output.write_text("\n".join(parts).rstrip() + "\n")
 
 
-HEAD = """# Judged by a real Slurm
+HEAD = """# What-ifs compared with a real Slurm
 
 Written by `benchmarks/whatif_page.py RECORDINGS`, from runs of a real Slurm 22.05.8 on 8 to 64
 nodes with 150 to 600 jobs each. Mean waits in seconds; the range is that of one run, from {phases}
-offsets of the passes ([how it is found](../reference/trust.md)).
+offsets of the passes ([how it is computed](../reference/trust.md)).
 """
 
 

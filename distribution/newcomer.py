@@ -48,10 +48,10 @@ STEPS = (
 HEAD = """\
 # The first minutes
 
-What somebody sees who has just built or downloaded the wheel: an empty environment, pip alone, an
+What a new user sees after building or downloading the wheel: an empty environment, only pip, an
 empty cache of compiled kernels and no compiler on the path. Written by `scripts/build newcomer`,
-which carries out every line. *CPU* is processor time; the clock's time behind it depends on what
-else the machine does.
+which runs every command. The first figure is processor time, the second elapsed time, which depends
+on what else the machine does.
 
 {where}.
 """

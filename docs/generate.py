@@ -1,4 +1,4 @@
-"""Pages that would otherwise repeat the code: written from it at every build."""
+"""Pages generated from the code at every build, so that they need not repeat it by hand."""
 
 from __future__ import annotations
 
@@ -176,15 +176,16 @@ def _is_ours(value: object) -> bool:
     return inspect.isfunction(value) or isinstance(value, kinds)
 
 
-def speed() -> str:
-    """The way to the benchmarks, once scripts/bench has been run."""
-    if not (HERE / "benchmarks" / "index.md").exists():
-        return ""
-    return "```{toctree}\n:caption: Speed\n:maxdepth: 1\n\nbenchmarks/index\n```\n"
+def benchmarks() -> str:
+    """The toctree of the measured pages that exist: scripts/bench writes them one by one."""
+    names = ("index", "first-minutes", "growth", "whatif", "slurm-waits", "live-site", "faults")
+    pages = [name for name in names if (HERE / "benchmarks" / f"{name}.md").exists()]
+    lines = "".join(f"benchmarks/{name}\n" for name in pages)
+    return f"```{{toctree}}\n:caption: Benchmarks\n:maxdepth: 1\n\n{lines}```\n" if pages else ""
 
 
 PAGES = {
-    "_speed.md": speed,
+    "_benchmarks.md": benchmarks,
     "reference/_metrics.md": metrics,
     "reference/_cleaning.md": cleaning,
     "reference/_claims.md": claims,

@@ -65,8 +65,8 @@ def test_every_dotted_name_exists() -> None:
 
 
 def test_every_room_has_a_paragraph() -> None:
-    """A folder of the package begins a definition of the section "The rooms"."""
-    rooms = PAGE.split("## The rooms")[1].split("## ")[0]
+    """A folder of the package begins a definition of the section "The packages"."""
+    rooms = PAGE.split("## The packages")[1].split("## ")[0]
     described = set(re.findall(r"^(\w+)\n: ", rooms, re.MULTILINE))
     folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
     assert folders - described == set()

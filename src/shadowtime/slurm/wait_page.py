@@ -17,10 +17,10 @@ Written by `{command}`.
 Each recording is simulated from its sacct table and its configuration alone, with Slurm's passes at
 {phases} offsets: a log does not record when they ran. Waits are in seconds. *Factor* is the mean
 over the offsets divided by the recorded mean, *range* the smallest and the largest of the single
-offsets in the same measure, *sd* their standard deviation. What was recorded is one of many runs
-that were as likely: it may be as far from the mean as single offsets are. How long nodes take to
-answer after an end is measured from the same table. EASY runs on the same site, with the same
-limits, in the order of submission.
+offsets in the same measure, *sd* their standard deviation. The recorded run is one of many equally
+likely runs: it may be as far from the mean as single offsets are. How long nodes take to answer
+after an end is measured from the same table. EASY runs on the same site, with the same limits, in
+the order of submission.
 
 """
 

@@ -173,9 +173,9 @@ def _compare(shake: int | None, folder: str | None, as_json: bool, report: str |
 
 
 ONE_SAMPLE = (
-    "\nThis is one sample of one workload. Whether the order holds on ten shaken copies says: "
-    f"shadowtime demo --shake {SHAKES} (where the wheel's compiled kernels are missing, they are "
-    "compiled first: a minute or two, once)."
+    "\nThis is one sample of one workload. To see whether the order holds on ten shaken copies, "
+    f"run: shadowtime demo --shake {SHAKES} (without the wheel's compiled kernels, the first run "
+    "compiles them, which takes a minute or two)."
 )
 
 

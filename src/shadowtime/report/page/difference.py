@@ -85,9 +85,9 @@ def waits_over_time(report: ReportInput) -> str:
     above = [(at, f"+{label}") for at, label in around[2::2]]
     return drawing + over_time(
         gaps,
-        title=f"Mean wait less that under {report.baseline.name}, over the time of submission",
+        title=f"Mean wait minus that under {report.baseline.name}, over the time of submission",
         name="gaps",
-        caption=f"The same less that under {report.baseline.name}; below 0 is shorter",
+        caption=f"The same minus that under {report.baseline.name}; below 0 is shorter",
         axis=axis,
         ticks=[*below, (0.0, "0"), *above],
     )
