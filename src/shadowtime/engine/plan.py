@@ -6,6 +6,7 @@ A combination of parts without a defined meaning is refused here, with the reaso
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
     from shadowtime.engine.custom import Own
     from shadowtime.engine.passes.general_parts import General
+    from shadowtime.kernel.shortest import Shortest
     from shadowtime.policy import Policy, backfill, order
 
 Loop = Callable[[Any, Any], int]
@@ -150,8 +152,17 @@ def plan_easy(policy: Policy, cluster: Cluster, n: int) -> Prepared:
         ],
         dtype=np.int64,
     )
-    index = make_shortest(n=n, procs=cluster.procs, used=shortest_first)
-    return Prepared("easy", (parameters, index))
+    if shortest_first:
+        return Prepared("easy", (parameters, make_shortest(n=n, procs=cluster.procs, used=True)))
+    return Prepared("easy", (parameters, _no_index()._replace(found=np.empty(n + 1, np.int64))))
+
+
+@cache
+def _no_index() -> Shortest:
+    """An index that is never asked and so never written: all runs may share it."""
+    from shadowtime.kernel.shortest import make_shortest
+
+    return make_shortest(n=0, procs=1, used=False)
 
 
 def plan_pool(policy: Policy, cluster: Cluster, n: int) -> Prepared:

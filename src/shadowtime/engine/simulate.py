@@ -13,6 +13,7 @@ from shadowtime.engine.plan import plan, refuse_functions_on_nodes
 from shadowtime.engine.work import keep_work
 from shadowtime.errors import PolicyError, UsageError
 from shadowtime.kernel import fields as f
+from shadowtime.kernel import tables as t
 from shadowtime.kernel.registers import (
     ATTEMPTS,
     BY_EVENT,
@@ -25,7 +26,7 @@ from shadowtime.kernel.registers import (
     SLIPPED,
     VOLATILE,
 )
-from shadowtime.kernel.state import State, World, build, columns
+from shadowtime.kernel.state import State, World, build
 from shadowtime.policy.partition import ByClass
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.timeline import instants, least
@@ -80,7 +81,9 @@ def simulate(workload: Workload, cluster: Cluster | Site, policy: Policy | Any) 
 
         return simulate_object(workload, cluster, policy)
     known = known_at_submission(policy.estimate, workload)
-    state, world = build(workload, cluster, estimate=known.estimate, learner=known.learner)
+    state, world = build(
+        workload, cluster, estimate=known.estimate, learner=known.learner, compiled=True
+    )
     mark_classes(state, workload, cluster, policy)
     state.reg[VOLATILE] = not known.safe
     state.reg[CLAMPED] = known.clamped
@@ -211,15 +214,14 @@ def as_schedule(
     limit: Ints | None = None,
 ) -> Schedule:
     """The rows of a finished run; ``limit`` for a caller who knows that it did not change."""
-    job = state.job
-    start, reason, promised, blocked_at, kills = columns(job, f.START, f.KILLS + 1)
-    run = workload.run
+    job, n = state.job, len(workload)
     if limit is None:
-        limit = np.ascontiguousarray(job[:, f.LIMIT])
-    end = start + np.minimum(run, limit)
-    stopped = state.reg[ATTEMPTS] != 0 or bool(kills.any())
-    if stopped:  # what earlier attempts left behind
-        end -= job[:, f.AHEAD]
+        limit = job[:, f.LIMIT]
+    run, limit = np.ascontiguousarray(workload.run), np.ascontiguousarray(limit)
+    wide, narrow = np.empty((t.WIDE, n), np.int64), np.empty((t.NARROW, n), np.int8)
+    stopped = bool(t.read_results(job, run, limit, wide, narrow)) or state.reg[ATTEMPTS] != 0
+    start, promised, blocked_at, kills, end = wide
+    reason, killed = narrow
     counters = {
         "passes": int(state.reg[PASSES]),
         "events": int(state.reg[EVENTS]),
@@ -233,9 +235,9 @@ def as_schedule(
         start=start,
         end=end,
         procs=workload.procs,
-        reason=reason.astype(np.int8),
+        reason=reason,
         kills=kills,
-        killed=(run > limit).view(np.int8),
+        killed=killed,
         promised=promised,
         blocked_at=blocked_at,
         limit=limit,

@@ -57,11 +57,17 @@ class World(NamedTuple):
 
 
 def build(
-    workload: Workload, cluster: Cluster, *, estimate: Any, learner: int = 0
+    workload: Workload,
+    cluster: Cluster,
+    *,
+    estimate: Any,
+    learner: int = 0,
+    compiled: bool = False,
 ) -> tuple[State, World]:
     """Fresh tables for one run; ``estimate`` is what is known of each run time at submission.
 
     ``learner`` says how estimates learn (estimates.py); 0 keeps them as they are given.
+    ``compiled``: fill them with compiled code, for who is about to run a compiled pass anyway.
     """
     n = len(workload)
     held = [host.capacity for host in cluster.hosts]
@@ -78,10 +84,14 @@ def build(
     reg[WAKE] = NEVER
     reg[LEARNER] = learner
     reg[UNKNOWN_USER] = 0 if user is not None and users and known[0] < 0 else -1
-    of_rank, truth = _truth(workload)
+    if compiled and not learner and workload.ids_ascend:
+        job, of_rank, truth = _filled_tables(workload, cluster, estimate)
+    else:
+        of_rank, truth = _truth(workload)
+        job = _jobs(workload, cluster, estimate, user, learner=learner)
     state = State(
         reg=reg,
-        job=_jobs(workload, cluster, estimate, user, learner=learner),
+        job=job,
         wait=_filled((2, blocks * BLOCK), BIG, np.int32),
         least=_filled((f.KNOWN, groups * GROUP), BIG, np.int32),
         group=np.zeros((f.KNOWN + 1, groups), np.int32),
@@ -106,6 +116,24 @@ def _filled(shape: tuple[int, ...], value: int, kind: Any) -> Any:
     made = np.empty(shape, kind)
     made.fill(value)
     return made
+
+
+def _filled_tables(workload: Workload, cluster: Cluster, estimate: Any) -> tuple[Any, Any, Any]:
+    """The table of jobs, jobs in the order of their ids, and the truth: as below, in one go."""
+    from shadowtime.kernel.tables import fill_tables
+
+    n = len(workload)
+    have = workload.resources
+    place = [have.index(name) if name in have else -1 for name in cluster.resources]
+    job = np.empty((n, f.NEED + len(place)), np.int64)
+    of_rank, truth = np.empty(n, np.int64), np.empty((n, 3), np.int64)
+    columns = workload.submit, workload.request, workload.limit, estimate, workload.run
+    submit, request, limit, known, run = (np.ascontiguousarray(each) for each in columns)
+    demand = np.ascontiguousarray(workload.demand)
+    fill_tables(
+        submit, request, limit, known, run, demand, np.array(place), job, truth, of_rank
+    )  # fmt: skip
+    return job, of_rank, truth
 
 
 def _truth(workload: Workload) -> tuple[Any, Any]:
@@ -159,16 +187,6 @@ def _jobs(workload: Workload, cluster: Cluster, estimate: Any, user: Any, *, lea
         for at, values in columns:
             rows[:, at] = values[begin:end]
     return table
-
-
-def columns(table: Any, first: int, beyond: int) -> Any:
-    """Columns of a table that lie side by side, each as one piece of memory; read once."""
-    n = len(table)
-    made = np.empty((beyond - first, n), np.int64)
-    for begin in range(0, n, ROWS):
-        end = begin + ROWS
-        made[:, begin:end] = table[begin:end, first:beyond].T
-    return made
 
 
 def _next_of_user(user: Any) -> Any:
