@@ -1,4 +1,4 @@
-"""The frame of the command line: help, exit codes, and what becomes of an error."""
+"""The command line as a whole: help, exit codes, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def boom(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], Non
         (click.UsageError("no such thing"), 2, "no such thing"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (BrokenPipeError(), 141, ""),
-        (ZeroDivisionError("by zero"), 70, "this is a bug of Shadowtime, not of your input (Zero"),
+        (ZeroDivisionError("by zero"), 70, "this is a bug in Shadowtime, not in your input (Zero"),
     ],
     ids=["done", "no", "input", "file", "usage", "interrupt", "pipe", "bug"],
 )  # fmt: skip

@@ -99,7 +99,7 @@ _HOME = {
     "victim": "shadowtime.api.slots",
     "whatif": "shadowtime.api.site",
 }
-"""Where each public name lives."""
+"""The module of each public name."""
 
 __all__ = [
     "Cluster",

@@ -2,10 +2,10 @@
 
     ShadowtimeError
     ├── InputError      a file, line or job that cannot be read
-    ├── ClusterError    a machine description that makes no sense
-    ├── PolicyError     an unknown policy, part or parameter, or parts that do not go together
-    ├── UsageError      a request that cannot be carried out as asked
-    ├── StoreError      a performance store that is down, locked, read-only or not ours
+    ├── ClusterError    an invalid machine description
+    ├── PolicyError     an unknown policy, part or parameter, or incompatible parts
+    ├── UsageError      a request that cannot be fulfilled
+    ├── StoreError      a performance store that is down, locked, read-only or foreign
     └── MissingExtra    an optional dependency that is not installed
 
 A message is one sentence or two: what is wrong, where, and what to do.
@@ -16,11 +16,11 @@ from __future__ import annotations
 
 
 class ShadowtimeError(Exception):
-    """Root of the tree: catch this to catch everything raised on purpose."""
+    """Root of the hierarchy: catch this to catch everything raised on purpose."""
 
 
 class InputError(ShadowtimeError, ValueError):
-    """Bad input data; carries the place where it was found.
+    """Invalid input data; includes the place where it was found.
 
     Examples
     --------
@@ -42,23 +42,23 @@ class InputError(ShadowtimeError, ValueError):
 
 
 class ClusterError(ShadowtimeError, ValueError):
-    """A machine description that makes no sense."""
+    """An invalid machine description."""
 
 
 class PolicyError(ShadowtimeError, ValueError):
-    """An unknown policy, part or parameter, or parts that do not go together."""
+    """An unknown policy, part or parameter, or incompatible parts."""
 
 
 class UsageError(ShadowtimeError, ValueError):
-    """A request that cannot be carried out as asked."""
+    """A request that cannot be fulfilled."""
 
 
 class StoreError(ShadowtimeError, RuntimeError):
-    """A performance store that cannot be used as asked: down, locked, read-only, not ours."""
+    """A performance store that cannot be used: down, locked, read-only or foreign."""
 
 
 class StoreWarning(UserWarning):
-    """A performance store could not be read, and what is done without it."""
+    """A performance store could not be read; the message states what is done without it."""
 
 
 class MissingExtra(ShadowtimeError, ImportError):

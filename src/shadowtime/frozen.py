@@ -2,8 +2,8 @@
 
 The standard library writes and compiles six functions for a frozen dataclass: 0.7 ms each, a fifth
 of the start of a command with its hundred classes. Here the methods are closures over the names of
-the fields: 0.05 ms. Making an object takes twice as long, so what is made in every simulation
-(Schedule, Workload) stays with the standard library.
+the fields: 0.05 ms. Creating an object takes twice as long, so classes that are created in every
+simulation (Schedule, Workload) use the standard library.
 
 Everything else is as there: ``fields``, ``replace``, ``asdict``, ``field(default_factory=...)``,
 ``__post_init__``, equality, hash, repr and the errors. A subclass must be declared in the same way;
@@ -23,7 +23,7 @@ else:
     def dataclass(
         *, frozen: bool = False, eq: bool = True, kw_only: bool = False
     ) -> Callable[[type], type]:
-        """Make a class a dataclass.
+        """Turn a class into a dataclass.
 
         Examples
         --------
@@ -130,7 +130,7 @@ def reject_keywords(cls: Any, named: Any, taken: tuple[str, ...], own: Any) -> N
 
 
 def repr_method(held: tuple[dataclasses.Field[Any], ...]) -> Callable[..., Any]:
-    """``__repr__``: a call that would make the object."""
+    """``__repr__``: a call that would create the object."""
     names = tuple(each.name for each in held if each.repr)
 
     def __repr__(self: Any) -> str:
@@ -180,7 +180,7 @@ def immutable_methods(cls: Any, names: set[str]) -> dict[str, Callable[..., Any]
 
 
 class Signature:
-    """The arguments of a class, for help and documentation, made when they are looked at."""
+    """The arguments of a class, for help and documentation, computed on access."""
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         from inspect import Parameter

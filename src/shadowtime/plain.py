@@ -1,7 +1,8 @@
 """Validation of JSON values in our own files, or files that claim to be.
 
-A state file or a recording may be damaged, edited or forged. Whatever is read goes through these
-functions, so that a wrong value is named here and never becomes a strange exception later.
+A state file or a recording may be damaged, edited or forged. Everything that is read goes through
+these functions, so that a wrong value is reported here and does not cause an obscure exception
+later.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ def load(raw: str | bytes) -> dict[str, Any]:
     >>> load("[1")
     Traceback (most recent call last):
     ...
-    shadowtime.errors.InputError: this is not JSON (Expecting ',' delimiter): cut off, or not ours
+    shadowtime.errors.InputError: this is not JSON (Expecting ',' delimiter): truncated, or foreign
     """
     try:
         values = json.loads(raw)
     except (ValueError, RecursionError) as error:
         why = getattr(error, "msg", "") or type(error).__name__
-        raise InputError(f"this is not JSON ({why}): cut off, or not ours") from None
+        raise InputError(f"this is not JSON ({why}): truncated, or foreign") from None
     return mapping(values, "the whole")
 
 
@@ -47,7 +48,7 @@ def mapping(value: Any, name: str) -> dict[str, Any]:
 
 
 def entry(values: Mapping[str, Any], name: str) -> Any:
-    """A value that must be there.
+    """A required value.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def items(value: Any, name: str) -> list[Any]:
 
 
 def text(value: Any, name: str) -> str:
-    """A text that could be written to a file again."""
+    """A string that can be written to a file again."""
     if not isinstance(value, str):
         raise _wrong(name, "a text", value)
     try:
@@ -120,14 +121,14 @@ def wholes(value: Any, name: str, **bounds: int) -> tuple[int, ...]:
 
 
 def texts(value: Any, name: str) -> tuple[str, ...]:
-    """A list of texts."""
+    """A list of strings."""
     return tuple(text(one, name) for one in items(value, name))
 
 
 def pairs(
     value: Any, name: str, second: Callable[[Any, str], Any] = whole
 ) -> tuple[tuple[str, Any], ...]:
-    """A list of pairs: a text and something.
+    """A list of pairs: a string and another value.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def pairs(
 
 
 def known(values: Mapping[str, Any], names: Sequence[str], what: str) -> None:
-    """Reject unknown names: the file is of another version, or not ours."""
+    """Reject unknown names: the file is of another version, or foreign."""
     strange = [name for name in values if name not in names]
     if strange:
         raise InputError(f"{what} has no field {shown(strange[0])}")

@@ -15,7 +15,7 @@ from shadowtime.errors import ShadowtimeError
 FORMATS = "shadowtime.formats"
 """Formats of job logs: values of :class:`shadowtime.trace.formats.Format`."""
 POLICIES = "shadowtime.policies"
-"""Policies by name: whatever ``--policy file.py:name`` takes, a Policy, a part or an object."""
+"""Policies by name: whatever ``--policy file.py:name`` accepts, a Policy, a part or an object."""
 
 LIVE = "shadowtime.live"
 """Schedulers to drive: values of :class:`shadowtime.live.backend.Backend`."""
@@ -24,7 +24,7 @@ LIVE = "shadowtime.live"
 def plugins(group: str) -> dict[str, Any]:
     """Every part that an installed package offers for a group, by name, sorted.
 
-    A part that cannot be loaded ends the command with the package that offers it: what a user
+    A part that cannot be loaded ends the command with an error that names its package: what a user
     installed on purpose is never skipped silently.
 
     Examples
@@ -32,7 +32,7 @@ def plugins(group: str) -> dict[str, Any]:
     >>> plugins("shadowtime.no-such-group")
     {}
     """
-    from importlib.metadata import entry_points  # most commands ask for no group
+    from importlib.metadata import entry_points  # most commands need no group
 
     found: dict[str, Any] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):

@@ -1,4 +1,4 @@
-"""Text from outside as it may be printed: no control character reaches a terminal.
+"""Untrusted text made printable: no control character reaches a terminal.
 
 Names of jobs, users, hosts, columns and files may contain any text. Printed raw, an
 escape sequence in one can recolour, move or retitle the reader's terminal, and a line break can
@@ -37,7 +37,7 @@ def printable(text: str, *, keep: str = "", escape: Callable[[str], str] = _esca
 
 
 def shown(value: object) -> str:
-    """A value as it stands in a message: quoted if it is text, short, on one line.
+    """A value for a message: quoted if it is text, short, on one line.
 
     Examples
     --------
@@ -46,6 +46,6 @@ def shown(value: object) -> str:
     """
     try:
         text = printable(repr(value))
-    except ValueError:  # Python writes no longer ones
+    except ValueError:  # Python prints no longer ones
         return "a number of more than 4300 digits"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

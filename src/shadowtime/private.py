@@ -1,8 +1,9 @@
-"""Files of one user in folders that others share: no symbolic link followed, no name guessed.
+"""Files of one user in shared folders: no symbolic link is followed, no name can be guessed.
 
 A user who may write to a folder can put a symbolic link, a FIFO or a device where a program is
 about to write. So every file is opened without following a link in its last part and must be a
-plain file; temporary names are random and made with O_EXCL; what is written is for its owner alone.
+plain file; temporary names are random and created with O_EXCL; files are readable by their owner
+only.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ OWNER_ONLY = 0o600
 def open_plain(path: Path, flags: int, mode: int = OWNER_ONLY) -> int:
     """A descriptor of a plain file; OSError for a link, a FIFO, a device or a folder.
 
-    Never blocks: a FIFO without a reader or a writer is refused as one, not waited for.
+    Never blocks: a FIFO without a reader or a writer is rejected at once.
 
     Examples
     --------
@@ -48,11 +49,12 @@ def replace_whole(
     owner: tuple[int, int] | None = None,
     flush: bool = True,
 ) -> None:
-    """Write beside, flush to disk, rename: a crash leaves the old file or the new one, never half.
+    """Write a temporary file, flush, rename: a crash leaves the old file or the new one, never
+    half.
 
-    With ``keep`` the old file stays there under that name. The folder is flushed too: without that
+    With ``keep`` the old file is kept under that name. The folder is flushed too: without that
     a power failure may undo the rename. ``flush=False`` is for what a reboot may lose.
-    ``owner`` is a user and a group, for those who may give files away.
+    ``owner`` is a user and a group, for processes that may change a file's owner.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def replace_whole(
     ...     file.read_bytes(), last.read_bytes(), len(os.listdir(folder))
     (b'2', b'1', 2)
     """
-    import tempfile  # which loads much that a command that writes no state does not need
+    import tempfile  # loads much that a command without a state file does not need
 
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -89,15 +91,15 @@ def replace_whole(
 
 @contextlib.contextmanager
 def result_file(path: Path) -> Iterator[Path]:
-    """A new file to write a result to; it takes the place of ``path`` at the end of the block.
+    """A new file to write a result to; it replaces ``path`` at the end of the block.
 
     Rules
     -----
-    The name beside is random and made with O_EXCL, so that nothing that lies there is written
-    through; a run that breaks off leaves the old file. Results are for others too: the mode is
-    that of the old file, else what the umask leaves. A link that the user (or root) made is
-    followed, another user's is refused. A terminal or a pipe is written as it is, and so is a
-    plain file in a folder where nothing can be made.
+    The temporary name is random and created with O_EXCL, so that no existing file is written; an
+    interrupted run leaves the old file. Results may be read by others: the mode is that of the old
+    file, else that of the umask. A link created by the user (or root) is followed, another user's
+    is rejected. A terminal or a pipe is written directly, and so is a plain file in a folder where
+    no file can be created.
 
     Examples
     --------
@@ -155,7 +157,7 @@ def _keep(path: Path, keep: Path) -> None:
     try:
         os.link(path, name, follow_symlinks=False)  # fails where the name is taken, as O_EXCL does
     except FileNotFoundError:
-        return  # there is none yet
+        return  # there is no old file yet
     except OSError:  # a file system without links: for an instant only the old name is gone
         os.replace(path, keep)
         return
@@ -163,7 +165,7 @@ def _keep(path: Path, keep: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Have a folder's entries written to disk."""
+    """Flush a folder's entries to disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -172,7 +174,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def append_whole(path: Path, raw: bytes) -> None:
-    """Append all of it or nothing: what a full disk cuts off is taken back.
+    """Append all of it or nothing: a partial write on a full disk is undone.
 
     A file that does not end with a line break was cut off by a crash: the break is written first,
     so that only the broken line is lost.
@@ -206,7 +208,7 @@ def append_whole(path: Path, raw: bytes) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock in a file; BlockingIOError where another process has it and ``wait`` is False.
+    """Hold the lock in a file; BlockingIOError if another process has it and ``wait`` is False.
 
     Examples
     --------

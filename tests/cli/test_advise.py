@@ -60,7 +60,7 @@ def test_advice_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         (["log.swf"], "nothing to divide"),
-        (["log.swf", "-c", "machine.toml", "--above", "8"], "no job asks for more than 8"),
+        (["log.swf", "-c", "machine.toml", "--above", "8"], "no job requests more than 8"),
         (["none.swf", "-c", "machine.toml"], "none.swf"),
         (["log.swf", "-c", "machine.toml", "--top", "0"], "--top"),
     ],

@@ -191,7 +191,7 @@ def test_the_page_holds_the_numbers(log: str) -> None:
         ([*BOTH, "--load", "fast"], "neither a factor"),
         ([*BOTH, "--load", "1", "--load", "1"], "each load once"),
         ([*BOTH, "--shake", "1"], "no spread"),
-        ([*BOTH, "--shake", "2", "--resample", "2"], "its own question"),
+        ([*BOTH, "--shake", "2", "--resample", "2"], "they answer different questions"),
         ([*BOTH, "--shake", "-1"], "--shake"),
         ([*BOTH, "--report", "no/where.html"], "no/where.html"),
     ],

@@ -41,7 +41,8 @@ def test_a_backfilled_job(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     text = printed(capsys)
     assert "easy on six" in text
     assert "2 jobs waited ahead of it (12, 13)" in text
-    assert "Job 12 was held up at the head from day 0, 00:01:00, promised day 0, 00:06:00" in text
+    assert "Job 12 was blocked at the head of the queue from day 0, 00:01:00" in text
+    assert "promised day 0, 00:06:00" in text
     assert "It was backfilled" in text
     assert "before job 13's promise of day 0, 00:13:00" in text
     assert "easy 3 min backfilled fcfs 4 min reserved" in text
@@ -67,8 +68,12 @@ def test_for_a_program(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("job", "sentence"),
     [
-        ("20", "there is no job 20 in out: near it are 12, 13, 14, 15, 16 (they go from 11 to 16"),
-        ("1", "near it are 11, 12, 13, 14, 15"),
+        (
+            "20",
+            "there is no job 20 in out: the nearest are 12, 13, 14, 15, 16 (job numbers go from "
+            "11 to 16",
+        ),
+        ("1", "the nearest are 11, 12, 13, 14, 15"),
         ("A", "'A' is not a job number: those of out go from 11 to 16"),
         ("1.5", "'1.5' is not a job number"),
     ],
@@ -123,7 +128,7 @@ def test_a_log_on_a_site_is_simulated(
     text = printed(capsys)
     assert f"{'easy' if policy else 'slurm'} on jobs" in text and "Job 9_2 of user ada" in text
     assert "QOSMaxJobsPerUserLimit: QOS normal, user ada may run 1 at once" in text
-    assert ("one run of several" in text) is not bool(policy)
+    assert ("one of several equally likely runs" in text) is not bool(policy)
 
 
 def test_what_was_in_the_way_for_a_program(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +144,7 @@ def test_what_was_in_the_way_for_a_program(lab: Path, capsys: pytest.CaptureFixt
     ("job", "sentence"),
     [
         ("9_7", "there is no task 9_7 in jobs.csv: it has 9_1, 9_2"),
-        ("8_1", "there is no task 8_1 in jobs.csv: no array 8 is there"),
+        ("8_1", "there is no task 8_1 in jobs.csv: there is no array 8"),
         ("x_1", "'x_1' is not a job number"),
     ],
 )

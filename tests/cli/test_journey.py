@@ -28,7 +28,7 @@ def test_the_guide_on_a_recording(
     assert "qos.few.MaxJobsPU=4" in printed["whatif"]
     assert "sacctmgr -i modify qos few set MaxJobsPU=4" in printed["deploy"]
     assert "set MaxJobsPU=2" in printed["deploy"].split("# to undo")[1]
-    assert "In its way" in printed["explain"]
+    assert "Blocked from" in printed["explain"]
 
 
 def damaged(tmp_path: Path, change: Callable[[Path], None], name: str = "H") -> str:
@@ -104,7 +104,7 @@ def test_a_damaged_folder_is_a_sentence_or_a_result(
         code = run(words)
         out, err = capsys.readouterr()
         assert code in (0, 1, 2), (words, err)
-        assert "Traceback" not in err and "bug of Shadowtime" not in err, (words, err)
+        assert "Traceback" not in err and "bug in Shadowtime" not in err, (words, err)
         if words[0] == "doctor":
             assert out.strip(), err  # its report is the sentence
         elif code == 2:

@@ -126,4 +126,4 @@ def test_explain_reports_what_sharing_cost(capsys: pytest.CaptureFixture[str]):
     jobs = [dict(zip(names, line.split(","), strict=False)) for line in lines[1:]]
     hit = next(job for job in jobs if job["killed"] == "1" and int(job["penalised"]) > 0)
     assert run(["explain", "out", hit["job_id"]]) == 0
-    assert "sharing what its nodes have cost it" in " ".join(capsys.readouterr().out.split())
+    assert "were lost to contention on its nodes" in " ".join(capsys.readouterr().out.split())

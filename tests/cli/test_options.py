@@ -150,7 +150,7 @@ def test_an_extra_column_named_like_a_resource_is_counted(
 def test_an_extra_column_without_effect_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "licences.swf", "-p", "easy", "--json"]) == 0
     heard = capsys.readouterr()
-    assert "warning: the log says how much licences jobs need (2 do)" in heard.err
+    assert "warning: the log records how much licences jobs need (2 do)" in heard.err
     assert json.loads(heard.out)["trace"]["cleaning"]["licences_ignored"] == 2
 
 

@@ -296,7 +296,7 @@ def test_from_the_command_line(
     site, raw, shared = (str(tmp_path / name) for name in ("site", "raw", "shared"))
     days = ["--since", "2026-05-01", "--until", "2026-05-02"]
     assert run(["pull", "slurm", *days, "-o", site]) == 0
-    assert "1 jobs; 2 days fetched, 0 were there" in capsys.readouterr().out
+    assert "1 jobs; 2 days fetched, 0 already present" in capsys.readouterr().out
     assert run(["pull", "slurm", *days, "-o", site, "--print"]) == 0
     printed = capsys.readouterr().out
     assert printed.count(" sacct ") == 2 and "SLURM_TIME_FORMAT=%s" in printed
@@ -315,7 +315,7 @@ def test_wrong_use_is_one_sentence(
     for options, message in (
         (["--since", "May"], "is not a day"),
         ([], "give the first day of the log"),
-        (["--since", "2026-05-02", "--until", "2026-05-01"], "lies after"),
+        (["--since", "2026-05-02", "--until", "2026-05-01"], "is after"),
         (["--since", "2026-05-01", "--key", "k"], "give both"),
         (["--since", "2026-05-01", "--print", "--anonymise"], "only prints"),
     ):

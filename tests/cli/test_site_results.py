@@ -81,7 +81,7 @@ def test_explain_prints_the_request_and_the_place(
         "Job 3 of user eva (account phys, QOS normal) asks for 4 cpus on 1 node with 1 gpu per "
         "node in partition gpu for 3 min 20 s; submitted 2023-11-14 22:13:40 UTC." in printed
     )
-    assert "on g1:4 (cpus behind the colon)" in printed
+    assert "on g1:4 (cpus after the colon)" in printed
     assert run(["explain", str(folder / "out"), "2", "--policy", "easy"]) == 0
     printed = words(capsys.readouterr().out)
     assert "2 GB memory per cpu in partition batch" in printed

@@ -124,8 +124,8 @@ def test_signature_is_checked():
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ("pool", "of which a pool has none to choose from; use a site"),
-        ("hosts", "of which a host has none to choose from; use a site"),
+        ("pool", "but a pool has none to choose from; use a site"),
+        ("hosts", "but a host has none to choose from; use a site"),
         ("nodes", "not defined on nodes that share bandwidth"),
     ],
 )

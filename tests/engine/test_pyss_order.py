@@ -68,7 +68,7 @@ def test_an_expected_end_has_its_pass_before_an_early_one():
     ("text", "shape", "message"),
     [
         ("easy(ties=pyss)", "site", "order of events on a pool"),
-        ("pv-easy(ties=pyss)", "pool", "knows no preemption"),
+        ("pv-easy(ties=pyss)", "pool", "supports no preemption"),
         ("easy-last(ties=pyss)", "pool", "estimates that do not learn"),
     ],
 )

@@ -184,7 +184,7 @@ def test_usage_at_the_beginning_counts() -> None:
     [
         ("easy(order=multifactor)", "no PriorityWeight"),
         ("pv-easy(order=multifactor)", "order=fcfs"),
-        ("easy(order=multifactor(period=0, age=1))", "a second at least"),
+        ("easy(order=multifactor(period=0, age=1))", "at least a second"),
     ],
 )
 def test_what_has_no_meaning_is_refused(policy: str, message: str) -> None:

@@ -169,7 +169,7 @@ def test_promises_for_good_report_nothing():
     def _(now, job, user):
         user[0] += 1
 
-    with pytest.raises(PolicyError, match="report nothing to place=tidy; leave out what it"):
+    with pytest.raises(PolicyError, match="place=tidy cannot learn; remove its learn function"):
         simulate(pool.JOBS, SITE, st.policy("conservative", place=tidy))
 
 

@@ -456,8 +456,14 @@ def test_a_live_failure_names_the_job():
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (lambda: st.policy("conservative", estimate=mean_run), "reserve=kept does not go with"),
-        (lambda: st.easy(backfill=widest, reserve=every_other), "a backfill key would do nothing"),
+        (
+            lambda: st.policy("conservative", estimate=mean_run),
+            "reserve=kept cannot be combined with",
+        ),
+        (
+            lambda: st.easy(backfill=widest, reserve=every_other),
+            "a backfill key would have no effect",
+        ),
     ],
 )
 def test_combinations_without_a_meaning_are_refused(policy, message):

@@ -109,7 +109,7 @@ def test_a_package_adds_a_backend(
     ("entry", "why"),
     [
         ("toy = toy_live:Board", "toy in shadowtime.live is not a shadowtime.live.backend.Backend"),
-        ("slurm = toy_live:BACKEND", "adds the live backend slurm, and that name is taken"),
+        ("slurm = toy_live:BACKEND", "adds the live backend slurm, but that name is taken"),
         ("toy = toy_live:missing", "toy, which toy-live adds to shadowtime.live, cannot be loaded"),
     ],
 )

@@ -99,9 +99,9 @@ def test_uncompiled_passes_decide_the_same_and_then_compiled_ones(
     assert decide(passes, state) == decide(passes, state) == expected
     assert compiler.process.poll() is not None and uncompiled.process.poll() is not None
     assert lines == [
-        "pv-easy is not compiled for this machine yet: its passes are made uncompiled, slower and "
+        "pv-easy is not compiled for this machine yet: its passes run uncompiled, slower but "
         "with the same decisions, while another process compiles",
-        "pv-easy is compiled, after 41 s: it decides compiled",
+        "pv-easy is compiled, after 41 s: compiled passes are used from now on",
     ]
 
 
@@ -135,7 +135,7 @@ def test_a_compiler_that_fails_is_reported_and_tried_again(passes: Cold, lines: 
     assert decide(passes, state) == expected
     failures = [line for line in lines if "failed" in line]
     assert failures == [
-        "compiling pv-easy failed, its passes stay uncompiled and it is tried again in 10 minutes: "
+        "compiling pv-easy failed, its passes stay uncompiled, next attempt in 10 minutes: "
         "no space left"
     ]
     assert passes._compiler is None
@@ -160,8 +160,8 @@ def test_code_that_is_kept_nowhere_is_reported(passes: Cold, lines: list[str]) -
         if passes._compiler is not None:
             passes._compiler.process.wait(timeout=60)
     assert [line for line in lines if "SHADOWTIME_CACHE" in line] == [
-        "compiling pv-easy failed, its passes stay uncompiled and it is tried again in 10 minutes: "
-        "its code is not found in the cache; name a folder for it in SHADOWTIME_CACHE"
+        "compiling pv-easy failed, its passes stay uncompiled, next attempt in 10 minutes: "
+        "its code is not in the cache; set SHADOWTIME_CACHE to a writable folder"
     ]
 
 
@@ -253,7 +253,7 @@ def test_with_an_empty_cache_nothing_is_compiled_in_the_loop(tmp_path: Path) -> 
     decisions, lines, compiler = json.loads(done.stdout)
     expected = decide_with_hosts(PV_EASY, a_queue(), Memory()).decisions
     assert decisions == [repr(one) for one in expected]
-    assert len(lines) == 1 and "made uncompiled" in lines[0]
+    assert len(lines) == 1 and "run uncompiled" in lines[0]
     assert not list(tmp_path.rglob("*.nbc"))
     wait_for(lambda: has_ended(compiler), "the compiler to end with the loop")
 

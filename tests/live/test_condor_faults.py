@@ -50,7 +50,7 @@ def test_held_or_removed_between_decision_and_act(pool: Pool) -> None:
     first, second, third = loop.port.apply(decisions)
     assert (first.done, status(pool, held)) == (False, 5)
     assert "wait for my data" in first.why
-    assert (second.done, second.why) == (False, "it is not in the queue any more")
+    assert (second.done, second.why) == (False, "it is no longer in the queue")
     assert third.done
     turn_until(loop, lambda: status(pool, changed) == 0)
     assert held not in started(pool)

@@ -140,7 +140,7 @@ def test_slots_that_take_no_jobs_are_left_out(away: dict[str, Any]) -> None:
     """Draining, offline, used by their owner, never willing."""
     slots = slots_of([pslot("a"), pslot("b", **away)], schedds=[HERE])
     assert [host.name for host in slots.cluster.hosts] == ["slot1@a"]
-    with pytest.raises(PortError, match="no slot that takes jobs"):
+    with pytest.raises(PortError, match="no slot that accepts jobs"):
         port([pslot("b", **away)])[0].snapshot()
 
 
@@ -237,7 +237,7 @@ def test_what_the_schedd_refuses_is_an_outcome() -> None:
         ]
     )
     assert (first.done, first.why) == (False, "the schedd does not let us change it")
-    assert (second.done, second.why) == (False, "it was not seen at the gate")
+    assert (second.done, second.why) == (False, "it is not at the gate")
     assert third.done
     assert fake.asked[0] == ("hold", "shadowtime: stopped by the policy", "3.0")
 
@@ -298,7 +298,7 @@ def test_disk_is_not_given_out_twice() -> None:
     assert slots_of(slots, schedds=[HERE]).whole[0]["Disk"] == 9_000, "as if the slot were empty"
     outcomes = made.apply([Start(job=f"{job}.0", place=(("slot1@a", 1),)) for job in (3, 4, 5)])
     assert [outcome.done for outcome in outcomes] == [True, False, True]
-    assert outcomes[1].why == "the disk it asks for is not free on slot1@a"
+    assert outcomes[1].why == "the disk it requests is not free on slot1@a"
 
 
 def test_status_and_metrics_give_the_reasons_of_the_port() -> None:

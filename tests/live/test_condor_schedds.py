@@ -65,7 +65,7 @@ def test_a_schedd_that_does_not_answer_leaves_the_others_at_work() -> None:
         state = port.snapshot()
         assert [job.id for job in state.waiting] == ["a#7.0"]
         assert [(job.ours, job.need[0]) for job in state.running] == [(False, 3)]
-    assert lines == ["going on without the jobs of schedd b: the schedd does not answer"]
+    assert lines == ["continuing without the jobs of schedd b: the schedd does not answer"]
     a.silent = "it is away"
     with pytest.raises(PortError, match="a: it is away; b: the schedd does not answer"):
         port.snapshot()
@@ -112,7 +112,7 @@ def test_two_real_schedds_share_a_node(tmp_path: Path, capsys: pytest.CaptureFix
         ends = history(pool, first), history(pool, second)
         assert sorted(started(pool)) == ["1.0", "1.0", "2.0"]
         assert run(["live", "condor", "-p", "fcfs", "--schedd", "nowhere", "--once"]) == 2
-        known = f"the collector knows no schedd nowhere: it knows {first}, {second}"
+        known = f"the collector lists no schedd nowhere; it lists {first}, {second}"
         assert known in capsys.readouterr().err
     assert [sorted(jobs) for jobs in ends] == [["1.0"], ["1.0", "2.0"]]
     order = [line.split()[1] for line in lines if line.startswith("start ")]

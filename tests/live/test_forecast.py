@@ -203,7 +203,7 @@ def test_the_commands(
         "3"
     ]
     assert run(["live", "slurm", "status", *state]) == 0
-    assert "no loop is in charge" in capsys.readouterr().out
+    assert "no loop runs" in capsys.readouterr().out
     assert run(["eta", "2", *state]) == 0
     assert "under slurm" in capsys.readouterr().out
     assert run(["eta", "3", *state]) == run(["eta", "99", *state]) == 2
@@ -216,7 +216,7 @@ def test_the_commands(
     words = ["live", "slurm", "--policy", "slurm", *state]
     assert run([*words, "--apply"]) == run([*words, "--gres", "gpu"]) == 2
     printed = capsys.readouterr().err
-    assert "needs no loop to act" in printed and "--gres has no effect" in printed
+    assert "which needs no loop" in printed and "--gres has no effect" in printed
     assert run([*words, "--for", "1s"]) == 0
     assert run(["live", "slurm", "accuracy", *state]) == 2  # no job has started yet
     slurm.queue = running_line("2", "n[1-2]", 32, StartTime=2_000_000_000)

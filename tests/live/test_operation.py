@@ -250,7 +250,7 @@ def test_release_takes_the_lock_and_reports_what_stays_held(
     fake.on_tell = obey
     assert run(words) == 1
     printed = capsys.readouterr().out
-    assert "1 jobs of partition batch are Slurm's" in printed
+    assert "1 jobs of partition batch are now scheduled by Slurm" in printed
     assert "8 stays held: Slurm left it held (JobHeldUser)" in printed
 
 
@@ -322,5 +322,5 @@ def test_an_htcondor_queue_is_given_back_as_users_wrote_it(
     ]
     assert fake.asked[-1][0] == "release" and fake.asked[-1][2:] == ("7.0", "8.0")
     out = capsys.readouterr().out
-    assert "1 jobs are HTCondor's to start now" in out and "9.0 stays held: mine" in out
+    assert "1 jobs are now scheduled by HTCondor" in out and "9.0 stays held: mine" in out
     assert "8.0 stays held: it is still held (shadowtime: stopped by the policy)" in out

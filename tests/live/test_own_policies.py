@@ -77,8 +77,8 @@ def test_a_pass_that_fails_is_decided_by_the_fallback(tmp_path: Path) -> None:
     step = loop.step()
     metrics.note(step, {})
     assert [start.job for start in step.decisions] == ["7"] and step.fell_back
-    line = "/home/ann/mine.py:mine missed a pass, easy decided it: mine.decide failed at 1000: "
-    assert [one for one in reported if "missed" in one] == [f"{line}KeyError: 3"]
+    line = "/home/ann/mine.py:mine failed in a pass, easy decided it: mine.decide failed at 1000: "
+    assert [one for one in reported if "failed in a pass" in one] == [f"{line}KeyError: 3"]
     assert loop.kept.counters["decided_by_fallback"] == 1
     assert loop.kept.policy == "/home/ann/mine.py:mine"
     assert "shadowtime_live_fallback_passes_total 1" in metrics.text()
@@ -172,7 +172,7 @@ def test_the_fallback_decides_while_the_policy_is_loaded() -> None:
         "loading and compiling /home/ann/mine.py:mine, for at most 600 s: easy decides meanwhile",
         "/home/ann/mine.py:mine is loaded and decides",
     ]
-    assert not any("missed" in line for line in reported)
+    assert not any("failed in a pass" in line for line in reported)
     assert loop.kept.counters["decided_by_fallback"] == 2
 
 
@@ -252,7 +252,7 @@ def test_a_policy_file_drives_a_real_slurm(queue: SlurmCluster, tmp_path: Path) 
     listed = queue.run("squeue", "-h", "-a", "-t", "all", "-o", "%i %T", "-j", ",".join(jobs))
     lines = log.read_text().splitlines()
     assert sorted(listed.split()[1::2]) == ["COMPLETED"] * 3, lines
-    missed = [line for line in lines if "missed a pass" in line]
+    missed = [line for line in lines if "failed in a pass" in line]
     assert missed and "KeyError: 'three'" in missed[0]
     kept = json.loads((tmp_path / "state.json").read_text())
     assert kept["counters"]["decided_by_fallback"] >= len(missed)

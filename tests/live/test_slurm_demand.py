@@ -326,7 +326,7 @@ def test_the_guard_counts_what_a_tag_draws() -> None:
     )
     assert guard([start], seen, seen).allowed == (start,)
     (refused,) = guard([start], seen, seen.replace(running=(taken,))).refused
-    assert refused.why == "n1 has no room for it any more"
+    assert refused.why == "n1 no longer has room for it"
 
 
 class WithMemory(WithDetails):

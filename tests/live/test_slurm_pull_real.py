@@ -78,12 +78,12 @@ def test_pull_doctor_and_simulate(
     site = tmp_path / "site"
     kept = settled_days()
     assert run(["pull", "slurm", "--since", since(), "-o", str(site)]) == 0, capsys.readouterr()
-    assert "3 jobs; 2 days fetched, 0 were there" in capsys.readouterr().out
+    assert "3 jobs; 2 days fetched, 0 already present" in capsys.readouterr().out
     assert [name for name in FILES if not (site / name).is_file()] == []
     assert "phys" in (site / "associations.txt").read_text()
 
     assert run(["pull", "slurm", "--since", since(), "-o", str(site)]) == 0
-    assert f"3 jobs; {2 - kept} days fetched, {kept} were there" in capsys.readouterr().out
+    assert f"3 jobs; {2 - kept} days fetched, {kept} already present" in capsys.readouterr().out
 
     code = run(["doctor", str(site), "--json"])
     found = json.loads(capsys.readouterr().out)

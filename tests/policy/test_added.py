@@ -56,7 +56,7 @@ def test_a_package_adds_policies(
     assert parse_policy("slim-deep(weight=2)").name == "slim-deep(weight=2)"
     assert st.policy("slim", reserve=2).parameters["reserve"] == "2"
     assert hasattr(parse_policy("idle"), "decide")
-    with pytest.raises(PolicyError, match="idle decides by code of its own"):
+    with pytest.raises(PolicyError, match="idle is implemented by its own code"):
         parse_policy("idle(x=1)")
     with pytest.raises(PolicyError, match=r"Did you mean .*slim"):
         parse_policy("slimm")

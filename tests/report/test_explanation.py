@@ -48,7 +48,7 @@ def test_a_slipped_promise_is_reported(schedule):
     """Held up, promised 100, and started half a minute after that."""
     late = schedule.replace(start=schedule.start + np.array([0, 30, 0, 30]),
                             end=schedule.end + np.array([0, 30, 0, 30]))  # fmt: skip
-    assert "The promise slipped: that is 30 s after it." in str(explain(JOBS, late, 2))
+    assert "The promise was missed by 30 s." in str(explain(JOBS, late, 2))
 
 
 def test_the_backfilled_job_names_whom_it_passed(schedule):
@@ -57,14 +57,14 @@ def test_the_backfilled_job_names_whom_it_passed(schedule):
     assert why.still_ahead == (2,)
     assert [p.job for p in why.promises] == [2]
     assert "at once" in str(why)
-    assert "would be gone day 0, 00:01:10, before job 2's promise of day 0, 00:01:40" in str(why)
+    assert "it would end day 0, 00:01:10, before job 2's promise of day 0, 00:01:40" in str(why)
 
 
 def test_the_job_behind_names_the_promise_that_held_it(schedule):
     why = explain(JOBS, schedule, 4)
     assert why.ahead_on_arrival == (2,)
     assert [(p.job, p.promised, p.start) for p in why.promises] == [(2, 100, 100)]
-    assert "Job 2 was held up at the head from day 0, 00:00:10" in str(why)
+    assert "Job 2 was blocked at the head of the queue from day 0, 00:00:10" in str(why)
     assert why.ended_at_start == (2,)
 
 

@@ -57,7 +57,7 @@ def test_the_cap_first_joins_rows_then_cuts_the_end(tmp_path):
     cut = write_perfetto(jobs, schedule, POOL, tmp_path / "c.json.gz", cap=30)
     trace, found = slices(cut.paths[0])
     assert len(found) == 30 and cut.left_out >= 50
-    assert trace["otherData"]["jobs left out"] == str(cut.left_out)
+    assert trace["otherData"]["jobs omitted"] == str(cut.left_out)
     assert_apart(found)
 
 

@@ -222,5 +222,7 @@ def test_limits_on_minutes_are_printed_in_minutes() -> None:
     )  # fmt: skip
     ahead = replace(used, name="AssocGrpCPURunMinutesLimit", used=12_000, asked=1_800)
     [line, other] = way_lines([used, ahead], str, str)
-    assert "QOS cap may use 220 minutes in all, 246 were used." in line
-    assert "running jobs of QOS cap may have 220 minutes left in all, 200 were left and it" in other
+    assert "QOS cap may use 220 minutes in total, 246 were used." in line
+    assert (
+        "running jobs of QOS cap may have 220 minutes left in total, 200 were left and it" in other
+    )

@@ -142,7 +142,7 @@ def test_a_replay_is_led_by_its_trust_and_no_policy_wins():
     first = page.index('<p class="verdict poor">')
     assert page.index("<h1>") < first < page.index('class="scores"')
     assert "clearly wins" not in page and 'td class="best" data-policy' not in page
-    assert "long waits fall on other jobs than they did" in page
+    assert "long waits affect other jobs than in the log" in page
 
 
 def test_reports_are_refused_with_the_reason():

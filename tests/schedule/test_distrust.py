@@ -180,7 +180,7 @@ def test_a_broken_promise_is_reported_without_being_asked(
     capsys.readouterr()
     assert run(files) == 1
     shown = capsys.readouterr().out
-    assert "promises-kept" in shown and "named with -p" in shown
+    assert "promises-kept" in shown and "name it with -p" in shown
     assert run([*files, "-p", "easy"]) == 1
 
 

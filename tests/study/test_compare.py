@@ -159,7 +159,7 @@ def test_the_result_is_json(jobs: Workload) -> None:
     ("options", "message"),
     [
         ({"shake": 1}, "no spread"),
-        ({"shake": 2, "resample": 2}, "each answers its own"),
+        ({"shake": 2, "resample": 2}, "they answer different"),
         ({"shake": 2, "seed": -1}, "seed"),
         ({"loads": []}, "load"),
         ({"loads": [Load(), Load()]}, "once"),

@@ -71,7 +71,7 @@ def test_january_is_given_the_papers_three_hosts() -> None:
     [
         (Cluster.pool(8), None, "nothing to divide"),
         (machine(8), None, "nothing to divide"),
-        (machine(8, 8), 8, "no job asks for more than 8 processors"),
+        (machine(8, 8), 8, "no job requests more than 8 processors"),
     ],
     ids=["pool", "one host", "no large job"],
 )

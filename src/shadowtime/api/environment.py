@@ -1,4 +1,4 @@
-"""Sessions and environments: a simulation that is driven by your own code, or by an agent."""
+"""Sessions and environments: a simulation driven by your own code, or by an agent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def session(jobs: Any, cluster: Any = None, *, order: Any = "fcfs") -> Session:
 
 
 def on_a_pool(jobs: Any, cluster: Any) -> tuple[Any, Cluster]:
-    """The inputs of a run, refused on anything but a pool."""
+    """The inputs of a run, rejected on anything but a pool."""
     workload, machine = inputs_of(jobs, cluster)
     if not isinstance(machine, Cluster) or machine.shape != "pool":
         raise UsageError("sessions and environments run on a pool: give --cluster pool:N")
@@ -66,11 +66,11 @@ def environment(
     -----
     ``mode`` "order": the agent chooses which waiting job is next, others overtake as under EASY.
     "backfill": the queue is in order of arrival, and the agent chooses which job overtakes; the
-    last action is "none". An episode is a window of so many jobs; ``windows`` of them are drawn by
-    ``seed``. An observation holds (slots, 6) numbers: wait and estimate in seconds, share of the
-    processors, 1 if it fits now, share that is free, seconds until the reservation. ``info`` has
-    ``action_mask``. The rewards of an episode add up to minus the mean slowdown, bounded by
-    ``bound`` seconds.
+    last action is "none". An episode is a window of ``window`` jobs; ``windows`` of them are drawn
+    at random by ``seed``. An observation has (slots, 6) numbers: wait and estimate in seconds,
+    share of the processors, 1 if it fits now, share that is free, seconds until the reservation.
+    ``info`` has ``action_mask``. The rewards of an episode add up to minus the mean slowdown,
+    bounded by ``bound`` seconds.
 
     Examples
     --------

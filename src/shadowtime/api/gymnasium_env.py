@@ -1,4 +1,4 @@
-"""Environments of Gymnasium around episodes; imported only where that package is installed."""
+"""Gymnasium environments around episodes; imported only if that package is installed."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
         return self.episodes.seen[0].copy(), self._info()
 
     def step(self, action: Any) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
-        """Carry out an action and go to the next decision."""
+        """Carry out an action and advance to the next decision."""
         self.episodes.step(np.array([action], np.int64))
         over = bool(self.episodes.over[0])
         seen = self.episodes.seen[0].copy()
         return seen, float(self.episodes.reward[0]), over, False, self._info()
 
     def action_masks(self) -> AnyArray:
-        """Which actions are possible, as maskable agents ask for it."""
+        """Which actions are possible, for agents with action masks."""
         masks: AnyArray = self.episodes.mask[0].astype(bool)
         return masks
 
@@ -57,7 +57,7 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
 class VectorEnvironment(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     """Many windows side by side in one compiled call; a lane restarts at the step after its end.
 
-    Arrays are those of the engine: valid until the next step.
+    Arrays belong to the engine and are valid until the next step.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""Logs, clusters and policies from whatever the caller has: a value, a name, a file."""
+"""Logs, clusters and policies from a value, a name or a file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def read(path: str | os.PathLike[str], **options: Any) -> Workload:
     -----
     SWF (plain or .gz), Slurm's ``sacct``, HTCondor's history and event logs, and every other
     format of :mod:`shadowtime.trace`. ``options`` are the cleaning switches (``overrun``,
-    ``cancelled``, ...) and the reader's own (``bad_lines``, ``tz``); what a rule repaired or
-    dropped is counted in ``jobs.cleaning``.
+    ``cancelled``, ...) and the reader's own (``bad_lines``, ``tz``); repaired and dropped jobs are
+    counted by rule in ``jobs.cleaning``.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def read_site(folder: str | os.PathLike[str], **options: Any) -> tuple[Site, Wor
 def inputs_of(jobs: Any, cluster: Any) -> tuple[Workload, Cluster]:
     """The jobs of a run and their machine, from values, texts and paths.
 
-    A path is loaded as the command line does it; what has no effect is warned about. Jobs that
+    A path is loaded as on the command line; a warning reports what has no effect. Jobs that
     fit nowhere on a machine that is not a site are dropped and counted.
     """
     from shadowtime.api.load import load
@@ -92,7 +92,8 @@ def inputs_of(jobs: Any, cluster: Any) -> tuple[Workload, Cluster]:
         raise UsageError(f"expected a workload or a path to a job log, not {type(jobs).__name__}")
     if machine is None and jobs.requests is not None:
         raise UsageError(
-            f"the jobs of {jobs.name} ask for what only a site has: give the site, as in "
+            f"the jobs of {jobs.name} have requests that only a site supports: give the site, as "
+            "in "
             "site, jobs = st.read_site(folder)"
         )
     if machine is None:
@@ -114,7 +115,7 @@ def _warn(text: str) -> None:
 
 
 def as_window(window: Any) -> Window:
-    """A window as it is, from a text such as ``"7d:1d"``, or every job (None)."""
+    """A window, a text such as ``"7d:1d"``, or every job (None)."""
     from shadowtime.metrics import Window
 
     return window if isinstance(window, Window) else Window.parse(window or "all")
@@ -123,14 +124,14 @@ def as_window(window: Any) -> Window:
 def require_folder(
     resume: str | os.PathLike[str] | None, workers: int | None, executor: Executor | None
 ) -> None:
-    """Reject workers without a folder: they pass on their runs through it.
+    """Reject workers without a folder: they save their runs in it.
 
     Examples
     --------
     >>> require_folder(None, 2, None)
     Traceback (most recent call last):
     ...
-    shadowtime.errors.UsageError: workers keep their runs in a folder: give resume=FOLDER as well
+    shadowtime.errors.UsageError: workers save their runs in a folder: give resume=FOLDER as well
     """
     if resume is None and (workers is not None or executor is not None):
-        raise UsageError("workers keep their runs in a folder: give resume=FOLDER as well")
+        raise UsageError("workers save their runs in a folder: give resume=FOLDER as well")

@@ -1,4 +1,4 @@
-"""From a log and a machine as people name them to the values of a run: jobs that fit a cluster."""
+"""From the names of a log and a machine to the values of a run: jobs that fit a cluster."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ RULE_NAMES = (
     "partial", "no_run", "no_procs", "negative_submit", "missing_request", "repeated",
     "out_of_order", "procs_field", "procs_per_node", "mem_field",
 )  # fmt: skip
-"""Switches of the cleaning that have no option of their own."""
+"""Cleaning switches without a separate option."""
 
 LISTED = 20
-"""So many jobs that fit nowhere are named one by one."""
+"""The number of jobs that fit nowhere and are named one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Cleaning:
 
     overrun: Literal["cut", "extend", "keep"] = "cut"
     cancelled: Literal["drop", "queue-until-cancel", "refuse"] | None = None
-    """Left out: as the machine can, dropped, or on a site in the queue until then."""
+    """Default: dropped, or on a site in the queue until they are cancelled."""
     too_wide: Literal["drop", "refuse"] = "drop"
     rules: tuple[str, ...] = ()
     tz: str | None = None
@@ -53,7 +53,7 @@ class Cleaning:
 
 DEFAULT = Cleaning()
 Report = Callable[[str], None]
-"""Takes a sentence about something that has no effect, or less than one might think."""
+"""Receives a sentence about something that has no or little effect."""
 
 
 def load(
@@ -66,12 +66,12 @@ def load(
 ) -> tuple[Workload, Cluster]:
     """Read a log and its machine, and keep the jobs that fit.
 
-    What a machine counts besides processors (memory, GPUs, ``license/matlab`` ...) the reader looks
-    for in the log; without a machine the log's own header gives one. ``demand`` draws the bandwidth
-    of every job, in place of what the log may say. A site's folder is a log and a machine in one;
-    on a site no job is dropped, as the site has rules of its own for who may run where. A result
-    folder stands for the jobs as they were scheduled, cleaned, and their machine. ``cluster`` is
-    a text or a machine. Whatever the log or the machine says without effect goes to ``report``.
+    The reader looks in the log for whatever a machine counts besides processors (memory, GPUs,
+    ``license/matlab`` ...); without a machine the log's own header gives one. ``demand`` draws the
+    bandwidth of every job at random, instead of the log's. A site's folder is both a log and a
+    machine; on a site no job is dropped, as the site has its own rules for which jobs may run
+    where. A result folder represents the jobs as they were scheduled, cleaned, and their machine.
+    ``cluster`` is a text or a machine. Input without effect is reported through ``report``.
     """
     from shadowtime.cluster import Cluster
     from shadowtime.cluster.spec import parse_cluster, parse_machine
@@ -94,7 +94,9 @@ def load(
     of_site = folder and _is_site(trace)
     if not isinstance(given, Cluster | None) or (given is None and of_site):
         if draws is not None:
-            raise UsageError("--demand is for machines of shared nodes, and this is a site")
+            raise UsageError(
+                "--demand is for machines of shared nodes, but this is a site: omit it"
+            )
         return _load_site(trace, given, cleaning, report)
     machine = given
     if of_site:
@@ -142,11 +144,11 @@ def _load_site(
     if site.ignored:
         keys = ", ".join(f"{key} ({count})" for key, count in sorted(site.ignored.items()))
         report(f"keys of the site that are not modelled: {keys}")
-    return workload, cast("Cluster", site)  # every policy takes a site where it takes a cluster
+    return workload, cast("Cluster", site)  # every policy accepts a site where it accepts a cluster
 
 
 def must_score_some(window: Window, workload: Workload) -> None:
-    """Refuse a window that no job of the log is submitted in: its table would be empty."""
+    """Reject a window in which no job of the log is submitted: its table would be empty."""
     if not bool(window.mask(workload.submit).any()):
         from shadowtime.report.numbers import span
 
@@ -165,13 +167,13 @@ def _rule(text: str) -> tuple[str, str | int]:
         raise UsageError(f"--rule {text}: write NAME=CHOICE, where NAME is {', '.join(RULE_NAMES)}")
     if name == "procs_per_node":
         if not (choice.isascii() and choice.isdigit() and len(choice) < 10):
-            raise UsageError(f"--rule {text}: procs_per_node is a whole number from 1")
+            raise UsageError(f"--rule {text}: procs_per_node must be a whole number from 1")
         return name, int(choice)
     return name, choice
 
 
 def _shared(machine: Cluster | None) -> tuple[str, ...]:
-    """What the processes of a node share, so that it is not handed out to jobs."""
+    """What the processes of a node share, so that it is not allocated to jobs."""
     if machine is None or machine.shape != "nodes":
         return ()
     from shadowtime.cluster.contention import contention_of
@@ -195,16 +197,16 @@ def _count_unused(
         counts[f"{name}_ignored"] = asking
         cure = f"pool:{machine.procs},{name}=AMOUNT"
         if name in PER_PROCESS:
-            cure = f'a machine of shape = "nodes" whose nodes say their {name}'
+            cure = f'a machine of shape = "nodes" whose nodes state their {name}'
         report(
-            f"warning: the log says how much {name} jobs need ({asking:,} do), and the machine "
+            f"warning: the log records how much {name} jobs need ({asking:,} do), but the machine "
             f"has none: it is not counted. Give it with --cluster, as in {cure}"
         )
     return workload.replace(cleaning={**workload.cleaning, **counts}) if counts else workload
 
 
 def _listed(jobs: Workload) -> str:
-    """Jobs by id with what they ask for."""
+    """Jobs by id with their requests."""
     listed = []
     for job, needs in zip(jobs.job_id.tolist(), jobs.demand.tolist(), strict=True):
         amounts = (f"{n} {name}" for n, name in zip(needs, jobs.resources, strict=True))

@@ -1,4 +1,4 @@
-"""Reproductions from Python: a paper's study, its numbers beside ours."""
+"""Reproductions from Python: a paper's study, its numbers and ours."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def paper(
 
     Rules
     -----
-    ``name`` is what ``shadowtime paper`` takes, ``traces`` the folder of the paper's logs (a
-    generated workload without it). With ``resume`` what every run finds is kept in that folder and
-    taken from it; with ``workers`` or an ``executor`` of ``concurrent.futures`` as well, other
-    processes make the runs.
+    ``name`` is what ``shadowtime paper`` accepts, ``traces`` the folder of the paper's logs (a
+    generated workload without it). With ``resume`` the results of every run are saved in that
+    folder and reused; with ``workers`` or an ``executor`` of ``concurrent.futures`` as well, other
+    processes perform the runs.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def paper(
     )
     subjects, missing = study.subjects()
     if missing:
-        warnings.warn(f"left out, as they are not in {traces}: {', '.join(missing)}", stacklevel=2)
+        warnings.warn(f"skipped, not found in {traces}: {', '.join(missing)}", stacklevel=2)
     plan = study.plan(subjects)
     if workers is not None or executor is not None:
         run_parts(study.absolute(), plan.missing(), workers=workers, executor=executor)

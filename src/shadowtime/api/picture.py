@@ -23,7 +23,7 @@ class Picture:
     name: str
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it as SVG, PDF or PNG, by the ending."""
+        """Write it as SVG, PDF or PNG, by the suffix."""
         self.figure.savefig(path, dpi=200)
         return Path(path)
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Results:
     """Runs of several policies over one log; the first is the baseline.
 
-    ``comparison`` holds the paired differences over shaken or resampled copies where they were
-    made; it is None for results read from a folder.
+    ``comparison`` holds the paired differences over shaken or resampled copies, if there are any;
+    it is None for results read from a folder.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def compare(
     ``shake`` and ``resample`` copies of the log, the same for every policy, give paired
     differences with intervals (``found.comparison``). ``loads`` are factors (1.2) or
     ``"offered=0.9"``; the runs of the results are those of the first. With ``resume`` every run is
-    kept in that folder and taken from it; the runs on copies then go to ``workers`` processes, or
+    saved in that folder and reused; the runs on copies then go to ``workers`` processes, or
     to any ``concurrent.futures.Executor`` whose workers see the same files.
 
     Examples
@@ -232,7 +232,7 @@ def load(folder: str | os.PathLike[str]) -> Results:
 
 @dataclass(frozen=True)
 class _Named:
-    """A policy of which a folder keeps the name and the parameters."""
+    """A policy of which a folder stores the name and the parameters."""
 
     name: str
     parameters: dict[str, Any]

@@ -30,7 +30,7 @@ SHOWN = ("wait_mean_s", "wait_p95_s", "bsld_mean", "bsld_p95", "utilisation")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Run:
-    """What a policy made of a log.
+    """The result of a policy on a log.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Run:
         return measure(self.schedule, self.workload, self.cluster, window=self.window)
 
     def check(self, *, claims: Any = None) -> Report:
-        """Prove the schedule: capacity, limits, promises and what else the policy claims."""
+        """Prove the schedule: capacity, limits, promises and whatever else the policy claims."""
         from shadowtime.engine.rules import rules_of
         from shadowtime.schedule.check import check
 
@@ -80,14 +80,14 @@ class Run:
         return to_arrow(self._columns())
 
     def to_frame(self) -> Any:
-        """One row per job as a data frame of pandas, or of polars where that is installed."""
+        """One row per job as a data frame of pandas, or of polars if pandas is not installed."""
         return to_frame(self._columns())
 
     def _columns(self) -> dict[str, Any]:
         return columns_of(self.workload, self.schedule, policy=self.name)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the schedule as CSV or, by its ending, as Parquet with the log's columns."""
+        """Write the schedule as CSV or, by its suffix, as Parquet with the log's columns."""
 
         log = {name: self._columns()[name] for name in ("run", "user", "partition", "policy")}
         write(self.schedule, Path(path), more=log)
@@ -165,9 +165,10 @@ def simulate(jobs: Any, cluster: Any = None, policy: Any = "easy", *, window: An
 
     Rules
     -----
-    ``jobs`` is a workload or a path to a log; ``cluster`` a Cluster, what ``--cluster`` takes, or
-    left out (the log's header says); ``policy`` a Policy, what ``--policy`` takes, or an object
-    with ``decide``. Jobs that fit nowhere are dropped and counted in ``run.workload.cleaning``.
+    ``jobs`` is a workload or a path to a log; ``cluster`` a Cluster or what ``--cluster`` accepts
+    (default: that of the log's header); ``policy`` a Policy, what ``--policy`` accepts, or an
+    object with ``decide``. Jobs that fit nowhere are dropped and counted in
+    ``run.workload.cleaning``.
 
     Examples
     --------

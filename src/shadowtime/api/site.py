@@ -1,4 +1,4 @@
-"""Experiments on a site: its own scheduler replayed, and what changes would do."""
+"""Experiments on a site: a replay of its own scheduler, and the effect of changes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def replay(
     by: Sequence[str] | None = None,
     tz: str | None = None,
 ) -> SiteReplay:
-    """Simulate a site folder under its own scheduler, beside what happened.
+    """Simulate a site folder under its own scheduler and compare it with what happened.
 
     Rules
     -----
-    ``policy`` is what ``--policy`` takes. ``found.groups`` has recorded and simulated mean waits
+    ``policy`` is what ``--policy`` accepts. ``found.groups`` has recorded and simulated mean waits
     with the range of one run, ``found.trust`` the verdict.
 
     Examples
@@ -71,15 +71,15 @@ def whatif(
     executor: Executor | None = None,
     **how: Any,
 ) -> WhatIf:
-    """What changes would do to a site's waits, against its replayed baseline.
+    """The effect of changes on a site's waits, compared with its replayed baseline.
 
     Rules
     -----
     ``changes`` are those of ``--set``, as ``{"bf_max_job_test": 2000}``; the other arguments are
     those of the options of the same names. ``how`` are fields of
     :class:`shadowtime.study.site.experiment.Experiment` (phases, shake, resample, seed, tz).
-    With ``resume`` every run is kept in that folder and taken from it; with ``workers`` or an
-    ``executor`` of ``concurrent.futures`` as well, other processes make the runs.
+    With ``resume`` every run is saved in that folder and reused; with ``workers`` or an
+    ``executor`` of ``concurrent.futures`` as well, other processes perform the runs.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def run_experiment(
     advance: Callable[[], None] = lambda: None,
     world: SiteWorld | None = None,
 ) -> WhatIf:
-    """Carry out an experiment; what has no effect goes to ``report``."""
+    """Run an experiment; changes without effect are reported through ``report``."""
     from shadowtime.engine import simulate
     from shadowtime.metrics.groups import BY, parse_by
     from shadowtime.metrics.where import Where
@@ -178,7 +178,7 @@ def world_of(experiment: Experiment, *, report: Callable[[str], None]) -> SiteWo
 
 
 def read_world(experiment: Experiment) -> SiteWorld:
-    """The same for a worker: what there is to report, the process that sent it has reported."""
+    """The same for a worker: the process that sent it has already reported everything."""
     return world_of(experiment, report=lambda sentence: None)
 
 
@@ -199,7 +199,7 @@ def load_world(
     jobs, machine = load(log, cluster, Cleaning(tz=tz), report=report)
     if machine.shape != "site":
         raise UsageError(
-            f"{log}: this needs a site, and the machine is a {machine.shape}: give a site's folder "
+            f"{log}: this needs a site, but the machine is a {machine.shape}: give a site's folder "
             "(shadowtime pull slurm), or describe the machine as a site with --cluster"
         )
     site = cast("Site", machine)

@@ -30,7 +30,7 @@ SomePart = TypeVar("SomePart", bound="Written")
 
 
 def _decorated(kind: type[SomePart], function: Any, memory: int, by: str) -> Any:
-    """The part; or, where options were given first, the decorator that makes it."""
+    """The part; or, if options were given first, the decorator that creates it."""
 
     def make(written: Callable[..., Any]) -> SomePart:
         return kind(function=written, memory=memory, by=by)
@@ -39,15 +39,15 @@ def _decorated(kind: type[SomePart], function: Any, memory: int, by: str) -> Any
 
 
 def order(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
-    """Who is next: ``function(now, job, user)`` returns a number, higher first.
+    """Which job is next: ``function(now, job, user)`` returns a number, higher first.
 
     Rules
     -----
     ``job`` has submit, wait, request, estimate, procs, nodes, memory, gpus, user, account,
     partition, qos, executable, start, ran, promised and blocked_at; what is unknown is -1.
-    ``user`` may be left out; it is a row of ``memory`` numbers that is kept of each user (or
-    ``by="account"``, ``by="executable"``), 0 at first, for ``.learn`` to write into. Further
-    arguments have a default and are parameters. Ties go by (submit, id).
+    ``user`` may be omitted; it is a row of ``memory`` numbers for each user (or ``by="account"``,
+    ``by="executable"``), initially 0, into which ``.learn`` writes. Further arguments have a
+    default and are parameters. Ties are broken by (submit, id).
 
     Examples
     --------
@@ -65,7 +65,7 @@ def order(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
 
 
 def estimate(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
-    """How long a job will run: asked once, at its submission; whole seconds within [1, request].
+    """How long a job will run: called once, at its submission; whole seconds within [1, request].
 
     Examples
     --------
@@ -114,7 +114,7 @@ def backfill_test(function: Any = None, /, *, memory: int = 0, by: str = "user")
 
 
 def reserve(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
-    """Which blocked jobs get a reservation: asked in order, again at every pass.
+    """Which blocked jobs get a reservation: called in order, again at every pass.
 
     Examples
     --------
@@ -129,10 +129,10 @@ def reserve(function: Any = None, /, *, memory: int = 0, by: str = "user") -> An
 
 
 def plan(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
-    """Where the head's reservation lies: ``function(now, job, user, start)`` returns an instant.
+    """When the head's reservation begins: ``function(now, job, user, start)`` returns a time.
 
-    ``start`` is the earliest one; later instants let other jobs overtake more freely. The head
-    starts as soon as it fits all the same.
+    ``start`` is the earliest possible time; later times let other jobs overtake more freely. The
+    head still starts as soon as it fits.
 
     Examples
     --------
@@ -157,13 +157,14 @@ def victim(
     every: int = 3600,
     overhead: int = 0,
 ) -> Any:
-    """Whom to stop for a blocked head: of the running jobs that it outranks the highest first.
+    """Which jobs to stop for a blocked head: of the running jobs that it outranks the highest
+    first.
 
     Rules
     -----
     Jobs are stopped until the head fits, and none if all of them would not be enough. ``prune``
-    spares who turns out not to be needed; ``mode``, ``every`` and ``overhead`` say what becomes of
-    a victim's work. ``job.start`` and ``job.ran`` are those of its run.
+    spares jobs that turn out not to need stopping; ``mode``, ``every`` and ``overhead`` define what
+    happens to a victim's work. ``job.start`` and ``job.ran`` are those of its run.
 
     Examples
     --------
@@ -187,11 +188,11 @@ def place(function: Any = None, /, *, memory: int = 0, by: str = "user") -> Any:
 
     Rules
     -----
-    Asked on a site about every node with room for the job, at a start and when one is planned.
+    Called on a site for every node with room for the job, at a start and when one is planned.
     ``node`` has number, weight, room (tasks of the job that it holds), start (now, or the planned
     one), cpus, memory, gpus, and free_cpus, free_memory, free_gpus at that start; -1 where the
-    site does not count it. Each node takes as many tasks as it holds, and nodes that the job asked
-    for by name come first. Ties go by (weight, number). Jobs that want neighbouring nodes get the
+    site does not count it. Each node takes as many tasks as fit, and nodes that the job requests by
+    name come first. Ties are broken by (weight, number). Jobs that require adjacent nodes get the
     first such row instead.
 
     Examples
@@ -214,14 +215,14 @@ def select(function: Any = None, /, *, compiled: bool = True, claims: tuple[str,
 
     Rules
     -----
-    ``jobs`` holds the waiting jobs in the policy's order, a column a field: submit, request,
+    ``jobs`` holds the waiting jobs in the policy's order, one column per field: submit, request,
     estimate, procs, nodes, memory, gpus, user, account, partition, qos, executable, blocked_at,
-    promised, due, and ``need``, a row a job. Write ``jobs.start[i] = 1`` for each that starts;
-    together they must fit. ``jobs.promised[i]`` is its first promised start, for you to write.
-    ``jobs.due[i]`` is a plan of your own: it is kept, and the next pass comes then at the latest.
-    ``free`` is what will be free, for ``st.earliest``, ``st.occupy`` and ``st.release``.
-    ``compiled=False`` leaves the function in Python: slower, any code. ``claims`` are proved by
-    check.
+    promised, due, and ``need``, one row per job. Write ``jobs.start[i] = 1`` for each that starts;
+    together they must fit. The function may write ``jobs.promised[i]``, the job's first promised
+    start. ``jobs.due[i]`` is a plan of your own: it is kept, and the next pass takes place then at
+    the latest. ``free`` is the availability profile, for ``st.earliest``, ``st.occupy`` and
+    ``st.release``. ``compiled=False`` leaves the function in Python: slower, but any code.
+    ``claims`` are proved by check.
 
     Examples
     --------

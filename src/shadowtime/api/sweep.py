@@ -58,7 +58,7 @@ class Sweep:
     def curve(self, metric: str, over: str, **where: Any) -> list[Any]:
         """A metric over a ranged parameter, with the interval over the copies of each point.
 
-        ``where`` keeps rows by their columns, as ``log="KTH"`` or ``load="1.2 x"``.
+        ``where`` selects rows by their columns, such as ``log="KTH"`` or ``load="1.2 x"``.
         """
         from shadowtime.study.sweep.curves import curve
 
@@ -88,15 +88,16 @@ def sweep(
     executor: Executor | None = None,
     retry: Literal["none", "failed"] = "none",
 ) -> Sweep:
-    """Run logs x machines x policies x loads x copies, and nothing that the folder holds already.
+    """Run logs x machines x policies x loads x copies, except runs that the folder already
+    contains.
 
     Rules
     -----
     ``jobs`` is a plan file (``plan.toml``), or a log or a list of logs: paths or workloads.
-    ``cluster`` is a machine or a list of machines; policies may hold ranges, as in
-    ``"easy(reserve=1..20)"``; with ``phases`` the policy slurm makes its passes at each of so many
-    offsets. Runs go to ``workers`` processes of this machine (1: this process),
-    or to any ``concurrent.futures.Executor`` whose workers see the same files. As with every use of
+    ``cluster`` is a machine or a list of machines; policies may contain ranges, as in
+    ``"easy(reserve=1..20)"``; with ``phases`` the policy slurm runs its passes at each of that many
+    offsets. Runs go to ``workers`` processes of this machine (1: this process), or to any
+    ``concurrent.futures.Executor`` whose workers see the same files. As with every use of
     processes, a script calls this below ``if __name__ == "__main__":``.
 
     Examples

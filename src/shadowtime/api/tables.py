@@ -43,7 +43,7 @@ def columns_of(workload: Workload, schedule: Schedule, *, policy: str) -> dict[s
 
 
 def named(workload: Workload, column: str) -> AnyArray | list[str | None]:
-    """A column with names instead of numbers where the log knows them."""
+    """A column with names instead of numbers if the log has them."""
     values = getattr(workload, column)
     names = workload.names.get(column)
     if not names:

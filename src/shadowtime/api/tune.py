@@ -32,8 +32,8 @@ def tune(
     Rules
     -----
     ``over`` are texts such as ``"expansion=0..1"``, ``"wait=0.001..1 log"``, ``"reserve=1..8"`` or
-    ``"order=fcfs,sjf"``. ``report_on`` is another log to report on; jobs that were tuned on are
-    refused there.
+    ``"order=fcfs,sjf"``. ``report_on`` is another log to report on; it must not contain jobs used
+    for tuning.
 
     Examples
     --------

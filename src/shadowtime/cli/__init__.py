@@ -1,8 +1,8 @@
-"""The command line: what a user types, and what becomes of an error.
+"""The command line: commands, exit codes and error messages.
 
 Nothing numeric is imported here: a command's file is loaded when the command runs, so help and
 usage errors are instant. Exit codes: 0 done, 1 the answer is no (a proof failed), 2 wrong input
-or usage, 70 our own bug, 130 interrupted, 141 the reader of our output went away.
+or usage, 70 our own bug, 130 interrupted, 141 the reader of our output closed the pipe.
 """
 
 from __future__ import annotations
@@ -32,30 +32,32 @@ COMMANDS = {
     "compare": Entry(
         "Study", "Run a job log under several policies: which wins, and which jobs pay."
     ),
-    "replay": Entry("Study", "Recorded starts beside simulated ones: can a what-if be trusted?"),
-    "whatif": Entry("Study", "What other settings, nodes or limits would do to a site's waits."),
+    "replay": Entry("Study", "Compare recorded with simulated starts: can a what-if be trusted?"),
+    "whatif": Entry("Study", "Predict how other settings, nodes or limits change a site's waits."),
     "run": Entry("Study", "Repeat a what-if from its file.", "run_experiment"),
     "report": Entry("See", "Turn a result folder into a web page, figures or exports."),
-    "explain": Entry("See", "Why a job started when it did, and not earlier."),
-    "tune": Entry("Study", "Tune a policy on the past, judge it on later jobs."),
-    "leaderboard": Entry("See", "The results of a sweep as one page: policies by logs."),
-    "paper": Entry("Study", "Reproduce a published study: its numbers beside ours."),
-    "sweep": Entry("Study", "Many simulations that resume: ranges, copies, any cluster."),
+    "explain": Entry("See", "Explain why a job started when it did, and not earlier."),
+    "tune": Entry("Study", "Tune a policy on past jobs and evaluate it on later ones."),
+    "leaderboard": Entry("See", "Show the results of a sweep as one page: policies by logs."),
+    "paper": Entry("Study", "Reproduce a published study and compare its numbers with ours."),
+    "sweep": Entry("Study", "Run many resumable simulations: ranges, copies, on any cluster."),
     "policies": Entry("Study", "List the policies, or describe one: slots, parameters, paper."),
-    "accuracy": Entry("Study", "Run time predictors on a log: errors, and effect on the schedule."),
-    "advise": Entry("Study", "Settings of a policy that a log suggests, and their effect."),
-    "trace": Entry("Data", "Job logs: inspect, generate, convert, download."),
-    "site": Entry("Data", "What a site is made of: nodes by kind, partitions, limits."),
+    "accuracy": Entry(
+        "Study", "Compare run time predictors on a log: errors, effect on the schedule."
+    ),
+    "advise": Entry("Study", "Suggest policy settings for a log and simulate their effect."),
+    "trace": Entry("Data", "Inspect, generate, convert and download job logs."),
+    "site": Entry("Data", "Show what a site consists of: nodes by kind, partitions, limits."),
     "pull": Entry("Data", "Fetch a site's folder from a cluster: jobs, nodes, limits, outages."),
-    "doctor": Entry("Data", "Is a site's folder complete? Repairs, gaps, and how to fill them."),
-    "deploy": Entry("Live", "The changes to slurm.conf behind a what-if, and how to undo them."),
-    "check": Entry("Prove", "Prove that a schedule keeps every rule, whatever made it."),
+    "doctor": Entry("Data", "Check a site's folder: repairs, gaps, and how to fill them."),
+    "deploy": Entry("Live", "Print the configuration changes of a what-if, and how to undo them."),
+    "check": Entry("Prove", "Prove that a schedule keeps every rule, whatever produced it."),
     "live": Entry("Live", "Run a policy on a real cluster; shadow mode unless --apply is given."),
-    "eta": Entry("Live", "When a waiting job of the live cluster will start, with a range."),
-    "hperf": Entry("Live", "Measured demand by tag: the store of finished jobs' records."),
+    "eta": Entry("Live", "Predict when a waiting job of the live cluster will start."),
+    "hperf": Entry("Live", "Manage measured demand by tag: the store of finished jobs' records."),
     "completion": Entry("Shell", "Print the completion script for bash, zsh or fish."),
 }
-"""Name of a command, where help shows it, and its one line; cli/NAME holds the code."""
+"""Each command's name, its section in the help, and its summary; cli/NAME holds the code."""
 
 GARBAGE = 200_000
 """New objects between two searches for reference cycles: modules have none (7 % of a start)."""
@@ -72,7 +74,7 @@ EPILOG = "Start with `shadowtime demo`. Each command has its own --help with exa
 )
 @click.version_option(shadowtime.__version__, "-V", "--version", message="%(prog)s %(version)s")
 @click.option(
-    "--debug", is_flag=True, help="Show a traceback when something breaks (SHADOWTIME_DEBUG=1)."
+    "--debug", is_flag=True, help="Show a traceback if an error occurs (SHADOWTIME_DEBUG=1)."
 )
 def app(debug: bool) -> None:
     """Replay a cluster's job log under any backfilling policy and see which one wins, and why."""
@@ -81,22 +83,23 @@ def app(debug: bool) -> None:
 def main() -> NoReturn:
     """The console entry point."""
     gc.set_threshold(GARBAGE)
-    # The interpreter's last search for cycles would go through everything that is loaded, only to
-    # give back what the system takes back anyway: a sixth of a short command.
+    # The interpreter's last search for cycles would visit everything that is loaded, only to free
+    # memory that the system reclaims anyway: a sixth of a short command's time.
     atexit.register(gc.freeze)
-    # Sums of metrics are too short for BLAS threads, which spin meanwhile on cores that others use;
-    # and one thread adds in the same order on every machine. NumPy reads this when it is imported.
+    # Sums of metrics are too short to benefit from BLAS threads, which would spin on cores that
+    # others use; and one thread adds in the same order on every machine. NumPy reads this when it
+    # is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     warnings.showwarning = _warn
     answer_interrupts(sys.argv[1:])
     code = run(sys.argv[1:])
-    if code == 141:  # our output has no reader any more: let the last flush go nowhere
+    if code == 141:  # the output has no reader any more: discard the last flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Carry out one command line and return its exit code; prints, never raises."""
+    """Run one command line and return its exit code; prints errors, never raises."""
     debug = os.environ.get("SHADOWTIME_DEBUG", "") not in ("", "0")
     typed = ("shadowtime", *arguments)
     try:
@@ -129,17 +132,17 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         hint = "Take fewer jobs (trace convert --jobs) or fewer policies at a time."
-        return _print("the memory of this machine is not enough for this.", 2, hint=hint)
+        return _print("out of memory.", 2, hint=hint)
     except Exception as bug:
         if debug:
             raise
         what = f"{type(bug).__name__}: {bug}".splitlines()[0]
-        hint = "Please report it, with what SHADOWTIME_DEBUG=1 shows."
-        return _print(f"this is a bug of Shadowtime, not of your input ({what}).", 70, hint=hint)
+        hint = "Please report it with the traceback that SHADOWTIME_DEBUG=1 prints."
+        return _print(f"this is a bug in Shadowtime, not in your input ({what}).", 70, hint=hint)
 
 
 def _print(message: str, code: int, *, hint: str = "") -> int:
-    """One line on standard error, and the code to leave with."""
+    """Print one line on standard error and return the exit code."""
     text = printable(" ".join(message.split()))
     print(f"shadowtime: {text} {hint}".rstrip(), file=sys.stderr, flush=True)
     return code

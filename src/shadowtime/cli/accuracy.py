@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="PART",
     help="An estimate part, such as 'user-quantile(quantile=0.8)', 'file(path=mine.csv)' or "
-    "lightgbm; repeatable, the first is what the others are measured against. [default: all that "
-    "need nothing further]",
+    "lightgbm; repeatable; the others are compared with the first. [default: all that need no "
+    "further input]",
 )
 @click.option(
     "--shake",
@@ -62,8 +62,8 @@ def command(
 ) -> None:
     """Compare run time predictors on the job log TRACE.
 
-    For each: its error, how often it predicts too little, and the waits and slowdowns of the
-    policy with its predictions.
+    For each predictor: its error, how often it underestimates, and the waits and slowdowns of the
+    policy that uses its predictions.
 
     \b
     shadowtime accuracy log.swf.gz
@@ -76,7 +76,10 @@ def command(
 
     chosen = parse_policy(policy)
     if not isinstance(chosen, Policy):
-        raise UsageError(f"{policy} decides by code of its own: it has no slot for an estimate")
+        raise UsageError(
+            f"{policy} is implemented by its own code and has no slot for an "
+            "estimate: choose another with -p"
+        )
     workload, machine = load(trace, cluster, Cleaning(**cleaning))
     rows = compare_predictors(
         workload,
@@ -129,7 +132,7 @@ def show_rows(rows: Sequence[Row], title: str, shake: int) -> None:
         table.add_row(*cells)
     legend = (
         "accuracy: the smaller of prediction and run over the larger; too short: predicted less "
-        "than it ran; bsld: bounded slowdown"
+        "than the run time; bsld: bounded slowdown"
     )
     if shake:
         legend += f"; differences over {shake} copies, 95 % interval, ? the sign is not certain"

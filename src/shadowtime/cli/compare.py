@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     help="Seed of the copies, which are the same for every policy.",
 )
 @kept_runs(
-    "Keep every run in DIR as a sweep does, and reuse what is there: the same command resumes "
+    "Save every run in DIR as a sweep does, and reuse runs found there: the same command resumes "
     "after Ctrl-C, and more copies need only their own runs.",
 )
 @options.cleaning
@@ -95,8 +95,8 @@ def command(
 ) -> None:
     """Run the job log TRACE under several policies: which wins, by how much, and which jobs pay.
 
-    The first policy is the one that the others are measured against. With several --cluster the
-    same is done on each machine, and a table compares them.
+    The first policy is the baseline. With several --cluster options the comparison is repeated on
+    each machine, and a table compares the machines.
 
     \b
     shadowtime compare log.swf.gz -p easy -p easy-sjbf -p conservative
@@ -129,7 +129,7 @@ def command(
     asked.placing.check(resume)
     if asked.placing.elsewhere and (where or not shake + resample):
         raise click.UsageError(
-            "workers make the runs on copies of the whole log: add --shake N or --resample N, "
+            "workers perform the runs on copies of the whole log: add --shake N or --resample N, "
             "without --where"
         )
     if len(set(clusters)) < len(clusters):
@@ -150,7 +150,7 @@ def command(
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is to be compared, whatever the machine."""
+    """What is compared on each machine."""
 
     window: Window
     policies: tuple[Any, ...]
@@ -160,9 +160,9 @@ class Asked:
     copies: Mapping[str, int]
     demand: str | None
     texts: tuple[str, ...]
-    """The policies in the words of the user."""
+    """The policies as the user wrote them."""
     resume: str | None
-    """The folder of the runs, where they are kept."""
+    """The folder of the saved runs, if any."""
     placing: Placing
 
 
@@ -211,7 +211,7 @@ def _on(trace: str, cluster: str | None, cleaning: Any, asked: Asked) -> Done:
 def _known(workload: Workload, machine: Cluster, asked: Asked) -> Known | None:
     """The numbers of the copies, from the folder or run into it.
 
-    None where there are no copies, or where some jobs count alone: a sweep's rows are of all.
+    None if there are no copies, or if only some jobs count: a sweep's rows are about all jobs.
     """
     from shadowtime.api.sweep import load_log
     from shadowtime.study.sweep.copies import run_copies

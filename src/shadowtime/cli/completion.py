@@ -1,4 +1,4 @@
-"""shadowtime completion: the script that teaches a shell to complete our commands."""
+"""shadowtime completion: the script with which a shell completes our commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""shadowtime deploy: what a what-if stands for on the real cluster."""
+"""shadowtime deploy: the changes of a what-if on the real cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from shadowtime.errors import UsageError
 @click.command("deploy")
 @click.argument("experiment", type=click.Path())
 @CHANGES
-@click.option("--tz", metavar="ZONE", help="Time zone of the folder, as Europe/Zurich.")
-@click.option("--print", "printing", is_flag=True, help="Print it; nothing is ever run.")
+@click.option("--tz", metavar="ZONE", help="Time zone of the folder, such as Europe/Zurich.")
+@click.option("--print", "printing", is_flag=True, help="Print the changes; nothing is ever run.")
 @options.as_json
 def command(
     experiment: str,
@@ -30,7 +30,7 @@ def command(
 ) -> None:
     """Print what a what-if would change on the cluster, and how to undo it.
 
-    EXPERIMENT is the file of a what-if, or a site's folder with the changes given as to whatif.
+    EXPERIMENT is the file of a what-if, or a site's folder with the changes given as for whatif.
     Prints a diff of slurm.conf and the commands for sacctmgr and scontrol. Nothing is run.
 
     \b
@@ -55,7 +55,10 @@ def command(
     )
     if experiment.endswith(".toml") and os.path.isfile(experiment):
         if given:
-            raise UsageError(f"{experiment} holds its own changes: give them there, or a folder")
+            raise UsageError(
+                f"{experiment} contains its own changes: edit that file, or give a "
+                "site's folder with --set"
+            )
         chosen = read_experiment(experiment)
     else:
         chosen = Experiment(site=experiment, changes=given, tz=tz or "")
@@ -75,7 +78,7 @@ def command(
 
 
 def _conf(site: str) -> str:
-    """The site's slurm.conf; empty where the folder has none."""
+    """The site's slurm.conf; empty if the folder has none."""
     from pathlib import Path
 
     from shadowtime.cluster.site_folder import read_text

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 SHOWN = 8
-"""So many lines or ids of a list are printed; --json has them all."""
+"""The number of lines or ids of a list that are printed; --json has them all."""
 
 
 @click.command("doctor")
@@ -27,8 +27,8 @@ SHOWN = 8
 def command(site: str, as_json: bool, **reading: Any) -> int:
     """Inspect a site's folder: counts, repairs, bursts, outages, what cannot be modelled.
 
-    What is missing is listed with the command that makes it. Exit code: 0 the folder is fine, 1 it
-    can be used and has gaps, 2 it cannot be used.
+    Missing files are listed with the command that creates them. Exit code: 0 the folder is
+    complete, 1 it is usable but has gaps, 2 it is unusable.
 
     \b
     shadowtime doctor site/
@@ -64,9 +64,9 @@ def _parts(found: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _show_missing(missing: list[Mapping[str, str]]) -> None:
-    """Commands are not wrapped: they are there to be copied."""
+    """Commands are not wrapped, so that they can be copied."""
     if missing:
-        click.echo("\nMissing, and the command that makes it:")
+        click.echo("\nMissing, and the command that creates it:")
     for one in missing[:SHOWN]:
         click.echo(printable(f"  {one['file']}: {one['what']}"))
         click.echo(printable(f"    {one['command']}"))
@@ -98,7 +98,7 @@ def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
         [(n, rule) for rule, n in found["inferred"].items() if n],
     )
     yield from _list(
-        "Flurries: one user's bursts; compare with them left out",
+        "Flurries: bursts of one user; compare results without them",
         [
             (
                 one["jobs"],
@@ -129,7 +129,7 @@ def _contents(found: Mapping[str, Any]) -> Iterator[RenderableType]:
             for one in found["not_expressed"]
         ],
     )
-    yield from _list("Said, and not modelled", [(n, key) for key, n in found["ignored"].items()])
+    yield from _list("Present but not modelled", [(n, key) for key, n in found["ignored"].items()])
     if found["notes"] or found["remarks"]:
         yield Text("\nNotes:", "bold")
         for line in (*found["notes"], *(one["text"] for one in found["remarks"])):

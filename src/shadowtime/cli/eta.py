@@ -25,8 +25,7 @@ def command(job: str, as_json: bool, **given: Any) -> None:
 
     The simulator continues from the live state. Expected: every job runs as long as the policy
     expects. The range: every job uses as little or as much of its request as recent jobs did.
-    No other job is submitted meanwhile. Where no loop is in charge, Slurm's own passes are
-    simulated.
+    No further submissions are assumed. If no loop runs, Slurm's own passes are simulated.
 
     \b
     shadowtime eta 1234
@@ -43,7 +42,7 @@ def command(job: str, as_json: bool, **given: Any) -> None:
         if job in found.left_alone and found.policy == "slurm":
             raise UsageError(f"no start of job {job} is predicted: {found.left_alone[job]}")
         if job in found.left_alone:
-            raise UsageError(f"job {job} is not the loop's to start: {found.left_alone[job]}")
+            raise UsageError(f"the loop does not start job {job}: {found.left_alone[job]}")
         where = "in the queue" if found.policy == "slurm" else "at the gate"
         raise UsageError(f"no job {job} waits {where}: see `shadowtime live slurm status`")
     if as_json:

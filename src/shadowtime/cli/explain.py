@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 ONE_OF_SEVERAL = (
-    "This is one run of several that are as likely: no log records when Slurm's passes ran, "
-    "and at other offsets single jobs start at other times."
+    "This is one of several equally likely runs: no log records when Slurm's passes ran, and at "
+    "other offsets single jobs start at other times."
 )
 NEAR = 5
-"""Job numbers offered in place of one that is not there."""
+"""Number of nearby job numbers suggested for one that does not exist."""
 
 
 @click.command("explain")
@@ -31,8 +31,8 @@ NEAR = 5
     "-p",
     metavar="P",
     shell_complete=options.policy_names,
-    help="The policy to explain: of a result folder by its name there, else as for simulate. "
-    "[default: the folder's first one; on a site slurm]",
+    help="The policy to explain: its name in a result folder, else as for simulate. [default: the "
+    "folder's first one; on a site slurm]",
 )
 @options.cluster
 @options.cleaning
@@ -44,9 +44,9 @@ def command(
     promised a start, and when it started under the other policies.
 
     DIR is a result folder (written with -o by simulate, compare, replay or demo), a site's folder
-    or a log, which is then simulated. On a site it prints what was in the way at each time: a
-    limit, a reservation, nodes that were out, a dependency, the jobs on its nodes or those ahead
-    of it; under slurm also its priority by factors. JOB is a number, or 123_4 for a task of an
+    or a log, which is then simulated. On a site it prints what blocked the job at each time: a
+    limit, a reservation, nodes out of service, a dependency, the jobs on its nodes or those ahead
+    of it; under slurm also its priority by factor. JOB is a number, or 123_4 for a task of an
     array.
 
     \b
@@ -68,7 +68,7 @@ def command(
     else:
         result, wanted = _simulated(folder, job, cluster, policy, cleaning)
         run = result.runs[0]
-    with working("looking at what was in its way"):
+    with working("finding what blocked it"):
         found = explain(
             result.workload, run.schedule, wanted, cluster=run.cluster or result.cluster
         )
@@ -90,7 +90,7 @@ def _is_log(path: str) -> bool:
 def _simulated(
     log: str, job: str, cluster: str | None, policy: str | None, cleaning: dict[str, Any]
 ) -> tuple[ReportInput, int]:
-    """One run over a log and the job asked for, which is looked for before it is simulated."""
+    """One run over a log, and the requested job, which is looked up before the simulation."""
     from shadowtime.cli.common.inputs import Cleaning, load, print_policy_notes
     from shadowtime.cli.common.running import run_policies
     from shadowtime.cli.replay import policy_of
@@ -131,7 +131,7 @@ def _job_id(text: str, workload: Workload, folder: str) -> int:
         known = f"it has {', '.join(tasks[:NEAR])}" + (" ..." if len(tasks) > NEAR else "")
         raise UsageError(
             f"there is no task {text} in {folder}: "
-            + (known if tasks else f"no array {array} is there")
+            + (known if tasks else f"there is no array {array}")
         )
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
         raise UsageError(f"{text!r} is not a job number: those of {folder} {_range(workload)}")
@@ -142,8 +142,8 @@ def _job_id(text: str, workload: Workload, folder: str) -> int:
     distance = [abs(int(one) - wanted) for one in ordered]
     near = sorted(int(ordered[i]) for i in np.argsort(distance, kind="stable")[:NEAR])
     raise UsageError(
-        f"there is no job {wanted} in {folder}: near it are {', '.join(map(str, near))} "
-        f"(they {_range(workload)}; jobs that cleaning dropped are not among them)"
+        f"there is no job {wanted} in {folder}: the nearest are {', '.join(map(str, near))} "
+        f"(job numbers {_range(workload)}; jobs dropped by cleaning are excluded)"
     )
 
 

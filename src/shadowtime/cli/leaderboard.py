@@ -9,7 +9,9 @@ import click
 
 @click.command("leaderboard")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
-@click.option("--metric", metavar="M", default="bsld_mean", show_default=True, help="Rank by this.")
+@click.option(
+    "--metric", metavar="M", default="bsld_mean", show_default=True, help="Rank by this metric."
+)
 @click.option(
     "-o",
     "--output",

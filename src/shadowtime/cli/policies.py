@@ -1,4 +1,4 @@
-"""shadowtime policies: what exists, what it is made of, whose idea it was."""
+"""shadowtime policies: the policies, their parts and their papers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUESTIONS = {
 }
 
 ENDLESS = 1_000_000_000
-"""A bound from here on only says that there is none."""
+"""A bound from here on means that there is none."""
 
 
 @click.command("policies")
@@ -35,7 +35,7 @@ ENDLESS = 1_000_000_000
 def command(name: str | None, parts: bool, as_json: bool) -> None:
     """List the policies, or describe the one called NAME: slots, parameters, paper.
 
-    A policy is made of parts, one for each slot, and any of them can be exchanged:
+    A policy is made of parts, one for each slot, and any of them can be replaced:
 
     \b
     shadowtime policies easy
@@ -64,7 +64,7 @@ def command(name: str | None, parts: bool, as_json: bool) -> None:
             _show_scheduler(policy, as_json=as_json)
             return
         if not hasattr(policy, "parts"):
-            raise UsageError(f"{name} decides by code of its own: it has no slots to show")
+            raise UsageError(f"{name} is implemented by its own code and has no slots to show")
         if as_json:
             options.print_json(_as_object(policy))
         else:
@@ -92,7 +92,7 @@ def _show_scheduler(policy: Any, *, as_json: bool) -> None:
         table.add_row(key, str(value))
     name = (policy.name, "bold cyan")
     head = Text.assemble(name, f": {policy.summary}\n", (f"{policy.paper}\n", "dim"))
-    note = "\nA site's own SchedulerParameters come before these defaults. Times are in seconds."
+    note = "\nA site's own SchedulerParameters override these defaults. Times are in seconds."
     show(head, table, Text(note, "dim"))
 
 
@@ -120,7 +120,7 @@ def _parts_object() -> dict[str, dict[str, str]]:
 
 
 def _meaning(name: str, part: Part) -> str:
-    """What a part does; one that is another with settings of its own says which."""
+    """What a part does; for another part with other settings, which one."""
     same = str(part) in (name, part.name)
     return part.summary if same else f"{part}: {part.summary}"
 
@@ -160,7 +160,7 @@ def _show_one(policy: Policy) -> None:
         for row in settings:
             table.add_row(Text(row[0], "cyan"), *row[1:])
         body += [Text(), table]
-    body += [Text("\nparts can be exchanged, as in --policy 'easy(reserve=4, order=lxfw)'", "dim")]
+    body += [Text("\nparts can be replaced, as in --policy 'easy(reserve=4, order=lxfw)'", "dim")]
     show(*body)
 
 

@@ -1,4 +1,4 @@
-"""shadowtime run: an experiment from its file, the same bytes every time."""
+"""shadowtime run: repeat an experiment from its file, byte by byte."""
 
 from __future__ import annotations
 

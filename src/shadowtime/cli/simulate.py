@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     "--phases",
     type=click.IntRange(2, 100),
     metavar="N",
-    help="slurm only: simulate N runs, the passes at other offsets, and print means and ranges.",
+    help="slurm only: simulate N runs with the passes at different offsets, and print means and "
+    "ranges.",
 )
 def command(
     trace: str,
@@ -81,7 +82,10 @@ def command(
 
         check_phases(chosen, schedule=schedule, folder=folder, report=report, figures=figures)
     if phases and by:
-        raise click.UsageError("--by with --phases: replay prints groups over several runs")
+        raise click.UsageError(
+            "--by and --phases do not go together: use shadowtime replay for "
+            "groups over several runs"
+        )
     check_outputs(schedule=schedule, folder=folder, report=report, figures=figures)
     workload, machine = load(trace, cluster, Cleaning(**cleaning), demand=demand)
     must_score_some(scored, workload)
@@ -110,7 +114,7 @@ def command(
     if schedule:
         write(runs[0].schedule, schedule)
     pages = 0
-    if folder or report or figures or as_json:  # a table alone needs none of what writes these
+    if folder or report or figures or as_json:  # a table alone needs no writer
         from shadowtime.result.pages import write_results
         from shadowtime.result.write import as_object, versions, write_folder
 
@@ -129,7 +133,7 @@ def command(
 
 
 def slices(where: str, by: str) -> tuple[Where | None, tuple[str, ...]]:
-    """Which jobs count, and what they are grouped by; nothing is loaded where nothing is asked."""
+    """Which jobs count, and how they are grouped; loads nothing if neither is requested."""
     if not where and not by:
         return None, ()
     from shadowtime.metrics.groups import parse_by

@@ -1,4 +1,4 @@
-"""shadowtime tune: parameters from the past, judged on later jobs."""
+"""shadowtime tune: tune parameters on past jobs, evaluate them on later ones."""
 
 from __future__ import annotations
 
@@ -57,11 +57,13 @@ if TYPE_CHECKING:
     metavar="N",
     help="Shaken copies of the last part, for the interval.",
 )
-@click.option("--baseline", default="easy", show_default=True, metavar="P", help="What to beat.")
+@click.option(
+    "--baseline", default="easy", show_default=True, metavar="P", help="The policy to compare with."
+)
 @click.option(
     "--report-on",
     metavar="LOG2",
-    help="Report on another log; then 75 % of LOG are tuned on and 25 % selected on.",
+    help="Report on another log; then 75 % of LOG are used for tuning and 25 % for selection.",
 )
 @options.cleaning
 @options.as_json
@@ -82,8 +84,8 @@ def command(
 ) -> None:
     """Tune a policy on 60 % of LOG, select on the next 20 %, report on the last 20 % once.
 
-    Prints the Pareto front, how much of the gain was optimism, and the paired interval against
-    the baseline on jobs that had no part in the search.
+    Prints the Pareto front, how much of the gain was optimism, and the paired interval against the
+    baseline on jobs that were not used in the search.
 
     \b
     shadowtime tune log.swf.gz -p 'easy(order=weighted)' --over expansion=0..1 --over wait=0..1
@@ -141,6 +143,6 @@ def parts_of(found: Tuned) -> list[RenderableType]:
         span = f"{number(inside.mean)} ± {number(inside.half)}{doubt}" if inside else ""
         shares = [f"{100 * share:.1f} %" for share in (row.gain[2], row.gain[0], row.optimism)]
         last.add_row(row.metric, number(row.value), number(row.baseline), span, *shares)
-    copies = f"over {found.copies} shaken copies of the last part, pair by pair; ? may be chance"
+    copies = f"over {found.copies} shaken copies of the last part, paired; ? may be chance"
     legend = f"difference: {copies}; gain: share by which {found.baseline} is improved"
     return [head, Text(), front, Text(), last, Text(legend, "dim")]

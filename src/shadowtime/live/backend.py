@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class Option:
     """An option that a backend adds to its commands.
 
-    A ``span`` is a length of time such as 90s, 5m or 1h, in whole seconds; ``seconds`` a number of
-    them from 0.1. With ``multiple`` the value is a tuple. An option with ``prints`` prints that
-    text, and no loop runs.
+    A ``span`` is a length of time such as 90s, 5m or 1h, in whole seconds; ``seconds`` is a number
+    from 0.1. With ``multiple`` the value is a tuple. An option with ``prints`` prints that text,
+    and no loop runs.
 
     Examples
     --------
@@ -46,12 +46,12 @@ class Option:
 
     @property
     def key(self) -> str:
-        """Under which name its value is in :attr:`Wanted.options`."""
+        """The name of its value in :attr:`Wanted.options`."""
         return self.name.lstrip("-").replace("-", "_")
 
 
 class Command(NamedTuple):
-    """A further command of a backend: its line of help, and its click command as module:name."""
+    """A further command of a backend: its summary, and its click command as module:name."""
 
     help: str
     path: str
@@ -59,13 +59,13 @@ class Command(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What the user asks of a backend."""
+    """What the user wants from a backend."""
 
     policy: Any
     operation: Operation
     act: bool = False
     shape: Shape | None = None
-    """How the policy is to see the machine; None: the backend chooses."""
+    """How the policy sees the machine; None: the backend chooses."""
     state_file: str | None = None
     record: str | None = None
     until_idle: bool = False
@@ -77,7 +77,7 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What is driven through a port: how it is seen, named, locked and remembered."""
+    """What is driven through a port: its title, labels, lock and state file."""
 
     shape: Shape = "pool"
     title: str = "the cluster"
@@ -87,11 +87,11 @@ class Target:
     locks: tuple[tuple[str, str], ...] = ()
     """What only one loop may drive, and what distinguishes two of the same name."""
     state_name: str = "live"
-    """The name of the state file unless one is given, without its ending."""
+    """The default name of the state file, without its suffix."""
     watcher: LogWatcher | None = None
-    """The scheduler's log, where the loop may read it."""
+    """The scheduler's log, if the loop may read it."""
     attach: Callable[[Loop], None] = lambda loop: None
-    """Called with the loop once it is made, for ports that ask for its memory."""
+    """Called with the loop once it is created, for ports that need its memory."""
     clock: Clock | None = None
 
 
@@ -108,9 +108,9 @@ class Backend:
     -----
     ``connect`` is called with what is wanted, a function that logs a line and one that returns
     whether the run is over; it returns a port (see :class:`shadowtime.live.port.Port`) and its
-    target. It refuses with UsageError what cannot be done, and checks that the user may act where
-    ``act`` is wanted. ``predict`` takes policies that need no loop, such as Slurm's own scheduler,
-    and returns whether it has run one.
+    target. It raises UsageError for what cannot be done, and checks that the user may act if
+    ``act`` is set. ``predict`` takes policies that need no loop, such as Slurm's own scheduler, and
+    returns whether it has run one.
     """
 
     name: str
@@ -123,9 +123,9 @@ class Backend:
     shapes: tuple[Shape, ...] = ("pool", "hosts")
     shape_help: str = "How the policy sees the machine: one sum, or each host. [default: pool]"
     every: float = 0.5
-    """Seconds between two looks while things happen, unless given."""
+    """Default number of seconds between two polls while things happen."""
     example: str = "easy"
     """A policy to name in messages."""
     commands: Mapping[str, Command] = field(default_factory=dict)
-    """Further commands; ``status`` is there for every backend."""
+    """Further commands; every backend has ``status``."""
     predict: Callable[[Wanted], bool] = no_prediction

@@ -1,4 +1,4 @@
-"""The clock as an argument: the machine's own, or one a test turns by hand."""
+"""The clock as an argument: the machine's own, or one that a test controls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Clock(Protocol):
         """The time."""
 
     def steady(self) -> float:
-        """Seconds since some moment, for lengths of time: setting the clock does not move it."""
+        """Seconds since some time, for durations: setting the clock does not affect it."""
 
     def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -1,4 +1,4 @@
-"""A loop never waits for the compiler: what is not compiled yet is decided uncompiled meanwhile."""
+"""A loop never waits for the compiler: passes run uncompiled until they are compiled."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
 
 AGAIN = 600.0
-"""Seconds after which compiling that failed is tried again."""
+"""Seconds after which a failed compilation is retried."""
 IN_VAIN = 2
-"""So often is compiled what is not found afterwards before that counts as a failure."""
+"""Number of compilations without a result in the cache before that counts as a failure."""
 BEAT = 1.0
-"""Seconds between two signs of life of a loop that waits for an uncompiled pass."""
+"""Seconds between two heartbeats of a loop that waits for an uncompiled pass."""
 COMPILE = (*PYTHON, "from shadowtime.live.compiling import compile_task; compile_task()")
 UNCOMPILED = (
     *PYTHON,
@@ -42,12 +42,12 @@ UNCOMPILED = (
 
 
 class NotCompiled(BaseException):
-    """A pass would have to be compiled first; no kind of error, so that nothing waits it out."""
+    """A pass would have to be compiled first; not an Exception, so that no handler retries it."""
 
 
 @dataclass(kw_only=True)
 class Passes:
-    """Makes the passes of a policy in this process, and compiles them there."""
+    """Runs the passes of a policy in this process, and compiles them there."""
 
     policy: Policy | Any
     shape: Shape
@@ -69,7 +69,7 @@ class Passes:
         return decide_with_hosts(self.policy, state, memory, shape=self.shape, refused=refused)
 
     def end(self) -> None:
-        """End what was started."""
+        """End the processes that were started."""
 
 
 @dataclass(kw_only=True)
@@ -78,14 +78,14 @@ class PassesAtOnce(Passes):
 
     Rules
     -----
-    A pass whose compiled code is neither in the library nor in the cache is made uncompiled, which
-    gives the same decisions (``engine.uncompiled``), in a process of its own. Meanwhile another
-    process compiles at the lowest priority what this very pass needs, into the cache. With many
-    waiting jobs an uncompiled pass may take longer than the compiler: whichever is done first
-    decides. From the next pass on compiled code is used. Both are reported in one line.
+    A pass whose compiled code is neither in the library nor in the cache runs uncompiled, which
+    gives the same decisions (``engine.uncompiled``), in a separate process. Meanwhile another
+    process at the lowest priority compiles what this pass needs into the cache. With many waiting
+    jobs an uncompiled pass may take longer than the compiler: whichever is done first decides. From
+    the next pass on compiled code is used. Both are reported in one line.
 
-    A compiler that fails is reported and tried again after ten minutes. Where the uncompiled
-    process fails, the pass waits for the compiler. Both processes end with the loop.
+    A failed compilation is reported and retried after ten minutes. If the uncompiled process fails,
+    the pass waits for the compiler. Both processes end with the loop.
     """
 
     clock: Clock
@@ -97,7 +97,7 @@ class PassesAtOnce(Passes):
     _compiler: Child | None = field(default=None, init=False)
     _uncompiled: Child | None = field(default=None, init=False)
     _since: float | None = field(default=None, init=False)
-    """When passes began to be made uncompiled."""
+    """When passes began to run uncompiled."""
     _rests_until: float = field(default=float("-inf"), init=False)
     _in_vain: int = field(default=0, init=False)
 
@@ -109,7 +109,7 @@ class PassesAtOnce(Passes):
         *,
         attention: Undisturbed,
     ) -> Made:
-        """One pass on a snapshot, by whichever way is done first."""
+        """One pass on a snapshot, by whichever process finishes first."""
         seen = (state, memory, dict(refused))
         self._look_after_compiler()
         made = self._compiled(seen, attention)
@@ -118,7 +118,7 @@ class PassesAtOnce(Passes):
         task = packed((self.policy, self.shape, *seen))
         self._compile(task)
         made = self._made_elsewhere(task, seen, attention)
-        if made is None:  # neither way: as a last resort, wait
+        if made is None:  # neither worked: as a last resort, wait
             self.tell(f"compiling {name_of(self.policy)} in the loop itself, which waits for it")
             made = super().decide(*seen, attention=attention)
         return made
@@ -133,7 +133,7 @@ class PassesAtOnce(Passes):
     def _compiled(
         self, seen: tuple[Snapshot, Memory, dict[str, str]], attention: Undisturbed
     ) -> Made | None:
-        """The pass by compiled code; None where that is not there."""
+        """The pass by compiled code; None if there is none."""
         try:
             with attention.computing(), before_first_compile(_refuse):
                 made = self.here(*seen)
@@ -141,19 +141,22 @@ class PassesAtOnce(Passes):
             return None
         if self._since is not None:
             took = self.clock.steady() - self._since
-            line = f"{name_of(self.policy)} is compiled, after {took:.0f} s: it decides compiled"
+            line = (
+                f"{name_of(self.policy)} is compiled, after {took:.0f} s: compiled passes are "
+                "used from now on"
+            )
             self.tell(LogLine(line, event="compiled"))
             self._since, self._in_vain = None, 0
         self.end()
         return made
 
     def _compile(self, task: bytes) -> None:
-        """Have what a pass needs compiled, unless that is being done or failed a while ago."""
+        """Compile what a pass needs, unless that is under way or failed recently."""
         if self._since is None:
             self._since = self.clock.steady()
             line = (
-                f"{name_of(self.policy)} is not compiled for this machine yet: its passes are made "
-                "uncompiled, slower and with the same decisions, while another process compiles"
+                f"{name_of(self.policy)} is not compiled for this machine yet: its passes run "
+                "uncompiled, slower but with the same decisions, while another process compiles"
             )
             self.tell(LogLine(line, event="compiling"))
         if self._compiler is None and self.clock.steady() >= self._rests_until:
@@ -173,15 +176,15 @@ class PassesAtOnce(Passes):
         if code == 0:
             if self._in_vain < IN_VAIN:
                 return
-            why = "its code is not found in the cache; name a folder for it in SHADOWTIME_CACHE"
+            why = "its code is not in the cache; set SHADOWTIME_CACHE to a writable folder"
         self._failed(why)
 
     def _failed(self, why: str) -> None:
-        """Report that nothing could be compiled, and let it rest."""
+        """Report that compilation failed, and pause."""
         self._rests_until, self._in_vain = self.clock.steady() + AGAIN, 0
         line = (
-            f"compiling {name_of(self.policy)} failed, its passes stay uncompiled and it is tried "
-            f"again in {AGAIN / 60:g} minutes: {why}"
+            f"compiling {name_of(self.policy)} failed, its passes stay uncompiled, next attempt in "
+            f"{AGAIN / 60:g} minutes: {why}"
         )
         self.tell(LogLine(line, event="compiling_failed", why=why))
 
@@ -217,7 +220,7 @@ class PassesAtOnce(Passes):
         return None
 
     def _ask_uncompiled(self, task: bytes) -> None:
-        """Hand a pass to the uncompiled process, which is started where there is none."""
+        """Hand a pass to the uncompiled process, which is started if there is none."""
         if self._uncompiled is not None and self._uncompiled.alive:
             self._uncompiled.send(task)
             return
@@ -244,7 +247,7 @@ def _refuse() -> NoReturn:
 def compile_task() -> None:
     """The process that compiles: makes the pass of the task, which leaves its code in the cache.
 
-    At the lowest priority: it has time, the jobs have not. The collector of reference cycles is off
+    At the lowest priority: jobs are more urgent. The collector of reference cycles is off
     as in ``engine.warm``.
     """
     os.nice(19)

@@ -1,4 +1,4 @@
-"""A pass whose every start has hosts: one job that finds none stops no other.
+"""A pass in which every start has hosts: a job that finds none does not block others.
 
 ``Reservation`` holds the hosts of a job that waits for them: when they are free, and what would
 delay it.
@@ -37,10 +37,10 @@ class Reservation:
 
     Rules
     -----
-    ``at`` is the earliest instant at which the job finds its hosts if every job runs as long as it
-    asks for; one that has run longer ends in the next second. The starts in ``before`` were decided
-    ahead of it and are in no job's way. Another start is if it lasts beyond that instant and
-    the job would find no hosts then.
+    ``at`` is the earliest instant at which the job finds its hosts if every job runs as long as
+    requested; one that has run longer ends in the next second. The starts in ``before`` were
+    decided ahead of it and delay nothing. Another start delays it if it lasts beyond that instant
+    and the job would find no hosts then.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Reservation:
             self.free[host] = [a + b for a, b in zip(self.free[host], amounts, strict=True)]
 
     def in_the_way(self, decisions: Sequence[Decision]) -> set[str]:
-        """The jobs whose starts would push the reservation back, taken in their order."""
+        """The jobs whose starts would delay the reservation, in their order."""
         waiting = {job.id: job for job in self.state.waiting}
         free = {host: list(amounts) for host, amounts in self.free.items()}
         found = set()
@@ -117,14 +117,14 @@ class Reservation:
 
 
 ROUNDS = 16
-"""Passes made on one look at most."""
-NO_HOSTS_NOW = "enough processors are free, but not on hosts as it asks for them"
+"""The largest number of passes on one snapshot."""
+NO_HOSTS_NOW = "enough processors are free, but not on hosts that match its request"
 WOULD_DELAY = "it would delay a job that waits for its hosts"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """What was decided on one look."""
+    """What was decided on one snapshot."""
 
     decided: Decided
     """The last pass; its memory also has the jobs that took no part in it."""
@@ -144,16 +144,16 @@ def decide_with_hosts(
     shape: Shape = "pool",
     refused: Mapping[str, str] | None = None,
 ) -> Made:
-    """A pass over the jobs that fit somewhere, made again without those that find no hosts now.
+    """A pass over the jobs that fit somewhere, repeated without those that find no hosts now.
 
     Rules
     -----
     A job that no set of usable hosts could hold even if they were empty is set aside, and so are
-    the jobs in ``refused``. A pass that sees the hosts as one pool may start a job for which the
-    free processors do not lie as it asks: the pass is made again without it, so that its room is
-    there for others. The first such job that was at the head of the queue keeps a reservation: the
-    earliest instant at which its hosts are free by the requests of running jobs; no job that would
-    push it back starts. Under a policy without backfilling no job behind it starts.
+    the jobs in ``refused``. A pass that sees the hosts as one pool may start a job although the
+    free processors are not distributed as it requests: the pass is repeated without it, so that
+    others can use the room. The first such job that was at the head of the queue keeps a
+    reservation: the earliest instant at which its hosts are free by the requests of running jobs;
+    no job that would delay it starts. Under a policy without backfilling no job behind it starts.
 
     Examples
     --------
@@ -206,10 +206,10 @@ def decide_on_site(
     *,
     refused: Mapping[str, str] | None = None,
 ) -> Made:
-    """The same where a pass knows the site: its starts have nodes already, and one pass will do.
+    """The same for a pass on a site: its starts already have nodes, and one pass is enough.
 
-    Where a start would reach into a reservation by its time limit, as a policy that predicts may
-    decide, the pass is made again with no job on nodes that close before its limit.
+    If a start would overlap a reservation by its time limit, as a policy that predicts may decide,
+    the pass is repeated with no job on nodes that close before its limit.
     """
     refused = {job.id: refused[job.id] for job in state.waiting if refused and job.id in refused}
     seen = without(state, refused)
@@ -247,7 +247,7 @@ def without(state: Snapshot, jobs: Mapping[str, str]) -> Snapshot:
 
 
 def _wish(job: WaitingJob) -> object:
-    """All that decides where a job fits."""
+    """Everything that determines where a job fits."""
     return (job.need, job.nodes, job.alone, job.only, job.chunk, job.each)
 
 
@@ -277,7 +277,7 @@ def _reservation(
 
 
 def _and_alike(failed: Mapping[str, str], seen: Snapshot) -> dict[str, str]:
-    """With every job that asks for the very same: an array of thousands costs one pass."""
+    """With every job that has the same request: an array of thousands costs one pass."""
     jobs = {job.id: job for job in seen.waiting}
     nowhere = {
         _wish(jobs[job]): why for job, why in failed.items() if job in jobs and why == NO_HOSTS_NOW
@@ -287,7 +287,7 @@ def _and_alike(failed: Mapping[str, str], seen: Snapshot) -> dict[str, str]:
 
 
 def _cut(found: Sequence[Decision], failed: Mapping[str, str], *, strict: bool) -> list[Decision]:
-    """Without the failed starts and the stops that were to make room for them."""
+    """Without the failed starts and the stops that would have made room for them."""
     kept: list[Decision] = []
     for group in together(found):
         if group[-1].job in failed and isinstance(group[-1], Start):
@@ -299,7 +299,7 @@ def _cut(found: Sequence[Decision], failed: Mapping[str, str], *, strict: bool) 
 
 
 def _with_notes(after: Memory, before: Memory, jobs: Sequence[WaitingJob]) -> Memory:
-    """A memory that has not forgotten the jobs that took no part."""
+    """A memory that also includes the jobs that took no part."""
     if not jobs:
         return after
     notes = {job.id: before.jobs.get(job.id) or Note(since=job.submit) for job in jobs}

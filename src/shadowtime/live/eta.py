@@ -1,4 +1,4 @@
-"""When a waiting job will start: the simulator run on from the live state."""
+"""When a waiting job will start: the simulator continued from the live state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
 
 FEW = 5
-"""Fewer ended jobs than this say nothing about how much of a request is used."""
+"""With fewer finished jobs than this, the used share of requests is unknown."""
 SHORT, LONG = 0.1, 0.9
 """The shares of all jobs that bound the range."""
 

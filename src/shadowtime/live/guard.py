@@ -1,4 +1,4 @@
-"""The last look before acting: what changed since the decision was made is left alone."""
+"""The last check before acting: decisions about anything that has changed are dropped."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class Guarded:
     refused: tuple[Outcome, ...]
 
 
-NOT_YET = "other jobs that were let through have yet to be allocated on"
-IN_VAIN = "the start it was to make room for is not possible now"
+NOT_YET = "other jobs that were released have yet to be allocated on"
+IN_VAIN = "the start that it would make room for is not possible now"
 
 
 def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Guarded:
-    """Hold every decision against a fresh snapshot.
+    """Check every decision against a fresh snapshot.
 
     Rules
     -----
-    A job is started only if it still waits and asks for the same as when it was decided on, and
+    A job is started only if it still waits and its request is unchanged, and
     only on hosts that are usable and have room by the fresh snapshot after all earlier decisions.
     A job is stopped only if it still runs and may be stopped, and only if the start that follows
-    its stop is possible: no job loses work in vain. A job that was stopped in this very pass is not
-    started in it: it is not back in the queue yet. No job is started twice. Where a start meets
-    others on a node that the scheduler has yet to allocate, there must be room however those lie.
+    its stop is possible: no job loses work needlessly. A job that was stopped in this pass is not
+    started in it: it is not back in the queue yet. No job is started twice. If a start shares a
+    node with others that are not allocated yet, there must be room for any distribution.
     """
     look = _Look(seen, fresh)
     allowed: list[Decision] = []
@@ -93,11 +93,11 @@ class _Look:
     def _start(self, decision: Start) -> str:
         job = self.waits.get(decision.job)
         if job is None:
-            return "it runs already" if decision.job in self.runs else "it does not wait any more"
+            return "it runs already" if decision.job in self.runs else "it no longer waits"
         if job != self.before.get(decision.job):
             return "it was changed after the decision"
         if not decision.place:
-            return "no hosts have room for it as it asks for them"
+            return "no hosts have room for its request"
         held = {host: list(amounts) for host, amounts in decision.held}
         job = job if held else with_start(job, decision, self.cluster)
         needs = []
@@ -106,7 +106,7 @@ class _Look:
                 return f"{host} cannot be used now"
             need = self.whole[host] if job.alone else held.get(host) or list(portion(job, count))
             if not room(self.free[host], need):
-                return f"{host} has no room for it any more"
+                return f"{host} no longer has room for it"
             needs.append((host, need))
         left = {
             host: [a - b for a, b in zip(self.free[host], need, strict=True)]
@@ -121,9 +121,9 @@ class _Look:
     def _stop(self, decision: Stop) -> str:
         run = self.runs.get(decision.job)
         if run is None:
-            return "it does not run any more"
+            return "it no longer runs"
         if not run.ours:
-            return "it is not ours to stop"
+            return "the loop may not stop it"
         if not run.settled:
             return "it is about to start, or stopping already"
         for host, amounts in held_by(run):

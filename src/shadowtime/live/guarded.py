@@ -1,4 +1,4 @@
-"""Policies of the user's own under a time limit, with another policy for passes that they miss."""
+"""Users' own policies under a time limit, with a fallback policy for passes in which they fail."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 LIMIT = 5.0
 """Seconds that a pass of a user's policy may take unless given."""
 REST = 10.0
-"""After a pass that took too long, the policy rests for so many times the limit."""
+"""After a pass that took too long, the policy is suspended for this multiple of the limit."""
 RESTS = "it rests"
 LOADS = "it is being loaded"
 
 
 def is_own(policy: Any) -> bool:
-    """Whether a policy is code of its user's: an object with ``decide``, or with parts of its own.
+    """Whether a policy is the user's own code: an object with ``decide``, or with the user's parts.
 
     Examples
     --------
@@ -60,8 +60,8 @@ def whole_path(text: str) -> str:
 class OwnCode:
     """How a policy of the user's own is run: as it was written, its fallback, its time limit.
 
-    The first pass waits for ``patience`` seconds for it to be loaded, for as long as a pass may
-    take unless given; then the fallback decides until it is.
+    The first pass waits ``patience`` seconds for it to be loaded (default: the time limit of a
+    pass); then the fallback decides until it is.
     """
 
     text: str
@@ -79,7 +79,7 @@ def guard_for(
     tell: Callable[[str], None] = lambda line: None,
     passes: Passes | None = None,
 ) -> Guarded | None:
-    """What guards a policy; None for one that is not its user's code."""
+    """What guards a policy; None for one that is not the user's code."""
     if own is None or not is_own(policy):
         return None
     return Guarded(
@@ -96,16 +96,16 @@ def guard_for(
 
 @dataclass(kw_only=True)
 class Guarded:
-    """Decides with a user's policy in a process of its own, or else with the ``fallback``.
+    """Decides with a user's policy in a separate process, or else with the ``fallback``.
 
     Rules
     -----
-    A pass that raises, decides what cannot be, takes longer than ``limit`` seconds or ends its
-    process is reported in one line and counted, and the fallback decides that pass on the same
-    snapshot. After one that took too long the policy rests for ten times the limit, so that no more
-    than a tenth of the time is lost to it; the fallback decides meanwhile. It also decides while
-    the policy is being loaded and compiled, except that the pass that begins this waits for
-    ``patience`` seconds. Once the policy is ready, a pass is due.
+    A pass that raises an error, makes an impossible decision, takes longer than ``limit`` seconds
+    or ends its process is reported in one line and counted, and the fallback decides that pass on
+    the same snapshot. After one that took too long, the policy is suspended for ten times the
+    limit, so that no more than a tenth of the time is lost to it; the fallback decides meanwhile.
+    It also decides while the policy is being loaded and compiled, except that the pass that begins
+    this waits for ``patience`` seconds. Once the policy is ready, a pass is due.
     """
 
     policy: str
@@ -118,9 +118,9 @@ class Guarded:
     tell: Callable[[str], None] = lambda line: None
     worker: Any = None
     passes: Passes | None = None
-    """Makes the fallback's passes; here and at once unless given."""
+    """Runs the fallback's passes; by default here and at once."""
     failed: int = 0
-    """Passes that the policy missed."""
+    """Passes in which the policy failed."""
     _rests_until: float = field(default=float("-inf"))
     _loads: bool = False
 
@@ -146,7 +146,7 @@ class Guarded:
             return made, False
         self.failed += 1
         if why not in (RESTS, LOADS):
-            line = f"{self.policy} missed a pass, {self.fallback.name} decided it: {why}"
+            line = f"{self.policy} failed in a pass, {self.fallback.name} decided it: {why}"
             self.tell(LogLine(line, event="fallback", why=why))
         passes = self.passes or Passes(policy=self.fallback, shape=self.shape)
         return passes.decide(state, memory, refused, attention=attention), True
@@ -176,7 +176,7 @@ class Guarded:
             return None, LOADS
         except Overrun as error:
             self._rests_until = self.clock.steady() + REST * self.limit
-            return None, f"{error}; it rests for {REST * self.limit:g} s"
+            return None, f"{error}; it is suspended for {REST * self.limit:g} s"
         except PolicyError as error:
             return None, str(error)
 

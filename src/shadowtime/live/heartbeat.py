@@ -1,8 +1,8 @@
-"""Signs of life: a file with the time of the loop's last look, and systemd's watchdog.
+"""Heartbeats: a file with the time of the loop's last poll, and systemd's watchdog.
 
-A loop that hangs looks like a loop that has nothing to do. The heartbeat tells the two apart: it
-lies beside the state file, is written at every look whatever its outcome, and names what the loop
-is waiting for.
+A loop that hangs looks like a loop that has nothing to do. The heartbeat distinguishes the two: it
+is a file beside the state file, is written at every poll whatever its outcome, and names what the
+loop is waiting for.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Beat:
-    """One sign of life."""
+    """One heartbeat."""
 
     looked: float
-    """When the loop last looked, in seconds since 1970."""
+    """When the loop last polled, in seconds since 1970."""
     waiting_for: str
     pid: int
 
@@ -50,7 +50,7 @@ def heartbeat_of(state: Path) -> Path:
 
 @dataclass(kw_only=True)
 class Heartbeat:
-    """Writes signs of life: call it after every look with what the loop is waiting for.
+    """Writes heartbeats: call it after every poll with what the loop is waiting for.
 
     Rules
     -----
@@ -72,7 +72,7 @@ class Heartbeat:
 
 
 def awaited(state: Snapshot, memory: Memory) -> str:
-    """What a loop that has just looked is waiting for, in words.
+    """What a loop that has just polled is waiting for, in words.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def awaited(state: Snapshot, memory: Memory) -> str:
 
 
 def read_beat(path: Path) -> Beat | None:
-    """The last sign of life; None where there is none that can be read.
+    """The last heartbeat; None if there is none that can be read.
 
     Examples
     --------
@@ -124,9 +124,9 @@ def notifier(environment: Mapping[str, str] = os.environ) -> Callable[[str], Non
 
     Rules
     -----
-    ``READY=1`` once the loop runs, ``WATCHDOG=1`` at every look (the unit's WatchdogSec restarts a
+    ``READY=1`` once the loop runs, ``WATCHDOG=1`` at every poll (the unit's WatchdogSec restarts a
     loop that stops sending it), ``STATUS=`` for `systemctl status`, ``STOPPING=1`` at the end. A
-    name that begins with @ lies in Linux's abstract namespace. Never raises and never waits.
+    name that begins with @ is in Linux's abstract namespace. Never raises and never waits.
 
     Examples
     --------

@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDERS = (Path("/run/lock"), Path("/var/lock"), Path("/tmp"))
-"""Where locks lie: the first that is there, so that loops of different users find the same one."""
+"""Folders for locks: the first that exists, so that loops of different users find the same one."""
 
 
 @contextlib.contextmanager
 def one_loop(what: str, *, identity: str = "", folder: Path | None = None) -> Iterator[Path]:
-    """Refuse a second loop over the same thing on this machine.
+    """Reject a second loop over the same target on this machine.
 
     Rules
     -----
-    ``what`` is for people, ``identity`` tells two clusters of the same name apart. The file is for
-    its owner alone and no link is followed; it stays, unlocked, once its loop has ended.
+    ``what`` is for messages, ``identity`` distinguishes two clusters of the same name. The file is
+    readable by its owner only and no link is followed; it remains, unlocked, once its loop has
+    ended.
 
     Examples
     --------

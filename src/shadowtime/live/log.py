@@ -43,10 +43,10 @@ class Log:
 
     Rules
     -----
-    ``text``: the local time and the line. ``json``: an object a line with ``time`` (UTC),
+    ``text``: the local time and the line. ``json``: one object per line with ``time`` (UTC),
     ``event`` and ``message``, and ``job``, ``hosts``, ``reason`` or ``why`` where they apply. A
     file is opened for each line, so that it may be renamed or removed at any time and no signal is
-    needed after that; it is for its owner alone. A line that cannot be written goes to standard
+    needed after that; only its owner can read it. A line that cannot be written goes to standard
     error: a full disk does not end the loop.
 
     Examples

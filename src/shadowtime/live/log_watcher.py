@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from shadowtime.live.clock import Clock
 
 LISTEN_EVERY = 0.04
-"""Seconds between two glances at the file; a glance is one system call and no command."""
+"""Seconds between two checks of the file; a check is one system call and no command."""
 
 
 MISSING = (0, 0, 0)
 
 
 class LogWatcher:
-    """Has news when the scheduler's log grows: a job came, ended, or was started.
+    """Has news when the scheduler's log grows: a job arrived, ended, or was started.
 
     Rules
     -----
-    News may be of no interest, and the log may be missing; both cost time, never correctness: the
-    loop looks after its own pause in any case.
+    News may be irrelevant, and the log may be missing; both cost time, never correctness: the loop
+    polls after its own pause in any case.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class LogWatcher:
         return self._sign() != self._read
 
     def rest(self, clock: Clock, pause: float, *, at_least: float) -> None:
-        """Wait for news, but at least and at most so long."""
+        """Wait for news, with a minimum and a maximum time."""
         until = clock.steady() + pause
         clock.sleep(min(at_least, pause))
         while (left := until - clock.steady()) > 0 and not self.has_news():

@@ -40,11 +40,11 @@ class Step:
 
     state: Snapshot
     decided: Decided | None = None
-    """None where nothing had changed since the last pass."""
+    """None if nothing had changed since the last pass."""
     decisions: tuple[Decision, ...] = ()
     """What was decided, with hosts."""
     outcomes: tuple[Outcome, ...] = ()
-    """What became of it; empty in shadow mode."""
+    """The outcomes; empty in shadow mode."""
     aside: Mapping[str, str] = field(default_factory=dict)
     """Waiting jobs that no pass counts on, with the reason."""
     acted: bool = False
@@ -54,7 +54,7 @@ class Step:
     seconds: float = 0.0
     """How long deciding took."""
     fell_back: bool = False
-    """Whether another policy decided, as the loop's own one could not."""
+    """Whether another policy decided because the loop's own failed."""
 
     def news(self, last: tuple[Outcome, ...]) -> bool:
         """True unless nothing was decided, or only what was refused in the step before as well."""
@@ -74,14 +74,14 @@ class Loop:
 
     Rules
     -----
-    In shadow mode (``act=False``) it decides and reports and touches nothing. A pass takes place
+    In shadow mode (``act=False``) it decides and reports and changes nothing. A pass takes place
     when jobs, hosts or promises have changed since the last one, as in the simulator, or when a
     decision could not be carried out. Jobs that fit nowhere, and those whose start the scheduler
     refuses again and again, are set aside with the reason and take part in no pass. Before acting,
-    every decision is held against a fresh snapshot and written to the store; its effect is read
-    from the scheduler, which is the truth. An error of the scheduler is reported and waited out. So
-    is a state that no pass can be made of, as with a node that was resumed and differs from the
-    others; at the very first look that is a mistake in the setup and ends the loop.
+    every decision is checked against a fresh snapshot and written to the store; its effect is read
+    from the scheduler, which is authoritative. An error of the scheduler is reported and retried.
+    So is a state on which no pass can run, for example because a node was resumed and differs from
+    the others; at the first poll that is a mistake in the setup and ends the loop.
     """
 
     port: Port
@@ -96,15 +96,15 @@ class Loop:
     """Called with snapshot, memory, outcome and decisions of every pass, and with ``by``, the
     policy that decided, where that is not the loop's."""
     watcher: LogWatcher | None = None
-    """Watches the scheduler's log for news between two looks."""
+    """Watches the scheduler's log for news between two polls."""
     beat: Callable[[str], None] = lambda waiting_for: None
-    """Called after every look, also one that failed, with what the loop is waiting for."""
+    """Called after every poll, even a failed one, with what the loop is waiting for."""
     attention: Undisturbed = field(default_factory=Undisturbed)
     """Learns what the loop is doing, for signals."""
     guarded: Guarded | None = None
-    """Decides where the policy is its user's own code."""
+    """Decides if the policy is the user's own code."""
     passes: Passes | None = None
-    """Makes the policy's passes otherwise; here and at once unless given."""
+    """Runs the policy's passes otherwise; by default here and at once."""
 
     def __post_init__(self) -> None:
         self._kept = self.store.load()
@@ -192,9 +192,9 @@ class Loop:
         after: Callable[[Step], None] = lambda step: None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        """Turn until stopped, or with ``until_idle`` until no job waits and none runs.
+        """Run until stopped, or with ``until_idle`` until no job waits or runs.
 
-        ``after`` is called with every step, ``failed`` where the scheduler did not answer. A caller
+        ``after`` is called with every step, ``failed`` if the scheduler did not answer. A caller
         that listens to signals handles :class:`shadowtime.live.signals.Interrupted`.
         """
         quiet = errors = 0
@@ -222,13 +222,13 @@ class Loop:
             self._rest(quiet, errors)
 
     def end(self) -> None:
-        """End what the loop has started."""
+        """End the processes that the loop has started."""
         for started in (self.guarded, self.passes):
             if started is not None:
                 started.end()
 
     def _rest(self, quiet: int, errors: int) -> None:
-        """Wait for the next look."""
+        """Wait for the next poll."""
         watcher = self.watcher if self.watcher is not None and self.watcher.there else None
         took = self._asking
         pause = self.pace.pause(quiet=quiet, errors=errors, took=took, watched=watcher is not None)
@@ -239,7 +239,7 @@ class Loop:
             watcher.rest(self.clock, pause, at_least=soonest)
 
     def _tidy(self) -> None:
-        """Let the port put right what it has to."""
+        """Let the port repair what it has to."""
         tidy = getattr(self.port, "tidy", None)
         if tidy is None:
             return

@@ -38,13 +38,13 @@ LEFT_ALONE = {
     "it waits for disk": "disk",
     "it waits for the concurrency limit": "concurrency_limit",
 }
-"""How reasons begin, and the label they count under: reasons name jobs and nodes, labels must not,
+"""The beginnings of reasons, and the label for each: reasons name jobs and nodes, labels must not,
 or there would be a time series for each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Sums since the loop began, and what it saw last; one value that threads may share."""
+    """Sums since the loop began and the last snapshot's figures; threads may share the value."""
 
     looks: int = 0
     passes: int = 0
@@ -57,7 +57,7 @@ class Counts:
     fallbacks: int = 0
     """Passes that the fallback decided."""
     errors: int = 0
-    """Looks that failed."""
+    """Polls that failed."""
     looked: float = 0.0
     """When the scheduler last answered, in seconds since 1970."""
     queue: Mapping[str, int] = field(default_factory=dict)
@@ -68,11 +68,11 @@ class Counts:
 
 
 class Metrics:
-    """Counts the looks of a loop.
+    """Counts the polls of a loop.
 
     Rules
     -----
-    Call :meth:`note` with every step and :meth:`failed` where a look fails. In shadow mode a
+    Call :meth:`note` with every step and :meth:`failed` if a poll fails. In shadow mode a
     decision that stays the same over several passes counts once.
 
     Examples
@@ -84,7 +84,7 @@ class Metrics:
     # TYPE shadowtime_live_info gauge
     shadowtime_live_info{policy="easy",partition="batch"} 1
     ...
-    # HELP shadowtime_live_errors_total Looks that failed.
+    # HELP shadowtime_live_errors_total Polls that failed.
     # TYPE shadowtime_live_errors_total counter
     shadowtime_live_errors_total 1
     ...
@@ -96,20 +96,20 @@ class Metrics:
         self._told: set[object] = set()
 
     def failed(self) -> None:
-        """A look failed."""
+        """A poll failed."""
         self.counts = replace(
             self.counts, looks=self.counts.looks + 1, errors=self.counts.errors + 1
         )
 
     def watched(self, queue: Mapping[str, int], running: int) -> None:
-        """A look by which nothing was decided."""
+        """A poll without a decision."""
         was = self.counts
         self.counts = replace(
             was, looks=was.looks + 1, looked=self.now(), queue=dict(queue), running=running
         )
 
     def note(self, step: Step, left_alone: Mapping[str, str]) -> None:
-        """A turn of the loop; ``left_alone``: waiting jobs that are not the loop's, and why."""
+        """A step of the loop; ``left_alone``: waiting jobs that it does not start, and why."""
         was, state = self.counts, step.state
         done = [(one.decision, one.done) for one in step.outcomes]
         refused = [decision for decision, carried_out in done if not carried_out]
@@ -138,7 +138,7 @@ class Metrics:
         )
 
     def text(self, *, age: bool = True) -> str:
-        """Everything as Prometheus reads it; ``age=False``: without what grows by itself."""
+        """Everything in Prometheus text format; ``age=False``: without ages."""
         return "".join(f"{line}\n" for line in self._lines(self.counts, age=age))
 
     def _lines(self, counts: Counts, *, age: bool) -> Iterator[str]:
@@ -150,8 +150,8 @@ class Metrics:
 
         labels = labelled(**self.labels)
         yield from one("info", "gauge", "What this loop drives, always 1.", (labels, 1))
-        yield from one("looks_total", "counter", "Looks at the cluster.", ("", counts.looks))
-        yield from one("errors_total", "counter", "Looks that failed.", ("", counts.errors))
+        yield from one("looks_total", "counter", "Polls of the cluster.", ("", counts.looks))
+        yield from one("errors_total", "counter", "Polls that failed.", ("", counts.errors))
         yield from one("passes_total", "counter", "Passes of the policy.", ("", counts.passes))
         yield from one(
             "pass_seconds_total", "counter", "Time spent in passes.", ("", counts.pass_seconds)
@@ -159,7 +159,7 @@ class Metrics:
         yield from one(
             "fallback_passes_total",
             "counter",
-            "Passes that the fallback decided, as the policy failed or took too long.",
+            "Passes that the fallback decided because the policy failed or took too long.",
             ("", counts.fallbacks),
         )
         yield from one(
@@ -230,7 +230,7 @@ def queue_by_reason(step: Step, left_alone: Mapping[str, str]) -> dict[str, int]
 
 
 def labelled(**labels: str) -> str:
-    """Labels as Prometheus reads them.
+    """Labels in Prometheus text format.
 
     Examples
     --------
@@ -254,10 +254,10 @@ FOR_ALL = 0o644
 
 @contextlib.contextmanager
 def served(text: Callable[[], str], port: int) -> Iterator[int]:
-    """Answer GET /metrics on a port of loopback alone while the block lasts; yields the port.
+    """Answer GET /metrics on a loopback port while the block lasts; yields the port.
 
-    ``port`` 0: any free one. The answers come from a thread of their own, so that a hanging
-    scheduler command does not keep Prometheus from seeing how old the last look is.
+    ``port`` 0: any free one. A separate thread answers, so that a hanging scheduler command does
+    not keep Prometheus from reading the age of the last poll.
 
     Examples
     --------
@@ -284,7 +284,7 @@ def served(text: Callable[[], str], port: int) -> Iterator[int]:
             self.wfile.write(raw)
 
         def log_message(self, format: str, *values: object) -> None:
-            """Nothing: every scrape would be a line."""
+            """Log nothing: every scrape would be a line."""
 
     try:
         server = ThreadingHTTPServer((LOOPBACK, port), Answers)
@@ -305,7 +305,7 @@ def served(text: Callable[[], str], port: int) -> Iterator[int]:
 
 
 class MetricsFile:
-    """Replaces a file as a whole at every look, readable by all users.
+    """Replaces a file atomically at every poll, readable by all users.
 
     A file that cannot be written is reported once, and once more when it can be again.
     """
@@ -321,7 +321,9 @@ class MetricsFile:
         except OSError as error:
             why = error.strerror or str(error)
             if why != self._why:
-                self.tell(f"the metrics file {self.path} cannot be written ({why}): going on")
+                self.tell(
+                    f"the metrics file {self.path} cannot be written ({why}): continuing without it"
+                )
             self._why = why
             return
         if self._why:

@@ -1,4 +1,4 @@
-"""How a live loop is left running: where it logs, what it counts, how long it lasts."""
+"""How a live loop runs: where it logs, what it counts, how long it lasts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """How a loop is left running: its log, metrics and length, and what a user's policy may do."""
+    """How a loop runs: its log, metrics and duration, and the limits of a user's policy."""
 
     length: int | None = None
     log_file: str | None = None
@@ -62,7 +62,7 @@ class Operation:
             yield Counting(metrics, file)
 
     def over(self) -> Callable[[], bool]:
-        """Whether the run, which begins now, has lasted as long as it is meant to."""
+        """Whether the run, which begins now, has reached its duration."""
         end = None if self.length is None else time.monotonic() + self.length
         return lambda: end is not None and time.monotonic() >= end
 
@@ -71,7 +71,7 @@ class Operation:
         counts = counting.metrics.counts
         if not loop.act and self.length is not None:
             return (
-                f"in shadow mode for {self.length} s: {counts.looks} looks, {counts.passes} "
+                f"in shadow mode for {self.length} s: {counts.looks} polls, {counts.passes} "
                 f"passes, would start {counts.starts} jobs and stop {counts.stops}"
             )
         counters = ", ".join(f"{name} {n}" for name, n in sorted(loop.kept.counters.items()))
@@ -79,7 +79,7 @@ class Operation:
 
 
 class Counting:
-    """Hands every step to the metrics, and these to their file."""
+    """Passes every step to the metrics, and writes their file."""
 
     def __init__(self, metrics: Metrics, file: Any) -> None:
         self.metrics, self.file = metrics, file
@@ -90,12 +90,12 @@ class Counting:
         self._write()
 
     def watched(self, queue: Mapping[str, int], running: int) -> None:
-        """A look by which nothing was decided."""
+        """A poll without a decision."""
         self.metrics.watched(queue, running)
         self._write()
 
     def failed(self) -> None:
-        """A look that failed."""
+        """A poll that failed."""
         self.metrics.failed()
         self._write()
 
@@ -105,12 +105,12 @@ class Counting:
 
 
 def left_alone(port: Any) -> Mapping[str, str]:
-    """Waiting jobs that are not the loop's, where a port reports them."""
+    """Waiting jobs that the loop does not start, if a port reports them."""
     return dict(getattr(port, "left_alone", {}))
 
 
 def state_path(name: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a state file lies unless given: systemd's StateDirectory, else the user's own folder.
+    """The default folder of a state file: systemd's StateDirectory, else the user's own folder.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How often the live loop asks its scheduler."""
+"""How often the live loop polls its scheduler."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """How often the scheduler is asked.
+    """How often the scheduler is polled.
 
     Every ``every`` seconds while things happen, slower step by step up to ``slowest`` while they
-    do not; no more than half of the time is spent in asking; after an error the pause
-    doubles up to ``after_error``. Where the scheduler's log is watched the pause is four times as
+    do not; no more than half of the time is spent in polling; after an error the pause
+    doubles up to ``after_error``. If the scheduler's log is watched the pause is four times as
     long and ends with news, but never before ``soonest``: a busy log cannot cause faster polling.
     """
 
@@ -20,7 +20,7 @@ class Pace:
     after_error: float = 5.0
 
     def pause(self, *, quiet: int, errors: int, took: float, watched: bool = False) -> float:
-        """Seconds until the next look.
+        """Seconds until the next poll.
 
         Examples
         --------
@@ -37,7 +37,7 @@ class Pace:
         return max(calm, took)
 
     def soonest(self, *, quiet: int, errors: int, took: float) -> float:
-        """Seconds before which not even news brings the next look.
+        """The shortest time until the next poll, even if there is news.
 
         Examples
         --------

@@ -1,6 +1,6 @@
-"""From a number of processors to hosts: where a start on a pool goes.
+"""From a number of processors to hosts: the placement of a start on a pool.
 
-First fit over the cluster's order of hosts: a rule a simulated schedule can be walked through too,
+First fit over the cluster's order of hosts: the rule can also be applied to a simulated schedule,
 so that the hosts can be compared.
 """
 
@@ -22,7 +22,8 @@ Free = dict[str, list[int]]
 def free_of(state: Snapshot) -> Free:
     """What is free on every host of the cluster now.
 
-    A running job's further resources are shared out by its processors where it does not say.
+    A running job's other resources are distributed by its processors if the job does not specify
+    it.
     """
     free = {host.name: list(host.capacity) for host in state.cluster.hosts}
     for job in state.running:
@@ -49,8 +50,8 @@ def first_fit(job: WaitingJob, free: Free, capacity: Free) -> Place:
 
     Rules
     -----
-    A job that wants a number of nodes gets an equal share on each; others fill up one host after
-    the other. A job that shares no host takes empty ones, whole.
+    A job that requests a number of nodes gets an equal share on each; others fill one host after
+    the other. An exclusive job takes whole empty hosts.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def room(free: Sequence[int], need: Sequence[int]) -> bool:
 
 
 def portion(job: WaitingJob, count: int) -> tuple[int, ...]:
-    """The share of a job's needs that lies beside some of its processors on one host.
+    """The share of a job's needs that belongs to some of its processors on one host.
 
     Examples
     --------
@@ -122,9 +123,10 @@ def again(job: RunningJob) -> WaitingJob:
 
 
 def with_start(job: WaitingJob, start: Start, cluster: Cluster) -> WaitingJob:
-    """A job with all that its start takes: nodes of its own, the bandwidth found under its tag.
+    """A job with everything that its start needs: exclusive nodes, the bandwidth found under its
+    tag.
 
-    That bandwidth goes to Slurm with the start, and then holds the job to it like any other need.
+    That bandwidth is passed to Slurm with the start, which then enforces it like any other request.
 
     Examples
     --------
@@ -179,9 +181,9 @@ def together(decisions: Sequence[Decision]) -> Iterator[list[Decision]]:
 def placed(decisions: Sequence[Decision], state: Snapshot) -> list[Decision]:
     """The same decisions with hosts for every start; a start that finds none has none.
 
-    Hosts that a pass names hold where they have room for everything the job needs: a pass that
-    plans without memory may name others, and then the first with room are taken. Decisions take
-    effect one after the other: what a stopped job gives up is there for the next.
+    Hosts that a pass names are used if they have room for everything the job needs: a pass that
+    plans without memory may name others, and then the first with room are used. Decisions take
+    effect one after the other: what a stopped job releases is available to the next.
     """
     from shadowtime.engine.live_pass import Start
 

@@ -36,12 +36,12 @@ __all__ = [
 
 
 class PortError(ShadowtimeError):
-    """The scheduler cannot be asked or did not answer sensibly; the loop tries again later."""
+    """The scheduler cannot be queried or gave an invalid answer; the loop retries later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a decision: done, or why not."""
+    """The outcome of a decision: done, or why not."""
 
     decision: Decision
     done: bool
@@ -56,8 +56,8 @@ class Port(Protocol):
     ``snapshot`` reports as Waiting only jobs that the loop may start now; as Running every job that
     holds resources of the cluster, also one that was released and is about to start; jobs it must
     not touch count with ``ours=False``. ``apply`` carries decisions out in their order and reports
-    on each; what the scheduler refuses is an Outcome, not an error. Both raise PortError where the
-    scheduler does not answer. Carrying out a decision twice must do no harm.
+    on each; a refusal by the scheduler is an Outcome, not an error. Both raise PortError if the
+    scheduler does not answer. Carrying out a decision twice must be harmless.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Predicted starts, kept and held against what happened."""
+"""Predicted starts, stored and compared with the real ones."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from shadowtime.live.eta import Eta
 
 OFTEN = 60
-"""Seconds before which no second prediction of a job is kept."""
+"""The shortest time in seconds between two stored predictions of a job."""
 SHARE = 0.25
-"""Nor before so much of the predicted wait has passed: far starts change little."""
+"""And the shortest time as a share of the predicted wait: distant starts change little."""
 HORIZONS = (
     (0, "under 1 min"),
     (60, "1 to 10 min"),
@@ -35,7 +35,7 @@ HORIZONS = (
 class Prediction:
     """When a job was to start, predicted at ``at``, all in seconds since 1970.
 
-    ``slurm`` is squeue's own word, -1 where it had none.
+    ``slurm`` is squeue's own prediction, -1 if it had none.
     """
 
     job: str
@@ -47,11 +47,11 @@ class Prediction:
 
 
 class Predictions:
-    """Keeps predictions, and the starts that came of them, in a file of its owner.
+    """Stores predictions, and the real starts, in a file of its owner.
 
     Rules
     -----
-    One object a line, appended whole or not at all. A job is predicted when it is first seen, and
+    One object per line, appended atomically. A job is predicted when it is first seen, and
     again once a minute and a quarter of the wait that was predicted have passed. A file that
     cannot be written is reported once.
 
@@ -122,7 +122,9 @@ class Predictions:
         except OSError as error:
             why = error.strerror or str(error)
             if why != self._trouble:
-                self.tell(f"the predictions {self.path} cannot be written ({why}): going on")
+                self.tell(
+                    f"the predictions {self.path} cannot be written ({why}): continuing without"
+                )
             self._trouble = why
             return
         self._trouble = ""
@@ -149,7 +151,7 @@ def read_predictions(path: Path) -> Iterator[Prediction | tuple[str, int]]:
                     f"no prediction: {error}",
                     path=str(path),
                     line=number,
-                    hint="Delete the line: every other one is whole without it.",
+                    hint="Delete the line: the other lines do not depend on it.",
                 ) from None
             yield Prediction(job=job, **found)
 
@@ -157,7 +159,7 @@ def read_predictions(path: Path) -> Iterator[Prediction | tuple[str, int]]:
 def pairs(
     entries: Iterable[Prediction | tuple[str, int]],
 ) -> Iterator[tuple[Prediction, int]]:
-    """Every prediction with the start that followed; those still open are left out."""
+    """Every prediction with the start that followed; those still open are omitted."""
     waiting: dict[str, list[Prediction]] = {}
     for entry in entries:
         if isinstance(entry, Prediction):
@@ -198,7 +200,7 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy:
-    """Scores of one horizon: all of ours, and ours beside squeue's where both made a prediction."""
+    """Scores of one horizon: all of ours, and ours with squeue's where both made a prediction."""
 
     horizon: str
     ours: Score | None

@@ -1,4 +1,4 @@
-"""Recorded passes: what was seen, what was remembered, what was decided; and deciding it again."""
+"""Recorded passes: the snapshot, the memory and the decisions; and repeating the decisions."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 SHAPES = ("pool", "hosts", "nodes", "site")
 FILLED_IN = ("estimate", "fits", "expected_end", "serial")
-"""Fields of a job that the pass fills in: a recording holds what the port reported."""
+"""Fields of a job that the pass fills in: a recording contains what the port reported."""
 
 
 class Recorder:
-    """Appends every pass to a file of its owner, a JSON object a line.
+    """Appends every pass to a file of its owner, one JSON object per line.
 
-    A recording is for later: one that cannot be written is reported, once, and the loop goes on.
-    Passes that are not recorded are counted in ``lost``; a line is there as a whole or not at all.
+    A recording that cannot be written is reported once, and the loop continues.
+    Passes that are not recorded are counted in ``lost``; a line is written atomically.
     """
 
     def __init__(
@@ -77,11 +77,13 @@ class Recorder:
             self.lost += 1
             why = error.strerror or str(error)
             if why != self._why:
-                self.tell(f"the recording {self.path} cannot be written ({why}): going on without")
+                self.tell(
+                    f"the recording {self.path} cannot be written ({why}): continuing without"
+                )
             self._why = why
             return
         if self._why:
-            self.tell(f"the recording {self.path} goes on; {self.lost} passes are missing in it")
+            self.tell(f"the recording {self.path} continues; {self.lost} passes are missing in it")
             self._why = ""
 
 
@@ -102,7 +104,7 @@ class Pass:
 
 
 def read_passes(path: Path) -> Iterator[Pass]:
-    """The passes of a recording, in order; InputError names a line that is none."""
+    """The passes of a recording, in order; InputError names an invalid line."""
     try:
         file = path.open("rb")
     except OSError as error:
@@ -113,10 +115,10 @@ def read_passes(path: Path) -> Iterator[Pass]:
                 yield _pass(plain.load(line))
             except (InputError, ClusterError) as error:
                 raise InputError(
-                    f"no recorded pass: {error}",
+                    f"not a recorded pass: {error}",
                     path=str(path),
                     line=number,
-                    hint="Delete the line: every other pass is whole without it.",
+                    hint="Delete the line: the other passes do not depend on it.",
                 ) from None
 
 
@@ -202,7 +204,7 @@ def state_from_json(values: Mapping[str, Any]) -> Snapshot:
     )
     jobs = [job.id for job in state.waiting] + [run.id for run in state.running]
     if len(set(jobs)) != len(jobs):
-        raise InputError("a job is there twice")
+        raise InputError("a job is listed twice")
     return state
 
 
@@ -264,7 +266,7 @@ def _job(kind: type[Job], values: Mapping[str, Any], cluster: Cluster) -> Job:
     try:
         job: Job = kind(**given)
     except TypeError as error:
-        raise InputError(f"a job is not whole ({error})") from None
+        raise InputError(f"a job is incomplete ({error})") from None
     width = len(cluster.resources)
     amounts = [*_needs(job), *_each(job), *(held for _, held in getattr(job, "held", ()))]
     if any(len(amount) != width for amount in amounts):

@@ -1,4 +1,4 @@
-"""What a recording says of a site: the site as TOML, and what each job asks of it."""
+"""What a recording contains about a site: the site as TOML, and what each job requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def site_to_json(site: Site) -> str:
-    """The site as TOML text, which people can read too; Slurm's own settings are left out."""
+    """The site as TOML text, which people can read too; Slurm's own settings are omitted."""
     return format_site_toml(site.replace(config={}))
 
 
@@ -45,7 +45,7 @@ def _parsed(text: str) -> Site:
 
 
 def ask_to_json(ask: Request) -> dict[str, Any]:
-    """A request as plain values; only what differs from the usual."""
+    """A request as plain values; only what differs from the default."""
     usual = asdict(Request())
     return {name: value for name, value in asdict(ask).items() if value != usual[name]}
 
@@ -116,16 +116,16 @@ FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
 
 
 def refuse_incomplete(state: Snapshot) -> None:
-    """InputError where a pass on a site lacks the site, or a job what it asks of it."""
+    """InputError if a pass on a site lacks the site, or a job its request."""
     if state.site is None:
         raise InputError("a pass on a site must have the site")
     known = {node.name for node in state.site.nodes}
     width = len(state.site.resources)
     for job in state.waiting:
         if job.ask is None:
-            raise InputError(f"job {job.id} must say what it asks of the site")
+            raise InputError(f"job {job.id} lacks its request from the site")
     for run in state.running:
         if not all(host in known and len(amounts) == width for host, amounts in run.held):
-            raise InputError(f"job {run.id} must say what it holds on each of its nodes")
+            raise InputError(f"job {run.id} lacks what it holds on each of its nodes")
     if not known.issuperset(state.shut):
         raise InputError("a node that is shut is not described")

@@ -1,4 +1,4 @@
-"""Starts that the scheduler refuses again and again: set aside, and tried again now and then."""
+"""Starts that the scheduler refuses repeatedly: set aside, and retried after a pause."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 TRIES = 3
 """Refusals in a row after which a job is set aside."""
 AGAIN_AFTER = 30
-"""Seconds for which it is."""
+"""Seconds for which it is set aside."""
 LATER = "try again in a bit"
-"""How slurmctld ends a refusal that it has taken five seconds for: one of them is enough."""
+"""How slurmctld ends a refusal that took five seconds: one of them is enough."""
 
 
 class Refusals:
-    """Counts the refusals of each job; one that has had too many is not counted on for a while.
+    """Counts the refusals of each job; one with too many is skipped for a while.
 
     Rules
     -----
     A start that is refused takes up room in the pass that decides it. After three refusals in a
-    row the job takes part in no pass for half a minute, or until it asks for something else; after
-    the first where the scheduler reports that it takes a while.
+    row the job takes part in no pass for half a minute, or until its request changes; after the
+    first one if the scheduler reports that it takes a while.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Refusals:
         self._until: dict[str, tuple[int, WaitingJob | None, str]] = {}
 
     def note(self, outcomes: Sequence[Outcome], state: Snapshot) -> None:
-        """What became of starts on a state."""
+        """The outcomes of starts on a state."""
         asked = {job.id: job for job in state.waiting}
         for outcome in outcomes:
             job = outcome.decision.job
@@ -66,7 +66,7 @@ class Refusals:
                 self._until[job] = state.now + AGAIN_AFTER, asked.get(job), why
 
     def standing(self, state: Snapshot) -> dict[str, str]:
-        """Who is not to be counted on now, with the reason."""
+        """The jobs to skip now, with the reason."""
         asked = {job.id: job for job in state.waiting} if self._count else {}
         self._count = {job: count for job, count in self._count.items() if job in asked}
         self._until = {

@@ -29,7 +29,7 @@ def backends() -> dict[str, Backend]:
             raise ShadowtimeError(f"{name} in {LIVE} is not a shadowtime.live.backend.Backend")
         if name in found or name == "check":
             raise ShadowtimeError(
-                f"an installed package adds the live backend {name}, and that name is taken: "
+                f"an installed package adds the live backend {name}, but that name is taken: "
                 "rename or uninstall it"
             )
         found[name] = added

@@ -1,7 +1,7 @@
 """A port over a recorded log: the jobs of a workload on a machine whose clock jumps.
 
-The live loop run over it must make the very schedule that a simulation makes, which is how the
-two are proved to decide alike.
+The live loop run over it must produce the same schedule as a simulation, which proves that both
+decide alike.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Measured:
         self._records: dict[int, list[int]] = {}
 
     def learn(self, job: str) -> None:
-        """A job has ended: what it drew becomes a record of its tag."""
+        """A job has ended: its demand becomes a record of its tag."""
         tag, one = self._of[job]
         if tag >= 0:
             self._records.setdefault(tag, []).append(one)
@@ -54,11 +54,11 @@ class Measured:
 
 @dataclass(kw_only=True)
 class LogPort:
-    """The jobs of a log as a scheduler would show them; started jobs end when the log says.
+    """The jobs of a log as a scheduler would show them; started jobs run as long as recorded.
 
-    ``cluster`` lists the hosts. The clock stands still until :meth:`forward`. Jobs draw what the
-    workload's column ``bandwidth`` says; with ``measures`` their demand is what was measured of
-    their tags before: given as a submit plug-in would, or as a store that is asked at every look.
+    ``cluster`` lists the hosts. The clock stands still until :meth:`forward`. The demand of jobs is
+    the workload's column ``bandwidth``; with ``measures`` it is what was measured for their tags
+    before: given as by a submit plug-in, or as by a store that is queried at every poll.
     """
 
     workload: Workload
@@ -129,7 +129,7 @@ class LogPort:
         return True
 
     def _predict(self, job: str) -> None:
-        """Write down what is known of a waiting job's tag now."""
+        """Record what is known about a waiting job's tag now."""
         if self._measured is not None:
             self._jobs[job] = replace(self._jobs[job], bandwidth=self._measured.mean(job))
 
@@ -215,6 +215,6 @@ def follow(
         wake = step.decided.wake if step.decided is not None else wake
         if wake is not None and wake <= port.clock:
             wake = None
-        # Whoever was stopped and started in one pass is back in the queue at once here.
+        # A job that was stopped and started in one pass is back in the queue at once here.
         port.apply([o.decision for o in step.outcomes if not o.done])
     return port

@@ -1,4 +1,4 @@
-"""What the live loop reports of its decisions: in words, and in parts for machines."""
+"""How the live loop reports its decisions: as text, and as fields for machines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class DecisionReports:
-    """Reports every decision once, however often it is made again, and every refusal once.
+    """Reports every decision once, however often it is repeated, and every refusal once.
 
     Examples
     --------
@@ -31,10 +31,10 @@ class DecisionReports:
         self._decided: Sequence[Decision] = ()
         """What the last pass in shadow mode decided."""
         self._refused: set[str] = set()
-        """What the last pass in charge could not carry out, in words."""
+        """What the last acting pass could not carry out, in words."""
 
     def of_shadow(self, decisions: Sequence[Decision]) -> None:
-        """What would be done, as far as the pass before did not decide it too."""
+        """What would be done, unless the previous pass decided it too."""
         for decision in decisions:
             if decision not in self._decided:
                 line = f"would {words(decision)}"

@@ -22,7 +22,7 @@ class Done:
 
 
 class TimedOut(PortError):
-    """A command took too long; ``err`` is what it had complained about until then."""
+    """A command took too long; ``err`` is what it had printed on standard error until then."""
 
     def __init__(self, message: str, err: str = "") -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class Runner(Protocol):
     """Runs a command; tests hand in their own."""
 
     def __call__(self, argv: Sequence[str], *, text: str = "") -> Done:
-        """The command's end; PortError where it cannot be run or takes too long."""
+        """The command's result; PortError if it cannot be run or takes too long."""
 
 
 class Commands:
@@ -83,7 +83,7 @@ class Commands:
 
 
 def checked(run: Runner, argv: Sequence[str]) -> str:
-    """What a command prints; PortError with its first complaint where it fails.
+    """What a command prints; PortError with its first error message if it fails.
 
     Examples
     --------

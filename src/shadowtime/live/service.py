@@ -1,4 +1,4 @@
-"""A loop as a service: the one way in which every backend's loop is run, and left running."""
+"""A loop as a service: runs the loop of every backend."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def make_loop(
 ) -> Loop:
     """A loop over a port.
 
-    ``own``: how a policy that is its user's code is run; without it in this process, unguarded.
+    ``own``: how a policy that is the user's code is run; without it in this process, unguarded.
     ``at_once``: passes that are not compiled yet do not wait for the compiler.
     """
     target = target or Target()
@@ -116,11 +116,11 @@ def run(
 
     Rules
     -----
-    The policy is a value or a text such as ``easy``. A loop that acts locks what it drives and
-    keeps a state file; in shadow mode it keeps one only where it is named. The heartbeat lies
-    beside the state file. Log, metrics and length of the run are those of ``operation``. With
-    ``once`` there is one look, whose pass may wait for the compiler, and an error of the scheduler
-    is raised; a run never waits for the compiler, and waits errors out.
+    The policy is a value or a text such as ``easy``. A loop that acts locks its target and keeps a
+    state file; in shadow mode it keeps one only if it is named. The heartbeat is beside the state
+    file. Log, metrics and length of the run are those of ``operation``. With ``once`` there is one
+    poll, whose pass may wait for the compiler, and an error of the scheduler is raised; a run never
+    waits for the compiler, and retries after errors.
     """
     target, how = target or Target(), operation or Operation()
     clock = target.clock or SystemClock()
@@ -164,7 +164,7 @@ def run(
         )
         stack.callback(loop.end)
         notify("READY=1")
-        does = "acting" if act else "shadow mode: touching nothing"
+        does = "acting" if act else "shadow mode: changing nothing"
         tell(LogLine(f"{name_of(policy)} on {target.title}, {does}", event="begin", **labels))
         interrupted = False
         try:
@@ -176,7 +176,7 @@ def run(
 
 
 def _turn(loop: Loop, counting: Counting, how: Operation, *, until_idle: bool, once: bool) -> None:
-    """Look once, or for as long as the run is meant to last."""
+    """Poll once, or for the duration of the run."""
 
     def after(step: Any) -> None:
         counting.after(step, left_alone(loop.port))
@@ -190,7 +190,7 @@ def _turn(loop: Loop, counting: Counting, how: Operation, *, until_idle: bool, o
 def serve(backend: Backend, policy: str, wanted: Wanted) -> str:
     """Connect to a backend's scheduler and run a loop over it, as a command does.
 
-    Returns the summary of a run that was meant to end or was interrupted, else an empty text.
+    Returns the summary of a run with a duration or that was interrupted, else an empty text.
     """
     how = wanted.operation
     if backend.predict(wanted):

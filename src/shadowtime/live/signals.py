@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 GRACE = 1.0
-"""Seconds that a loop which is carrying decisions out has left."""
+"""Seconds left for a loop that is carrying out decisions."""
 
 
 class Interrupted(BaseException):
-    """A signal asks the loop to end; no kind of error, so that it is not waited out."""
+    """A signal tells the loop to end; not an Exception, so that no handler retries it."""
 
 
 class Undisturbed:
     """What a loop reports about itself, without a listener: see :class:`Signals`."""
 
     def computing(self) -> contextlib.AbstractContextManager[None]:
-        """A pass is computed: nothing has been done yet, nothing is lost if it is given up."""
+        """A pass is being computed: nothing is lost if it is abandoned."""
         return contextlib.nullcontext()
 
     def acting(self) -> contextlib.AbstractContextManager[None]:
-        """Decisions are carried out: better to the end."""
+        """Decisions are being carried out: better finish them."""
         return contextlib.nullcontext()
 
 
@@ -38,7 +38,7 @@ class Signals(Undisturbed):
     -----
     Compiled code runs no signal handler of Python's: while a pass computes, a signal has its
     default effect and ends the process at once. That loses nothing: what was decided before is in
-    the state file. Waiting for an answer of the scheduler is given up at once. A loop that carries
+    the state file. Waiting for an answer of the scheduler is abandoned at once. A loop that carries
     decisions out may finish, but has a second for it; a restarted loop knows what was begun.
 
     Examples

@@ -1,7 +1,7 @@
-"""The state file: what the loop remembers between two runs of it, replaced whole or not at all.
+"""The state file: the loop's memory between two runs, replaced atomically.
 
-The scheduler's own state is the truth, and the file only explains it. So a file that is damaged or
-cannot be written never stops the cluster: the loop reports it and goes on with what it has.
+The scheduler's own state is authoritative, and the file only explains it. So a file that is damaged
+or cannot be written never stops the cluster: the loop reports it and continues with what it has.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ LARGEST_FILE = 1 << 28
 class LoopState:
     """What the loop knows besides what the scheduler reports.
 
-    ``intents`` are decisions on their way, by job: written before they are carried out, struck out
-    when their effect is seen. The scheduler's own state is the truth; an intent only explains it.
-    ``aside`` are waiting jobs that no pass counts on, with the reason; ``port`` is what the port
-    must know after a restart.
+    ``intents`` are decisions in progress, by job: written before they are carried out, removed when
+    their effect is seen. The scheduler's own state is authoritative; an intent only explains it.
+    ``aside`` are waiting jobs that take part in no pass, with the reason; ``port`` is what the port
+    needs after a restart.
     """
 
     policy: str = ""
@@ -48,13 +48,13 @@ class LoopState:
 
 
 class Store(Protocol):
-    """Where the loop keeps what it knows."""
+    """Where the loop stores its memory."""
 
     def load(self) -> LoopState:
         """What was saved last, or an empty one."""
 
     def save(self, kept: LoopState) -> None:
-        """Keep this."""
+        """Save this."""
 
 
 class InMemory:
@@ -71,17 +71,16 @@ class InMemory:
 
 
 class StateFile:
-    """A store in one JSON file, for its owner alone, beside the one before it.
+    """A store in one JSON file, readable by its owner only, beside the previous one.
 
     Rules
     -----
-    A file of an earlier version is read as it is; the first save writes today's version and keeps
-    the old file as NAME.v1, for whoever goes back to an earlier release. A file of a later version
-    cannot be read.
-    A file that cannot be read is reported and set aside as NAME.broken, and the previous one
-    (NAME.previous) is taken; failing that too, an empty memory. A file that cannot be written is
-    reported once, and once more when it can be written again; meanwhile the loop remembers by
-    itself.
+    A file of an earlier version is read directly; the first save writes the current version and
+    keeps the old file as NAME.v1, for a return to an earlier release. A file of a later version
+    cannot be read. A file that cannot be read is reported and kept as NAME.broken, and the previous
+    one (NAME.previous) is used; if that fails too, an empty memory. A file that cannot be written
+    is reported once, and once more when it can be written again; meanwhile the loop keeps its state
+    in memory.
 
     Examples
     --------
@@ -110,8 +109,8 @@ class StateFile:
     def load(self) -> LoopState:
         """The saved state, else the one before, else an empty memory; changes no file."""
         for path, otherwise in (
-            (self.path, f"going on with the state before it, {self.previous.name}"),
-            (self.previous, "going on with an empty memory: promises and predictions are lost"),
+            (self.path, f"continuing with the previous state, {self.previous.name}"),
+            (self.previous, "continuing with an empty memory: promises and predictions are lost"),
         ):
             try:
                 version, kept = _kept(_read(path))
@@ -129,7 +128,7 @@ class StateFile:
         return LoopState()
 
     def save(self, kept: LoopState) -> None:
-        """Replace the file as a whole; what cannot be written is reported, not raised."""
+        """Replace the file atomically; a failure is reported, not raised."""
         values = {
             "version": VERSION,
             "writer": __version__,
@@ -154,7 +153,7 @@ class StateFile:
             why = error.strerror or str(error)
             if why != self.trouble:
                 self.tell(
-                    f"the state file {self.path} cannot be written ({why}): going on without it; "
+                    f"the state file {self.path} cannot be written ({why}): continuing without it; "
                     "a restart now would begin with an older memory"
                 )
             self.trouble = why
@@ -164,7 +163,7 @@ class StateFile:
         self.trouble, self._last = "", raw
 
     def _keep_old(self) -> None:
-        """A file of an earlier version stays beside, for whoever goes back to that release."""
+        """Keep a file of an earlier version beside it, for a return to that release."""
         beside = self.path.with_name(f"{self.path.name}.v{self._old}")
         private.replace_whole(beside, _read(self.path))
         self.tell(
@@ -175,7 +174,7 @@ class StateFile:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Let one loop at a time use the file; its folder must be there and writable."""
+        """Let one loop at a time use the file; its folder must exist and be writable."""
         lock = self.path.with_name(f"{self.path.name}.lock")
         with contextlib.ExitStack() as stack:
             try:
@@ -185,7 +184,7 @@ class StateFile:
                     f"another loop uses {self.path}: stop it, or give --state another file"
                 ) from None
             except OSError as error:
-                raise UsageError(f"the lock {lock} cannot be made: {error.strerror}") from None
+                raise UsageError(f"the lock {lock} cannot be created: {error.strerror}") from None
             yield
 
 
@@ -208,7 +207,7 @@ UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1
 
 
 def _kept(raw: bytes) -> tuple[int, LoopState]:
-    """The version of a file and the state in it; InputError where it is none."""
+    """The version of a file and the state in it; InputError if it is invalid."""
     values = plain.load(raw)
     version = old = plain.whole(plain.entry(values, "version"), "version")
     if version > VERSION:
@@ -235,7 +234,7 @@ def _kept(raw: bytes) -> tuple[int, LoopState]:
 
 
 def _intent(stored: Any, job: str) -> dict[str, Any]:
-    """A decision on its way, as the loop writes it; what it holds besides stays as it is."""
+    """A decision in progress, as the loop writes it; further entries are kept unchanged."""
     name = f"the intent of job {job}"
     values = plain.mapping(stored, name)
     if plain.entry(values, "kind") not in ("start", "stop"):

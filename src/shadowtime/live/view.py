@@ -34,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """One look at a cluster."""
+    """One snapshot of a cluster."""
 
     policy: str
     now: int
@@ -46,7 +46,7 @@ class Status:
     left_alone: Mapping[str, str] = field(default_factory=dict)
     counters: Mapping[str, int] = field(default_factory=dict)
     beat: Beat | None = None
-    """The loop's last sign of life, None where no loop has left one."""
+    """The loop's last heartbeat, None if there is none."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -1,4 +1,4 @@
-"""A policy of the user's own in a process of its own, which may take too long, fail or die."""
+"""A user's own policy in a separate process, which may take too long, fail or die."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SERVE = (*PYTHON, "from shadowtime.live.worker import serve; serve()")
 
 
 class Overrun(PolicyError):
-    """A pass took longer than it may."""
+    """A pass took longer than allowed."""
 
 
 class Loading(PolicyError):
@@ -36,15 +36,16 @@ class Loading(PolicyError):
 
 
 class Worker:
-    """Decides in a process that is started when it is first needed, and again after it was ended.
+    """Decides in a process that is started when it is first needed, and restarted after it has
+    ended.
 
     Rules
     -----
-    The policy is given as its user writes it, ``file.py:name``, so that the process loads it by
-    itself. What it keeps in its own attributes stays as long as the process. An answer that does
-    not come within ``limit`` seconds ends the process. Loading and compiling may take minutes
-    (:data:`TO_COME_UP` at most): the pass that begins them waits for ``patience`` seconds, further
-    ones not at all, and Loading is raised until the policy is ``loaded``.
+    The policy is given as ``file.py:name``, so that the process loads it itself. Its attributes
+    last as long as the process. An answer that does not come within ``limit`` seconds ends the
+    process. Loading and compiling may take minutes (:data:`TO_COME_UP` at most): the pass that
+    begins them waits for ``patience`` seconds, further ones not at all, and Loading is raised until
+    the policy is ``loaded``.
     """
 
     def __init__(self, policy: str, *, shape: Shape, clock: Clock) -> None:
@@ -61,11 +62,11 @@ class Worker:
         limit: float,
         patience: float = TO_COME_UP,
     ) -> Made:
-        """One pass; PolicyError where there is no answer, Overrun where it takes too long."""
+        """One pass; PolicyError if there is no answer, Overrun if it takes too long."""
         child = self._child
         if child is None or not (child.alive or self._loads_since is not None):
             self.end()
-            # Compiled on a pass that is thrown away, so that the limit is for deciding alone.
+            # Compiled on a discarded pass, so that the limit applies only to deciding.
             load = ("load", state, memory, dict(refused))
             task = packed((self.policy, self.shape, sys.path, load))
             self._child = child = Child(SERVE, task, keep_errors=False)
@@ -88,7 +89,7 @@ class Worker:
         return self._child.answered(0.0)
 
     def _loaded(self, child: Child, patience: float) -> None:
-        """Return once the policy has been loaded; Loading where that takes longer."""
+        """Return once the policy has been loaded; Loading if that takes longer."""
         assert self._loads_since is not None
         if not child.answered(patience):
             if self.clock.steady() - self._loads_since < TO_COME_UP:
@@ -132,7 +133,7 @@ def serve() -> None:
             made = None
             if what == "decide" or isinstance(policy, Policy):
                 made = decide_with_hosts(policy, state, memory, shape=shape, refused=refused)
-            else:  # an object may count its passes: another one has its way compiled
+            else:  # an object may count its passes: another one is used for compiling
                 warm_up(state, shape)
             tasks.answer((True, made if what == "decide" else None))
         except ShadowtimeError as error:

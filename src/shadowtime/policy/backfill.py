@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Phase(NamedTuple):
-    """One sweep over the jobs behind the reservations (engine/passes/phases.py knows the words).
+    """One sweep over the jobs behind the reservations (see engine/passes/phases.py).
 
     ``test``: fits (now), around (and delays no reservation), by-shadow (and is expected to end by
     the reservation), or how it changes the balance of resources. ``key``: order, shortest,
@@ -30,7 +30,7 @@ class Phase(NamedTuple):
 
 
 class Backfill(Part):
-    """Which of the rest may start: phases, and what they mean beside the other parts."""
+    """Which of the rest may start: phases, and their meaning with the other parts."""
 
     slot: ClassVar[str] = "backfill"
     respects: ClassVar[bool] = True
@@ -56,7 +56,7 @@ class Backfill(Part):
 
     @property
     def exact(self) -> bool:
-        """True if a job that is let in by the extra processors uses them up."""
+        """True if a job that starts on extra processors uses them up."""
         return True
 
     @property
@@ -93,7 +93,7 @@ class InOrder(Backfill):
     name: ClassVar[str] = "in-order"
     summary: ClassVar[str] = "in queue order, any job that delays no reservation"
     extra_update: bool = parameter(
-        True, "a job let in by the extra processors uses them up (no: a looser EASY)"
+        True, "a job that starts on extra processors uses them up (no: a looser EASY)"
     )
 
     @property
@@ -113,7 +113,7 @@ class ShortestFirst(Backfill):
     name: ClassVar[str] = "shortest-first"
     summary: ClassVar[str] = "shortest estimate first, jobs that delay no reservation"
     extra_update: bool = parameter(
-        True, "a job let in by the extra processors uses them up (no: a looser EASY)"
+        True, "a job that starts on extra processors uses them up (no: a looser EASY)"
     )
 
     @property
@@ -218,7 +218,7 @@ class NotWorse(Backfill):
 class LeastPenalty(ShortestFirst):
     """RUA: the least penalised first, then the shortest, chosen again after each start (spec 4.7).
 
-    Where no job slows another down, on a pool, that is shortest first.
+    On a pool, where no job slows another down, that is shortest first.
     """
 
     name: ClassVar[str] = "least-penalty"
@@ -251,7 +251,7 @@ class ByTest(Written, Backfill):
 class ByKey(Written, Backfill):
     """By a key of the user's own, higher first, jobs that delay no reservation.
 
-    Keys are taken once a pass, before the first of them starts; ties go by (submit, id).
+    Keys are computed once per pass, before the first job starts; ties are broken by (submit, id).
     """
 
     name: ClassVar[str] = "by-key"
@@ -272,7 +272,7 @@ class ByKey(Written, Backfill):
         if policy.reserve.one_by_one:
             yield (
                 f"with reserve={policy.reserve} every job is tried in queue order, so a backfill "
-                "key would do nothing; use reserve=K or a backfill test"
+                "key would have no effect; use reserve=K or a backfill test"
             )
 
     def where(self, test: ByTest) -> ByKey:
@@ -285,10 +285,10 @@ class ByKey(Written, Backfill):
 
 @dataclass(frozen=True)
 class Selected(Written, Backfill):
-    """The set of jobs that a function of the user's own chooses from the whole queue.
+    """The set of jobs that a user's function chooses from the whole queue.
 
-    It is handed the queue in order and what will be free. The engine makes no reservation: what
-    the function plans and promises is its own, and so is what it claims.
+    It receives the queue in order and the availability profile. The engine makes no reservation:
+    plans, promises and claims are the function's own.
     """
 
     selects: ClassVar[bool] = True
@@ -298,7 +298,7 @@ class Selected(Written, Backfill):
     compiled: bool = True
     """False: the function stays in Python, and the engine calls it there."""
     claims: tuple[str, ...] = ()
-    """What it says of its schedules where jobs come in order of arrival, for check to prove."""
+    """What it claims about its schedules if jobs are in order of arrival, for check to prove."""
 
     promising: bool = False
     """True if it promises every job its earliest start and at every pass moves promises up in the
@@ -311,8 +311,8 @@ class Selected(Written, Backfill):
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape != "pool" and not (shape == "site" and self.promising):
             yield (
-                f"backfill={self} chooses a set of jobs by amounts of a whole pool, which says "
-                "nothing of the nodes they would need; use a pool"
+                f"backfill={self} chooses a set of jobs by amounts of a whole pool, which do not "
+                "determine the nodes they would need; use a pool"
             )
         if shape == "site" and (policy.estimate.written or policy.estimate.changes):
             yield (
@@ -321,11 +321,11 @@ class Selected(Written, Backfill):
             )
         if policy.reserve.first != 1 or policy.reserve.fixed != "no":
             yield (
-                f"backfill={self} plans for itself, so reserve={policy.reserve} would do nothing; "
-                "leave it out"
+                f"backfill={self} makes its own plans, so reserve={policy.reserve} would have no "
+                "effect; omit it"
             )
         if policy.preempt.stops or policy.partition.restricts:
-            yield f"backfill={self} neither stops jobs nor knows classes of them"
+            yield f"backfill={self} supports neither preemption nor classes of jobs"
 
 
 NAMED: dict[str, Backfill] = {

@@ -1,4 +1,4 @@
-"""Slot ``estimate``: how long will it run, how much will it draw? The limit stays the request."""
+"""Slot ``estimate``: expected run time and demand. The limit stays the request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Estimate(Part):
-    """How long will a job run."""
+    """How long a job will run."""
 
     slot: ClassVar[str] = "estimate"
     bounds: ClassVar[bool] = False
@@ -26,7 +26,7 @@ class Estimate(Part):
     changes: ClassVar[bool] = False
     """True if the estimate of a job may change while it waits."""
     expires: ClassVar[bool] = False
-    """True if a running job may outlive its estimate, which is an event of its own."""
+    """True if a running job may outlive its estimate, which is a separate event."""
     by_tag: ClassVar[bool] = False
     """True if demands are those measured under the job's tag."""
     from_log: ClassVar[bool] = False
@@ -35,11 +35,11 @@ class Estimate(Part):
 
 @dataclass(frozen=True)
 class Requested(Estimate):
-    """What the user asked for."""
+    """What the user requested."""
 
     bounds: ClassVar[bool] = True
     name: ClassVar[str] = "requested"
-    summary: ClassVar[str] = "what the user asked for"
+    summary: ClassVar[str] = "what the user requested"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Actual(Estimate):
 
     bounds: ClassVar[bool] = True
     name: ClassVar[str] = "actual"
-    summary: ClassVar[str] = "the true run time, openly handed over: a bound, not a policy"
+    summary: ClassVar[str] = "the true run time: a bound, not a realistic policy"
 
 
 @dataclass(frozen=True)
@@ -87,37 +87,36 @@ class Noisy(Estimate):
 
 @dataclass(frozen=True)
 class NoisyDemand(Requested):
-    """Wrong demands: what a process draws * (1 + U(-x, x)), drawn once per job; times as asked for.
+    """Wrong demands: a process's demand * (1 + U(-x, x)), drawn once per job; times as requested.
 
-    Only on nodes, where placements look at demands. What runs draws what it really draws.
+    Only on nodes, where placements use demands. Running jobs have their true demand.
     """
 
     name: ClassVar[str] = "noisy-demand"
-    summary: ClassVar[str] = "nodes: demands with a bounded relative error; times as asked for"
+    summary: ClassVar[str] = "nodes: demands with a bounded relative error; times as requested"
     x: float = parameter(0.2, "bound of the relative error", low=0.0, high=10.0)
     seed: int = parameter(1, "seed of the draw", low=0)
 
 
 @dataclass(frozen=True)
 class ByTag(Requested):
-    """HPerf: a job draws what earlier jobs of its tag were measured to draw (spec 6.1).
+    """HPerf: the demand of a job is that measured for earlier jobs with its tag (spec 6.1).
 
-    Without a record it runs on nodes of its own and is measured there. What is measured is
-    ``factor`` times what is drawn ("tends to be undermeasured"): ``0.8``, or with other factors for
-    certain tags by their numbers, ``0.8/3:1.2``. On a pool nothing is drawn: there this is
-    ``requested``.
+    Without a record it runs on exclusive nodes and is measured there. The measurement is ``factor``
+    times the demand ("tends to be undermeasured"): ``0.8``, or with other factors for certain tags
+    by their numbers, ``0.8/3:1.2``. On a pool there is no demand: there this equals ``requested``.
     """
 
     by_tag: ClassVar[bool] = True
     name: ClassVar[str] = "by-tag"
     summary: ClassVar[str] = "requested; nodes: bandwidth as measured under the job's tag (HPerf)"
-    factor: str = parameter("0.8", "measured / drawn, above 0, also by tag: 0.8/3:1.2")
+    factor: str = parameter("0.8", "measured / true demand, above 0, also by tag: 0.8/3:1.2")
     predict: str = parameter(
         "submit", "when the records are read: once, or until the start", choices=("submit", "start")
     )
     record: str = parameter(
         "demand",
-        "what is measured: the demand, or what the slowed job got",
+        "what is measured: the demand, or what the slowed job received",
         choices=("demand", "rate"),
     )
     share: int = parameter(0, "processes on a node of a job that runs alone; 0: all cores", low=0)
@@ -150,7 +149,7 @@ class ByTag(Requested):
             found = Fraction(-1), {}
         if any(value <= 0 for value in (found[0], *found[1].values())):
             raise PolicyError(
-                f"by-tag: factor={self.factor} must be a number above 0, with other tags behind it "
+                f"by-tag: factor={self.factor} must be a number above 0, followed by other tags "
                 "as in 0.8/3:1.2"
             )
         return found
@@ -158,7 +157,7 @@ class ByTag(Requested):
 
 @dataclass(frozen=True)
 class Predicted(Written, Estimate):
-    """A prediction of the user's own, made once, at submission.
+    """A prediction by a user's function, made once, at submission.
 
     It is rounded to whole seconds within [1, request]. A job that outlives it is expected to run
     until its request.

@@ -1,9 +1,9 @@
-"""Functions of a user's own that stand in a slot: what they must take, checked by one rule.
+"""Users' functions in slots: which arguments they must take, checked by one rule.
 
 There are two ways to write one. Over the job record, ``function(now, job)`` or ``function(now, job,
-user)``: arguments behind these have defaults and become parameters of the part. Or, for an order,
-``priority(wait, estimate, procs)``: handed by position, and nothing else; an argument with a
-default would never be filled there, so it is refused rather than ignored.
+user)``: further arguments have defaults and become parameters of the part. Or, for an order,
+``priority(wait, estimate, procs)``: passed by position, and nothing else; an argument with a
+default would never be filled there, so it is rejected rather than ignored.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for a function: what it is called, and the arguments it gets."""
+    """A slot for a function: its name, and the arguments it gets."""
 
     name: str
     arguments: tuple[str, ...] = ("now", "job", "user")
     optional: int = 1
-    """How many of the last arguments the function may leave out."""
+    """How many of the last arguments the function may omit."""
     by_record: bool = True
 
     @property
@@ -53,7 +53,7 @@ SELECT = Slot("select", ("now", "jobs", "free"), optional=0)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it was written, where it is compiled already."""
+    """The original function, if it is already compiled."""
     written: Callable[..., Any] = getattr(function, "py_func", function)
     return written
 
@@ -86,7 +86,7 @@ def takes_record(function: Callable[..., Any]) -> bool:
 
 
 def check_arguments(slot: Slot, function: Callable[..., Any]) -> None:
-    """Refuse a function that does not take exactly what its slot hands it.
+    """Reject a function that does not take exactly the arguments of its slot.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _wrong(
 ) -> PolicyError:
     return PolicyError(
         f"the {slot.name} function {where(function)} takes {_shown(given)}: {what} cannot be "
-        f"filled; write {slot.wanted}, and parameters behind it with a default"
+        f"filled; write {slot.wanted}, followed by parameters with a default"
     )
 
 

@@ -18,7 +18,7 @@ from shadowtime.printable import shown
 
 TOKEN = re.compile(r"\s*([A-Za-z0-9_.+/:@\-]+|[(),=])")
 DEEPEST = 20
-"""Parts inside parts: no policy needs so many."""
+"""The deepest nesting of parts: no policy needs more."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def parse_call(text: str) -> Call:
     tokens = _tokens(text)
     call, at = _call(tokens, 0, text, DEEPEST)
     if at < len(tokens):
-        raise PolicyError(f"cannot read {tokens[at]!r} behind the policy in {shown(text)}")
+        raise PolicyError(f"cannot read {tokens[at]!r} after the policy in {shown(text)}")
     return call
 
 
@@ -54,7 +54,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _call(tokens: list[str], at: int, text: str, depth: int) -> tuple[Call, int]:
-    """The call that begins at this token, and the place behind it."""
+    """The call that begins at this token, and the place after it."""
     if depth == 0:
         raise PolicyError(f"the policy {shown(text)} is nested more than {DEEPEST} deep")
     if at == len(tokens) or tokens[at] in "(),=":

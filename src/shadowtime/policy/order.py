@@ -22,17 +22,17 @@ class Order(Part):
 
     slot: ClassVar[str] = "order"
     by_arrival: ClassVar[bool] = False
-    """True for the order of submission, which every claim and promise for good refers to."""
+    """True for the order of submission, which every claim and lasting promise refers to."""
     by_usage: ClassVar[bool] = False
     """True if priorities follow from what users have used so far in the run."""
 
     @property
     def by_event(self) -> bool:
-        """True if every submission and end has a pass of its own."""
+        """True if every submission and end has its own pass."""
         return False
 
     kind: ClassVar[str]
-    """What the kernels call it (kernel/order.py)."""
+    """Its name in the kernels (kernel/order.py)."""
 
     @property
     def weights(self) -> tuple[float, float, float]:
@@ -67,9 +67,9 @@ class Fcfs(Order):
         if not self.by_event:
             return
         if shape != "pool":
-            yield "ties=pyss is the order of events on a pool; leave it out here"
+            yield "ties=pyss is the order of events on a pool; omit it here"
         if policy.preempt.stops:
-            yield "ties=pyss knows no preemption; use preempt=never"
+            yield "ties=pyss supports no preemption; use preempt=never"
         if policy.estimate.name not in ("requested", "actual"):
             yield "ties=pyss goes with estimates that do not learn; use estimate=requested"
 
@@ -115,7 +115,7 @@ class Weighted(Order):
 class Custom(Written, Order):
     """A user's own priority, higher first, compiled into the engine.
 
-    A function over the job record, ``(now, job)`` or ``(now, job, user)`` with parameters behind,
+    A function over the job record, ``(now, job)`` or ``(now, job, user)`` followed by parameters,
     or in the short form ``priority(wait, estimate, procs)``: plain arithmetic on numbers.
     """
 
@@ -135,7 +135,7 @@ class Custom(Written, Order):
         return self.takes if self.by_record else PRIORITY
 
     def check_function(self) -> None:
-        """Refuse what takes neither the job record nor the three numbers."""
+        """Reject a function that takes neither the job record nor the three numbers."""
         if self.by_record:
             super().check_function()
         else:
@@ -154,7 +154,7 @@ class Custom(Written, Order):
 
 
 AS_SITE = -1
-"""A number of Multifactor that is not given: the site's own setting holds."""
+"""A number of Multifactor that is not given: the site's own setting applies."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Multifactor(Order):
                 "of these"
             )
         if self.period == 0:
-            yield "order=multifactor: period must be a second at least"
+            yield "order=multifactor: period must be at least a second"
         for part in policy.parts.values():
             if part.written:
                 yield f"order=multifactor does not go with a function of your own in {part.slot}"

@@ -20,15 +20,15 @@ from shadowtime.policy.values import near, part_from, with_settings
 from shadowtime.printable import shown
 
 SCHEDULERS = {"slurm": "shadowtime.slurm.policy:SlurmPolicy"}
-"""Whole schedulers by name: objects with ``simulate(workload, cluster)``, loaded when asked for."""
+"""Whole schedulers by name: objects with ``simulate(workload, cluster)``, loaded on demand."""
 
 
 def parse_policy(text: str) -> Any:
-    """The policy a text stands for.
+    """The policy that a text describes.
 
     Rules
     -----
-    A catalogue name, with parameters where wanted: ``easy(reserve=4, order=lxfw)``. A parameter is
+    A catalogue name, optionally with parameters: ``easy(reserve=4, order=lxfw)``. A parameter is
     a slot (its value a part) or a parameter of one of the policy's own parts. Or a TOML file, or
     ``file.py:name``, where the name is a Policy, a part made by a decorator such as ``st.order``
     (its parameters behind it, ``file.py:name(weight=2)``), an object with ``decide``, or a function
@@ -53,7 +53,7 @@ def parse_policy(text: str) -> Any:
 
 
 def whole_scheduler(call: Call, *, name: str) -> Any:
-    """A scheduler that decides by code of its own; parameters are handed over as texts."""
+    """A scheduler with its own code; parameters are passed as texts."""
     module, _, made = SCHEDULERS[call.name].partition(":")
     for key, value in call.arguments.items():
         if value.arguments:
@@ -63,11 +63,11 @@ def whole_scheduler(call: Call, *, name: str) -> Any:
 
 
 def make_policy(text: Any, /, **parameters: Any) -> Any:
-    """A policy by name, with parameters where wanted.
+    """A policy by name, optionally with parameters.
 
     Rules
     -----
-    ``text`` is what ``--policy`` takes: a catalogue name, ``"easy(reserve=4)"``, a TOML file or
+    ``text`` is what ``--policy`` accepts: a catalogue name, ``"easy(reserve=4)"``, a TOML file or
     ``"my.py:name"``. ``parameters`` are slots or parameters of the policy's own parts; a value is
     a plain value, a text such as ``"weighted(wait=0.1)"``, a part, or for ``order`` a function
     ``priority(wait, estimate, procs)``.
@@ -112,7 +112,7 @@ def _part_name(part: Any) -> str:
 
 
 def whole_schedulers() -> list[Any]:
-    """Every scheduler that decides by code of its own, with its default parameters."""
+    """Every scheduler with its own code, with its default parameters."""
     return [whole_scheduler(Call(name), name=name) for name in SCHEDULERS]
 
 
@@ -138,11 +138,11 @@ def added_policies() -> dict[str, Any]:
 
 
 def with_parameters(made: Any, call: Call, *, name: str) -> Any:
-    """A policy from elsewhere with the parameters of a call."""
+    """A policy of another package with the parameters of a call."""
     if not call.arguments:
         return made
     if not isinstance(made, Policy):
-        raise PolicyError(f"{call.name} decides by code of its own and takes no parameters")
+        raise PolicyError(f"{call.name} is implemented by its own code and takes no parameters")
     return with_arguments(made, call.arguments).replace(name=name)
 
 
@@ -174,7 +174,7 @@ def with_arguments(policy: Policy, arguments: dict[str, Call]) -> Policy:
 
 
 def _summary(base: Policy, policy: Policy) -> str:
-    """What the policy does: the words of its base, unless parts of it were changed."""
+    """What the policy does: the summary of its base, unless parts of it were changed."""
     changed = [
         f"{slot}={part} ({part.summary})"
         for slot, part in policy.parts.items()
@@ -240,7 +240,7 @@ def _toml_call(path: Path, key: str, value: Any) -> Call:
 def from_python(text: str) -> Any:
     """A policy, a part, a deciding object or an order function from ``file.py:name``.
 
-    Behind the name of a policy or a part stand parameters, as in ``my.py:f1(weight=2)``.
+    Parameters may follow the name of a policy or a part, as in ``my.py:f1(weight=2)``.
     """
     file, _, written = text.partition(".py:")
     call = parse_call(written) if "(" in written else Call(written)
@@ -264,7 +264,7 @@ def from_python(text: str) -> Any:
 
 
 def as_policy(thing: Any, *, name: str) -> Any:
-    """A Policy or deciding object as it is; a function becomes the order of an EASY frame."""
+    """A Policy or deciding object unchanged; a function becomes the order of EASY."""
     if isinstance(thing, type) and hasattr(thing, "decide"):
         return thing()
     if isinstance(thing, Policy) or hasattr(thing, "decide") or hasattr(thing, "simulate"):

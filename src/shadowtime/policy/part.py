@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from shadowtime.policy.written import Written
 
 SLOTS = ("order", "reserve", "backfill", "place", "estimate", "preempt", "partition")
-"""What a policy is made of, in the order in which a pass asks."""
+"""The slots of a policy, in the order in which a pass uses them."""
 
 WHOLE = ("pool", "site")
-"""Shapes on which a reservation is made against everything that there is: a site follows a pool's
-rules, with nodes to choose."""
+"""Shapes on which a reservation considers the whole machine: a site follows a pool's rules, with
+nodes to choose."""
 
 
 @dataclass(frozen=True)
 class Part:
     """Base of all parts.
 
-    Subclasses say which slot they fill, their name in policy texts and a one-line summary; their
+    Subclasses define the slot they fill, their name in policy texts and a one-line summary; their
     fields are their parameters, declared with ``parameter`` so that a text can set them.
     """
 
@@ -41,10 +41,10 @@ class Part:
         return ()
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
-        """Why the part has no defined meaning beside the policy's others on such a machine.
+        """Why the part has no defined meaning with the policy's other parts on such a machine.
 
-        ``shape`` is pool, hosts, nodes or site. The first objection refuses the policy; a part that
-        goes with everything has none.
+        ``shape`` is pool, hosts, nodes or site. The first objection rejects the policy; a part that
+        works with everything has none.
         """
         return iter(())
 
@@ -84,7 +84,7 @@ def parameter(
 
 
 def show(value: Any) -> str:
-    """A parameter value as it stands in a policy text.
+    """A parameter value as written in a policy text.
 
     Examples
     --------

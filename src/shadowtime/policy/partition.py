@@ -25,7 +25,7 @@ class Partition(Part):
 
     slot: ClassVar[str] = "partition"
     restricts: ClassVar[bool] = True
-    """True if a job may not go everywhere."""
+    """True if some jobs may not run everywhere."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class ByClass(Partition):
     """Class partitioning (spec 3.4): some hosts for large jobs, the rest for the others.
 
     Class one is the first ``hosts`` of the widest hosts, those with the most memory first. Large
-    jobs run there; short ones (request up to ``hours``) may too; ``large`` says whether large jobs
-    may also run in class two. Only large jobs reserve in class one, up to ``times`` the resources
-    of each host; class two takes ``reservations`` in all. On a site hosts are nodes, and the
-    classes cross its partitions (docs/decisions/site.md).
+    jobs run there; short ones (request up to ``hours``) may too; ``large`` defines whether large
+    jobs may also run in class two. Only large jobs reserve in class one, up to ``times`` the
+    resources of each host; class two takes ``reservations`` in total. On a site hosts are nodes,
+    and the classes cross its partitions (docs/decisions/site.md).
     """
 
     name: ClassVar[str] = "by-class"

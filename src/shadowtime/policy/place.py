@@ -26,25 +26,25 @@ RESV = "the reservation pins certain processors, or counts them as EASY does"
 
 
 class Place(Part):
-    """Where a job goes."""
+    """Where a job runs."""
 
     slot: ClassVar[str] = "place"
     by_sharing: ClassVar[bool] = False
-    """True if it chooses by what the jobs of a node share: without nodes it has nothing to do."""
+    """True if it chooses by what the jobs of a node share: without nodes it has no effect."""
     on_site: ClassVar[str] = ""
-    """The rule of a site that it stands for (kernel/site/fields.py); none if it has no meaning."""
+    """Its rule on a site (kernel/site/fields.py); none if it has no meaning there."""
     neutral: ClassVar[bool] = False
-    """True if where a job goes never delays another."""
+    """True if the place of a job never delays another."""
     plans: ClassVar[bool] = False
     """True if it plans on the Reservation Table of nodes."""
     fills: ClassVar[bool] = False
     """True if nodes are filled in index order, as Slurm does."""
     caps: ClassVar[bool] = False
-    """True if no more bandwidth is given out than a node has."""
+    """True if no more bandwidth is allocated than a node has."""
 
     @property
     def search(self) -> str:
-        """How a start on nodes is looked for: first-fit, cheapest or threshold."""
+        """How a start on nodes is searched: first-fit, cheapest or threshold."""
         return "first-fit"
 
     @property
@@ -78,8 +78,8 @@ class Place(Part):
 class BestFit(Place):
     """The host that is left with the least; on a pool there is nothing to choose.
 
-    On nodes the lowest free processors are taken and the reservation counts processors: EASY
-    that knows nothing of nodes.
+    On nodes the lowest free processors are used and the reservation counts processors: EASY without
+    knowledge of nodes.
     """
 
     on_site: ClassVar[str] = "BEST_FIT"
@@ -144,7 +144,7 @@ class LessConsume(NodePlace):
         return "threshold" if self.threshold > 0 else "cheapest"
 
     def factors(self) -> tuple[Fraction, ...]:
-        """The threshold, as it was written: 1.15 is 23/20."""
+        """The exact threshold: 1.15 is 23/20."""
         from fractions import Fraction
 
         return (Fraction(str(self.threshold)),) if self.threshold > 0 else ()
@@ -240,7 +240,7 @@ class Filled(Place):
 
 @dataclass(frozen=True)
 class Capped(Filled):
-    """Bandwidth is a hard limit too: on no node more is given out than it has (LessC)."""
+    """Bandwidth is also a hard limit: no node allocates more than it has (LessC)."""
 
     caps: ClassVar[bool] = True
     name: ClassVar[str] = "capped"
@@ -258,7 +258,7 @@ class Pack(Place):
 
 @dataclass(frozen=True)
 class Spread(Place):
-    """On a site: tasks dealt out evenly to as many nodes as allowed, the idlest first."""
+    """On a site: tasks distributed evenly over as many nodes as allowed, the idlest first."""
 
     on_site: ClassVar[str] = "SPREAD"
     name: ClassVar[str] = "spread"
@@ -276,10 +276,10 @@ class Consecutive(Place):
 
 @dataclass(frozen=True)
 class Scored(Written, Place):
-    """The nodes with room in the order of a function of the user's own, the highest first.
+    """The nodes with room in the order of a user's function, the highest first.
 
-    Nodes that a job asks for by name come first all the same; ties go by (weight, number). Each
-    node is given as many tasks as it holds.
+    Nodes that a job requests by name still come first; ties are broken by (weight, number). Each
+    node gets as many tasks as fit.
     """
 
     on_site: ClassVar[str] = "SCORE"
@@ -290,8 +290,8 @@ class Scored(Written, Place):
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape in ("pool", "hosts"):
             yield (
-                f"place={self} scores nodes, of which a {shape.removesuffix('s')} has none to "
-                "choose from; use a site"
+                f"place={self} scores nodes, but a {shape.removesuffix('s')} has none to choose "
+                "from; use a site"
             )
         if shape == "nodes":
             yield f"place={self} is not defined on nodes that share bandwidth; use a site"

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 SHAPES = ("pool", "hosts", "nodes", "site")
-"""Of machines."""
+"""Shapes of machines."""
 
 ASKED = ("order", "place", "estimate", "preempt", "reserve", "backfill", "partition")
-"""In which order the parts are asked for objections: the first one is what a user reads."""
+"""The order in which the parts are checked for objections: the first one is reported."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What decides: one part per slot, and a name.
+    """A policy: one part per slot, and a name.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Policy:
         return self.reserve.kept or self.backfill.promises_all
 
     def refuse_nonsense(self, shape: str) -> None:
-        """Refuse a combination of parts that has no defined meaning on such a machine.
+        """Reject a combination of parts that has no defined meaning on such a machine.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class Policy:
             for objection in getattr(self, slot).objections(self, shape):
                 raise PolicyError(f"{self.name}: {objection}")
 
-    # Every run asks these two, and a policy is a value: they are worked out once.
+    # Every run needs these two, and a policy is a value: they are computed once.
 
     @cached_property
     def defined_on(self) -> tuple[str, ...]:
@@ -102,14 +102,14 @@ class Policy:
         return any(isinstance(part, Written) for part in self.parts.values())
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: equal policies are pickled to equal bytes, asked before or not."""
+        """Only the fields: equal policies are pickled to equal bytes, whatever was cached."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def notes_on(self, machine: Cluster, workload: Workload | None = None) -> list[str]:
         """What the user should know before this policy runs a log on a machine."""
         if machine.shape == "pool" and self.place.by_sharing:
             return [
-                f"{self.name} places jobs on nodes by what they share, and a pool has no nodes: "
+                f"{self.name} places jobs on nodes by what they share, but a pool has no nodes: "
                 'give a machine of shape = "nodes" with --cluster FILE.toml'
             ]
         return []

@@ -1,7 +1,7 @@
-"""Estimate parts that predict from a log: made for all jobs before a run (room ``predict``).
+"""Estimate parts that predict from a log: computed for all jobs before a run (``predict``).
 
-What ended by when is taken as the log recorded it, so that a prediction is the same under every
-policy. That needs a whole log: none of these runs live.
+The ends of jobs are those that the log recorded, so that a prediction is the same under every
+policy. That needs a whole log: none of these works live.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shadowtime.policy.part import parameter
 
 
 class FromLog(Estimate):
-    """A prediction for every job of a log, made before the run."""
+    """A prediction for every job of a log, computed before the run."""
 
     from_log: ClassVar[bool] = True
 
@@ -43,7 +43,7 @@ class MaxOfLast(FromLog):
 
     name: ClassVar[str] = "max-of-last"
     summary: ClassVar[str] = "request times the largest share of it the user's last 5 jobs used"
-    jobs: int = parameter(5, "how many of the user's ended jobs count", low=1, high=10_000)
+    jobs: int = parameter(5, "how many of the user's finished jobs count", low=1, high=10_000)
 
 
 @dataclass(frozen=True)
@@ -53,30 +53,30 @@ class UserQuantile(FromLog):
     name: ClassVar[str] = "user-quantile"
     summary: ClassVar[str] = "a quantile of the user's last run times"
     quantile: float = parameter(0.9, "which quantile", low=0.0, high=1.0)
-    jobs: int = parameter(50, "how many of the user's ended jobs count", low=1, high=10_000)
-    least: int = parameter(3, "with fewer ended jobs the request is taken", low=1)
+    jobs: int = parameter(50, "how many of the user's finished jobs count", low=1, high=10_000)
+    least: int = parameter(3, "with fewer finished jobs the request is used", low=1)
 
 
 @dataclass(frozen=True)
 class Nearest(FromLog):
-    """The mean run time of the k ended jobs that are most alike."""
+    """The mean run time of the k most similar finished jobs."""
 
     name: ClassVar[str] = "nearest"
     summary: ClassVar[str] = "the mean run time of the k most similar jobs that had ended"
     k: int = parameter(5, "how many neighbours", low=1, high=1_000)
-    window: int = parameter(2_000, "how many jobs back they are sought", low=1, high=1_000_000)
+    window: int = parameter(2_000, "how many jobs back they are searched", low=1, high=1_000_000)
 
 
 @dataclass(frozen=True)
 class Boosted(FromLog):
-    """A quantile by gradient-boosted trees (LightGBM), fitted again and again to what had ended."""
+    """A quantile by gradient-boosted trees (LightGBM), refitted repeatedly to finished jobs."""
 
     name: ClassVar[str] = "lightgbm"
     summary: ClassVar[str] = "quantile regression by boosted trees, refitted every few days"
     quantile: float = parameter(0.8, "which quantile", low=0.01, high=0.99)
     days: float = parameter(7.0, "days between two fits", low=0.01)
-    window: int = parameter(20_000, "how many ended jobs a fit sees", low=100)
-    least: int = parameter(200, "with fewer ended jobs the request is taken", low=20)
+    window: int = parameter(20_000, "how many finished jobs a fit uses", low=100)
+    least: int = parameter(200, "with fewer finished jobs the request is used", low=20)
     seed: int = parameter(1, "seed of the fits", low=0)
 
 

@@ -1,11 +1,10 @@
 """Slot ``preempt``: which jobs to stop?
 
-Whom is for the part to say; what becomes of a victim is one routine of the engine
-(``kernel.running.stop``): its run goes on record as an attempt with its start and its end, and it
-keeps its place in the order. ``mode`` says what becomes of its work: a job that is killed begins
-anew, one that is suspended goes on where it was, one with checkpoints goes on at its last one.
-Starting again costs ``overhead`` seconds in every mode. Schedules, proofs and metrics read
-attempts.
+The part chooses the victims; one routine of the engine stops them (``kernel.running.stop``): a
+victim's run is recorded as an attempt with its start and its end, and the job keeps its place in
+the order. ``mode`` defines what happens to its work: a killed job starts over, a suspended one
+resumes where it was, one with checkpoints resumes at its last one. Restarting costs ``overhead``
+seconds in every mode. Schedules, proofs and metrics read attempts.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Preempt(Part):
-    """Whom to stop."""
+    """Which jobs to stop."""
 
     slot: ClassVar[str] = "preempt"
     stops: ClassVar[bool] = False
@@ -35,7 +34,7 @@ class Preempt(Part):
 
     @property
     def spares(self) -> bool:
-        """True if victims that turn out not to be needed go on running."""
+        """True if victims that turn out not to be needed keep running."""
         return False
 
     @property
@@ -45,7 +44,7 @@ class Preempt(Part):
 
     @property
     def restart_s(self) -> int:
-        """Seconds that a stopped job spends on starting again."""
+        """Seconds that a stopped job spends on restarting."""
         return 0
 
     @property
@@ -73,10 +72,10 @@ class ShadowLoad(Preempt):
     name: ClassVar[str] = "shadow-load"
     summary: ClassVar[str] = "stop running jobs that the head outranks, if it can then start"
     prune: bool = parameter(False, "spare victims that turn out not to be needed")
-    mode: str = parameter("kill", "what becomes of a victim's work", choices=MODES)
+    mode: str = parameter("kill", "what happens to a victim's work", choices=MODES)
     every: int = parameter(3600, "seconds of work between two checkpoints", low=1, high=10_000_000)
     overhead: int = parameter(
-        0, "seconds that a stopped job spends on starting again", low=0, high=10_000_000
+        0, "seconds that a stopped job spends on restarting", low=0, high=10_000_000
     )
 
     @property
@@ -101,14 +100,14 @@ class ShadowLoad(Preempt):
         if shape == "site" and not policy.reserve.sunny:
             yield f"on a site preempt={self.name} needs reserve=sunny"
         if policy.reserve.kept:
-            yield "promises for good and preemption contradict"
+            yield "lasting promises and preemption contradict each other"
 
 
 @dataclass(frozen=True)
 class Victims(Written, ShadowLoad):
-    """Whom the head outranks, in the order of a function of the user's own, the highest first.
+    """The jobs that the head outranks, in the order of a user's function, the highest first.
 
-    The function is asked for all running jobs that the head outranks, once it is blocked. Jobs are
+    The function is called for all running jobs that the head outranks, once it is blocked. Jobs are
     stopped until the head fits; none is if all of them would not be enough.
     """
 
@@ -124,7 +123,7 @@ class Victims(Written, ShadowLoad):
         return self.own_parameters() | super().declared()
 
     def with_values(self, **changes: Any) -> Self:
-        """The part with some parameters set, the function's or those of the stop."""
+        """The part with some parameters set, the function's or those of stopping."""
         known = self.own_parameters()
         own = {name: changes.pop(name) for name in list(changes) if name in known}
         if own.get("mode", "kill") not in MODES:

@@ -27,11 +27,11 @@ class Reserve(Part):
     sunny: ClassVar[bool] = False
     """True if running jobs that the head outranks are ignored."""
     one_by_one: ClassVar[bool] = False
-    """True if every waiting job is tried in queue order before the next is looked at."""
+    """True if every waiting job is tried in queue order, one after the other."""
 
     @property
     def first(self) -> int | None:
-        """How many blocked jobs, from the head, each pass plans for; None: by other rules."""
+        """The number of blocked jobs that each pass plans for; None: by other rules."""
         return None
 
     @property
@@ -45,7 +45,7 @@ class Reserve(Part):
         return False
 
     def depth(self, jobs: int) -> int:
-        """How many reservations a pass over so many waiting jobs makes at most."""
+        """The largest number of reservations in a pass over this many waiting jobs."""
         return 0
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
@@ -66,7 +66,7 @@ class NoReservation(Reserve):
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "nodes" and policy.backfill.respects:
-            yield f"backfill={policy.backfill} and reserve={self} do not go together"
+            yield f"backfill={policy.backfill} and reserve={self} cannot be combined"
         if policy.backfill.needs_reservation:
             yield (
                 f"backfill={policy.backfill} respects reservations, but reserve=none makes none; "
@@ -83,8 +83,8 @@ class Depth(Reserve):
     jobs: int = parameter(1, "how many blocked jobs hold a reservation", low=1, high=ALL)
     fixed_reservation: str | bool = parameter(
         "no",
-        "keep the head's first shadow time until it starts, or until it has passed in vain; extra "
-        "is what will be left then",
+        "keep the head's first shadow time until it starts, or until it has passed without a "
+        "start; extra processors are those left then",
         choices=("no", "yes", "until-missed"),
     )
 
@@ -107,7 +107,7 @@ class Depth(Reserve):
         if shape == "nodes" and self != Depth():
             yield f"reserve={self} is not defined on nodes: use reserve=1, kept or none"
         if shape == "nodes" and not policy.backfill.respects:
-            yield f"backfill={policy.backfill} and reserve={self} do not go together"
+            yield f"backfill={policy.backfill} and reserve={self} cannot be combined"
 
     def __str__(self) -> str:
         if self.jobs >= ALL:
@@ -139,7 +139,7 @@ class Sunny(Reserve):
 
 @dataclass(frozen=True)
 class Conservative(Reserve):
-    """Every job, at its submission, for good: conservative backfilling (spec 1.3)."""
+    """Every job, at its submission, permanently: conservative backfilling (spec 1.3)."""
 
     kept: ClassVar[bool] = True
     name: ClassVar[str] = "kept"
@@ -171,7 +171,8 @@ class Conservative(Reserve):
             yield "reserve=kept is defined on a pool only"
         if policy.estimate.written:
             yield (
-                "reserve=kept does not go with a prediction of your own yet; use reserve=all, "
+                "reserve=kept cannot be combined with a prediction of your own yet; use "
+                "reserve=all, "
                 "which plans again at every pass"
             )
         if policy.estimate.changes:
@@ -183,9 +184,9 @@ class Conservative(Reserve):
 
 @dataclass(frozen=True)
 class Chosen(Written, Reserve):
-    """Every blocked job for which a function of the user's own says so, planned again at each pass.
+    """Every blocked job for which a user's function returns true, planned again at each pass.
 
-    The function is asked in order, as soon as a job turns out to be blocked.
+    The function is called in order, as soon as a job turns out to be blocked.
     """
 
     one_by_one: ClassVar[bool] = True
@@ -199,10 +200,10 @@ class Chosen(Written, Reserve):
 
 @dataclass(frozen=True)
 class Planned(Written, Reserve):
-    """The head alone, at an instant that a function of the user's own may put off.
+    """The head alone, at a time that a user's function may postpone.
 
-    The function is handed the earliest start; an answer before it counts as that start. The head
-    itself starts as soon as it fits: a later instant lets others overtake more freely.
+    The function receives the earliest start; an earlier result counts as that start. The head
+    itself starts as soon as it fits: a later time lets others overtake more freely.
     """
 
     name: ClassVar[str] = "planned"

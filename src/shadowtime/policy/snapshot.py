@@ -3,7 +3,7 @@
 One set of types for simulations, live passes and ``demo --step``: a :class:`Snapshot` holds a
 :class:`WaitingJob` per job in the queue and a :class:`RunningJob` per job that holds resources,
 but no true run time. An object with ``decide(snapshot)`` is a policy; it returns Start, Stop,
-Promise, Wake and Wait in the order in which they are to be carried out.
+Promise, Wake and Wait in the order in which they take effect.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class WaitingJob:
     """A job in the queue; ``need`` has an entry per resource of the cluster, processors first.
 
     ``estimate`` and ``fits`` are filled in by the pass before a policy sees them. ``nodes`` is the
-    number of hosts the job wants to run on (0: any), ``alone`` whether it shares none of them.
+    number of hosts the job requests (0: any), ``alone`` whether it shares none of them.
     ``only`` names the hosts it may use, all where empty; ``chunk`` processors must be on one host
-    together. ``bandwidth`` is what a process draws in MB/s, to a thousandth, -1 where unknown.
+    together. ``bandwidth`` is the demand of a process in MB/s, to a thousandth, -1 if unknown.
     ``each`` is what it takes on every host it runs on, however many of its processors are there: an
     entry per resource, 0 where ``need`` is divided by processors; empty where all of it is. On a
     site ``ask`` is the whole request, and only id, submit, request and user count besides.
@@ -56,7 +56,7 @@ class WaitingJob:
     """Expected run time in seconds."""
     user: UserId = ""
     fits: bool = True
-    """False on a site where no nodes hold it now or a limit forbids it; elsewhere see ``free``."""
+    """False on a site if no nodes hold it now or a limit forbids it; elsewhere see ``free``."""
     _: KW_ONLY
     nodes: int = 0
     alone: bool = False
@@ -67,7 +67,7 @@ class WaitingJob:
     each: tuple[int, ...] = ()
     ask: Request | None = None
     serial: float = -1
-    """Of a moldable job the share of its work that cannot run in parallel, -1 of others."""
+    """For a moldable job, the share of its work that cannot run in parallel; else -1."""
 
     @property
     def procs(self) -> int:
@@ -75,7 +75,7 @@ class WaitingJob:
         return self.need[0]
 
     def estimate_at(self, procs: int) -> int:
-        """Expected run time in seconds of a moldable job on so many processors.
+        """Expected run time in seconds of a moldable job on this many processors.
 
         Examples
         --------
@@ -93,7 +93,7 @@ class RunningJob:
 
     ``estimate`` and ``expected_end`` are filled in by the pass. ``need`` counts what it holds of
     the hosts in the cluster. Where ``ours`` is False it counts, but no policy may stop it; where
-    ``settled`` is False it is starting or ending and cannot be stopped at this moment. ``held`` is
+    ``settled`` is False it is starting or ending and cannot be stopped now. ``held`` is
     what it holds per host beyond the processors in ``place``, where a port knows it. On a site
     ``held`` has every host, and ``ask`` is what limits count: partition, QOS, account, licences.
     """
@@ -176,7 +176,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Start a waiting job now; one that is ``optional`` is skipped where it does not fit.
+    """Start a waiting job now; an ``optional`` start is skipped if the job does not fit.
 
     An empty ``place`` leaves the choice of hosts to the machine that carries it out.
     """
@@ -185,19 +185,19 @@ class Start:
     optional: bool = False
     _: KW_ONLY
     procs: int = 0
-    """Of a moldable job the processors that it starts with, 0: those it asks for."""
+    """For a moldable job, the processors that it starts with; 0: those it requests."""
     place: Place = ()
     reason: Reason = Reason.HEAD
     limit: int = 0
     """A new wall time limit in seconds, 0: unchanged."""
     alone: bool = False
-    """On hosts of its own, whether it asks for them or not."""
+    """On exclusive hosts, whether it requests them or not."""
     bandwidth: int = 0
-    """MB/s that a process is counted with, 0: none."""
+    """MB/s counted per process, 0: none."""
     partition: str = ""
     """On a site, the one of its partitions that it starts in."""
     held: Held = ()
-    """On a site, what it takes on each of its hosts."""
+    """On a site, what it uses on each of its hosts."""
     why: str = ""
     """The reason in words, printed by ``demo --step``."""
 
@@ -211,7 +211,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """When a blocked job is expected to start; its first promise is kept on record."""
+    """When a blocked job is expected to start; its first promise is recorded."""
 
     job: JobId
     start: int
@@ -229,7 +229,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """Ask for a pass at an instant even if nothing else happens then."""
+    """Request a pass at a time even if nothing else happens then."""
 
     at: int
 

@@ -60,7 +60,7 @@ def parts() -> dict[str, dict[str, Part]]:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """How to go on after an unknown name: the near ones first.
+    """Suggestions for an unknown name: the nearest ones first.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def near(name: str, known: Iterable[str]) -> str:
 
 
 def part_from(slot: str, call: Call) -> Part:
-    """The part a text names for a slot; a number in ``reserve`` is a depth."""
+    """The part that a text names for a slot; a number in ``reserve`` is a depth."""
     if slot == "reserve" and re.fullmatch(r"[0-9]{1,9}", call.name):
         from shadowtime.policy import reserve
 

@@ -1,6 +1,6 @@
-"""A part that is a function of the user's own: its parameters, its memory, what it learns.
+"""A part that is a user's function: its parameters, its memory, what it learns.
 
-The decorators of ``shadowtime`` (``st.order``, ``st.estimate``, ...) make such parts. The engine
+The decorators of ``shadowtime`` (``st.order``, ``st.estimate``, ...) create such parts. The engine
 compiles the function (engine/fillers.py); here it is only described.
 """
 
@@ -38,17 +38,17 @@ ALL = KEYS.index("all")
 LONGEST = 1_000_000_000
 """Seconds between two calls of a timer, at most."""
 MOST_MEMORY = 64
-"""Numbers that a function may keep of each user."""
+"""The largest number of values that a function may keep for each user."""
 
 
 def nothing(now: int, job: Any) -> float:
-    """Stands in where no function is given."""
+    """The default if no function is given."""
     return 0.0
 
 
 @dataclass(frozen=True)
 class Written(Part):
-    """A function of the user's own with the values of its parameters.
+    """A user's function with the values of its parameters.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Written(Part):
     values: tuple[tuple[str, Any], ...] = ()
     """Parameters that differ from their defaults."""
     memory: int = 0
-    """Numbers that the engine keeps for the function, of each user."""
+    """The number of values that the engine keeps for the function, for each user."""
     by: str = "user"
     """Whose they are: each user's, account's or executable's, or one row for all jobs."""
     learners: tuple[tuple[Moment, Callable[..., Any]], ...] = field(default=(), compare=False)
@@ -84,8 +84,8 @@ class Written(Part):
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "site" and policy.keeps_promises and (self.learners or self.timers):
             yield (
-                f"promises for good on a site report nothing to {self.slot}={self}; leave out what "
-                "it learns, or use reserve=all"
+                f"with lasting promises on a site, {self.slot}={self} cannot learn; remove its "
+                "learn function, or use reserve=all"
             )
         yield from super().objections(policy, shape)
 
@@ -102,7 +102,7 @@ class Written(Part):
             raise PolicyError(f"{self.label}: by={self.by!r} must be one of {', '.join(KEYS)}")
 
     def check_function(self) -> None:
-        """Refuse a function that does not take what the slot hands it."""
+        """Reject a function that does not take the arguments of its slot."""
         parameters_of(self.takes, self.function)
 
     @property
@@ -159,9 +159,9 @@ class Written(Part):
     def learn(self, function: Any = None, *, on: Moment = "end", every: int | None = None) -> Any:
         """Decorate a function (now, job, user) that writes into the memory when a job ends.
 
-        ``on="submit"`` and ``on="start"`` are called at those moments instead. ``on="timer"`` takes
+        ``on="submit"`` and ``on="start"`` are called at those times instead. ``on="timer"`` takes
         ``every`` seconds and a function (now, user), which is called for each row of the memory
-        whenever the clock shows a multiple of that.
+        whenever the clock is at a multiple of that.
         """
         if function is None:
             return lambda written: self.learn(written, on=on, every=every)

@@ -29,7 +29,7 @@ _LATER = {
     "comparison_table": "terminal",
     "sparkline": "terminal",
 }
-"""Loaded when first asked for: a table in the terminal does not need the page, nor the reverse."""
+"""Loaded on first use: a table in the terminal does not need the page, nor vice versa."""
 
 __all__ = [
     "Claim",

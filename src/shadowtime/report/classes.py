@@ -33,7 +33,7 @@ TOP_USERS = 8
 
 
 def size_classes(procs: Ints) -> tuple[Ints, tuple[str, ...]]:
-    """Class index of every job and the labels; classes above the largest job are left out.
+    """Class index of every job and the labels; classes above the largest job are omitted.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def user_classes(
 ) -> tuple[Ints, tuple[str, ...]]:
     """The users with the most work one by one, all others as one class.
 
-    ``known`` are the users' names by number, where the log has them.
+    ``known`` are the users' names by number, if the log has them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Moments as people read them: the log's calendar where it has one, else days of the log."""
+"""Times for people: the log's calendar if it has one, else days of the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def first_submit(workload: Workload) -> int:
-    """The second of the first submission: pictures count time from there.
+    """The second of the first submission: charts count time from there.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def first_submit(workload: Workload) -> int:
 
 
 def unix_start(workload: Workload) -> int | None:
-    """The moment that the log counts its seconds from, where it gives one.
+    """The time from which the log counts its seconds, if known.
 
     Examples
     --------
@@ -63,7 +63,7 @@ _MONTH = 30 * 86_400
 def time_ticks(
     begin: float, end: float, start: int | None, *, most: int = 5
 ) -> list[tuple[float, str]]:
-    """Round moments of a span with their labels, at most about ``most`` of them.
+    """Round times within a span with their labels, at most about ``most`` of them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Columns of numbers as compact text that a page can carry and read back in milliseconds.
+"""Columns of numbers as compact text that a page can contain and read in milliseconds.
 
 A column becomes the narrowest signed integers that hold it, optionally as differences, its bytes
 are laid out plane by plane (all low bytes, then all next bytes, ...), which suits the compressor,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """A job that was first in the order and held up while ours waited."""
+    """A job that was blocked at the head of the queue while ours waited."""
 
     job: int
     blocked_at: int
@@ -35,7 +35,7 @@ class Promise:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """What the schedule says of one job. Jobs are named by id; ahead means by (submit, id)."""
+    """What the schedule shows about one job. Jobs are named by id; ahead means by (submit, id)."""
 
     job: int
     reason: Reason | None
@@ -55,7 +55,7 @@ class Explanation:
     """Jobs whose end freed processors at the instant of its start."""
     lines: tuple[str, ...]
     in_the_way: tuple[Obstacle, ...] = ()
-    """On a site: what kept it from starting, stretch by stretch."""
+    """On a site: what kept it from starting, interval by interval."""
     standings: tuple[Standing, ...] = ()
     """Under Slurm's multifactor priority: on arrival and at its start."""
 
@@ -70,13 +70,13 @@ def explain(
     *,
     cluster: Cluster | Site | None = None,
 ) -> Explanation:
-    """Who was ahead, which promise blocked it, when it was promised, why it started.
+    """Which jobs were ahead, which promise blocked it, when it was promised, why it started.
 
     Rules
     -----
     The schedule's rows are those of the workload. A job waits from its submission (or from a
-    preemption) to its start; what ends at an instant is gone at that instant. Where ``cluster`` is
-    a site, also what was in its way (:func:`shadowtime.report.obstacles.obstacles`).
+    preemption) to its start; what ends at an instant no longer counts at that instant. If
+    ``cluster`` is a site, also what blocked it (:func:`shadowtime.report.obstacles.obstacles`).
 
     Examples
     --------
@@ -135,7 +135,7 @@ def _in_the_way(
 def _standings(
     workload: Workload, site: Site, schedule: Schedule, row: int
 ) -> tuple[Standing, ...]:
-    """When it could first be looked at, and when it started."""
+    """When it could first be considered, and when it started."""
     from shadowtime.slurm.standing import standing
 
     if schedule.policy.partition("(")[0] != "slurm" or workload.requests is None:
@@ -155,7 +155,7 @@ def _ids(schedule: Schedule, rows: list[int]) -> tuple[int, ...]:
 
 
 def _alive(spans: Spans, moment: int) -> list[int]:
-    """Rows whose stretch covers the moment, in order."""
+    """Rows whose interval covers the time, in order."""
     covering = (spans.since <= moment) & (moment < spans.until)
     return [int(row) for row in np.unique(spans.row[covering])]
 
@@ -171,7 +171,7 @@ def _ended(spans: Spans, row: int, moment: int) -> list[int]:
 
 
 def _promises(schedule: Schedule, row: int, until: int) -> tuple[Promise, ...]:
-    """Jobs held up at the head at some time between our submission and our start."""
+    """Jobs blocked at the head at some time between our submission and our start."""
     blocked = schedule.blocked_at
     if blocked is None:
         return ()
@@ -179,7 +179,7 @@ def _promises(schedule: Schedule, row: int, until: int) -> tuple[Promise, ...]:
     open_then = (blocked != UNKNOWN) & (blocked <= until) & (begun > schedule.submit[row])
     open_then[row] = False
     if schedule.reason[row] != Reason.BACKFILLED:
-        # a job behind ours that was held up in the very pass of our start came after it
+        # a job behind ours that was blocked in the same pass as our start came after it
         open_then &= ~((blocked == until) & (np.arange(len(schedule)) > row))
     rows = np.flatnonzero(open_then)
     rows = rows[np.argsort(blocked[rows], kind="stable")]

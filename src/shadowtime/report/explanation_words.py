@@ -28,9 +28,9 @@ NAMED = 6
 WHY = {
     Reason.HEAD: "It was first in the order and fitted at once.",
     Reason.RESERVED: "It was first in the order and started as soon as it fitted.",
-    Reason.BACKFILLED: "It was backfilled: let past a job that stayed blocked.",
+    Reason.BACKFILLED: "It was backfilled: it started ahead of a blocked job.",
     Reason.PREEMPTING: "It was first in the order and started by stopping others.",
-    Reason.RECORDED: "The log records the start and does not say why.",
+    Reason.RECORDED: "The log records the start without a reason.",
 }
 
 
@@ -80,13 +80,13 @@ class Words:
         )
 
     def _released(self) -> str:
-        """From when on a job of a site may start, where that is not its submission."""
+        """When a job of a site may start at the earliest, if that is not its submission."""
         asked, row = self.workload.requests, self.row
         if asked is None:
             return ""
         parts = []
         begun = int(self.schedule.start[row])
-        # Slurm looks at an array as a whole: a task's own time in the log does not bind it.
+        # Slurm considers an array as a whole: a task's own time in the log does not bind it.
         if asked.begin[row] > self.workload.submit[row] and not 0 <= begun < asked.begin[row]:
             parts.append(
                 f"It may not start before {self._at(int(asked.begin[row]))}: a begin time, a "
@@ -122,12 +122,15 @@ class Words:
         return f"{text}; it was promised {self._at(facts.promised)}."
 
     def _others(self, facts: Explanation) -> list[str]:
-        """The promises of others that stood in its way."""
+        """The promises of others that blocked it."""
         if not facts.promises or facts.start == facts.submit:
             return []
         shown = facts.promises[-NAMED:]
         left = len(facts.promises) - len(shown)
-        before = [f"While it waited {_jobs(left)} more were held up at the head before these."]
+        before = [
+            f"While it waited {_jobs(left)} more were blocked at the head of the queue "
+            "before these."
+        ]
         return (before if left else []) + [self._promise(promise) for promise in shown]
 
     def _promise(self, promise: Promise) -> str:
@@ -138,7 +141,7 @@ class Words:
         )
         began = f"started {self._at(promise.start)}" if promise.start >= 0 else "never started"
         return (
-            f"Job {self._called(promise.job)} was held up at the head from "
+            f"Job {self._called(promise.job)} was blocked at the head of the queue from "
             f"{self._at(promise.blocked_at)}, "
             f"{given}, {began}."
         )
@@ -155,25 +158,25 @@ class Words:
         if facts.ended_at_start and waited:
             freed = self._width(facts.ended_at_start)
             text += (
-                f" At that moment {_jobs(len(facts.ended_at_start))} ended "
-                f"({self._named(facts.ended_at_start)}) and gave back {_procs(freed)}."
+                f" At that time {_jobs(len(facts.ended_at_start))} ended "
+                f"({self._named(facts.ended_at_start)}) and released {_procs(freed)}."
             )
         if facts.promised != UNKNOWN:
             slip = facts.start - facts.promised
             text += (
-                f" The promise slipped: that is {span(slip)} after it."
+                f" The promise was missed by {span(slip)}."
                 if slip > 0
-                else f" That is {span(-slip)} before the promise."
+                else f" That is {span(-slip)} earlier than promised."
                 if slip
                 else " As promised."
             )
         return text
 
     def _place(self) -> str:
-        """The nodes that it got, where the schedule names them."""
+        """The nodes that it got, if the schedule names them."""
         place = self.schedule.place
         where = place[self.row] if place is not None and self.workload.requests is not None else ""
-        return f", on {where} (cpus behind the colon)" if where else ""
+        return f", on {where} (cpus after the colon)" if where else ""
 
     def _cancelled(self) -> str:
         asked = self.workload.requests
@@ -194,11 +197,11 @@ class Words:
         end = facts.start + int(self.workload.request[self.row])
         first = promised[0]
         fits = end <= first.promised
-        return f"{text} By its request it would be gone {self._at(end)}, " + (
+        return f"{text} According to its request it would end {self._at(end)}, " + (
             f"before job {self._called(first.job)}'s promise of {self._at(first.promised)}."
             if fits
             else f"after job {self._called(first.job)}'s first promise of "
-            f"{self._at(first.promised)}: it took processors that were spare, or the promise "
+            f"{self._at(first.promised)}: it used spare processors, or the promise "
             "had moved."
         )
 
@@ -221,12 +224,12 @@ class Words:
             parts.append(f"It ran {span(ran)} and ended {self._at(int(schedule.end[row]))}.")
         lost = 0 if schedule.penalised is None else int(schedule.penalised[row])
         if lost:
-            parts.append(f"Of that, sharing what its nodes have cost it {span(lost)}.")
+            parts.append(f"Of that, {span(lost)} were lost to contention on its nodes.")
         if schedule.killed[row]:
             alone = lost and self.workload.run[row] < self.workload.request[row]
             parts.append(
                 "It was killed at its limit"
-                + (", which it would have kept without that." if alone else ".")
+                + (", which it would not have reached without contention." if alone else ".")
             )
         return " ".join(parts)
 

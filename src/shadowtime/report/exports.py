@@ -47,9 +47,9 @@ def write_perfetto(
 
     Rules
     -----
-    Where that would be more than ``cap`` slices, a run shows on the first row of each of its
-    pieces only; where even that is too much, the runs that start last are left out. What was
-    done is noted in the file (otherData) and in the result. A path that ends in .gz is packed.
+    If that would be more than ``cap`` slices, a run is shown only on the first row of each of its
+    pieces; if even that is too much, the runs that start last are omitted. This is noted in the
+    file (otherData) and in the result. A path that ends in .gz is compressed.
     """
     if cap < 1:
         raise UsageError(f"a trace of at most {cap} slices would be empty: give a cap of 1 or more")
@@ -69,7 +69,7 @@ def write_perfetto(
     events += _counter("busy processors", "processors", busy(schedule), origin)
     body = {
         "displayTimeUnit": "ms",
-        "otherData": {"policy": schedule.policy, "jobs left out": str(left), "note": note},
+        "otherData": {"policy": schedule.policy, "jobs omitted": str(left), "note": note},
         "traceEvents": events,
     }
     data = json.dumps(body, separators=(",", ":")).encode("utf-8")
@@ -138,7 +138,7 @@ def _slices(
 
 
 def _counter(name: str, unit: str, level: Level, origin: int) -> list[dict[str, Any]]:
-    """A curve, thinned evenly where it has too many points."""
+    """A curve, thinned evenly if it has too many points."""
     step = max(1, -(-len(level.at) // POINTS))
     return [
         {"ph": "C", "name": name, "pid": 0, "ts": (at - origin) * MICRO, "args": {unit: value}}
@@ -166,7 +166,7 @@ COLUMNS = (
     "metadata",
 )
 NO_ENERGY = -1
-"""What Batsim writes where nothing measures energy."""
+"""What Batsim writes if energy is not measured."""
 
 
 def write_batsim(
@@ -174,9 +174,9 @@ def write_batsim(
 ) -> Written:
     """Write the jobs that ran, in (submit, id) order.
 
-    Resources are the processors, counted from 0 through all hosts; on a pool they are those of
-    the picture. A job killed at its limit did not succeed. A job that took no time has a stretch
-    of its turnaround in seconds.
+    Resources are the processors, counted from 0 through all hosts; on a pool they are those of the
+    chart. A job killed at its limit did not succeed. A job that took no time has a stretch of its
+    turnaround in seconds.
     """
     path = Path(path)
     rows = lay_out(schedule, cluster)

@@ -76,7 +76,7 @@ def over_time(figure: Any, report: ReportInput) -> bool:
 
 
 def bandwidth(figure: Any, report: ReportInput) -> bool:
-    """Bandwidth that the running jobs ask for, and what all nodes have (HPerf thesis, 4.1)."""
+    """Bandwidth requested by the running jobs, and the total of all nodes (HPerf thesis, 4.1)."""
     lines, days = allocated(report)
     if not lines:
         return False
@@ -87,7 +87,7 @@ def bandwidth(figure: Any, report: ReportInput) -> bool:
         colour, style = ("#15191e", "--") if limit else (PALETTE[i % len(PALETTE)], "-")
         axes.plot(at, values / 1000, style, color=colour, lw=1, label=name)
     axes.set_xlabel("hours")
-    axes.set_ylabel("bandwidth asked for, GB/s")
+    axes.set_ylabel("bandwidth requested, GB/s")
     axes.set_ylim(bottom=0)
     axes.legend(ncols=min(4, len(lines)))
     return True
@@ -169,7 +169,7 @@ def class_bars(figure: Any, report: ReportInput) -> bool:
 
 
 Bar = tuple[str, float, float, float]
-"""A name, its value, and the ends of its interval: equal where there is none."""
+"""A name, its value, and the ends of its interval, which are equal if there is none."""
 
 
 def metric_bars(figure: Any, report: ReportInput) -> bool:
@@ -321,7 +321,7 @@ DATELESS: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": "Shadowtime"},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Shadowtime", "Producer": None},
 }
-"""The same input gives the same bytes: no file says when it was made."""
+"""The same input gives the same bytes: no file contains a date."""
 
 
 DRAWINGS: dict[str, Callable[[Any, ReportInput], bool]] = {
@@ -333,7 +333,7 @@ DRAWINGS: dict[str, Callable[[Any, ReportInput], bool]] = {
     "gantt": gantt,
     "bandwidth": bandwidth,
 }
-"""The figures by name; each says whether it had anything to show."""
+"""The figures by name; each reports whether it had anything to show."""
 
 
 def _matplotlib() -> Any:
@@ -346,7 +346,7 @@ def _matplotlib() -> Any:
 
 
 def draw(name: str, report: ReportInput) -> Any:
-    """One figure by its name in DRAWINGS; None where it has nothing to show."""
+    """One figure by its name in DRAWINGS; None if it has nothing to show."""
     matplotlib = _matplotlib()
     with matplotlib.rc_context(STYLE):
         figure = matplotlib.figure.Figure(figsize=(7.2, 4.4), layout="constrained")
@@ -361,7 +361,7 @@ def write_figures(
     metrics: those of the verdict as bars with intervals over the copies.
     over-time: queue and utilisation. distributions: CDFs of wait and bounded slowdown.
     heat: mean wait by size and run time. classes: what the classes gain. gantt: the rows.
-    bandwidth: what running jobs ask for, beside what the nodes have.
+    bandwidth: what running jobs request, and what the nodes have.
     """
     matplotlib = _matplotlib()
     folder = Path(folder)
@@ -378,7 +378,7 @@ def write_figures(
 def save_figure(
     drawing: Callable[[Any], bool], folder: Path, name: str, *, formats: tuple[str, ...] = FORMATS
 ) -> list[Path]:
-    """Any other drawing in the same style; returns the files, none where it has nothing to show."""
+    """Any other drawing in the same style; returns the files, none if there is nothing to show."""
     matplotlib = _matplotlib()
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):

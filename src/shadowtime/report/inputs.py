@@ -1,4 +1,4 @@
-"""What a report is made of: runs of some policies over one workload, and where they came from."""
+"""The input of a report: runs of some policies over one workload, and their origin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PaperValue:
-    """One number of a published table beside ours; None where there is none."""
+    """One number of a published table and ours; None if there is none."""
 
     label: str
     ours: float | None
@@ -52,10 +52,10 @@ class Claim:
 class ReportInput:
     """Everything a report shows.
 
-    The first run is the baseline that the others are compared with. ``cleaning`` left out is
-    the workload's own. ``interval_note`` says what the runs' copies are. ``trust`` is how far a
-    what-if on this log can be trusted, where it records starts; ``replay`` says that the first run
-    is the recorded one and nothing is compared but simulation and record.
+    The first run is the baseline that the others are compared with. ``cleaning`` defaults to the
+    workload's own. ``interval_note`` describes the runs' copies. ``trust`` is how far a what-if on
+    this log can be trusted, if it records starts; ``replay`` means that the first run is the
+    recorded one, and only simulation and record are compared.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class ReportInput:
             if len(run.schedule) != len(self.workload):
                 raise UsageError(
                     f"the schedule of {run.name} has {len(run.schedule)} jobs and the workload "
-                    f"{len(self.workload)}: report them on the workload they were made from"
+                    f"{len(self.workload)}: report them with the workload that was simulated"
                 )
 
     @property

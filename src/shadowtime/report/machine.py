@@ -33,7 +33,7 @@ def memory(kilobytes: int) -> str:
 
 
 def amount(resource: str, count: int) -> str:
-    """So much of a resource.
+    """An amount of a resource.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def amount(resource: str, count: int) -> str:
 
 
 def amounts(total: Mapping[str, int]) -> str:
-    """Amounts of several resources, those of which there is none left out."""
+    """Amounts of several resources, omitting those of which there is none."""
     return ", ".join(amount(name, count) for name, count in total.items() if count)
 
 

@@ -24,7 +24,7 @@ _STATISTICS = {"mean": "Mean", "median": "Median", "max": "Longest", "min": "Sho
 
 
 def describe(name: str) -> Metric:
-    """The metric of this name; one that the registry does not know is shown by its name.
+    """The metric of this name; a metric that is not registered is shown by its name.
 
     Examples
     --------

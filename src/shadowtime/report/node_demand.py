@@ -1,4 +1,4 @@
-"""What every node's processes ask for of a shared resource over time."""
+"""The demand of every node's processes for a shared resource over time."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def parts_of(place: Sequence[str], names: Sequence[str], procs: Ints) -> tuple[I
 
 
 def demand_over_time(schedule: Schedule, names: Sequence[str], each: Ints, edges: Floats) -> Floats:
-    """Mean demand on every node (rows) in every stretch of time (columns).
+    """Mean demand on every node (rows) in every interval of time (columns).
 
-    ``each`` is what one process of a job draws; ``edges`` bound the stretches.
+    ``each`` is the demand of one process of a job; ``edges`` bound the intervals.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers as people read them: thousands separators, sensible digits, spans of time."""
+"""Numbers for people: thousands separators, sensible digits, spans of time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EN DASH}"
-"""Between the ends of a range, and where there is no number."""
+"""The dash between the ends of a range, and the one for a missing number."""
 THIN = "\N{NARROW NO-BREAK SPACE}"
 
 _SPANS = ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s"))

@@ -1,8 +1,8 @@
-"""What may stand in the way of a waiting job on a site.
+"""What may block a waiting job on a site.
 
-An ``Obstacle`` is one stretch of the wait and its cause; ``Room`` is what is free on the nodes a
-job may use at a moment; ``Bounds`` are the limits of QOS and accounts: which one, whose, and what
-was in use.
+An ``Obstacle`` is one interval of the wait and its cause; ``Room`` is what is free at a time on the
+nodes a job may use; ``Bounds`` are the limits of QOS and accounts: which one, of which user or
+account, and what was in use.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Obstacle:
 
     ``kind`` is begin, dependency, throttle, licence, limit, outage, reservation, room, order, pass
     (Slurm's next one) or never; ``name`` the limit, licence, reservation, nodes or short resource;
-    ``who`` whom a limit counts; ``jobs`` those in the way, those that left at ``until`` first.
+    ``who`` the user or account that a limit counts; ``jobs`` the blocking ones, those that ended at
+    ``until`` first.
     """
 
     kind: str
@@ -47,15 +48,15 @@ class Obstacle:
 
     @property
     def same(self) -> tuple[str, str, str]:
-        """What two stretches must share to be shown as one."""
+        """What two intervals must share to be shown as one."""
         return self.kind, self.name, self.who
 
 
 def by_passes(way: Sequence[Obstacle], pause: int) -> tuple[Obstacle, ...]:
-    """Stretches of a scheduler that looks every ``pause`` seconds.
+    """Intervals of a scheduler that runs a pass every ``pause`` seconds.
 
-    That a job fitted for less than that says nothing of those ahead: such a stretch is reported
-    with the one before it, or at the end as waiting for a pass.
+    If a job fitted for less than that, this says nothing about the jobs ahead: such an interval is
+    merged with the one before it, or reported at the end as waiting for a pass.
 
     Examples
     --------
@@ -104,7 +105,7 @@ class Room:
     used: Ints
     jobs: Ints
     memory: int = -1
-    """Place of memory among the resources, -1 where it is not counted."""
+    """Index of memory among the resources, -1 if it is not counted."""
 
     def fits(self, shape: Shape, without: AnyArray | None = None) -> bool:
         """Could the job start now on its nodes, ``without`` (a mask) those closed to it?"""
@@ -161,13 +162,13 @@ class Room:
 
 
 def _enough(shape: Shape, held: Ints) -> bool:
-    """Can the tasks be dealt to so many nodes as the job asks for?"""
+    """Can the tasks be distributed over the number of nodes that the job requests?"""
     able = np.sort(held[held > 0])[::-1]
     return len(able) >= shape.least and int(able[: shape.most].sum()) >= shape.tasks
 
 
 def _runs(nodes: Ints, held: Ints) -> list[Ints]:
-    """What neighbours could take: one array for each row of usable nodes without a gap."""
+    """What adjacent nodes could take: one array for each gapless row of usable nodes."""
     usable = np.flatnonzero(held > 0)
     gaps = np.flatnonzero(np.diff(nodes[usable]) != 1) + 1
     return [held[part] for part in np.split(usable, gaps) if len(part)]
@@ -185,7 +186,7 @@ class Bounds:
 
     Minutes and wall time are counted as the schedule's policy does: by requests for what runs
     (docs/decisions/site.md), or under Slurm's own scheduler (``slurm``) by what is left of the
-    running jobs' limits, and by what was used. How usage fades is left out.
+    running jobs' limits, and by what was used. The decay of usage is ignored.
     """
 
     def __init__(self, case: SiteCase, *, slurm: bool) -> None:
@@ -197,7 +198,7 @@ class Bounds:
     def passed(
         self, row: int, partition: Partition, shape: Shape, running: Sequence[int], now: int
     ) -> Obstacle | None:
-        """The first limit that a start at a moment would pass; jobs are rows."""
+        """The first limit that a start at a given time would exceed; jobs are rows."""
         if not self.enforced:
             return None
         site = self.case.site
@@ -239,7 +240,7 @@ class Bounds:
         return self._buckets_of[key]
 
     def _amounts(self, row: int) -> dict[str, int]:
-        """What a job that ran had in all, by resource."""
+        """What a job that ran held in total, by resource."""
         if row not in self._amounts_of:
             taken = self.case.amounts(row)
             totals = [sum(column) for column in zip(*(one for _, one in taken), strict=True)]
@@ -311,7 +312,7 @@ def _limit_name(bucket: Bucket, kind: str, resource: str) -> str:
 
 
 def _who(bucket: Bucket) -> str:
-    """Whom a bucket counts, in words."""
+    """The user or account that a bucket counts, in words."""
     if bucket.who[0] == "qos":
         name, rest = f"QOS {bucket.who[1]}", bucket.who[2:]
     else:

@@ -1,4 +1,4 @@
-"""The sentences of what stood in a job's way, and of where it stood in Slurm's queue."""
+"""Sentences about what blocked a job, and about its place in Slurm's queue."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from shadowtime.slurm.standing import Standing
 
 SHOWN = 8
-"""Stretches listed one by one, the last ones; those before are summed up."""
+"""Number of intervals listed one by one, the last ones; those before are summarised."""
 HELD = {
     "Dependency": "it depended on other jobs",
     "DependencyNeverSatisfied": "it depended on other jobs",
-    "BeginTime": "its begin time had not come",
+    "BeginTime": "its begin time had not been reached",
     "JobHeldUser": "its user held it",
     "JobHeldAdmin": "an administrator held it",
-    "JobArrayTaskLimit": "its array ran as many tasks at once as it may",
+    "JobArrayTaskLimit": "its array already ran as many tasks as allowed",
 }
-"""What sacct's Reason says of a job that was not eligible."""
+"""What sacct's Reason means for a job that was not eligible."""
 
 
 def way_lines(
     way: Sequence[Obstacle], at: Callable[[int], str], named: Callable[[Sequence[int]], str]
 ) -> list[str]:
-    """A sentence per stretch, the last ones; ``at`` writes moments, ``named`` lists jobs.
+    """A sentence per interval, the last ones; ``at`` formats times, ``named`` lists jobs.
 
     Examples
     --------
     >>> from shadowtime.report.obstacle import Obstacle
     >>> way = [Obstacle(kind="room", name="gpu", since=0, until=60, jobs=(3,))]
     >>> way_lines(way, str, lambda jobs: ", ".join(map(str, jobs)))
-    ['In its way from 0, for 1 min: too few gpu were free on its nodes; at the end 3 ran there.']
+    ['Blocked from 0, for 1 min: too few gpu were free on its nodes; at the end 3 ran there.']
     """
     shown = way[-SHOWN:]
     lines = []
@@ -47,27 +47,27 @@ def way_lines(
             word = one.name if one.kind in ("limit", "reservation") else KINDS[one.kind]
             kinds[word] = kinds.get(word, 0) + one.until - one.since
         times = ", ".join(f"{word} {span(seconds)}" for word, seconds in kinds.items())
-        lines.append(f"In its way until {at(shown[0].since)}: {times}.")
+        lines.append(f"Blocked until {at(shown[0].since)}: {times}.")
     for one in shown:
         lasted = span(one.until - one.since)
-        lines.append(f"In its way from {at(one.since)}, for {lasted}: {_why(one, named)}.")
+        lines.append(f"Blocked from {at(one.since)}, for {lasted}: {_why(one, named)}.")
     return lines
 
 
 KINDS = {
     "begin": "not eligible",
     "dependency": "dependencies",
-    "throttle": "its array's bound",
+    "throttle": "its array's throttle",
     "licence": "licences",
     "limit": "limits",
-    "outage": "nodes that were out",
+    "outage": "nodes out of service",
     "reservation": "reservations",
     "room": "no room",
     "order": "jobs ahead",
     "pass": "no pass yet",
-    "never": "no partition takes it",
+    "never": "no partition accepts it",
 }
-"""Each kind in short, where many are summed up."""
+"""Each kind in short, for the summary of many."""
 
 
 def _why(one: Obstacle, named: Callable[[Sequence[int]], str]) -> str:
@@ -86,19 +86,19 @@ def _why(one: Obstacle, named: Callable[[Sequence[int]], str]) -> str:
     if one.kind == "limit":
         return _limit(one, jobs)
     if one.kind == "outage":
-        return f"nodes {one.name} were out (down or drained)"
+        return f"nodes {one.name} were out of service (down or drained)"
     if one.kind == "reservation":
         return f"reservation {one.name} has nodes that it needs before it would end"
     if one.kind == "pass":
         return "it fitted and waited for the scheduler's next pass"
     if one.kind == "never":
-        return "none of its partitions takes such a job"
+        return "none of its partitions accepts such a job"
     if one.kind == "room":
         what = {"nodes": "nodes", "cpus": "cpus"}.get(one.name, one.name)
         some = "too little memory was" if one.name == "memory" else f"too few {what} were"
         return f"{some} free on its nodes; at the end {jobs} ran there" if jobs else f"{some} free"
     return "it would have fitted, but " + (
-        f"stood behind {jobs}" if jobs else "the schedule does not show what held it back"
+        f"was behind {jobs}" if jobs else "the schedule does not show what blocked it"
     )
 
 
@@ -108,19 +108,19 @@ def _limit(one: Obstacle, jobs: str) -> str:
         return f"{one.name}: {one.who} may run {number(one.bound)} at once{tail}"
     if "Minutes" in one.name:
         bound, used, asked = (number(each // 60) for each in (one.bound, one.used, one.asked))
-        takes = f" and it takes {asked}" if one.asked else ""
+        takes = f" and it needs {asked}" if one.asked else ""
         if "RunMinutes" in one.name:
             return (
-                f"{one.name}: running jobs of {one.who} may have {bound} minutes left in all, "
+                f"{one.name}: running jobs of {one.who} may have {bound} minutes left in total, "
                 f"{used} were left{takes}{tail}"
             )
         return (
-            f"{one.name}: {one.who} may use {bound} minutes in all, {used} were used{takes}{tail}"
+            f"{one.name}: {one.who} may use {bound} minutes in total, {used} were used{takes}{tail}"
         )
     amount = memory if "Mem" in one.name else number
     return (
         f"{one.name}: {one.who} may have {amount(one.bound)}, {amount(one.used)} were in use and "
-        f"it takes {amount(one.asked)}{tail}"
+        f"it needs {amount(one.asked)}{tail}"
     )
 
 
@@ -137,7 +137,7 @@ def standing_line(
     ...     ahead=(7,), waiting=3,
     ... )
     >>> print(standing_line(found, str, lambda jobs: ", ".join(map(str, jobs))))
-    At 5 its priority was 1,200 (age 200, QOS 1,000); of 2 others waiting, 1 stood before it: 7.
+    At 5 its priority was 1,200 (age 200, QOS 1,000); of 2 others waiting, 1 ahead of it: 7.
     """
     parts = [f"{name} {number(round(one))}" for name, one in found.parts.items() if round(one)]
     parts += [f"nice {number(-found.nice)}"] if found.nice else []
@@ -146,8 +146,6 @@ def standing_line(
     text = f"At {at(found.when)} its priority was {number(found.priority)}{why}"
     if not others:
         return f"{text}; no other job waited."
-    before = (
-        f"{number(len(found.ahead))} stood before it" if found.ahead else "none stood before it"
-    )
+    before = f"{number(len(found.ahead))} ahead of it" if found.ahead else "none ahead of it"
     tail = f": {named(found.ahead)}" if found.ahead else ""
     return f"{text}; of {number(others)} others waiting, {before}{tail}."

@@ -1,6 +1,6 @@
-"""What stood in the way of a waiting job of a site, stretch by stretch, from the schedule alone.
+"""What blocked a waiting job of a site, interval by interval, from the schedule alone.
 
-Whatever made the schedule: a policy of the catalogue, Slurm's own scheduler, a log with places.
+The schedule may come from a policy of the catalogue, Slurm's own scheduler, or a log with places.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 def obstacles(workload: Workload, site: Site, schedule: Schedule, row: int) -> tuple[Obstacle, ...]:
-    """What was in the way of the job at a row while it waited, in the order of time.
+    """What blocked the job at a row while it waited, in the order of time.
 
     Rules
     -----
-    Looked at after each start, end, outage and reservation during its wait, in this order: its
+    Tested after each start, end, outage and reservation during its wait, in this order: its
     begin time and dependencies, its array's throttle, licences, limits of QOS and accounts,
-    reservations, outages, room on the nodes of its partitions. Where nothing of this held it back,
-    others were ahead of it (``order``). Of several partitions the one counts that came closest.
-    Empty where the schedule does not name nodes.
+    reservations, outages, room on the nodes of its partitions. If none of these blocked it, others
+    were ahead of it (``order``). Of several partitions, the one that came closest counts. Empty if
+    the schedule does not name nodes.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class _Way:
         return found
 
     def stretches(self) -> tuple[Obstacle, ...]:
-        """Every stretch of its waits; neighbours with the same obstacle are one."""
+        """Every interval of its waits; adjacent ones with the same obstacle are merged."""
         found: list[Obstacle] = []
         waiting = waits(self.schedule, self.runs)
         mine = np.flatnonzero(waiting.row == self.row)
@@ -115,7 +115,7 @@ class _Way:
         return cancelled if cancelled >= 0 else int(self.schedule.end.max(initial=0))
 
     def _moments(self, since: int, until: int) -> list[int]:
-        """When something changed that can matter, from ``since`` on."""
+        """The times of relevant changes, from ``since`` on."""
         times = {since, int(self.requests.begin[self.row])}
         times |= set(self.runs.since.tolist()) | set(self.runs.until.tolist())
         for out in self.site.outages:
@@ -127,7 +127,7 @@ class _Way:
         return sorted(time for time in times if since <= time < until)
 
     def _at(self, now: int, until: int) -> Obstacle:
-        """What is in the way after everything that happened at a moment."""
+        """What blocks it after everything that happened at a time."""
         held = self._held_back(now)
         if held is not None:
             return replace(held, since=now, until=until)
@@ -165,8 +165,10 @@ class _Way:
         return None
 
     def _array_is_open(self, now: int) -> bool:
-        """Slurm looks at an array from when its first task may start; sacct's times of the others
-        are those of their starts."""
+        """Slurm considers an array from the time its first task may start.
+
+        In sacct the times of the other tasks are those of their starts.
+        """
         array = int(self.requests.array[self.row])
         if array < 0 or not _is_slurm(self.schedule):
             return False
@@ -174,7 +176,7 @@ class _Way:
         return bool((self.requests.begin[same] <= now).any())
 
     def _recorded_reason(self) -> str:
-        """What sacct says the job waited for, where the log has it."""
+        """What the job waited for according to sacct, if the log has it."""
         column = self.workload.extra.get("pending_reason")
         if column is None or column[self.row] < 0:
             return ""
@@ -219,7 +221,7 @@ class _Way:
         down = self._down(now)
         if room.fits(shape, reserved | down):
             return None
-        # Closed nodes count where they alone keep it out, now or even if nothing ran.
+        # Closed nodes count only if they alone block it, now or even if nothing ran.
         empty = replace(room, used=np.zeros_like(room.used), jobs=np.zeros_like(room.jobs))
         if down.any() and (room.fits(shape, reserved) or not empty.fits(shape, down)):
             nodes = [node.name for node, out in zip(self.site.nodes, down, strict=True) if out]
@@ -232,7 +234,7 @@ class _Way:
         return Obstacle(kind="room", since=0, until=0, name=short, jobs=jobs)
 
     def _room(self, now: int) -> tuple[Room, list[tuple[int, int]]]:
-        """What is in use, and (node, row) of who is there."""
+        """What is in use, and (node, row) of the jobs there."""
         used = np.zeros_like(self.capacity)
         jobs = np.zeros(len(self.capacity), np.int64)
         holders = []
@@ -270,7 +272,7 @@ class _Way:
         )
 
     def _takes_all_memory(self, request: Request, partition: int) -> bool:
-        """Slurm gives a job that asks for no memory all of it, where there is no default."""
+        """Slurm gives a job that requests no memory all of it, if there is no default."""
         if self.case.shapes.memory < 0 or not _is_slurm(self.schedule) or partition < 0:
             return False
         name = self.case.shapes.partitions[partition].name
@@ -287,7 +289,7 @@ class _Way:
         return mask
 
     def _reserved(self, now: int) -> tuple[AnyArray, list[str]]:
-        """Nodes of reservations that it does not name and would meet if it started now."""
+        """Nodes of reservations that it does not name and would overlap if it started now."""
         mask = self._mask(())
         names = []
         for one in self.site.reservations:
@@ -300,7 +302,7 @@ class _Way:
         return mask, names
 
     def _down(self, now: int) -> AnyArray:
-        """Nodes that are out, those of a failure and those that are drained."""
+        """Nodes out of service, failed or drained."""
         out = [
             one.node
             for one in self.site.outages

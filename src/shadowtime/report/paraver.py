@@ -43,7 +43,7 @@ STATES = {
     4: ("Extra used", (179, 143, 0)),
     10: ("Running, as recorded", (133, 141, 150)),
     11: ("Running, first in line", (0, 114, 178)),
-    12: ("Running, held up then first", (230, 159, 0)),
+    12: ("Running, waited at the head", (230, 159, 0)),
     13: ("Running, backfilled", (0, 158, 115)),
     14: ("Running, by preemption", (213, 94, 0)),
     15: ("Lost work", (204, 121, 167)),

@@ -1,4 +1,4 @@
-"""Who pays for a policy, in the words of the terminal and the page; the figure draws the same."""
+"""Which classes pay for a policy, for the terminal and the page; the figure draws the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 KINDS = {"size": "by size", "runtime": "by run time", "user": "by user"}
 MANY = 3
-"""So many of a kind are named in a sentence."""
+"""The number of items of a kind that a sentence names."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,11 +28,11 @@ class Payers:
     against: str
     changes: tuple[Change, ...]
     losers: tuple[Change, ...]
-    """The most harmed first."""
+    """The largest losses first."""
 
     @property
     def sentence(self) -> str:
-        """Who pays, with the metric and the baseline."""
+        """Which classes pay, with the metric and the baseline."""
         head = f"Mean wait under {short(self.policy)} against {short(self.against)}"
         judged = [change for change in self.changes if change.kind in KINDS]
         lost = [change for change in self.losers if change.kind in KINDS]
@@ -53,7 +53,7 @@ class Payers:
 
 
 def classes_of(report: ReportInput, run: PolicyRun) -> tuple[ClassRow, ...]:
-    """The classes of a run, computed where the run has none."""
+    """The classes of a run, computed if the run has none."""
     if run.classes is not None:
         return run.classes
     rows = class_rows(report.workload, run.schedule)
@@ -61,7 +61,7 @@ def classes_of(report: ReportInput, run: PolicyRun) -> tuple[ClassRow, ...]:
 
 
 def payers(report: ReportInput, run: int) -> Payers:
-    """Who pays under one run, against the first run."""
+    """Which classes pay under one run compared with the first run."""
     mine, first = (classes_of(report, report.runs[place]) for place in (run, 0))
     return Payers(
         run=run,
@@ -73,7 +73,7 @@ def payers(report: ReportInput, run: int) -> Payers:
 
 
 def who_pays(report: ReportInput) -> Payers | None:
-    """Who pays for the winner (or whom the first policy is held against); None for one run."""
+    """Which classes pay for the winner (or the compared policy); None for one run."""
     place = challenger(report.runs, verdict_of(report))
     return None if place is None else payers(report, place)
 

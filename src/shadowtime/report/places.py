@@ -1,4 +1,4 @@
-"""Processors of a job by host, also where its place does not count them."""
+"""Processors of a job by host, even if its place does not count them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def spread(place: str, procs: int) -> tuple[tuple[str, int], ...]:
-    """Processors on each host of a place; what it does not say is spread evenly.
+    """Processors on each host of a place; the rest is spread evenly.
 
     Examples
     --------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 COMPILE_FROM = 20_000
-"""Runs from which the compiled colouring pays for being loaded."""
+"""Number of runs from which the compiled colouring is worth loading."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,7 +95,7 @@ class Rows:
 def lay_out(schedule: Schedule, cluster: Cluster) -> Rows:
     """Rows of every run of a schedule.
 
-    Where a log held more than the machine has, rows are added beyond its capacity.
+    If a log used more than the machine has, rows are added beyond its capacity.
     A run of no length takes no row from the others; it is drawn from row 0.
 
     Examples
@@ -148,7 +148,7 @@ def _on_hosts(schedule: Schedule, runs: Runs, names: tuple[str, ...]) -> tuple[I
 def _stacked(
     runs: Runs, run: Ints, host: Ints, width: Ints, unit: int, hosts: dict[str, int], *, real: bool
 ) -> Rows:
-    """Colour host by host and put the bands on top of each other."""
+    """Colour host by host and stack the bands."""
     bands, owner, row, size, base = [], [], [], [], 0
     by_host = np.argsort(host, kind="stable")
     edges = np.searchsorted(host[by_host], np.arange(len(hosts) + 1))

@@ -50,7 +50,7 @@ def comparison_table(
 ) -> Table:
     """Metrics down, policies across; a star marks the best, the last column what it gains.
 
-    Left out, ``metrics`` are those of the report's first screen. The last row draws the length
+    By default ``metrics`` are those of the report's first screen. The last row draws the length
     of the queue over the run, all policies on one scale.
     """
     names = list(metrics) if metrics is not None else [c.info.name for c in judge(runs).contests]

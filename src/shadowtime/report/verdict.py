@@ -1,8 +1,8 @@
-"""Which policy wins by which metric, by how much, and how sure that is.
+"""Which policy wins by which metric, by how much, and how certain that is.
 
-Where there are copies of the log (shaken or resampled), values are means over the copies and a win
-is clear if the paired differences from every other policy exclude zero. The headline counts clear
-wins alone.
+If there are copies of the log (shaken or resampled), values are means over the copies, and a win is
+clear if the paired differences from every other policy exclude zero. The headline counts only clear
+wins.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHOWN = 10
 """Metrics on the first screen."""
 
 MAIN = ("bsld_mean", "wait_mean_s")
-"""A winner over copies wins one of these clearly: slowdown looks at short jobs, wait at all."""
+"""A winner over copies wins one of these clearly: slowdown reflects short jobs, wait all jobs."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Contest:
 
     @property
     def winner(self) -> int | None:
-        """The one winner, None for a tie or a metric that has no better side."""
+        """The one winner, None for a tie or a metric without a direction."""
         return self.winners[0] if len(self.winners) == 1 else None
 
     @property
@@ -77,7 +77,7 @@ def metric_names(runs: Sequence[PolicyRun]) -> list[str]:
 
 
 def contest(runs: Sequence[PolicyRun], name: str) -> Contest:
-    """Who wins one metric.
+    """The winner of one metric.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _finite(value: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The contests of the first screen, the overall winner and the sentences that say so."""
+    """The contests of the first screen, the overall winner and its sentences."""
 
     contests: tuple[Contest, ...]
     winner: int | None
@@ -131,7 +131,8 @@ class Verdict:
 
 
 def verdict_of(report: ReportInput) -> Verdict:
-    """The verdict that leads a report: who wins, or for a replay how far to trust a what-if.
+    """The verdict that leads a report: which policy wins, or for a replay how far to trust a
+    what-if.
 
     No policy wins against a record: there the contests have no winners either.
     """
@@ -165,7 +166,7 @@ def judge(runs: Sequence[PolicyRun]) -> Verdict:
         return Verdict(contests, None, *_alone(runs[0], known))
     decided = [c for c in known if c.winner is not None]
     if not decided:
-        detail = "All metrics that have a better side are equal." if known else "No metrics given."
+        detail = "All metrics with a direction are equal." if known else "No metrics given."
         return Verdict(contests, None, "No policy wins.", detail)
     if any(c.clear is not None for c in decided):
         return _over_copies(runs, contests, decided)
@@ -179,7 +180,7 @@ def judge(runs: Sequence[PolicyRun]) -> Verdict:
 def _over_copies(
     runs: Sequence[PolicyRun], contests: tuple[Contest, ...], decided: Sequence[Contest]
 ) -> Verdict:
-    """Only what the paired differences leave no doubt of is a win."""
+    """Only a certain paired difference counts as a win."""
     wins = Counter(c.sure for c in decided if c.sure is not None)
     main = [c for c in decided if c.info.name in MAIN]
     ranked = wins.most_common()

@@ -1,1 +1,1 @@
-"""What a run leaves behind: result folders, their JSON object, pages and figures."""
+"""The results of a run: result folders, their JSON object, pages and figures."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 SAME = ("job_id", "submit", "run", "procs")
-"""Columns that are equal where two folders hold the same jobs."""
+"""Columns that are equal if two folders contain the same jobs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,9 @@ class Folders:
 
 
 def read_folders(folders: Sequence[str], *, policies: Sequence[str] = ()) -> Folders:
-    """Read result folders; one that holds several results stands for all of them.
+    """Read result folders; one that contains several results represents all of them.
 
-    Folders are named by their last part, or by their path where two of these are equal.
+    Folders are named by their last part, or by their path if two of these are equal.
     """
     paths = [inner for folder in folders for inner in inner_folders(folder) or [Path(folder)]]
     short = [path.resolve().name for path in paths]

@@ -19,7 +19,7 @@ KINDS_OF_COPIES = {"shaken": "shaken inputs", "resampled": "logs with resampled 
 
 
 def as_report(comparison: Comparison, setting: Setting, *, title: str, command: str) -> ReportInput:
-    """One load of a comparison as a report shows it: the log as it is, and its copies."""
+    """One load of a comparison as a report shows it: the unmodified log, and its copies."""
     from shadowtime.report import ReportInput
     from shadowtime.result.write import versions
 
@@ -34,7 +34,7 @@ def as_report(comparison: Comparison, setting: Setting, *, title: str, command: 
         command=command,
         seeds=(copies.seed,) if copies.count else (),
         interval_note=f"Means over {copies_in_words(comparison)} with their 95 % intervals; "
-        "hover for the log as it is. Classes are of the log as it is."
+        "hover for the unmodified log. Classes are those of the unmodified log."
         if copies.count
         else "",
         trust=comparison.trust,

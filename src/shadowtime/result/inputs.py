@@ -1,9 +1,9 @@
 """The jobs and the machine of a result folder: written so that they can be read again.
 
-SWF has a place for most of what a job has. What it has no place for (kill limits that are not the
-request, resources other than processors, columns from elsewhere) goes to ``columns.csv.gz``, which
-is there only where it is needed. What jobs ask of a site lies in ``jobs.csv.gz``, the table of jobs
-of the trace readers; the names behind numbers and the clock of the log in ``names.json``.
+SWF has fields for most properties of a job. The others (kill limits that are not the request,
+resources other than processors, further columns) go to ``columns.csv.gz``, which exists only if
+needed. What jobs request from a site is in ``jobs.csv.gz``, the table of jobs of the trace readers;
+the names behind numbers and the clock of the log in ``names.json``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write_asked(workload: Workload, folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     if workload.requests is not None:
         columns = table_of(workload)
-        for name in ("qos", "account"):  # as asked for: the job's own are in names.json
+        for name in ("qos", "account"):  # as requested: the job's own are in names.json
             columns[name] = [
                 getattr(workload.requests[row], name) or None for row in range(len(workload))
             ]
@@ -75,7 +75,7 @@ def _known(workload: Workload) -> dict[str, Any]:
 
 
 def read_asked(folder: Path, job_id: Ints) -> dict[str, Any]:
-    """The fields of the workload that :func:`write_asked` kept; none where it kept none."""
+    """The fields of the workload that :func:`write_asked` saved; none if it saved none."""
     known = _read_names(folder / NAMES)
     epoch = known.get("epoch")
     found: dict[str, Any] = {
@@ -101,7 +101,7 @@ def _read_names(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot be read ({error})", path=str(path), hint=AGAIN) from None
     if not isinstance(known, dict):
-        raise InputError("holds no names of a log", path=str(path), hint=AGAIN)
+        raise InputError("contains no names of a log", path=str(path), hint=AGAIN)
     return known
 
 
@@ -133,11 +133,11 @@ SAME = ("user", "group", "executable", "queue", "partition", "status")
 """Columns that SWF has under the same name."""
 
 DEMAND = "demand."
-"""Stands before the name of a resource in a heading of ``columns.csv.gz``."""
+"""The prefix of a resource's name in a heading of ``columns.csv.gz``."""
 
 
 def write_jobs(workload: Workload, folder: Path) -> None:
-    """The workload as SWF, and beside it what SWF has no place for."""
+    """The workload as SWF, and beside it what SWF cannot represent."""
     from shadowtime.trace import write_swf
     from shadowtime.trace._bytes import save
 
@@ -236,7 +236,7 @@ def _whole(column: AnyArray, name: str, folder: Path) -> AnyArray:
 
 
 def _numbers(cells: list[str]) -> AnyArray:
-    """A column of text as the narrowest kind that holds it.
+    """A column of text as the narrowest type that can represent it.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def whole_cluster(cluster: Cluster) -> dict[str, Any]:
 
 
 def read_cluster(folder: Path, name: str = CLUSTER) -> Cluster:
-    """The machine of a folder, or that of one run which has its own."""
+    """The machine of a folder, or of one run that has its own."""
     path = folder / name
     try:
         content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))

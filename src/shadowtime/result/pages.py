@@ -27,7 +27,7 @@ def quiet(what: str) -> AbstractContextManager[Any]:
 def with_classes(result: ReportInput, window: Window) -> ReportInput:
     """The same result with the classes of each run: of the jobs that the metrics count.
 
-    Accounts, partitions and QOS join them where the log names them.
+    Accounts, partitions and QOS are added if the log names them.
     """
     from shadowtime.study.losers import NAMED, class_rows, named_rows
 
@@ -51,7 +51,7 @@ def write_results(
     figures: str | Path | None = None,
     step: Step = quiet,
 ) -> list[Path]:
-    """The page and the figures that were asked for; returns what was written.
+    """The requested page and figures; returns what was written.
 
     ``step`` surrounds each piece of work, so that a caller can show progress.
     """

@@ -44,8 +44,8 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
 
     Rules
     -----
-    The schedules must hold the folder's own jobs. A folder of several results (a comparison over
-    loads) is refused with the names of the folders inside it.
+    The schedules must contain the folder's own jobs. A folder of several results (a comparison over
+    loads) is rejected with the names of the folders inside it.
     """
     root = Path(folder)
     content = _content(root)
@@ -56,7 +56,7 @@ def read_folder(folder: str, *, policies: Sequence[str] = ()) -> Folder:
 def inner_folders(folder: str) -> list[Path]:
     """The results inside a folder of several (a comparison over loads), in the order of its list.
 
-    Empty where the folder is a result itself or holds none.
+    Empty if the folder is a result itself or contains none.
     """
     root = Path(folder)
     inner = {found.parent.name: found.parent for found in root.glob("*/result.json")}
@@ -72,7 +72,7 @@ def _natural(name: str) -> list[tuple[float, str]]:
 
 
 def is_result_folder(path: str) -> bool:
-    """Does this folder hold the inputs of a result?"""
+    """Does this folder contain the inputs of a result?"""
     return os.path.isfile(os.path.join(path, "inputs", TRACE))
 
 
@@ -123,7 +123,7 @@ def _folder(root: Path, content: dict[str, Any], policies: Sequence[str]) -> Fol
 
 @contextmanager
 def _understood(path: Path) -> Iterator[None]:
-    """JSON of another shape than ours is the file's fault, wherever it shows."""
+    """Invalid JSON structure is reported as an error of the file, wherever it occurs."""
     try:
         yield
     except ShadowtimeError:
@@ -155,7 +155,7 @@ def _content(root: Path) -> dict[str, Any]:
 
 
 def _no_result(root: Path, why: str = "no result.json in it") -> str:
-    from shadowtime.trace.site_folder import is_site_folder  # of use in this sentence alone
+    from shadowtime.trace.site_folder import is_site_folder  # used in this sentence only
 
     inner = sorted(found.parent.name for found in root.glob("*/result.json"))
     if is_site_folder(root):
@@ -166,7 +166,8 @@ def _no_result(root: Path, why: str = "no result.json in it") -> str:
     if not inner:
         return f"{root} is not a folder that can be reported: {why}. {AGAIN}"
     return (
-        f"{root} holds several results ({', '.join(inner)}): name one of them, as {root / inner[0]}"
+        f"{root} contains several results ({', '.join(inner)}): name one of them, such as "
+        f"{root / inner[0]}"
     )
 
 
@@ -199,7 +200,7 @@ def _run(entry: Mapping[str, Any], workload: Workload, root: Path) -> PolicyRun:
 def _schedule(path: Path, workload: Workload) -> Schedule:
     from shadowtime.schedule import read
 
-    if not os.path.exists(path):  # unlike Path.exists, says no to any name that cannot be one
+    if not os.path.exists(path):  # unlike Path.exists, returns False for any invalid name
         raise InputError("the schedule is missing", path=str(path), hint=AGAIN)
     schedule = read(path)
     same = all(
@@ -214,7 +215,7 @@ def _schedule(path: Path, workload: Workload) -> Schedule:
 
 
 def _number(value: float | None) -> float:
-    """JSON has no word for 'not a number': there it is null."""
+    """JSON has no 'not a number': it is null there."""
     return math.nan if value is None else value
 
 

@@ -1,15 +1,15 @@
-"""What a run leaves behind: the JSON object of the contract, and the result folder.
+"""What a run writes: the JSON object of the contract, and the result folder.
 
 .. code-block:: text
 
-    DIR/result.json              the JSON object, the command line that made it, what a report says
+    DIR/result.json              the JSON object, the command line, what a report shows
     DIR/schedules/NAME.csv       a schedule per policy
     DIR/inputs/trace.swf.gz      the jobs as they were scheduled, cleaned
-    DIR/inputs/columns.csv.gz    what SWF has no place for, where there is any of it
-    DIR/inputs/jobs.csv.gz       what jobs ask of a site, where the log says it
+    DIR/inputs/columns.csv.gz    what SWF cannot represent, if any
+    DIR/inputs/jobs.csv.gz       what jobs request from a site, if recorded
     DIR/inputs/names.json        names of users, accounts, partitions and QOS; the log's clock
     DIR/inputs/cluster.json      the machine
-    DIR/inputs/cluster-NAME.json the machine of one run, where it is another one
+    DIR/inputs/cluster-NAME.json the machine of one run, if it differs
 
 The same inputs give the same bytes: there is no date in it. :mod:`shadowtime.result.read` reads it.
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def as_object(result: ReportInput, window: Window, **more: Any) -> dict[str, Any]:
-    """The JSON object of the command line contract; ``more`` is what only some commands know."""
+    """The JSON object of the command line contract; ``more`` is what only some commands add."""
     jobs = result.workload
     return {
         "trace": {"name": jobs.name, "jobs": len(jobs), "cleaning": dict(result.cleaned)},
@@ -59,7 +59,7 @@ def as_object(result: ReportInput, window: Window, **more: Any) -> dict[str, Any
 
 
 def versions() -> dict[str, str]:
-    """What made the numbers."""
+    """The software that computed the numbers."""
     return {
         "shadowtime": shadowtime.__version__,
         "python": platform.python_version(),
@@ -72,7 +72,7 @@ def versions() -> dict[str, str]:
 def installed_version(package: str) -> str:
     """The version of an installed package, which is not imported.
 
-    The name of the folder with its metadata tells it; reading metadata takes longer than a run.
+    It is taken from the name of the metadata folder; reading the metadata takes longer than a run.
 
     Examples
     --------
@@ -91,13 +91,13 @@ def installed_version(package: str) -> str:
 
 
 def describe_cluster(cluster: Cluster) -> dict[str, Any]:
-    """The machine in short: its shape, its hosts and what they hold in all."""
+    """The machine in short: its shape, its hosts and their total capacity."""
     named = {"name": cluster.name} if cluster.name else {}
     return {**named, "shape": cluster.shape, "hosts": len(cluster.hosts), **cluster.total}
 
 
 def to_json(value: object) -> str:
-    """JSON text; a number that is none (a mean over no job) is null.
+    """JSON text; NaN (a mean over no job) becomes null.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
     """Write the result folder; an older one of the same name is overwritten file by file.
 
     ``content`` is the JSON object; each policy's entry gets the place of its schedule, and the
-    values of every copy of the log where there are any.
+    values of every copy of the log, if there are any.
     """
     from shadowtime.result.inputs import CLUSTER, whole_cluster, write_jobs
     from shadowtime.schedule import write
@@ -136,13 +136,13 @@ def write_folder(content: dict[str, Any], result: ReportInput, folder: str) -> P
         for part in (root / "schedules", root / "inputs"):
             part.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None
+        raise UsageError(f"cannot create the folder {folder}: {error.strerror}") from None
     names = file_names([run.name for run in result.runs])
     entries = []
     for run, entry, name in zip(result.runs, content["policies"], names, strict=True):
         write(run.schedule, root / "schedules" / f"{name}.csv")
         entry = {**entry, "schedule": f"schedules/{name}.csv"}
-        if run.cluster is not None:  # another machine than the others': more nodes, say
+        if run.cluster is not None:  # a different machine, for example with more nodes
             entry = {**entry, "cluster": f"inputs/cluster-{name}.json"}
             machine = to_json(whole_cluster(run.cluster))
             write_result(root / "inputs" / f"cluster-{name}.json", machine + "\n")
@@ -176,7 +176,7 @@ def file_names(policies: Sequence[str]) -> list[str]:
 
 
 def _stated(result: ReportInput) -> dict[str, Any]:
-    """What a report shows besides the numbers and is not in the JSON object."""
+    """What a report shows and the JSON object does not contain."""
     from dataclasses import asdict
 
     paper = [{"kind": type(item).__name__, **asdict(item)} for item in result.paper]

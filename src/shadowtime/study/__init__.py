@@ -1,4 +1,4 @@
-"""Studies: policies compared, and the log's own scheduler beside them."""
+"""Studies: comparisons of policies, and replays of the log's own scheduler."""
 
 from shadowtime.metrics.intervals import Interval
 from shadowtime.study.compare import compare

@@ -1,7 +1,7 @@
-"""What a policy's predictor expected of each job, and how far it was off.
+"""What a policy's predictor expected for each job, and its error.
 
-A schedule holds no predictions, but it holds all that they were made from: which jobs of a user
-had ended by when. So they are worked out again, exactly as the engine made them.
+A schedule contains no predictions, but everything they were computed from: which jobs of a user had
+ended by when. So they are recomputed exactly as in the engine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def estimate_of(parameters: Mapping[str, Any]) -> parts.Estimate | None:
-    """The estimate part that a policy's parameters name; None where they name none that is known.
+    """The estimate part that a policy's parameters name; None if they name no known part.
 
     Examples
     --------
@@ -52,10 +52,10 @@ def predictions(schedule: Schedule, workload: Workload, part: parts.Estimate) ->
 
     Rules
     -----
-    ``last`` looks at its user's jobs that had ended when the job started, ``last-two`` at those
-    that had ended when it was submitted (its corrections are left out); the other parts do not
-    learn. Jobs that end at an instant count there, the one with the largest id last. A job
-    without a user, or whose user has no history, is predicted its request.
+    ``last`` uses its user's jobs that had ended when the job started, ``last-two`` those that had
+    ended when it was submitted (without its corrections); the other parts do not learn. Jobs that
+    end at an instant count there, the one with the largest id last. A job without a user, or whose
+    user has no history, is predicted its request.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def predictions(schedule: Schedule, workload: Workload, part: parts.Estimate) ->
 
 @dataclass(frozen=True, eq=False)
 class _History:
-    """The finished jobs of every user in the order of their ends, to be asked about moments."""
+    """The finished jobs of every user in the order of their ends, for queries by time."""
 
     of: Ints
     user: Ints
@@ -152,7 +152,7 @@ class Accuracy:
 
 
 def accuracy_report(schedule: Schedule, workload: Workload, part: parts.Estimate) -> Accuracy:
-    """How far a predictor was off on a schedule, whichever policy made it.
+    """The errors of a predictor on a schedule, whichever policy produced it.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""How near simulated waits are to recorded ones: by group of jobs, relative to run times.
+"""How close simulated waits are to recorded ones: by group of jobs, relative to run times.
 
 Single starts are never compared: two identical clusters fed the same jobs at once drift apart after
-some hundred starts, because a race of milliseconds moves every later job. What they agree on is who
-waits and how long groups of jobs wait. Every number here is a ratio of times of the log itself, so
-a log in seconds and the same log in minutes are judged alike.
+some hundred starts, because a race of milliseconds moves every later job. They agree on which jobs
+wait and how long groups of jobs wait. Every number here is a ratio of times of the log itself, so a
+log in seconds and the same log in minutes get the same verdict.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 LIKE_NONE = 0.05
-"""Waits below this share of the mean run time rank like none: a prologue takes as long."""
+"""Waits below this share of the mean run time rank as zero: a prologue takes as long."""
 ADDED = 0.1
 """Share of the mean run time added to both mean waits before their ratio is taken."""
 SHARE, LEAST = 0.02, 10
 """Groups with a smaller share of the jobs, or with fewer of them, are not judged."""
 QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
 NAMED = ("user", "group", "queue", "partition")
-"""Whoever a log names; groups of these kinds are compared where there are several of a kind."""
+"""Kinds of groups that a log may name; they are compared if there are several of a kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class WaitRow:
 
     @property
     def difference(self) -> float:
-        """Simulated less recorded mean wait, over the smaller of the two mean response times.
+        """Simulated minus recorded mean wait, over the smaller of the two mean response times.
 
         So ten times too long and ten times too short weigh the same.
         """

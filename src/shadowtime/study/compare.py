@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 Progress = Callable[[str], None]
-"""Told each run as it is done, from any thread."""
+"""Called after each run, from any thread."""
 
 Engine = Callable[["Workload", "Cluster", Any], "Schedule"]
-"""What carries out a run."""
+"""The function that performs a run."""
 
 Known = Callable[[int, Load, int], "Mapping[str, float]"]
 """The numbers of a policy (by its place) at a load on a copy (from 1), run elsewhere before."""
@@ -61,17 +61,17 @@ def compare(
     engine: Engine = simulate,
     known: Known | None = None,
 ) -> Comparison:
-    """Run every policy over every input and put the numbers side by side.
+    """Run every policy on every input and compare the numbers.
 
     Rules
     -----
-    ``shake`` (or ``resample``) copies of the log are made besides the log as it is, the same for
-    every policy, so that differences can be taken pair by pair. Runs share the log and use all
-    cores. Of the copies only the numbers are kept: memory does not grow with their number.
-    A policy that is an object with ``decide`` is copied for every run, so runs share no memory.
-    ``where`` selects the jobs that count; all are simulated. ``engine`` carries out a run; another
-    one must give the same schedules. ``known`` has the numbers of the copies where those were run
-    before (``study.sweep.copies``): then only the log as it is is simulated here.
+    ``shake`` (or ``resample``) copies of the log are created in addition to the unmodified log, the
+    same for every policy, so that differences are paired. Runs share the log and use all cores.
+    Only the numbers of the copies are kept: memory does not grow with their number. A policy that
+    is an object with ``decide`` is copied for every run, so runs share no memory. ``where`` selects
+    the jobs that count; all are simulated. ``engine`` performs a run; another one must give the
+    same schedules. ``known`` has the numbers of the copies if those were run before
+    (``study.sweep.copies``): then only the unmodified log is simulated here.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def compare(
     replicas = Replicas.of(shake=shake, resample=resample, seed=seed)
     scored = window or Window.all()
     if len(workload) == 0:
-        raise UsageError(f"{workload.name} holds no job to compare policies on")
+        raise UsageError(f"{workload.name} contains no job to compare policies on")
     if len(set(map(str, loads))) != len(loads) or not loads:
         raise UsageError("give each load once")
     if engine is simulate:
@@ -151,7 +151,7 @@ def _trust(
     window: Window,
     engine: Engine,
 ) -> Trust | None:
-    """The verdict over the log's own starts beside the first policy's; None if it has none."""
+    """The verdict on the log's own starts compared with the first policy's; None if it has none."""
     scored = (workload.recorded_start != UNKNOWN) & window.mask(workload.submit)
     if not bool(scored.any()):
         return None
@@ -163,7 +163,7 @@ def _trust(
 
 
 class _Run:
-    """One run's numbers; of the log as it is also the schedule, the classes and the input."""
+    """One run's numbers; for the unmodified log also the schedule, the classes and the input."""
 
     __slots__ = ("classes", "metrics", "schedule", "workload")
 
@@ -206,12 +206,12 @@ def _names(policies: Sequence[Any]) -> list[str]:
     names = [str(getattr(policy, "name", type(policy).__name__)) for policy in policies]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise UsageError(f"the policy {twice[0]} is given twice: each needs a name of its own")
+        raise UsageError(f"the policy {twice[0]} is given twice: each needs a different name")
     return names
 
 
 def _load_passes(policies: Sequence[Any], workload: Workload, cluster: Cluster) -> None:
-    """Load every pass here, before threads want it all at once; the first job is enough."""
+    """Load every pass here, before several threads need it at once; the first job is enough."""
     one = workload.take(np.arange(1))
     for policy in policies:
         simulate(one, cluster, copy.deepcopy(policy) if hasattr(policy, "decide") else policy)

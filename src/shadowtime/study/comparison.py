@@ -31,7 +31,7 @@ class Setting:
     load: Load
     workload: Workload
     offered_load: float
-    """Share of the machine that the jobs ask for; nan where all arrive at once."""
+    """Share of the machine that the jobs request; nan if all arrive at once."""
     runs: tuple[PolicyRun, ...]
 
     def run(self, policy: str) -> PolicyRun:
@@ -39,7 +39,7 @@ class Setting:
         return next(run for run in self.runs if run.name == policy)
 
     def winners(self, metric: str) -> tuple[str, ...]:
-        """Who is best on the log as it is; several are a tie."""
+        """The best policies on the unmodified log; several are a tie."""
         return winners({run.name: run.metrics.get(metric) for run in self.runs}, metric)
 
     def ranking(self, metric: str) -> Ranking | None:
@@ -98,8 +98,8 @@ class Setting:
 class Comparison:
     """Policies x loads x copies of the input, over one log on one machine.
 
-    The first policy is the one that the others are measured against. Winners are those of the
-    log as it is; the copies say whether to believe it.
+    The first policy is the baseline. Winners are those of the unmodified log; the copies show
+    whether they are certain.
     """
 
     workload: Workload

@@ -1,7 +1,7 @@
-"""Who was delayed by whom, in a form that can be shown.
+"""Which jobs delayed which, in a form that can be shown.
 
 The fairness section of a report needs a few lines, not a pair for every two jobs: the longest
-delays with those who caused them, and the hours that each kind of job took from each other.
+delays with the jobs that caused them, and the hours by which each kind of job delayed each other.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Taken:
 
 @dataclass(frozen=True, kw_only=True)
 class FairnessView:
-    """The delays of a schedule: how many, how long, whose, by whom."""
+    """The delays of a schedule: how many, how long, of which jobs, by which."""
 
     blocked: int
     delayed: int

@@ -1,4 +1,4 @@
-"""Many runs at once, in threads: the engine lets go of Python while it works."""
+"""Many runs at once, in threads: the engine releases Python's lock while it works."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def fan_out(tasks: Sequence[Callable[[], Result]], *, threads: int | None = None) -> list[Result]:
-    """Carry out tasks on all cores and return their results in order.
+    """Run tasks on all cores and return their results in order.
 
     The first task that fails stops the rest: those under way end, no other begins.
 

@@ -2,7 +2,7 @@
 
 Policies are objects with ``decide(snapshot)``, as everywhere: those of lesson_rules.py, written to
 be read and to explain themselves, or a user's own. Nothing is compiled: a few jobs are scheduled
-before the engine would be loaded. Tests hold the two to the same starts and reasons, job by job.
+before the engine would be loaded. Tests compare starts and reasons of the two, job by job.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Kind = Literal["head", "reserved", "backfilled", "waits"]
 
 @dataclass(frozen=True)
 class Job:
-    """A job of the lesson: minutes and processors. It runs ``run`` but asks for ``request``."""
+    """A job of the lesson: minutes and processors. It runs ``run`` but requests ``request``."""
 
     name: str
     submit: int
@@ -68,7 +68,7 @@ TEN = (
     Job("I", 9, 1, 4, 3),
     Job("J", 12, 3, 5, 5),
 )
-"""The jobs of the lesson, for eight processors. A and G ask for longer than they run."""
+"""The jobs of the lesson, for eight processors. A and G request more time than they use."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def find_policy(policy: str | PythonPolicy) -> PythonPolicy:
 
 @dataclass
 class _Lesson:
-    """What happens between the passes, and what becomes of decisions."""
+    """What happens between the passes, and how decisions take effect."""
 
     policy: PythonPolicy
     jobs: tuple[Job, ...]

@@ -18,7 +18,7 @@ Kind = Literal["relative", "offered"]
 
 @dataclass(frozen=True)
 class Load:
-    """A load to study: ``relative`` to the log's own (1 is the log as it is), or ``offered``.
+    """A load to study: ``relative`` to the log's own (1 is the unmodified log), or ``offered``.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Load:
         return Load(value, "offered" if equals else "relative")
 
     def apply(self, workload: Workload, cluster: Cluster) -> Workload:
-        """The workload at this load; itself where nothing changes."""
+        """The workload at this load; the same object if nothing changes."""
         if self.kind == "offered":
             return to_load(workload, cluster.procs, self.value)
         return workload if self.value == 1 else scale_load(workload, self.value)

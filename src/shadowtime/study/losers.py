@@ -1,7 +1,7 @@
 """Who pays: the classes of jobs that wait longer under one policy than under another.
 
-One metric (mean wait), one set of classes, one rule of who loses, for everything that says it: the
-terminal, the page, the figure and the results.
+One metric (mean wait), one set of classes and one rule of which lose, for the terminal, the page,
+the figure and the results.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 KINDS = ("size", "runtime", "user")
-"""The classes that are looked at."""
+"""The classes that are compared."""
 
 NAMED = ("group", "partition", "queue")
 """Accounts, partitions and QOS: shown beside the others, where the log has their names."""
 
 TOP_USERS = 8
-"""Users with the most work are looked at one by one, the others as one class."""
+"""The number of users with the most work that are separate classes; the others are one class."""
 
 METRIC = "wait_mean_s"
 WORSE = 0.05
@@ -35,7 +35,7 @@ WORSE = 0.05
 OF_RUN = 0.01
 """Nor is one that waits longer by less than this share of its mean run time."""
 SHARE = 0.005
-"""Nor one with fewer of the jobs: its mean is an accident."""
+"""Nor does one with a smaller share of the jobs: its mean is a matter of chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class Change:
 
     @property
     def loses(self) -> bool:
-        """Worse by more than chance may make of it."""
+        """Worse by more than chance explains."""
         return (
             self.change > WORSE
             and self.wait_s - self.before_s >= OF_RUN * self.run_s
@@ -151,6 +151,6 @@ def changes(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change
 
 
 def losers(rows: Sequence[ClassRow], before: Sequence[ClassRow]) -> list[Change]:
-    """The classes that lose, the most harmed first."""
+    """The classes that lose, the largest losses first."""
     lost = [change for change in changes(rows, before) if change.loses]
     return sorted(lost, key=lambda change: (-change.change, change.kind, change.label))

@@ -1,7 +1,8 @@
 """How to divide a machine of hosts: the three guidelines of class partitioning, from a trace.
 
 1. The hosts for large jobs should offer all or most of the processing time that large jobs need.
-2. All who may run there (large jobs, and others that ask for at most r) should need more than that.
+2. All jobs that may run there (large ones, and others that request at most r) should need more than
+   that.
 3. r bounds how long the first large job in the queue waits for a host: the smaller the better.
 """
 
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 
 HOUR = 3600
 LADDER = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 400.0)
-"""Limits r that are looked at, in hours."""
+"""The limits r that are considered, in hours."""
 NOTICED = 0.02
 """A larger r that lets in less of the machine's processing time than this is not worth a run."""
 MOST = 0.9
-"""Guideline 1 asks for all or most: this part of the large jobs' demand must find room."""
+"""Guideline 1 requires all or most: this part of the large jobs' demand must find room."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What a trace says about dividing a machine; ``best`` come first in the guidelines' order."""
+    """How a trace suggests to divide a machine; ``best`` come first by the guidelines."""
 
     above: int
     large_jobs: int
@@ -77,7 +78,7 @@ class Advice:
     large: float
     demand: float
     up_to: dict[float, float]
-    """Demand of the other jobs that ask for at most so many hours (the paper's Table 8)."""
+    """Demand of the other jobs that request at most this many hours (the paper's Table 8)."""
     choices: tuple[Choice, ...]
 
     def best(self, count: int) -> tuple[Choice, ...]:
@@ -152,8 +153,8 @@ def advise(
     large = workload.procs > border
     if not large.any():
         raise UsageError(
-            f"no job asks for more than {border} processors, so no host needs to be kept for large "
-            "jobs; give a lower border with --above"
+            f"no job requests more than {border} processors, so no host needs to be kept for large "
+            "jobs; give a lower threshold with --above"
         )
     span = max(1, int(workload.submit[-1] - workload.submit[0])) * cluster.procs
     area = taken(workload, cluster) * workload.effective_run

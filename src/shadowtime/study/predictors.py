@@ -1,4 +1,4 @@
-"""Run time predictors side by side: how far off they are, and what each does to the schedule."""
+"""Run time predictors compared: their errors, and their effect on the schedule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 USUAL = ("requested", "last", "last-two", "max-of-last", "user-quantile", "nearest", "actual")
-"""What is compared unless asked otherwise: the request first, the bound last."""
+"""What is compared by default: the request first, the bound last."""
 EFFECTS = ("wait_mean_s", "bsld_mean")
 """Metrics of the schedule that a row holds."""
 

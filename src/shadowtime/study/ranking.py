@@ -1,4 +1,4 @@
-"""Who is first by a metric, and whether that hangs on chance."""
+"""Which policy is first by a metric, and whether that depends on chance."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def sign_of(metric: str) -> int:
 
 
 def winners(values: Mapping[str, float | None], metric: str) -> tuple[str, ...]:
-    """The policies with the best value; several of them are a tie, none where no policy is better.
+    """The policies with the best value; several are a tie, none if no policy is better.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def winners(values: Mapping[str, float | None], metric: str) -> tuple[str, ...]:
 def rank(values: Mapping[str, Floats], metric: str) -> Ranking | None:
     """The order of policies over common inputs; ``values`` hold a number per input each.
 
-    None for a metric that has no better side or is missing somewhere.
+    None for a metric that has no direction or is missing somewhere.
 
     Examples
     --------

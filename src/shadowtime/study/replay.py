@@ -1,4 +1,4 @@
-"""replay(): what the machine did beside what the simulation does with the same jobs."""
+"""replay(): what the machine did, compared with a simulation of the same jobs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Replay:
     rows: tuple[WaitRow, ...]
     trust: Trust
     by: tuple[str, ...] = ()
-    """What was asked to group by; empty: the usual groups."""
+    """The requested grouping; empty: the default groups."""
     never_started: int = 0
     """Scored jobs with a recorded start that the simulation never starts."""
 
@@ -81,9 +81,9 @@ def replay(
     -----
     Only jobs with a start in both are compared; those that the simulation never starts (limits of a
     site, jobs cancelled in the queue) are counted in ``never_started``. ``release="eligible"`` lets
-    jobs arrive when the log says that they became eligible, so holds and dependencies are no waits.
-    ``where`` selects the jobs that are compared (all are simulated; the verdict is that of all);
-    ``by`` groups their waits in place of the usual groups.
+    jobs arrive when they became eligible according to the log, so holds and dependencies are not
+    waits. ``where`` selects the jobs that are compared (all are simulated; the verdict is that of
+    all); ``by`` groups their waits instead of the default groups.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def released(workload: Workload) -> Workload:
     eligible = workload.extra.get("eligible")
     if eligible is None:
         raise UsageError(
-            f"{workload.name} does not say when jobs became eligible: only sacct exports do"
+            f"{workload.name} does not record when jobs became eligible: only sacct exports do"
         )
     submit = np.maximum(workload.submit, eligible)
     return workload.replace(submit=submit).sorted()

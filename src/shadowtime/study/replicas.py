@@ -1,4 +1,4 @@
-"""The inputs of a study: the log as it is, and copies of it that chance might have made."""
+"""The inputs of a study: the unmodified log, and random copies of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Replicas:
 
     @staticmethod
     def of(*, shake: int = 0, resample: int = 0, seed: int = SEED) -> Replicas:
-        """From what was asked for.
+        """From the options.
 
         Examples
         --------
@@ -47,14 +47,16 @@ class Replicas:
         if min(shake, resample) < 0 or 1 in (shake, resample):
             raise UsageError("one copy of the log has no spread: shake or resample 2 or more times")
         if shake and resample:
-            raise UsageError("shake the log or resample its users: each answers its own question")
+            raise UsageError(
+                "shake the log or resample its users, not both: they answer different questions"
+            )
         if seed < 0:
             raise UsageError(f"the seed is {seed}; give a whole number from 0")
         kind: Kind = "shaken" if shake else "resampled" if resample else "none"
         return Replicas(kind, shake or resample, seed)
 
     def make(self, workload: Workload, cluster: Cluster, load: Load, number: int) -> Workload:
-        """Copy ``number`` (from 1; 0 is the log as it is) at a load.
+        """Copy ``number`` (from 1; 0 is the unmodified log) at a load.
 
         Users are drawn before the load is set, so an offered load is met by every draw; shaking
         comes last, so that a shake is as many seconds at any load.
@@ -70,7 +72,7 @@ class Replicas:
 
 
 class Shared:
-    """An input that several runs need: made when the first asks, dropped when the last is done.
+    """An input that several runs need: created for the first run, dropped after the last.
 
     So there are never more of them in memory than threads at work.
     """

@@ -1,8 +1,8 @@
 """How far a what-if on a log can be trusted: one table of rules, and the verdict they give.
 
-Every rule measures one thing of a replay and grades it by two bounds. *Agreement* rules ask how
-near the simulated waits are to the recorded ones, relative to run times. *Cause* rules ask for what
-a simulation cannot know: they say why the two differ, and what to do about it.
+Every rule measures one aspect of a replay and grades it by two bounds. *Agreement* rules measure
+how close the simulated waits are to the recorded ones, relative to run times. *Cause* rules look
+for what a simulation cannot know: they explain why the two differ, and what to do about it.
 
 The verdict is the worst grade of the agreement rules; a bad cause caps it at fair, because what it
 distorts may only show under another policy. The bounds are calibrated on recorded runs of a real
@@ -25,11 +25,11 @@ QUESTION = "How far to trust a what-if"
 
 MEANING: Mapping[str, str] = {
     "good": "Groups of jobs wait as long as they did on the machine: mean waits of a what-if can "
-    "be taken as they are, single starts cannot.",
-    "fair": "Take what a what-if says as a direction and compare policies with each other; "
+    "be used directly, single starts cannot.",
+    "fair": "Use a what-if as a direction and to compare policies with each other; "
     "do not quote its minutes.",
-    "poor": "The machine followed rules that this simulation does not know: a what-if here "
-    "compares policies on this log's jobs, it does not predict this machine's waits.",
+    "poor": "The machine followed rules that this simulation does not model: a what-if can compare "
+    "policies on this log's jobs, but does not predict this machine's waits.",
 }
 
 
@@ -46,10 +46,10 @@ class Rule:
     higher_is_better: bool = False
     unit: Literal["share", "factor", ""] = "share"
     reason: str = ""
-    """What it means where it is not good, and what to do."""
+    """What it means if it is not good, and what to do."""
 
     def grade(self, value: float) -> Grade:
-        """The grade of a value; one that could not be measured is no reproach.
+        """The grade of a value; one that could not be measured counts as good.
 
         Examples
         --------
@@ -69,12 +69,12 @@ RULES: tuple[Rule, ...] = (
         topic="who waits",
         kind="agreement",
         measures="rank correlation (Spearman) of recorded and simulated waits; waits below a "
-        "twentieth of the mean run time rank like none",
+        "twentieth of the mean run time rank as zero",
         good=0.65,
         fair=0.4,
         higher_is_better=True,
         unit="",
-        reason="long waits fall on other jobs than they did",
+        reason="long waits affect other jobs than in the log",
     ),
     Rule(
         name="mean_wait_factor",
@@ -85,7 +85,7 @@ RULES: tuple[Rule, ...] = (
         good=1.25,
         fair=2.0,
         unit="factor",
-        reason="waits as a whole are longer or shorter than they were",
+        reason="waits are longer or shorter overall than in the log",
     ),
     Rule(
         name="group_wait_error",
@@ -95,7 +95,7 @@ RULES: tuple[Rule, ...] = (
         "groups of jobs (size, run time, part of the log, user, group, queue, partition)",
         good=0.15,
         fair=0.35,
-        reason="groups of jobs wait longer or shorter than they did",
+        reason="groups of jobs wait longer or shorter than in the log",
     ),
     Rule(
         name="worst_group_error",
@@ -104,7 +104,7 @@ RULES: tuple[Rule, ...] = (
         measures="the same in the group with the largest difference",
         good=0.5,
         fair=1.0,
-        reason="some jobs follow rules that the simulation does not know: priorities, "
+        reason="some jobs follow rules that the simulation does not model: priorities, "
         "limits, partitions",
     ),
     Rule(
@@ -123,28 +123,28 @@ RULES: tuple[Rule, ...] = (
         measures="recorded processor-time above the size of the machine",
         good=0.001,
         fair=0.02,
-        reason="the machine was larger then, or jobs shared processors: give --cluster its true "
+        reason="the machine was larger, or jobs shared processors: give --cluster its true "
         "size, or slice the log where it changed",
     ),
     Rule(
         name="machine_changed",
         topic="changes of the machine",
         kind="cause",
-        measures="how much smaller the machine looks in the leanest part of the log than in the "
+        measures="how much smaller the machine appears in the leanest part of the log than in the "
         "fullest (processors in use while jobs wait)",
         good=0.1,
         fair=0.3,
-        reason="processors came, went or were down during the log: slice it into the parts",
+        reason="processors were added, removed or down during the log: slice it into parts",
     ),
     Rule(
         name="idle_while_waiting",
         topic="hidden rules",
         kind="cause",
-        measures="recorded share of the machine idle while a waiting job would have fitted, less "
+        measures="recorded share of the machine idle while a waiting job would have fitted, minus "
         "the simulated one",
         good=0.05,
         fair=0.15,
-        reason="the scheduler had reasons to hold jobs back that are not in the log: limits per "
+        reason="the scheduler delayed jobs for reasons that are not in the log: limits per "
         "user or queue, reservations, kinds of nodes, nodes that were down",
     ),
     Rule(
@@ -162,10 +162,10 @@ RULES: tuple[Rule, ...] = (
         name="no_request",
         topic="requested times",
         kind="cause",
-        measures="jobs without a requested time, whose run time stands in",
+        measures="jobs without a requested time, for which the run time is used",
         good=0.01,
         fair=0.1,
-        reason="backfilling sees the future for them: model their estimates",
+        reason="backfilling then knows the future: model their estimates",
     ),
     Rule(
         name="overrun",
@@ -174,16 +174,16 @@ RULES: tuple[Rule, ...] = (
         measures="jobs that ran longer than they had requested",
         good=0.01,
         fair=0.1,
-        reason="the request was no hard limit: choose what becomes of them (--overrun)",
+        reason="the request was not a hard limit: choose how to treat them (--overrun)",
     ),
     Rule(
         name="dropped",
-        topic="lines left out",
+        topic="lines dropped",
         kind="cause",
-        measures="lines of the log left out in cleaning",
+        measures="lines of the log dropped in cleaning",
         good=0.01,
         fair=0.1,
-        reason="they queued or ran, and the simulated machine does not have them",
+        reason="they queued or ran, but are missing in the simulation",
     ),
     Rule(
         name="elsewhere",
@@ -192,7 +192,7 @@ RULES: tuple[Rule, ...] = (
         measures="jobs outside the largest partition of the log",
         good=0.01,
         fair=0.1,
-        reason="each partition is a machine of its own: replay them one by one",
+        reason="each partition is a separate machine: replay them one by one",
     ),
     Rule(
         name="offered_load",
@@ -202,7 +202,7 @@ RULES: tuple[Rule, ...] = (
         good=0.95,
         fair=1.3,
         unit="",
-        reason="near and above 1 a small error grows as long as jobs arrive",
+        reason="close to and above 1 a small error grows as long as jobs arrive",
     ),
 )
 """The rules, agreement first."""
@@ -220,7 +220,7 @@ class Finding:
 
     @property
     def shown(self) -> str:
-        """The value as people read it.
+        """The value for people.
 
         Examples
         --------
@@ -264,19 +264,19 @@ class Trust:
 
     @property
     def basis_sentence(self) -> str:
-        """What the verdict compares: the machine is taken to have run the policy."""
+        """What the verdict compares: the machine is assumed to have run the policy."""
         beside = f" beside those of {self.policy}" if self.policy else ""
         return f"From the recorded waits{beside}; shadowtime replay gives the reasons."
 
     @property
     def nothing_wrong(self) -> str:
-        """The topics of the good findings, as a clause; empty where none is good."""
+        """The topics of the good findings, as a clause; empty if none is good."""
         topics = [finding.rule.topic for finding in self.findings if finding.grade == "good"]
         return f"nothing wrong: {', '.join(topics)}" if topics else ""
 
     @property
     def meaning(self) -> str:
-        """What the verdict allows one to say."""
+        """What the verdict permits."""
         return MEANING[self.grade]
 
     @property
@@ -296,7 +296,7 @@ class Trust:
 
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Trust:
-        """The verdict that as_dict() wrote, judged again by today's rules.
+        """The verdict that as_dict() wrote, recomputed with the current rules.
 
         Examples
         --------
@@ -312,7 +312,7 @@ class Trust:
 
 
 def judge(measured: Mapping[str, float], *, policy: str = "") -> Trust:
-    """The verdict over what was measured; a rule without a number is left out.
+    """The verdict on what was measured; a rule without a number is omitted.
 
     Examples
     --------

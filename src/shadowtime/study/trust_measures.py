@@ -1,4 +1,4 @@
-"""What the rules of trust look at: a recorded schedule beside a simulated one of the same jobs."""
+"""What the rules of trust measure: a recorded and a simulated schedule of the same jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 PARTS = 12
-"""Parts of a log in which its machine is looked at."""
+"""The number of parts of a log in which its machine is measured."""
 BUSY_FOR = 10
 """Mean run times with a queue that a part needs before its machine is judged."""
 HELD_FOR = 0.01
@@ -115,7 +115,7 @@ def _scale(workload: Workload) -> float:
 
 
 def _held(workload: Workload) -> dict[str, float]:
-    """Jobs that were not allowed to start at submission, where the log says so."""
+    """Jobs that were not allowed to start at submission, according to the log."""
     held = np.zeros(len(workload), bool)
     known = False
     if "eligible" in workload.extra:
@@ -136,7 +136,7 @@ def _elsewhere(workload: Workload) -> dict[str, float]:
 
 
 def _machine(workload: Workload, cluster: Cluster, recorded: Schedule) -> dict[str, float]:
-    """What the log's own starts say of the size of its machine."""
+    """What the log's own starts imply for the size of its machine."""
     going = runs(recorded)
     if len(going) == 0:
         return {}

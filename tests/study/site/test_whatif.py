@@ -254,7 +254,7 @@ def test_jobs_that_can_no_longer_start_are_counted_apart() -> None:
     """Half of the jobs ask for more than the partition then allows; all of them: an error."""
     found = run(Change("set", "partition.long.MaxTime=5"), jobs=6)
     assert found.together.never_started == 3 and found.together.whole.jobs == 3
-    with pytest.raises(UsageError, match="no job starts with and without"):
+    with pytest.raises(UsageError, match="no job starts both with and without"):
         run(Change("set", "partition.long.MaxTime=1"), jobs=6)
 
 
@@ -297,7 +297,7 @@ def test_an_experiment_is_the_same_after_its_file(tmp_path: Path) -> None:
     assert tomllib.loads(path.read_text())["site"] == "site"
     assert read_experiment(path) == one
     for text, message in (
-        ("phases = 2", "names no site"),
+        ("phases = 2", "the key site is missing"),
         ('site = "x"\nphase = 2', "did you mean phases"),
         ('site = "x"\nphases = "2"', "whole number"),
         ('site = "x"\n[[change]]\nsets = "a=1"', "did you mean set"),
@@ -373,7 +373,7 @@ def test_a_closed_loop_sends_more_to_a_faster_site() -> None:
     last = [trial.workload.submit.max() for trial in (loop.baseline[0], loop.together.trials[0])]
     assert abs(last[0] - sent.max()) < 300 and last[1] < 0.5 * sent.max()
     assert loop.together.whole.effect == "shorter"
-    with pytest.raises(UsageError, match="--feedback works on the log as it is"):
+    with pytest.raises(UsageError, match="--feedback works on the unmodified log"):
         what_if(closed, [Change("load", "2")], repeats=Repeats(phases=2), feedback=True)
 
 

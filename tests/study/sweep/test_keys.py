@@ -144,7 +144,7 @@ def test_phases_are_an_axis() -> None:
     assert {case.row()["template"] for case in plan.cases()} == {"slurm(bf_interval=30)", "easy"}
     with pytest.raises(UsageError, match="changes no policy of the plan"):
         Plan.of([Log.of(jobs(), "pool:256")], ["easy"], phases=3)
-    with pytest.raises(UsageError, match="names its own phase"):
+    with pytest.raises(UsageError, match="sets its own phase"):
         Plan.of([Log.of(jobs(), "pool:256")], ["slurm(phase=1)"], phases=3)
 
 

@@ -34,14 +34,14 @@ def test_the_last_part_is_looked_at_once() -> None:
     """A second report would be tuning on it."""
     parts = Parts.of(JOBS)
     parts.report_part()
-    with pytest.raises(UsageError, match="reported on already"):
+    with pytest.raises(UsageError, match="already been reported on"):
         parts.report_part()
 
 
 @pytest.mark.parametrize("other", [JOBS, job_range(JOBS, 0, 200), job_range(JOBS, 500, 600)])
 def test_jobs_that_were_tuned_on_are_refused(other) -> None:
     """The log itself, or any jobs of it, cannot be the ones to report on."""
-    with pytest.raises(UsageError, match="were tuned on"):
+    with pytest.raises(UsageError, match="were used for tuning"):
         Parts.of(JOBS, report_on=other)
 
 
@@ -142,4 +142,4 @@ def test_the_command(tmp_path, capsys) -> None:
     assert "cannot be an objective" in capsys.readouterr().err
     again = str(tmp_path / "log.swf")
     assert run([*words, "--over", "reserve=1..3", "--report-on", again]) == 2
-    assert "were tuned on" in capsys.readouterr().err
+    assert "were used for tuning" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""shadowtime advise: what a trace says about how to set a policy."""
+"""shadowtime advise: policy settings that a log suggests."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ COMMANDS = {
     context_settings={"max_content_width": 100},
 )
 def command() -> None:
-    """What a job log says about how to set a policy, and the simulated effect of it."""
+    """Suggest policy settings for a job log, and simulate their effect."""

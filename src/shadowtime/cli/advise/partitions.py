@@ -1,4 +1,4 @@
-"""shadowtime advise partitions: how many hosts to keep for large jobs, and who may use them."""
+"""shadowtime advise partitions: hosts to keep for large jobs, and which jobs may use them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SAME = 1.1
     "--above",
     type=click.IntRange(min=0),
     metavar="P",
-    help="Large jobs ask for more processors than this. [default: half of the widest host]",
+    help="Large jobs request more processors than this. [default: half of the widest host]",
 )
 @click.option(
     "--top",

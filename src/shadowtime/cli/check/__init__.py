@@ -1,4 +1,4 @@
-"""shadowtime check: prove a schedule, from here or from anywhere."""
+"""shadowtime check: prove a schedule, whatever produced it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROMISES_KEPT = "promises-kept"
 
 
 class _Check(click.Command):
-    """``check slurm DIR`` is a command of its own; all else is a schedule."""
+    """``check slurm DIR`` is a separate command; any other argument is a schedule."""
 
     def make_context(
         self,
@@ -57,8 +57,8 @@ class _Check(click.Command):
     "--policy",
     "-p",
     metavar="P",
-    help="The policy that made it: its claims are proved, and limits, classes and reservations are "
-    "worked out by its rules.",
+    help="The policy that produced it: its claims are proved, and limits, classes and reservations "
+    "are computed by its rules.",
 )
 @click.option(
     "--recompute",
@@ -68,7 +68,7 @@ class _Check(click.Command):
 @click.option(
     "--strict",
     is_flag=True,
-    help="Fail where a proof could not be made; with -p also --recompute.",
+    help="Fail if a property could not be proved; with -p also --recompute.",
 )
 @click.option(
     "--column",
@@ -94,10 +94,11 @@ def command(
     """Prove that SCHEDULE keeps every rule: capacity at every instant, no start before submission,
     each job once, limits and promises kept.
 
-    It is judged by the log, the machine and the policy, so it may come from any simulator or from
-    a real cluster; none of its columns is taken at its word. Proofs that cannot be made are listed
-    with the reason. Without -p and --claim every promise it states must be kept. Exits with 0 if
-    nothing is violated, else with 1; with --strict also with 1 if a proof could not be made.
+    It is checked against the log, the machine and the policy, so it may come from any simulator or
+    from a real cluster; all of its columns are verified. Properties that cannot be proved are
+    listed with the reason. Without -p and --claim every promise it states must be kept. Exits with
+    0 if nothing is violated, else with 1; with --strict also with 1 if a property could not be
+    proved.
 
     \b
     shadowtime check easy.csv --trace log.swf --cluster pool:430
@@ -126,13 +127,13 @@ def command(
     else:
         _show(schedule, report, strict=strict)
         if policy is None and not claims and _broken(report):
-            click.echo("A policy that does not claim to keep its promises is named with -p.")
+            click.echo("If the policy does not claim to keep its promises, name it with -p.")
     return 0 if good else 1
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What follows from the policy; nothing where it is not named."""
+    """What follows from the policy; nothing if none is named."""
 
     claims: tuple[str, ...] = ()
     rules: Rules | None = None
@@ -163,7 +164,7 @@ def _known(
         claims = () if whole else site_claims(policy, workload, machine)
         return _Known(claims, rules_of(policy, workload, machine), made)
     contended = machine.shape == "nodes"
-    whole = hasattr(policy, "simulate")  # a scheduler of its own, which claims nothing
+    whole = hasattr(policy, "simulate")  # a separate scheduler, which claims nothing
     claims = () if whole else claims_of(policy, workload, contended=contended)
     return _Known(claims, rules_of(policy, workload, machine), made)
 

@@ -52,7 +52,7 @@ SHOWN = 10
     help="With --phases: instead of planning passes again, write a page of mean waits per account, "
     "partition and QOS, recorded, simulated and under EASY.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 where anything differs.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if anything differs.")
 @options.as_json
 def command(
     folders: tuple[Path, ...],
@@ -66,12 +66,12 @@ def command(
 
     DIR holds slurmctld's log with DebugFlags=Backfill (slurmctld.log.gz or .log), sacct's table
     (jobs.psv) and the machine (slurm.conf, or nodes.txt and partitions.txt); scontrol's details,
-    submissions and samples are used where they are. The state before each backfill pass, and
-    before each main pass that started something, is rebuilt; the pass is made on it; starts,
-    nodes, planned times and preempted jobs are compared. Passes less than 0.35 s after an end, or
-    with a job of which it is not known what it holds, are left out and counted. How long nodes
-    take to answer after an end is measured, for slurm(latency=N). Priorities that
-    change are read from the log (DebugFlags=Backfill,Priority) or from samples of squeue.
+    submissions and samples are used if they exist. The state before each backfill pass, and before
+    each main pass that started something, is rebuilt; the pass is run on it; starts, nodes, planned
+    times and preempted jobs are compared. Passes less than 0.35 s after an end, or with a running
+    job whose resources are unknown, are skipped and counted. How long nodes take to answer after an
+    end is measured, for slurm(latency=N). Priorities that change are read from the log
+    (DebugFlags=Backfill,Priority) or from samples of squeue.
 
     \b
     shadowtime check slurm recording/
@@ -80,7 +80,7 @@ def command(
     from shadowtime.slurm.recording.check import check_recording
 
     if every < 1 or phases < 0:
-        raise UsageError("--every takes a whole number from 1 on, --phases one from 0 on")
+        raise UsageError("--every must be at least 1, --phases at least 0")
     if page is not None:
         _write_page(folders, phases, page)
         return 0
@@ -98,7 +98,7 @@ def command(
 
 
 def _write_page(folders: tuple[Path, ...], phases: int, page: Path) -> None:
-    """Whole runs alone, as a page."""
+    """Only whole runs, as a page."""
     from shadowtime.cli.common.progress import working
     from shadowtime.slurm.wait_page import wait_page
     from shadowtime.slurm.waits import compare_groups

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 SMALL = 1000
-"""Jobs that are sooner done in plain Python than a pass is compiled, however long their queue."""
+"""So many jobs are simulated faster in plain Python than a pass compiles, however long the
+queue."""
 
 
 def prepare(policies: Sequence[Any], cluster: Cluster, *, jobs: int, small: int = SMALL) -> Engine:
-    """What to simulate ``jobs`` jobs with, compiled on all cores where it is not yet, saying so.
+    """What to simulate ``jobs`` jobs with; compiles on all cores if needed, and reports it.
 
     Up to ``small`` jobs on a machine where nothing is compiled are run without compiling: that is
     quicker, and the schedules are the same.
@@ -55,9 +56,9 @@ def run_comparison(
     kept_in: str | None = None,
     **options: Any,
 ) -> Comparison:
-    """study.compare with a sign of life; ``options`` are its own.
+    """study.compare with progress; ``options`` are passed to it.
 
-    With ``kept_in`` the schedules are kept in that folder, and taken from it.
+    With ``kept_in`` the schedules are saved in that folder and reused from it.
     """
     from shadowtime.study import compare
 

@@ -1,4 +1,4 @@
-"""The first run on a machine compiles the engine: say so, or it looks like a hang."""
+"""The first run on a machine compiles the engine: report it, or it looks like a hang."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def compile_notice(what: str, how_long: str) -> Iterator[None]:
     """Print a line if anything has to be compiled inside the block.
 
-    In a checkout whose library of compiled kernels is older than a source, the line says so.
+    In a checkout, the line also reports a library of compiled kernels that is older than a source.
     """
     from shadowtime.kernel import library
     from shadowtime.kernel.notice import before_first_compile
@@ -24,8 +24,8 @@ def compile_notice(what: str, how_long: str) -> Iterator[None]:
         note(f"compiling {what} for this machine: once, {how_long} ...")
         if changed := library.stale():
             note(
-                f"({', '.join(changed)} changed since the library of compiled kernels was made: "
-                "scripts/build library renews it)"
+                f"({', '.join(changed)} changed since the library of compiled kernels was built: "
+                "scripts/build library rebuilds it)"
             )
 
     with before_first_compile(announce):

@@ -1,7 +1,7 @@
 """What appears in the terminal: results on standard output, everything else on standard error.
 
-Colour and moving progress only where a person looks: on a terminal, and NO_COLOR unset. rich is
-loaded where it is needed, which is not in a pipe (plain.py).
+Colour and moving progress are used only on a terminal with NO_COLOR unset. rich is loaded only when
+needed, so not in a pipe (plain.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shadowtime.cli.common.plain import Columns, Words
 
 PLAIN_WIDTH = 100
-"""Columns of a table that goes to a file or a pipe, where COLUMNS does not say."""
+"""Columns of a table written to a file or a pipe, unless COLUMNS is set."""
 
 
 @cache
@@ -59,7 +59,7 @@ def _console(*, stderr: bool) -> Console:
 
 
 def is_plain(stream: Any) -> bool:
-    """True for a file or a pipe that nothing says is to be written to as to a terminal."""
+    """True for a file or a pipe, unless the environment forces terminal output."""
     forced = any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
     return not forced and not stream.isatty()
 

@@ -1,4 +1,4 @@
-"""The findings of a comparison in sentences: which policy wins, who pays, and how sure that is."""
+"""The findings of a comparison in sentences: which policy wins, which jobs pay, how surely."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRADE_MARK = {"good": ("✓", "green"), "fair": ("~", "yellow"), "poor": ("✗",
 """How far to trust a what-if, in colours and marks."""
 DIFFERENCES = ("wait_mean_s", "bsld_mean", "wait_p95_s")
 MANY = 3
-"""So many of a kind are named in a sentence."""
+"""The number of items of a kind that a sentence names."""
 
 
 def winner_line(result: ReportInput) -> tuple[str | None, Text]:
@@ -38,7 +38,7 @@ def winner_line(result: ReportInput) -> tuple[str | None, Text]:
 
 
 def load_warning(setting: Setting) -> Text | None:
-    """What to know of a load at or above what the machine can do."""
+    """A warning for a load at or above the machine's capacity."""
     if not setting.offered_load >= 1:
         return None
     return Text(
@@ -108,7 +108,7 @@ def _stability(ranking: Ranking, setting: Setting, copies: str) -> Text:
     )
     alone = setting.winners(ranking.metric)
     if alone and best not in alone:
-        text.append(f" On the log as it is {short(alone[0])} is first, on average {short(best)}.")
+        text.append(f" On the unmodified log {short(alone[0])} is first, on average {short(best)}.")
     return text
 
 

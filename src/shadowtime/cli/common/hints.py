@@ -1,4 +1,4 @@
-"""Hints that name an option: readers know the options of logs, not which command was typed."""
+"""Hints that name an option: a reader does not know which command suggests it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INSTEAD = {
     "--slurm-cluster": "trace convert",
     "--rule": "simulate, compare and replay",
 }
-"""Options that readers and cleaning suggest, and which command has them at any rate."""
+"""Options that readers and cleaning suggest, and a command that has them."""
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 
 

@@ -22,7 +22,7 @@ __all__ = ["Cleaning", "load", "must_score_some", "print_policy_notes"]
 def load(
     trace: str, cluster: str | None, cleaning: Cleaning, *, demand: str | None = None
 ) -> tuple[Workload, Cluster]:
-    """Read a log and its machine, and print what has no effect."""
+    """Read a log and its machine, and report what has no effect."""
     notes: list[str] = []
     with working(f"reading {trace}"), compile_notice("the log reader", "a few seconds"):
         found = load_quietly(trace, cluster, cleaning, demand=demand, report=notes.append)
@@ -32,7 +32,7 @@ def load(
 
 
 def print_policy_notes(policies: Iterable[Any], machine: Cluster, workload: Workload) -> None:
-    """Print what policies say of a machine and a log before they run."""
+    """Print the policies' remarks about a machine and a log before they run."""
     for policy in policies:
         for one in policy.notes_on(machine, workload) if hasattr(policy, "notes_on") else ():
             note(one)

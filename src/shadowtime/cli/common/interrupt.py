@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 GRACE = 0.7
 """Seconds in which Python has the chance to end by itself and tidy up."""
 TIDY = ("live", "sweep", "pull", "hperf", "--on")
-"""Commands that end in order by their own rules, which may take longer; jobs of a cluster that
-were submitted (--on) are to be cancelled."""
+"""Commands that shut down by their own rules, which may take longer; submitted jobs of a cluster
+(--on) must be cancelled."""
 SHOW_CURSOR = "\x1b[?25h"
 
 

@@ -1,4 +1,4 @@
-"""A group of commands whose code is loaded only when one of them runs (the way of pip)."""
+"""A group of commands whose code is loaded only when one of them runs (as in pip)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """How a command appears in its group's help: under which heading, in which words."""
+    """How a command appears in its group's help: its heading and summary."""
 
     heading: str
     help: str
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.entries and not name.startswith("-"):
-            from difflib import get_close_matches  # a hundredth of a second that help can spare
+            from difflib import get_close_matches  # saves a hundredth of a second in help
 
             near = get_close_matches(name, self.entries, n=2, cutoff=0.6)
             guess = f", did you mean {' or '.join(near)}?" if near else "."
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
 
 
 def refuse_repeats(command: click.Command) -> click.Command:
-    """The same command; it refuses a second value for an option that takes one.
+    """The same command, but it rejects a second value for an option that takes one.
 
     Without this the parser silently keeps the last value. Works for groups and their commands, too.
     """
@@ -123,7 +123,7 @@ def _check(order: list[click.Parameter], ctx: click.Context) -> None:
 
 
 def _hint(option: click.Option, ctx: click.Context) -> str:
-    """Where several can be given: in a comparison, if that takes several."""
+    """Where several values can be given: in a comparison, if it accepts several."""
     root = ctx.find_root()
     if not isinstance(root.command, click.Group) or ctx.info_name == "compare":
         return ""

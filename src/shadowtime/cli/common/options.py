@@ -46,7 +46,7 @@ cluster = click.option(
     "-c",
     metavar="C",
     help="The machine: pool:430, pool:1024,memory=1TB, a TOML file, Slurm's nodes.txt or "
-    "slurm.conf, or a site's folder. [default: as the trace's header or folder says]",
+    "slurm.conf, or a site's folder. [default: that of the trace's header or folder]",
 )
 
 clusters = click.option(
@@ -55,8 +55,8 @@ clusters = click.option(
     "clusters",
     multiple=True,
     metavar="C",
-    help="The machine, as for simulate; give it once for each machine to compare. [default: as "
-    "the trace's header or folder says]",
+    help="The machine, as for simulate; give it once for each machine to compare. [default: that "
+    "of the trace's header or folder]",
 )
 
 policy = click.option(
@@ -66,7 +66,7 @@ policy = click.option(
     required=True,
     shell_complete=policy_names,
     help="A name with or without parameters (easy, 'easy(reserve=4, order=lxfw)'), a TOML file, "
-    "or my.py:name, which runs that file with your rights.",
+    "or my.py:name, which executes that file with your permissions.",
 )
 
 own_policy = click.option(
@@ -74,7 +74,7 @@ own_policy = click.option(
     "-p",
     metavar="P",
     shell_complete=policy_names,
-    help="The policy the machine ran, as for simulate. [default on a site: slurm, with the "
+    help="The policy that the machine ran, as for simulate. [default on a site: slurm, with the "
     "site's own settings]",
 )
 
@@ -82,8 +82,8 @@ phases = click.option(
     "--phases",
     type=click.IntRange(2, 100),
     metavar="N",
-    help="Sites: simulate N runs, Slurm's passes at other offsets, or other policies on shaken "
-    "copies of the log. [default: 6; other policies than slurm: 1]",
+    help="Sites: simulate N runs, with Slurm's passes at different offsets, or for other policies "
+    "on shaken copies of the log. [default: 6; policies other than slurm: 1]",
 )
 
 policies = click.option(
@@ -98,28 +98,30 @@ policies = click.option(
 )
 
 reading = all_of(
-    click.option("--tz", metavar="ZONE", help="Time zone of a Slurm export, as Europe/Zurich."),
     click.option(
-        "--slurm-cluster", metavar="NAME", help="Which cluster of an export that holds several."
+        "--tz", metavar="ZONE", help="Time zone of a Slurm export, such as Europe/Zurich."
+    ),
+    click.option(
+        "--slurm-cluster", metavar="NAME", help="The cluster to use if an export contains several."
     ),
     click.option(
         "--unlimited",
         type=Span(),
         metavar="SPAN",
-        help="What an UNLIMITED time limit stands for, as 30d. [default: unknown]",
+        help="The value of an UNLIMITED time limit, such as 30d. [default: unknown]",
     ),
     click.option(
         "--bad-lines",
         type=click.Choice(["refuse", "drop"]),
         default="refuse",
         show_default=True,
-        help="Lines that cannot be read: an error, or dropped and counted.",
+        help="Unreadable lines: an error, or dropped and counted.",
     ),
     click.option(
         "--max-size",
         type=Size(),
         metavar="SIZE",
-        help="Refuse a log that is larger than this when unpacked. [default: 1GB]",
+        help="Reject a log that is larger than this when decompressed. [default: 1GB]",
     ),
 )
 
@@ -160,14 +162,15 @@ cleaning = all_of(
         type=click.Choice(["drop", "refuse"]),
         default="drop",
         show_default=True,
-        help="Jobs that fit nowhere: dropped and counted (up to 1 %), or refused.",
+        help="Jobs that fit nowhere: dropped and counted (up to 1 %), or an error.",
     ),
     click.option(
         "--rule",
         "rules",
         multiple=True,
         metavar="NAME=CHOICE",
-        help="Another cleaning rule, as no_run=one-second or partial=keep (an unknown name lists "
+        help="Another cleaning rule, such as no_run=one-second or partial=keep (an unknown name "
+        "lists "
         "them); repeatable.",
     ),
     reading,
@@ -176,14 +179,15 @@ cleaning = all_of(
 demand = click.option(
     "--demand",
     metavar="D",
-    help="Nodes: the bandwidth each process draws, by classes drawn over the jobs: HIGH, MED, LOW "
-    "or shares as 80/10/10; 'HIGH,seed=2,high=1750' changes the draw. [default: as the log says]",
+    help="Nodes: the bandwidth that each process demands, by classes assigned to jobs at random: "
+    "HIGH, MED, LOW or shares such as 80/10/10; 'HIGH,seed=2,high=1750' changes the "
+    "assignment. [default: that of the log]",
 )
 
 window = click.option(
     "--window",
     metavar="W",
-    help="Score only jobs submitted after a warm-up and before a cool-down, as in 7d:1d. "
+    help="Score only jobs submitted after a warm-up and before a cool-down, such as 7d:1d. "
     "[default: all jobs]",
 )
 
@@ -199,7 +203,7 @@ by = click.option(
     "--by",
     metavar="KEYS",
     default="",
-    help="Group results, as account,partition,qos,user,gpus,nodes,size.",
+    help="Group results by account,partition,qos,user,gpus,nodes,size.",
 )
 
 as_json = click.option(
@@ -226,7 +230,7 @@ report = click.option(
     "--report",
     metavar="OUT.html",
     type=click.Path(dir_okay=False),
-    help="Write one self-contained page: the verdict, the schedules, where each number is from.",
+    help="Write one self-contained page: the verdict, the schedules, the source of each number.",
 )
 
 figures = click.option(
@@ -245,6 +249,6 @@ def print_json(value: object) -> None:
 
 
 def command_line() -> str:
-    """What the user typed, as it can be typed again."""
+    """The command line, quoted so that it can be typed again."""
     words: tuple[str, ...] = click.get_current_context().find_root().obj
     return shlex.join(words)

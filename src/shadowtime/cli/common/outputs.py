@@ -1,4 +1,4 @@
-"""Where results are to go: looked at before the work, not after it."""
+"""Where results are written: checked before the work, not after it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def check_outputs(
     figures: str | None = None,
     kept: str | None = None,
 ) -> None:
-    """Refuse a result that could not be written, or not in the form that its name says.
+    """Reject a result that could not be written, or not in the format of its name.
 
     Rules
     -----
     A schedule is CSV or Parquet and a report a web page, by the ending of the name. The folder of
-    a file must exist; folders for results and figures are made, so the nearest folder above them
-    must be writable. What is written needs its extra installed. Nothing is made or changed here.
+    a file must exist; folders for results and figures are created, so the nearest folder above them
+    must be writable. The extra that a format needs must be installed. Nothing is created or changed
+    here.
 
     Examples
     --------
@@ -81,7 +82,7 @@ def _special(name: str) -> bool:
 
 
 def check_file(option: str, name: str) -> None:
-    """Refuse a file that could not be written where it is to go."""
+    """Reject a file that could not be written at its place."""
     path = Path(name)
     above = path.parent
     if not os.path.isdir(above):
@@ -94,7 +95,7 @@ def check_file(option: str, name: str) -> None:
 
 
 def check_folder(option: str, name: str) -> None:
-    """Refuse a folder that could not be made or written to."""
+    """Reject a folder that could not be created or written to."""
     place = Path(name)
     while not os.path.lexists(place) and place != place.parent:
         place = place.parent

@@ -1,4 +1,4 @@
-"""Several runs of a policy, Slurm's passes at other offsets: means and ranges, no single start."""
+"""Several runs with Slurm's passes at different offsets: means and ranges, no single start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_phases(policy: Any, **outputs: str | None) -> None:
-    """Refuse what needs single starts, and policies that have no passes to shift."""
+    """Reject options that need single starts, and policies that have no passes to shift."""
     if not hasattr(policy, "offsets"):
         raise UsageError(
             f"--phases shifts the passes of Slurm's own scheduler; {policy.name} has none: "

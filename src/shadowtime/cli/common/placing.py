@@ -1,4 +1,4 @@
-"""Where the runs of a study are made: on this machine, or by workers that are jobs of a cluster."""
+"""Where the runs of a study take place: on this machine, or in workers on a cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ on = all_of(
         "submission",
         multiple=True,
         metavar="KEY=VALUE",
-        help="With --on: how workers are submitted, as partition=batch, account=hpc, "
+        help="With --on: how workers are submitted, such as partition=batch, account=hpc, "
         "walltime=01:00:00, blocks=8, workers=16; repeatable.",
     ),
 )
@@ -49,7 +49,7 @@ def kept_runs(resume: str) -> Decorator[Any]:
             "--workers",
             type=click.IntRange(min=1),
             metavar="N",
-            help="With --resume: runs on N processes of this machine. [default: threads]",
+            help="With --resume: run on N processes of this machine. [default: threads]",
         ),
         on,
     )
@@ -57,7 +57,7 @@ def kept_runs(resume: str) -> Decorator[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Placing:
-    """What these options say."""
+    """The values of these options."""
 
     place: str = "here"
     submission: tuple[str, ...] = ()
@@ -65,15 +65,17 @@ class Placing:
 
     def __post_init__(self) -> None:
         if self.submission and self.place == "here":
-            raise UsageError("--site says how workers are submitted: add --on slurm or --on condor")
+            raise UsageError(
+                "--site defines how workers are submitted: add --on slurm or --on condor"
+            )
 
     @property
     def elsewhere(self) -> bool:
-        """Runs are made by other processes than this one."""
+        """Runs take place in other processes."""
         return self.place != "here" or self.workers is not None
 
     def count(self) -> int | None:
-        """Workers, where the options give their number."""
+        """Workers, if the options give their number."""
         if self.workers is not None or self.place == "here":
             return self.workers
         from shadowtime.study.sweep.scale import workers_of
@@ -81,10 +83,10 @@ class Placing:
         return workers_of(self.place, self.submission)
 
     def check(self, resume: str | None) -> None:
-        """Workers need a folder for what they find."""
+        """Workers need a folder for their results."""
         if self.elsewhere and resume is None:
             option = "--workers" if self.place == "here" else f"--on {self.place}"
-            raise UsageError(f"{option}: workers keep their runs in a folder: add --resume DIR")
+            raise UsageError(f"{option}: workers save their runs in a folder: add --resume DIR")
 
     @contextlib.contextmanager
     def executor(self, folder: str) -> Iterator[Executor | None]:
@@ -98,7 +100,7 @@ class Placing:
             yield made
 
     def run_parts(self, study: Study, missing: list[int], folder: str) -> None:
-        """Have workers make the missing runs of a study, where there are workers."""
+        """Let workers perform the missing runs of a study, if there are workers."""
         if not self.elsewhere or not missing:
             return
         from shadowtime.study.sweep.parts import run_parts
@@ -113,7 +115,7 @@ EVERY = 30.0
 
 @contextlib.contextmanager
 def counting(clock: Callable[[], float] = time.monotonic) -> Iterator[Callable[[Progress], None]]:
-    """A moving bar on a terminal; elsewhere a line now and then, with the time that is left."""
+    """A moving bar on a terminal; elsewhere an occasional line with the remaining time."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 

@@ -1,8 +1,8 @@
-"""Lines and tables that need no terminal library where no person looks.
+"""Lines and tables for files and pipes, which need no terminal library.
 
 Loading rich takes longer than a simulation of 30,000 jobs. In a file or a pipe there are no colours
-and nothing to fit, so these are written as they are, character for character as rich would; on a
-terminal, and wherever a line would have to be wrapped, rich draws them (``__rich__``).
+and no width to fit, so the text is written directly, character for character as rich would; on a
+terminal, and wherever a line would have to be wrapped, rich draws it (``__rich__``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GAP = "  "
 WIDE = re.compile("[^\x20-\x7e\xa0-\u02ff\u2013\u202f\u2212]")
-"""Characters that may take another room than one column."""
+"""Characters that may be wider or narrower than one column."""
 
 
 class Words:
@@ -41,7 +41,7 @@ class Words:
 
 
 class Columns:
-    """A table without lines; each column stands to the left or, for numbers, to the right.
+    """A table without lines; columns are aligned to the left or, for numbers, to the right.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Columns:
 
 
 def plainly(parts: Sequence[Any], width: int) -> list[str] | None:
-    """The lines of some parts; None if rich has to see to them."""
+    """The lines of some parts; None if rich has to draw them."""
     if not all(isinstance(part, Words | Columns) for part in parts):
         return None
     lines = [line.rstrip() for part in parts for line in part.lines()]

@@ -1,4 +1,4 @@
-"""A sign of life for work that takes more than two seconds, on standard error only."""
+"""Progress of work that takes more than two seconds, on standard error only."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def working(
 ) -> Iterator[Advance]:
     """Show ``what`` while the block runs, with a bar where the number of steps is known.
 
-    Nothing is shown before ``patience`` seconds. On a terminal the line moves and vanishes at the
-    end; elsewhere it is printed once, so that a log says what took so long (not if ``quiet``: the
+    Nothing is shown before ``patience`` seconds. On a terminal the line moves and disappears at the
+    end; elsewhere it is printed once, so that a log shows what took so long (not if ``quiet``: the
     caller has printed it).
     """
     state = State(what, steps)
@@ -57,7 +57,7 @@ def working(
 
 
 class State:
-    """How far the work is; the moving line is made when it is shown, as most work is soon done."""
+    """Progress of the work; the moving line is created only when it is shown."""
 
     def __init__(self, what: str, steps: int | None) -> None:
         self.what, self.now_doing, self.steps, self.done = what, what, steps, 0

@@ -1,4 +1,4 @@
-"""Run policies over a workload, with a sign of life and a word before the first compile."""
+"""Run policies over a workload, with progress and a note before the first compilation."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ ONLY_IF_ANY = (
     "clamped_predictions",
     "rates_rounded_down",
 )
-"""Said where there is any of it: goodput is then apart from what was in use."""
+"""Shown if work was lost or repeated: goodput then differs from utilisation."""
 SIDE_BY_SIDE = (
     "wait_mean_s",
     "wait_p95_s",
@@ -78,7 +78,7 @@ SIDE_BY_SIDE = (
 """The columns of a comparison."""
 
 STAR, HOLLOW = "\N{BLACK STAR}", "\N{WHITE STAR}"
-"""The best of a column; the best where the copies leave open whether it is."""
+"""Marks for the best of a column: certain, and possibly by chance."""
 
 SPARE = (
     "mwbs",
@@ -90,7 +90,7 @@ SPARE = (
     "promises_slipped",
     "lost_work",
 )
-"""What a narrow terminal does without, first things first."""
+"""Columns that a narrow terminal omits, in this order."""
 
 
 def plain_table(*columns: str) -> Table:
@@ -104,7 +104,7 @@ def plain_table(*columns: str) -> Table:
 
 
 def numbers_table(first: str, *columns: str) -> Table:
-    """The same with numbers, which stand to the right, behind its first column."""
+    """The same with numbers, aligned to the right, after the first column."""
     table = plain_table(first)
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
@@ -112,7 +112,7 @@ def numbers_table(first: str, *columns: str) -> Table:
 
 
 def cleaning(workload: Workload) -> Columns | None:
-    """What was done to the log before it was scheduled; None where nothing was."""
+    """What cleaning did to the log; None if nothing."""
     from shadowtime.workload.clean import explain
 
     touched = {rule: count for rule, count in workload.cleaning.items() if count}
@@ -141,7 +141,7 @@ def _apart(name: str, metrics: Mapping[str, float]) -> bool:
 
 
 def facts(metrics: Mapping[str, float]) -> Columns:
-    """The other numbers, one a line."""
+    """The other numbers, one per line."""
     table = Columns("<>")
     for name in FACTS:
         if name in metrics and (metrics[name] or name not in ONLY_IF_ANY) and _apart(name, metrics):
@@ -154,7 +154,7 @@ def facts(metrics: Mapping[str, float]) -> Columns:
 def side_by_side(runs: Sequence[PolicyRun], console: Console, *, stars: bool = True) -> Table:
     """A row per policy; the best value of a column is marked with a star, unless ``stars`` is off.
 
-    On a narrow terminal columns are left out rather than cut.
+    On a narrow terminal columns are omitted rather than cut.
     """
     names = [name for name in SIDE_BY_SIDE if _worth_a_column(runs, name)]
     table = _with_columns(runs, names, stars=stars)

@@ -1,4 +1,4 @@
-"""shadowtime demo: the main job on a workload that comes with the package."""
+"""shadowtime demo: compare policies on the built-in workload."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 POLICIES = ("easy", "easy++", "conservative", "lxfw", "pv-easy", "greedy", "fcfs")
-"""What most clusters run first: the others are measured against it."""
+"""The first is the baseline: what most clusters run."""
 
 SMALL = 3000
 """The demo is small enough to be run without compiling anything (see comparing.prepare)."""
 
 SHAKES = 10
-"""Runs on shaken inputs, so that the headline does not hang on one log; made where the passes are
-compiled already, since a newcomer would wait a minute for them."""
+"""Runs on shaken inputs, so that the headline does not depend on one log; only if the passes are
+already compiled, since a new user would wait a minute for them."""
 
 NEXT = {
     "shadowtime demo --step": "watch a scheduler decide",
-    "shadowtime demo -o demo --report demo.html": "keep and see these schedules",
+    "shadowtime demo -o demo --report demo.html": "save and view these schedules",
     "shadowtime policies {}": "what the winner does",
-    "shadowtime trace sacct": "how to get your own cluster's log",
+    "shadowtime trace sacct": "how to export your own cluster's log",
     "shadowtime compare YOUR.swf.gz -p easy -p {} --shake 20": "the same for your log",
 }
 
@@ -65,8 +65,8 @@ NEXT = {
     "--shake",
     metavar="N",
     type=click.IntRange(min=0),
-    help=f"Also run N shaken copies of the workload. [default: {SHAKES} where the policies are "
-    "compiled already, else 0]",
+    help=f"Also run N shaken copies of the workload. [default: {SHAKES} if the policies are "
+    "already compiled, else 0]",
 )
 @options.folder
 @options.as_json
@@ -85,9 +85,9 @@ def command(
 ) -> None:
     """Compare seven policies on an embedded workload. No data and no network needed.
 
-    The workload is generated (Lublin and Feitelson's model, with estimates as users give
-    them) and always the same. With --step: ten jobs on eight processors, for teaching, or a few
-    jobs of your own log; forward, back, or to any moment.
+    The workload is generated (Lublin and Feitelson's model, with realistic user estimates) and
+    always the same. With --step: ten jobs on eight processors, for teaching, or a few jobs of your
+    own log; step forward, back, or to any event.
 
     \b
     shadowtime demo
@@ -98,7 +98,7 @@ def command(
     """
     if step:
         if folder or report or as_json or shake is not None:
-            raise UsageError("--step writes nothing: leave -o, --json, --report and --shake out")
+            raise UsageError("--step writes nothing: omit -o, --json, --report and --shake")
         from shadowtime.cli.demo.step import walk
 
         if log is None:

@@ -1,4 +1,4 @@
-"""shadowtime demo --step: a scheduler watched at work, for teaching."""
+"""shadowtime demo --step: watch a scheduler decide, for teaching."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Bars:
 
 
 def colour(name: str) -> str:
-    """A job's colour, the same all the way."""
+    """A job's colour, the same in all events."""
     return COLOURS[(ord(name[0]) - ord("A")) % len(COLOURS)]
 
 
@@ -117,7 +117,7 @@ def walk(
     procs: int = PROCS,
     numbers: Mapping[str, int] | None = None,
 ) -> None:
-    """Show the lesson moment by moment; where a person sits at both ends, forward and back.
+    """Show the lesson event by event; interactively, forward and back.
 
     ``numbers`` are the jobs' numbers in a log, by letter.
     """
@@ -136,7 +136,7 @@ def walk(
 
 
 def leaf(pages: Sequence[RenderableType], *, asks: bool) -> None:
-    """Show page after page; where a person ``asks``, forward, back or to a page by its number."""
+    """Show page after page; with ``asks``, forward, back or to a page by its number."""
     place = 0
     while place < len(pages):
         show(pages[place])

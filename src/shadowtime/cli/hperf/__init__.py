@@ -1,4 +1,4 @@
-"""shadowtime hperf: the performance store, what fills it, and what it tells a scheduler."""
+"""shadowtime hperf: the performance store, its collectors, and its use by Slurm."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from shadowtime.cli.common.lazy import Entry, LazyGroup
 
 COMMANDS = {
     "record": Entry("Store", "Store the bandwidth of a finished job under its tag."),
-    "show": Entry("Store", "What is known of the tags, or of one."),
-    "import": Entry("Store", "Take records from a file.", "import_records"),
+    "show": Entry("Store", "Show the average of every tag, or of one."),
+    "import": Entry("Store", "Import records from a file.", "import_records"),
     "export": Entry("Store", "Write all records to a file."),
     "forget": Entry("Store", "Delete records of a tag, or old ones."),
-    "collectors": Entry("Measure", "What can be measured here, and its cost."),
-    "calibrate": Entry("Measure", "The memory bandwidth of this node."),
-    "install": Entry("Slurm", "Submit plug-in and epilog for a cluster."),
+    "collectors": Entry("Measure", "Show which collectors work here, and their cost."),
+    "calibrate": Entry("Measure", "Measure the memory bandwidth of this node."),
+    "install": Entry("Slurm", "Install the submit plug-in and the epilog."),
     "publish": Entry("Slurm", "Write the table that the plug-in reads."),
     "epilog": Entry("Slurm", "Record the job that has just ended."),
 }

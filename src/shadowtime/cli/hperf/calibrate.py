@@ -9,14 +9,16 @@ from shadowtime.cli.common import options
 
 @click.command("calibrate")
 @click.option(
-    "--processes", type=int, metavar="N", help="At most so many at once. [default: cores]"
+    "--processes", type=int, metavar="N", help="The largest number of processes. [default: cores]"
 )
-@click.option("--megabytes", type=int, default=64, show_default=True, help="Of each array.")
-@click.option("--seconds", type=float, default=1.0, show_default=True, help="For each measurement.")
+@click.option("--megabytes", type=int, default=64, show_default=True, help="Size of each array.")
+@click.option(
+    "--seconds", type=float, default=1.0, show_default=True, help="Duration of each measurement."
+)
 @options.as_json
 def command(processes: int | None, megabytes: int, seconds: float, as_json: bool) -> None:
-    """Measure the memory bandwidth of this node with a small program in the way of STREAM, with
-    1, 2, 4 ... processes at once. The largest is what --capacity wants to know.
+    """Measure the memory bandwidth of this node with a small program similar to STREAM, with 1, 2,
+    4 ... processes at once. The largest figure is the value for --capacity.
 
     \b
     shadowtime hperf calibrate --seconds 0.2

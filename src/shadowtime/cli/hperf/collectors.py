@@ -20,8 +20,8 @@ def command(runs: int | None, as_json: bool) -> None:
     """Which collectors work on this machine, and why the others do not.
 
     With --overhead the cost of collecting is measured as in the thesis' Figures 3.1 and 3.2: the
-    same program with and without, in turns. Where no counter works that is the cost of starting
-    the job under a wrapper that counts nothing.
+    same program alternately with and without. If no counter works, it is the cost of starting the
+    job under a wrapper that counts nothing.
 
     \b
     shadowtime hperf collectors

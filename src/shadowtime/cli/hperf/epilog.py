@@ -14,15 +14,17 @@ from shadowtime.errors import ShadowtimeError
 
 
 @click.command("epilog")
-@click.option("--spool", required=True, metavar="DIR", help="Where measurements and records wait.")
+@click.option(
+    "--spool", required=True, metavar="DIR", help="Folder of measurements and waiting records."
+)
 @click.option("--table", metavar="FILE", help="The submit plug-in's table, written afterwards.")
 @hperf_options.store
 def command(spool: str, table: str | None, store: str | None) -> None:
     """Record the job in Slurm's environment (EpilogSlurmctld runs this).
 
-    The measurement is what a collector left as DIR/JOB.perf or DIR/JOB.json, else bw=MB/s in the
-    job's comment; without any nothing is recorded. While the store is down records wait in DIR.
-    Always exits with 0: an epilog that fails drains nodes.
+    The measurement is read from a collector's file DIR/JOB.perf or DIR/JOB.json, else from bw=MB/s
+    in the job's comment; without either, nothing is recorded. While the store is down, records wait
+    in DIR. Always exits with 0, because a failing epilog drains nodes.
 
     \b
     shadowtime hperf epilog --spool /var/spool/shadowtime

@@ -13,10 +13,11 @@ from shadowtime.cli.hperf import options as hperf_options
 @hperf_options.store
 @options.as_json
 def command(file: str, store: str | None, as_json: bool) -> None:
-    """Take records from FILE: .jsonl as export writes it, or a .csv with the columns tag and
-    bandwidth (MB/s per process) and, where known, elapsed, width, key, finished and source.
+    """Import records from FILE: .jsonl as written by export, or .csv with the columns tag and
+    bandwidth (MB/s per process) and, optionally, elapsed, width, key, finished and source.
 
-    All of them or, where one line is wrong, none. Jobs known by their key are not counted again.
+    If one line is invalid, nothing is imported. Jobs whose key is already known are not counted
+    again.
 
     \b
     shadowtime hperf import counters.csv
@@ -32,4 +33,4 @@ def command(file: str, store: str | None, as_json: bool) -> None:
         from shadowtime.cli.common.tables import count
 
         stored = count(added.new, "record")
-        click.echo(f"{file}: {stored} stored, {added.known} known already")
+        click.echo(f"{file}: {stored} stored, {added.known} already known")

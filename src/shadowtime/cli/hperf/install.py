@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Where a job's tag is: comment (tag=NAME in it), or name: the whole field.",
 )
-@click.option("--no-job-submit", is_flag=True, help="Leave job_submit.lua alone.")
+@click.option("--no-job-submit", is_flag=True, help="Do not change job_submit.lua.")
 @click.option("--print", "only_print", is_flag=True, help="Show every change and make none.")
 @hperf_options.store
 def command(
@@ -42,7 +42,7 @@ def command(
 
     hperf.lua turns a job's tag into bandwidth at submission, job_submit.lua calls it, and
     hperf-epilog.sh records finished jobs. The plug-in's table is filled from the store.
-    slurm.conf itself is not touched.
+    slurm.conf itself is not changed.
 
     \b
     shadowtime hperf install --slurm-conf-dir /etc/slurm --capacity 34000 --print
@@ -77,7 +77,7 @@ def command(
 
 
 def _fill(plan: Installation) -> None:
-    """The table from the store; where that fails the plug-in works all the same."""
+    """The table from the store; if that fails, the plug-in works without it."""
     from shadowtime.cli.common.console import note
     from shadowtime.cli.common.tables import count
 
@@ -85,6 +85,6 @@ def _fill(plan: Installation) -> None:
         click.echo(f"{plan.table}: {count(plan.fill_table(), 'tag')}")
     except ShadowtimeError as wrong:
         note(
-            f"{plan.table} was not filled ({wrong}): tags that it does not name run alone until "
+            f"{plan.table} was not filled ({wrong}): jobs with other tags run alone until "
             "the first job is recorded or `shadowtime hperf publish` is run"
         )

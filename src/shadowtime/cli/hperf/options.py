@@ -28,12 +28,12 @@ _file = click.option(
     metavar="FILE",
     expose_value=False,
     callback=lambda context, option, value: _from_file(context, value),
-    help="A file with the URL on its first line: a password in it is not seen in `ps`.",
+    help="A file with the URL on its first line, so that a password in it is not visible in `ps`.",
 )
 
 
 def store(command: Any) -> Any:
-    """Which store: --store, or --store-file for a URL with a password."""
+    """The store: --store, or --store-file for a URL with a password."""
     return _url(_file(command))
 
 

@@ -11,8 +11,8 @@ from shadowtime.cli.hperf import options as hperf_options
 @click.argument("table", type=click.Path(dir_okay=False))
 @hperf_options.store
 def command(table: str, store: str | None) -> None:
-    """Write the averages of all tags to TABLE, replaced as a whole: the submit plug-in reads it and
-    never asks the store itself. The epilog does this after every job.
+    """Write the averages of all tags to TABLE atomically: the submit plug-in reads it and never
+    queries the store itself. The epilog does this after every job.
 
     \b
     shadowtime hperf publish /etc/slurm/hperf.tsv

@@ -14,10 +14,12 @@ from shadowtime.errors import InputError, UsageError
 @click.command("record")
 @click.argument("tag")
 @click.option("--bandwidth", type=float, metavar="MB/S", help="Declared, per process.")
-@click.option("--perf", metavar="FILE", help="What `perf stat -x, -o FILE` wrote of the job.")
-@click.option("--elapsed", type=float, default=0.0, metavar="S", help="How long the job ran.")
-@click.option("--processes", type=int, default=1, show_default=True, help="How many it had.")
-@click.option("--key", metavar="JOB", help="The job's name, as c1/123: it is never counted twice.")
+@click.option("--perf", metavar="FILE", help="The output of `perf stat -x, -o FILE` for the job.")
+@click.option("--elapsed", type=float, default=0.0, metavar="S", help="Run time of the job.")
+@click.option("--processes", type=int, default=1, show_default=True, help="Number of processes.")
+@click.option(
+    "--key", metavar="JOB", help="The job's name, such as c1/123; it is never counted twice."
+)
 @hperf_options.store
 @options.as_json
 def command(
@@ -39,7 +41,7 @@ def command(
     from shadowtime.hperf import Record
 
     if (bandwidth is None) == (perf is None):
-        raise UsageError("give what the job used: --bandwidth MB/S or --perf FILE")
+        raise UsageError("give the job's bandwidth: --bandwidth MB/S or --perf FILE")
     if perf is not None:
         from shadowtime.hperf.collect.perf import parse_perf
 

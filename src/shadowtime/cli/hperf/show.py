@@ -1,4 +1,4 @@
-"""shadowtime hperf show: what the store knows."""
+"""shadowtime hperf show: the averages in the store."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from shadowtime.cli.hperf import options as hperf_options
 @hperf_options.store
 @options.as_json
 def command(tag: str | None, store: str | None, as_json: bool) -> int:
-    """What is known of every tag, or of TAG: the average demand per process and how many records
-    it stands on.
+    """Show for every tag, or for TAG, the average demand per process and the number of records.
 
-    Exits with 1 if TAG is unknown: a job of that tag would run on nodes of its own.
+    Exits with 1 if TAG is unknown: a job with that tag would run on exclusive nodes.
 
     \b
     shadowtime hperf show cg.D.16
@@ -46,7 +45,7 @@ def command(tag: str | None, store: str | None, as_json: bool) -> int:
             table.add_row(Text(name), f"{a.mean:,.1f}", f"{a.records:,}")
         show(table)
     elif tag is None:
-        click.echo(f"{where} holds no records yet", err=True)
+        click.echo(f"{where} contains no records yet", err=True)
     else:
-        click.echo(f"no record of {tag[:60]!r}: such a job runs on nodes of its own", err=True)
+        click.echo(f"no record of {tag[:60]!r}: such a job runs on exclusive nodes", err=True)
     return 0 if known or tag is None else 1

@@ -1,4 +1,4 @@
-"""shadowtime live: a real cluster under the policy that was simulated.
+"""shadowtime live: run a simulated policy on a real cluster.
 
 A command for every backend is made from its entry in the registry.
 """
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from shadowtime.live.backend import Backend
 
-CHECK = Entry("Proof", "Decide again on recorded snapshots and compare.")
+CHECK = Entry("Proof", "Repeat recorded decisions and compare.")
 
 
 class LiveGroup(LazyGroup):
-    """A command for every live backend in the registry, and those that belong to none."""
+    """A command for every live backend in the registry, and the commands without a backend."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, package="shadowtime.cli.live", entries={}, **options)
@@ -46,7 +46,7 @@ class LiveGroup(LazyGroup):
 
     @entries.setter
     def entries(self, given: Mapping[str, Entry]) -> None:
-        """The registry alone decides."""
+        """The registry decides."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name == "check":
@@ -59,11 +59,11 @@ class LiveGroup(LazyGroup):
 
 @click.group("live", cls=LiveGroup, context_settings={"max_content_width": 100})
 def command() -> None:
-    """A real cluster under the policy that was simulated: the same value, the same code."""
+    """Run a policy on a real cluster, with the same code as in a simulation."""
 
 
 class BackendGroup(LazyGroup):
-    """The loop itself, and the backend's further commands; ``status`` is there for every one."""
+    """The loop itself, and the backend's other commands; every backend has ``status``."""
 
     def __init__(self, *arguments: Any, backend: Backend, **options: Any) -> None:
         entries = {
@@ -99,13 +99,13 @@ def command_of(backend: Backend) -> click.Command:
         *map(live.of_backend, backend.options),
         live.shape_of(backend.shapes, backend.shape_help),
         live.state,
-        click.option("--until-idle", is_flag=True, help="Leave when no job waits and none runs."),
-        click.option("--once", is_flag=True, help="Leave after one look."),
+        click.option("--until-idle", is_flag=True, help="Exit when no job waits or runs."),
+        click.option("--once", is_flag=True, help="Exit after one poll."),
         click.option(
             "--record",
             metavar="FILE",
             type=click.Path(dir_okay=False),
-            help="Append every pass: what was seen, remembered and decided.",
+            help="Append every pass: the snapshot, the memory and the decisions.",
         ),
         click.option(
             "--every",
@@ -113,7 +113,7 @@ def command_of(backend: Backend) -> click.Command:
             default=backend.every,
             show_default=True,
             metavar="SECONDS",
-            help=f"How often {backend.title} is asked while things happen; less often while they "
+            help=f"How often {backend.title} is polled while things happen; less often while they "
             "do not.",
         ),
         live.operation,
@@ -155,7 +155,7 @@ def run_backend(backend: Backend, *, policy: str | None, **given: Any) -> None:
 
 
 def wanted(backend: Backend, policy: str, given: Mapping[str, Any]) -> Wanted:
-    """What the options ask for; files that could not be written are refused now."""
+    """The options; files that could not be written are rejected now."""
 
     from shadowtime.cli.common.outputs import check_file
     from shadowtime.live.operation import Operation

@@ -1,4 +1,4 @@
-"""shadowtime live check: decide again on recorded snapshots."""
+"""shadowtime live check: repeat decisions on recorded snapshots."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from shadowtime.errors import InputError
 @click.argument("recording", type=click.Path(dir_okay=False))
 @options.as_json
 def command(recording: str, as_json: bool) -> int:
-    """Decide again on every pass of RECORDING (made with --record) and compare.
+    """Repeat the decisions of every pass of RECORDING (written with --record) and compare.
 
-    Leaves with 1 if a decision differs.
+    Exits with 1 if a decision differs.
 
     \b
     shadowtime live slurm --policy easy --record passes.jsonl
@@ -44,7 +44,7 @@ def command(recording: str, as_json: bool) -> int:
                 )
     if passes == 0:
         raise InputError(
-            "no pass is recorded here: was the loop run with --record?", path=recording
+            "contains no recorded pass: was the loop run with --record?", path=recording
         )
     if as_json:
         options.print_json({"passes": passes, "decisions": decisions, "different": wrong})

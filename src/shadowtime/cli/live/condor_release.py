@@ -1,4 +1,4 @@
-"""shadowtime live condor release: the queue given back to HTCondor."""
+"""shadowtime live condor release: return the queue to HTCondor."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from shadowtime.printable import printable
 
 
 @click.command("release")
-@click.option("--print", "show_only", is_flag=True, help="Print HTCondor's commands alone.")
+@click.option("--print", "show_only", is_flag=True, help="Only print the commands for HTCondor.")
 @of_backend(POOL)
 @of_backend(SCHEDD)
 def command(show_only: bool, pool: str, schedd: str) -> int:
-    """Give every job at the gate back to the negotiator, as its user wrote it.
+    """Return every job at the gate to the negotiator, with its user's own request.
 
-    Stop the loop first. Jobs that are submitted later still come to the gate: remove the transform
-    from the schedd's configuration and run condor_reconfig.
+    Stop the loop first. Jobs that are submitted later are still held at the gate: to stop that,
+    remove the transform from the schedd's configuration and run condor_reconfig.
 
-    Leaves with 1 if a job could not be released.
+    Exits with 1 if a job could not be released.
 
     \b
     shadowtime live condor release --print
@@ -44,7 +44,7 @@ def command(show_only: bool, pool: str, schedd: str) -> int:
             return 0
         failed = give_back(client, plan)
     done = len(set(plan.release) - failed.keys())
-    print(f"{done} jobs are HTCondor's to start now")
+    print(f"{done} jobs are now scheduled by HTCondor")
     for job, why in {**plan.stay, **failed}.items():
         print(printable(f"{job} stays held: {why}"))
     return 1 if failed else 0

@@ -39,7 +39,7 @@ def shape_of(shapes: tuple[str, ...], help: str) -> Callable[[Any], Any]:
 
 
 def policy_option(otherwise: str) -> Callable[[Any], Any]:
-    """The policy, with what happens where none is named."""
+    """The policy, and what happens if none is named."""
     return click.option(
         "--policy",
         "-p",
@@ -50,7 +50,7 @@ def policy_option(otherwise: str) -> Callable[[Any], Any]:
 
 
 policy = policy_option("default: the loop's own, from its state file")
-policy_of_loop = policy_option("a loop needs one")
+policy_of_loop = policy_option("required for a loop")
 act = click.option(
     "--apply", "act", is_flag=True, help="Act. Without it: decide and print, change nothing."
 )
@@ -61,7 +61,7 @@ state = click.option(
     "state_file",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="What the loop remembers. [default: in $STATE_DIRECTORY or ~/.local/state/shadowtime]",
+    help="The loop's state file. [default: in $STATE_DIRECTORY or ~/.local/state/shadowtime]",
 )
 operation = options.all_of(
     click.option(
@@ -69,7 +69,7 @@ operation = options.all_of(
         "length",
         type=Span(),
         metavar="SPAN",
-        help="Leave after so long, as in 90s, 5m, 1h; in shadow mode with a summary.",
+        help="Exit after this time, such as 90s, 5m, 1h; in shadow mode with a summary.",
     ),
     click.option(
         "--log",
@@ -83,7 +83,7 @@ operation = options.all_of(
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="Lines for people, or a JSON object a line.",
+        help="Readable lines, or one JSON object per line.",
     ),
     click.option(
         "--metrics-port",
@@ -95,7 +95,7 @@ operation = options.all_of(
         "--metrics-file",
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        help="The same in FILE, replaced at every look, for node_exporter.",
+        help="The same in FILE, replaced at every poll, for node_exporter.",
     ),
     click.option(
         "--pass-limit",
@@ -111,7 +111,7 @@ operation = options.all_of(
         show_default=True,
         metavar="P",
         shell_complete=options.policy_names,
-        help="The catalogue policy for passes that a policy from a Python file misses.",
+        help="The catalogue policy for passes in which a policy from a Python file fails.",
     ),
 )
 """Options of every loop."""

@@ -1,4 +1,4 @@
-"""shadowtime live slurm accuracy: predicted starts held against what happened."""
+"""shadowtime live slurm accuracy: predicted starts compared with real ones."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 def command(
     predictions: str | None, partition: str, state_file: str | None, timeout: float, as_json: bool
 ) -> None:
-    """How good predicted starts were, by how far ahead they were made, beside squeue --start.
+    """Compare predicted with real starts, by how far ahead they were made, and with squeue --start.
 
-    PREDICTIONS is what `shadowtime live slurm --policy slurm` has kept; left out, the file beside
-    the state file. Bias is the mean of real minus predicted start; half, and nine tenths, of
-    the predictions were off by less than the other two figures.
+    PREDICTIONS is the file written by `shadowtime live slurm --policy slurm`; the default is the
+    one beside the state file. Bias is the mean of real minus predicted start; the other two figures
+    are the median and the 90th percentile of the error.
 
     \b
     shadowtime live slurm --policy slurm --for 1h
@@ -93,7 +93,7 @@ def _show(found: list[Accuracy]) -> None:
 
 
 def seconds(value: float) -> str:
-    """A span with its sign.
+    """A duration with its sign.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""shadowtime live slurm release: the queue given back to Slurm."""
+"""shadowtime live slurm release: return the queue to Slurm."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from shadowtime.printable import printable
 
 
 @click.command("release")
-@click.option("--print", "show_only", is_flag=True, help="Print the lines for scontrol alone.")
+@click.option("--print", "show_only", is_flag=True, help="Only print the lines for scontrol.")
 @live.partition
 @live.state
 @live.timeout
 def command(show_only: bool, partition: str, state_file: str | None, timeout: float) -> int:
-    """Give every job at the gate back to Slurm's own scheduler, as its user wrote it.
+    """Return every job at the gate to Slurm's own scheduler, with its user's own request.
 
-    Stop the loop first. Jobs that are submitted later still come to the gate: take that away with
-    `setup --undo` and a restart of slurmctld.
+    Stop the loop first. Jobs that are submitted later are still held at the gate: remove it with
+    `setup --undo` and restart slurmctld.
 
-    Leaves with 1 if a job could not be released.
+    Exits with 1 if a job could not be released.
 
     \b
     shadowtime live slurm release --print
@@ -58,7 +58,7 @@ def command(show_only: bool, partition: str, state_file: str | None, timeout: fl
         found = give_back(port, plan)
         if path.exists():
             store.save(kept.replace(port={}, intents={}, aside={}))
-    print(f"{len(found.done)} jobs of partition {name} are Slurm's to schedule now")
+    print(f"{len(found.done)} jobs of partition {name} are now scheduled by Slurm")
     for job, why in found.held.items():
         print(printable(f"{job} stays held: {why}"))
     return 1 if found.held.keys() - plan.stay.keys() else 0

@@ -1,4 +1,4 @@
-"""shadowtime live slurm setup: the gate, put up and taken away."""
+"""shadowtime live slurm setup: install and remove the gate."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from shadowtime.errors import UsageError
 
 
 @click.command("setup")
-@click.option("--print", "show_only", is_flag=True, help="Show every change, make none.")
+@click.option("--print", "show_only", is_flag=True, help="Print every change, make none.")
 @click.option("--unit", is_flag=True, help="Print a systemd unit for the loop, change nothing.")
-@click.option("--undo", "undo_it", is_flag=True, help="Put everything back as it was.")
+@click.option("--undo", "undo_it", is_flag=True, help="Undo all changes.")
 @click.option(
     "--slurm-conf-dir",
     "folder",
@@ -37,10 +37,10 @@ def command(
     partition: str,
     master: tuple[int, ...],
 ) -> None:
-    """Hold every job of the partitions at a gate until the loop lets it through.
+    """Hold every job of the partitions at a gate until the loop releases it.
 
-    Two files in the folder of slurm.conf change: slurm.conf itself and job_submit.lua; a script of
-    the site's own is kept and called first. Slurm reads them after `systemctl restart slurmctld`.
+    Two files in the folder of slurm.conf change: slurm.conf itself and job_submit.lua; an existing
+    script is kept and called first. Slurm reads them after `systemctl restart slurmctld`.
 
     \b
     shadowtime live slurm setup --print
@@ -70,18 +70,18 @@ def command(
         setup.undo(changes, where)
     else:
         setup.carry_out(changes, where)
-    print(f"{len(changes)} files changed in {where}; restart slurmctld to make it so")
+    print(f"{len(changes)} files changed in {where}; restart slurmctld to apply the changes")
     if undo_it:
-        print("jobs still at the gate stay held: let them go with scontrol release")
+        print("jobs still at the gate stay held: release them with scontrol release")
     else:
         print(
-            "jobs that wait now are Slurm's own until the loop runs with --apply: "
-            "it brings them to the gate"
+            "Slurm schedules the jobs that wait now until the loop runs with --apply, which holds "
+            "them at the gate"
         )
 
 
 def _partitions(folder: object, wanted: str) -> tuple[list[str], bool]:
-    """The partitions' names and whether the default one is among them, from slurm.conf."""
+    """The partitions' names, and whether they include the default one, from slurm.conf."""
     from pathlib import Path
 
     from shadowtime.cluster.slurm import parse_slurm_conf

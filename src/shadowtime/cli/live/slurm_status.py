@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def command(as_json: bool, **given: Any) -> None:
     """The live state: nodes in use, waiting jobs, the predicted start of each with its range.
 
-    Where no loop has left its memory, Slurm schedules by itself and its own passes are simulated.
+    If no loop has left a state file, Slurm schedules by itself and its own passes are simulated.
 
     \b
     shadowtime live slurm status
@@ -47,7 +47,7 @@ def look(
     state_file: str | None,
     timeout: float,
 ) -> Status:
-    """One look at Slurm with the loop's memory."""
+    """One poll of Slurm with the loop's memory."""
     from pathlib import Path
 
     from shadowtime.cli.common.compiling import compile_notice
@@ -64,7 +64,7 @@ def look(
     path = Path(state_file or drive.default_state_file(port.view.partition))
     kept = StateFile(path, tell=note).load()
     chosen: Any = parse_policy(policy or kept.policy or "slurm")
-    if isinstance(chosen, SlurmPolicy):  # no loop is in charge: Slurm schedules by itself
+    if isinstance(chosen, SlurmPolicy):  # no loop runs: Slurm schedules by itself
         seen = forecast.look(port.run, port.clock)
         return status_beside(
             seen, forecast.forecast(seen, chosen), partition=partition, policy=chosen.name

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def status_command(backend: Backend) -> click.Command:
-    """The command for a backend that has none of its own."""
+    """The command for a backend without its own."""
 
     def callback(*, as_json: bool, **given: Any) -> None:
         found = look(backend, **given)
@@ -50,7 +50,7 @@ def status_command(backend: Backend) -> click.Command:
 def look(
     backend: Backend, *, policy: str | None, shape: Any, state_file: str | None, **given: Any
 ) -> Status:
-    """One look at a scheduler with the loop's memory; changes nothing."""
+    """One poll of a scheduler with the loop's memory; changes nothing."""
     from pathlib import Path
 
     from shadowtime.cli.common.compiling import compile_notice
@@ -69,7 +69,7 @@ def look(
     if policy is None:
         if not kept.policy:
             raise UsageError(
-                f"no loop has left its state in {path}: name a policy, as in --policy "
+                f"there is no state file of a loop at {path}: name a policy, such as --policy "
                 f"{backend.example}"
             )
         chosen = parse_policy(kept.policy)
@@ -113,7 +113,7 @@ def show_status(found: Status) -> None:
     parts: list[Any] = [head, Text(_life(found)), table]
     missed = found.counters.get("decided_by_fallback", 0)
     if missed:
-        parts.insert(2, Text(f"the fallback decided {missed} passes that the policy missed"))
+        parts.insert(2, Text(f"the fallback decided {missed} passes in which the policy failed"))
     if len(found.waiting) > 50:
         parts.append(Text(f"... and {len(found.waiting) - 50} more"))
     verb = "has no predicted start" if found.policy == "slurm" else "is left alone"
@@ -122,12 +122,12 @@ def show_status(found: Status) -> None:
 
 
 def _life(found: Status) -> str:
-    """When the loop last looked and what it is waiting for."""
+    """When the loop last polled and what it is waiting for."""
     from shadowtime.report.numbers import span
 
     if found.policy == "slurm":
-        return "no loop is in charge: these are the starts that Slurm's own scheduler would make"
+        return "no loop runs: these are the starts that Slurm's own scheduler would make"
     if found.beat is None:
-        return "no loop has left a sign of life beside this state file"
+        return "there is no heartbeat of a loop beside this state file"
     ago = span(max(0, found.now - round(found.beat.looked)))
-    return f"the loop last looked {ago} ago, waiting for {found.beat.waiting_for}"
+    return f"the loop last polled {ago} ago, waiting for {found.beat.waiting_for}"

@@ -1,4 +1,4 @@
-"""shadowtime paper: a published study carried out again, its numbers beside ours."""
+"""shadowtime paper: reproduce a published study and compare its numbers with ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shadowtime.study.papers.parts import PaperStudy
 
 NAMES = ("pv-easy", "ibb", "rua", "hperf", "class-partitioning")
-"""The papers that can be carried out."""
+"""The papers that can be reproduced."""
 
 GENERATED = (
     "no logs: this runs on a generated workload, so nothing can be compared with the paper's "
@@ -36,11 +36,12 @@ GENERATED = (
     "--seeds",
     type=click.IntRange(min=1, max=1000),
     metavar="N",
-    help="Runs for each point that depends on chance. [default: 10; hperf 30]",
+    help="Runs for each random point. [default: 10; hperf 30]",
 )
-@click.option("--quick", is_flag=True, help="Fewer points and runs, where a paper takes minutes.")
+@click.option("--quick", is_flag=True, help="Fewer points and runs, for papers that take minutes.")
 @kept_runs(
-    "Keep what each simulation finds in DIR and reuse what is there: the same command resumes "
+    "Save the results of each simulation in DIR and reuse those found there: the same command "
+    "resumes "
     "after Ctrl-C.",
 )
 @options.folder
@@ -93,7 +94,7 @@ def command(
 
 
 def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
-    """Read, compile, run; with a sign of life for each."""
+    """Read, compile and run, with progress for each."""
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
     from shadowtime.cli.common.progress import working
@@ -106,7 +107,7 @@ def _carried_out(study: PaperStudy, placing: Placing) -> Reproduction:
     if subjects[0].generated and not paper.subjects:
         note(GENERATED.format(", ".join(f"{log.file}.gz" for log in paper.logs)))
     if missing:
-        note(f"left out, as they are not in {study.traces}: {', '.join(missing)}")
+        note(f"skipped, not found in {study.traces}: {', '.join(missing)}")
     jobs = sum(len(subject.workload) for subject in subjects)
     prepare([parse_policy(text) for text in paper.policies], subjects[0].cluster, jobs=jobs)
     plan = study.plan(subjects)

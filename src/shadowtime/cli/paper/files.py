@@ -1,16 +1,16 @@
-"""What a reproduction leaves behind.
+"""The files that a reproduction writes.
 
 .. code-block:: text
 
-    DIR/result.json               everything, and the command line that made it
-    DIR/result.md                 the same to read
-    DIR/claims.csv                a verdict a line
-    DIR/tables/table-4.csv        a cell a line: ours, the paper's, the difference
-    DIR/figures/figure-4.csv      a point a line, and figure-4.svg
-    DIR/ctc/                      a result folder for each log, as of `simulate -o`
+    DIR/result.json               everything, and the command line that produced it
+    DIR/result.md                 the same as readable text
+    DIR/claims.csv                one verdict per line
+    DIR/tables/table-4.csv        one cell per line: ours, the paper's, the difference
+    DIR/figures/figure-4.csv      one point per line, and figure-4.svg
+    DIR/ctc/                      a result folder for each log, as from `simulate -o`
 
 ``result.md`` has claims, notes, tables and links to the pictures.
-It is made from the JSON object alone, so it can be made again from ``result.json``.
+It is generated from the JSON object alone, so it can be regenerated from ``result.json``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write_paper(found: Reproduction, folder: str, *, command: str) -> Path:
         for place in (root / "tables", root / "figures"):
             place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from None
+        raise UsageError(f"cannot create the folder {folder}: {error.strerror}") from None
     for table in found.tables:
         _write_csv(root / "tables" / f"{file_name(table.name)}.csv", table.flat())
     for figure in found.figures:
@@ -74,7 +74,7 @@ def write_paper(found: Reproduction, folder: str, *, command: str) -> Path:
 
 
 def _write_job_lines(found: Reproduction, folder: Path) -> None:
-    """The figures that show every job's life on a line."""
+    """The figures with one line per job."""
     from shadowtime.report import write_job_lines
 
     subjects = {subject.label: subject for subject in found.subjects}
@@ -153,7 +153,7 @@ def _write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def markdown(content: Mapping[str, Any]) -> str:
-    """The page; its pictures lie in the folder ``figures`` beside it."""
+    """The page; its pictures are in the folder ``figures`` beside it."""
     parts = [
         *_head(content),
         "## Claims",
@@ -195,7 +195,7 @@ def _head(content: Mapping[str, Any]) -> Iterator[str]:
     if content["generated"]:
         yield "**A generated workload: the paper's logs were not there.**"
     made = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
-    yield f"Made with {made}."
+    yield f"Produced by {made}."
 
 
 def _claims(claims: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -213,7 +213,7 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _table_lines(table: Mapping[str, Any]) -> Iterator[str]:
-    """A row per measure; beside a column of ours the paper's, where there is one."""
+    """A row per measure; beside each column of ours the paper's, if there is one."""
     yield f"### {_safe(table['name'])}"
     yield _safe(f"{table['title']}.")
     rows = table["rows"]

@@ -1,4 +1,4 @@
-"""A drawn O2K month beside the paper's tables, for the terminal."""
+"""A generated O2K month beside the paper's tables, for the terminal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def validation(check: O2kCheck) -> Iterator[RenderableType]:
     peaks.add_row("drawn", *shares)
     yield peaks
     margin = max(check.off, key=lambda name: abs(check.off[name]))
-    yield f"largest deviation that the fit left: {check.off[margin]:+.1%} ({margin})"
+    yield f"largest remaining deviation of the fit: {check.off[margin]:+.1%} ({margin})"
 
 
 def _span(seconds: int) -> str:

@@ -27,7 +27,7 @@ MARKS = {
 }
 
 HEADING = 12
-"""Longer headings are broken."""
+"""Longer headings are wrapped."""
 
 MANY = 20
 """More points than this are not listed one by one."""
@@ -88,7 +88,7 @@ def _verdict(claim: Claim) -> Text:
 
 
 def _table(table: PaperTable) -> Iterator[RenderableType]:
-    """A row per measure; a column of ours, and beside it the paper's where there are any."""
+    """A row per measure; beside each column of ours the paper's, if there is one."""
     beside = [
         any(row.cells[k].paper is not None for row in table.rows) for k in range(len(table.columns))
     ]
@@ -142,7 +142,7 @@ def _figure(figure: PaperFigure) -> Iterator[RenderableType]:
 def _panel(panel: Panel) -> Table:
     """A row per x, a column per series; a mean with its standard error.
 
-    Where there are many points only their mean and the largest: all are in the files.
+    For many points, only their mean and the largest: the files contain all of them.
     """
     grid = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     grid.add_column(f"{panel.title}: {panel.x_label}")

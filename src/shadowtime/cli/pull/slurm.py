@@ -21,26 +21,26 @@ PATIENCE = 600.0
 
 
 @click.command("slurm")
-@click.option("--since", metavar="DAY", help="First day of the log, as 2026-05-01.")
+@click.option("--since", metavar="DAY", help="First day of the log, such as 2026-05-01.")
 @click.option("--until", metavar="DAY", help="Last day. [default: today]")
 @click.option(
     "-o", "--output", "folder", metavar="DIR", required=True, type=click.Path(file_okay=False),
-    help="The site's folder; what it has of an earlier pull is kept.",
+    help="The site's folder; files of an earlier pull are kept.",
 )  # fmt: skip
 @click.option(
     "--print", "only_print", is_flag=True, help="Print the commands to run elsewhere; do nothing."
 )
 @click.option(
     "--from", "source", metavar="DIR", type=click.Path(exists=True, file_okay=False),
-    help="Read what the printed commands wrote there instead of running them.",
+    help="Read the output of the printed commands from this folder instead of running them.",
 )  # fmt: skip
 @click.option(
     "--anonymise", is_flag=True,
-    help="Keyed hashes for users, accounts, job names and reservations; free texts are left out.",
+    help="Replace users, accounts, job names and reservations with keyed hashes; omit free text.",
 )  # fmt: skip
 @click.option(
     "--key", metavar="FILE",
-    help="The key of the hashes, created if missing; keep it secret, and for later pulls. "
+    help="The key of the hashes, created if missing; keep it secret, and keep it for later pulls. "
     "[default: ~/.config/shadowtime/anonymise.key]",
 )  # fmt: skip
 def command(
@@ -52,11 +52,11 @@ def command(
     anonymise: bool,
     key: str | None,
 ) -> None:
-    """Fetch from Slurm what a simulation of this site needs.
+    """Fetch from Slurm everything that a simulation of this site needs.
 
     Runs sacct for one day at a time, scontrol show, sacctmgr show and sshare; nothing is changed on
-    the cluster. Interrupted or run again, it resumes: days that are there are not fetched again,
-    the present day always is.
+    the cluster. If interrupted or run again, it resumes: days already fetched are skipped, except
+    the current day.
 
     \b
     shadowtime pull slurm --since 2026-05-01 -o site/
@@ -73,15 +73,15 @@ def command(
     if source and not since:
         found = sorted(path.stem for path in (Path(source) / DAYS).glob("*.psv"))
         if not found:
-            raise UsageError(f"{source} has no days in {DAYS}/: run what --print shows, there")
+            raise UsageError(f"{source} has no days in {DAYS}/: run the commands of --print there")
         since, until = found[0], until or found[-1]
     if not since:
-        raise UsageError("give the first day of the log, as --since 2026-05-01")
+        raise UsageError("give the first day of the log, such as --since 2026-05-01")
     first = _day("--since", since)
     last = _day("--until", until) if until else today
     last = min(last, today)
     if first > last:
-        raise UsageError(f"--since {first} lies after {last}")
+        raise UsageError(f"--since {first} is after {last}")
     if only_print:
         if source or anonymise:
             raise UsageError("--print only prints: use --from and --anonymise when its files exist")
@@ -91,7 +91,7 @@ def command(
         for day in days_between(first, last):
             click.echo(day_command(day, today=today).line)
         note(
-            "run it in an empty folder there, then here: "
+            "run these commands in an empty folder there, then here: "
             f"shadowtime pull slurm --from THAT -o {folder}"
         )
         return
@@ -116,7 +116,7 @@ def _pull(
 
     names = Names(load_key(key_path(key), beside=folder)) if anonymise else None
     if source and Path(source).resolve() == folder.resolve():
-        raise UsageError("--from and --output name one folder: give another to write to")
+        raise UsageError("--from and --output are the same folder: give another one to write to")
     env = {**os.environ, **ENVIRONMENT}
     ask = (
         ask_folder(Path(source))
@@ -125,9 +125,9 @@ def _pull(
     )
     done = pull(folder, since=since, until=until, today=today, ask=ask, names=names, tell=note)
     if done.left_out:
-        note(f"{done.left_out} lines were left out: it is not known where their names stand")
+        note(f"{done.left_out} lines were omitted because the position of their names is unknown")
     if anonymise:
-        note(f"the key is in {key_path(key)}: anyone who has it can try names out")
+        note(f"the key is in {key_path(key)}: anyone who has it can test guesses of names")
     if done.failed:
         kept = f"{len(done.files)} files were fetched and are kept in {folder}"
         raise PullError(f"{'; '.join(done.failed)}; {kept}: run it again to resume")
@@ -135,8 +135,8 @@ def _pull(
 
 
 def _summary(folder: Path, done: Pulled) -> str:
-    days = f"{done.days_fetched} days fetched, {done.days_kept} were there"
-    return f"{folder}: {done.rows:,} jobs; {days}. Look at it: shadowtime doctor {folder}"
+    days = f"{done.days_fetched} days fetched, {done.days_kept} already present"
+    return f"{folder}: {done.rows:,} jobs; {days}. Inspect it: shadowtime doctor {folder}"
 
 
 def _day(option: str, text: str) -> date:

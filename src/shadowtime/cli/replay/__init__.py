@@ -1,4 +1,4 @@
-"""shadowtime replay: the recorded starts beside the simulated ones."""
+"""shadowtime replay: recorded starts compared with simulated ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HEADINGS = {
     type=click.Choice(["submit", "eligible"]),
     default="submit",
     show_default=True,
-    help="When jobs arrive: at submission, or when the log says that they became eligible.",
+    help="When jobs arrive: at submission, or when they became eligible according to the log.",
 )
 @options.cleaning
 @options.window
@@ -63,10 +63,10 @@ def command(
     figures: str | None,
     **cleaning: Any,
 ) -> None:
-    """Simulate LOG under the policy its machine ran, beside the starts it records.
+    """Simulate LOG under the policy that its machine ran, and compare with the recorded starts.
 
-    Reports how far a what-if on this log can be trusted, and why not further. A site's folder is
-    replayed under Slurm's own scheduler with the site's settings, several times, as no log
+    Reports how far a what-if on this log can be trusted, and what limits the trust. A site's folder
+    is replayed several times under Slurm's own scheduler with the site's settings, because no log
     records when passes ran. Prints mean waits by partition, account, QOS and size, with the range
     of one run.
 
@@ -122,11 +122,11 @@ def command(
 
 
 def policy_of(machine: Any) -> Any:
-    """The scheduler that a machine has of its own: Slurm's on a site."""
+    """The machine's own scheduler: Slurm's on a site."""
     from shadowtime.policy import parse_policy
 
     if machine.shape != "site":
-        raise UsageError("the log does not say which policy its machine ran: give --policy")
+        raise UsageError("the log does not record which policy its machine ran: give --policy")
     return parse_policy("slurm")
 
 
@@ -181,7 +181,7 @@ def _show(found: Replay, where: str = "") -> None:
     head.append(f", {where}" if where else "")
     if found.never_started:
         never = tables.count(found.never_started, "job")
-        head.append(f"\nleft out: {never} with a recorded start that the simulation never starts")
+        head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
     verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
     show(
         head,

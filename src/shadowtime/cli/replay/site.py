@@ -1,4 +1,4 @@
-"""shadowtime replay on a site: mean waits by group, recorded beside simulated."""
+"""shadowtime replay on a site: mean waits by group, recorded and simulated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 HEADINGS = {"partition": "partition", "account": "account", "qos": "QOS", "size": "processors"}
-"""What people call each kind of group."""
+"""The noun for each kind of group."""
 WORDS = {"partition": "partition", "account": "account", "qos": "QOS", "user": "user"}
 SHOWN = 12
 """Groups of a kind in the table; all are in the JSON object."""
@@ -51,7 +51,7 @@ def replay_a_site(
     from shadowtime.study.site.replay import replay_site
     from shadowtime.study.site.trials import PHASES, Repeats
 
-    # Nothing differs between two runs of a policy without phases; copies only if asked for.
+    # Two runs of a policy without phases are equal; copies only on request.
     usual = PHASES if hasattr(policy, "phase") else 1
     repeats = Repeats(phases=phases or usual)
     print_policy_notes([policy], machine, workload)
@@ -125,7 +125,7 @@ def _show(found: SiteReplay) -> None:
     head.append(f"; scored: {found.window}")
     if found.never_started:
         never = tables.count(found.never_started, "job")
-        head.append(f"\nleft out: {never} with a recorded start that the simulation never starts")
+        head.append(f"\nexcluded: {never} with a recorded start that the simulation never starts")
     verdict = Text(found.trust.headline, GRADE_STYLE[found.trust.grade])
     show(
         verdict.append(f" {found.trust.meaning}\n"),

@@ -36,14 +36,14 @@ exports = all_of(
         "--perfetto",
         metavar="OUT.json",
         type=click.Path(dir_okay=False),
-        help="Write a trace for Perfetto and chrome://tracing; .json.gz is packed.",
+        help="Write a trace for Perfetto and chrome://tracing; .json.gz is compressed.",
     ),
     click.option(
         "--job-lines",
         metavar="OUT.svg",
         type=click.Path(dir_okay=False),
-        help="Draw every job's life on a line: waiting, running, unused and extra time; OUT.prv: "
-        "the same for Paraver.",
+        help="Draw one line per job: waiting, running, unused and extra time; OUT.prv: the same "
+        "for Paraver.",
     ),
     click.option(
         "--batsim",
@@ -52,11 +52,11 @@ exports = all_of(
         help="Write Batsim's jobs.csv, which evalys reads.",
     ),
 )
-"""The options; with several policies each but the first has its name added to the file's."""
+"""The options; with several policies the names of all but the first are added to the file names."""
 
 
 def beside(path: str, name: str) -> Path:
-    """The file of another policy beside the one that was asked for.
+    """The file of a further policy.
 
     Examples
     --------
@@ -69,9 +69,9 @@ def beside(path: str, name: str) -> Path:
 
 
 def write_exports(result: ReportInput, **asked: str | None) -> list[Path]:
-    """Write each export that was asked for, by its name, and say what had to be left out.
+    """Write each requested export, and report what had to be omitted.
 
-    Returns a file per export and policy: that of the name which was asked for.
+    Returns a file per export and policy.
     """
     from shadowtime.report import write_batsim, write_job_lines, write_paraver, write_perfetto
     from shadowtime.result.write import file_names
@@ -93,13 +93,13 @@ def write_exports(result: ReportInput, **asked: str | None) -> list[Path]:
                 done = writers[kind](result.workload, run.schedule, result.cluster, target)
             paths.append(done.paths[0])
             if done.left_out or done.note:
-                left = f"{done.left_out:,} jobs left out" if done.left_out else ""
+                left = f"{done.left_out:,} jobs omitted" if done.left_out else ""
                 note(f"{target}: {'; '.join(part for part in (left, done.note) if part)}")
     return paths
 
 
 PAGE = "report.html"
-"""The page's name in the result folder, where nothing else is asked for."""
+"""The page's default name in the result folder."""
 
 TOGETHER = "comparison.html"
 """The page of several folders."""
@@ -116,8 +116,8 @@ LINE = 60
     "page",
     metavar="OUT.html",
     type=click.Path(dir_okay=False),
-    help=f"Where the page goes. [default: DIR/{PAGE}, or {TOGETHER} here for several folders, "
-    "unless something else is asked for]",
+    help=f"Where to write the page. [default: DIR/{PAGE}, or {TOGETHER} here for several folders, "
+    "unless only other outputs are requested]",
 )
 @options.figures
 @exports
@@ -191,8 +191,8 @@ def _grid(
 
     if any(others):
         raise UsageError(
-            f"figures and exports need one result, and {', '.join(folders)} hold different jobs: "
-            f"name one of them, as {known.found[0].root}"
+            f"figures and exports need one result, but {', '.join(folders)} contain different "
+            f"jobs: name one of them, such as {known.found[0].root}"
         )
     assert page is not None
     title = " and ".join(folders)
@@ -202,7 +202,7 @@ def _grid(
 
 
 def _show(result: ReportInput, written: Sequence[str]) -> None:
-    """The verdict, the queue over time, and what lies where."""
+    """The verdict, the queue over time, and the files."""
     from rich.text import Text
 
     from shadowtime.cli.common import tables
@@ -218,7 +218,7 @@ def _show(result: ReportInput, written: Sequence[str]) -> None:
     parts.append(Text.assemble((verdict.headline, "bold"), f" {verdict.detail}"))
     judged = [result.info.label for result in verdict.contests if result.winners]
     if judged:  # the table above may have no room for all of them
-        parts.append(Text(f"Judged by {len(judged)} metrics: {'; '.join(judged)}.", "dim"))
+        parts.append(Text(f"Compared by {len(judged)} metrics: {'; '.join(judged)}.", "dim"))
     show(*parts, *(Text(line, "dim", overflow="fold") for line in written))
 
 

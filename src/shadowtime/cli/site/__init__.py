@@ -1,4 +1,4 @@
-"""shadowtime site: what a site is made of, and its description as TOML."""
+"""shadowtime site: what a site consists of, and its description as TOML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 
 COMMANDS = {
-    "show": Entry("Commands", "What was read: nodes by kind, partitions, limits."),
+    "show": Entry("Commands", "Show what was read: nodes by kind, partitions, limits."),
 }
 
 

@@ -1,4 +1,4 @@
-"""shadowtime site show: what was read of a site, and what was not."""
+"""shadowtime site show: what was read of a site, and what was ignored."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("site", type=click.Path())
-@click.option("--tz", metavar="ZONE", help="Time zone of Slurm's times, as Europe/Zurich.")
-@click.option("--toml", "as_toml", is_flag=True, help="Print the site as TOML, to be edited.")
+@click.option("--tz", metavar="ZONE", help="Time zone of Slurm's times, such as Europe/Zurich.")
+@click.option("--toml", "as_toml", is_flag=True, help="Print the site as TOML, for editing.")
 @options.as_json
 def command(site: str, tz: str | None, as_toml: bool, as_json: bool) -> None:
-    """What SITE is made of: a folder, TOML, slurm.conf, or the output of scontrol show node.
+    """Show what SITE consists of; it is a folder, TOML, slurm.conf, or scontrol show node's output.
 
     \b
     shadowtime site show cluster/
@@ -75,7 +75,7 @@ def parts(found: Mapping[str, Any]) -> list[RenderableType]:
             for who, each in found["limits"].items()
         ]
     if found["ignored"]:
-        shown.append(Text("\nSaid, and not modelled:", "bold"))
+        shown.append(Text("\nPresent but not modelled:", "bold"))
         shown += [Text(f"  {n:>6,}  {key}") for key, n in sorted(found["ignored"].items())]
     if found["notes"]:
         shown.append(Text("\nNotes:", "bold"))

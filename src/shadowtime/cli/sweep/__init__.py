@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from click import Context
 
 COMMANDS = {
-    "run": Entry("Commands", "Run what is missing of a plan; `sweep PLAN.toml` is the same."),
-    "status": Entry("Commands", "How far a sweep is, and what failed."),
-    "collect": Entry("Commands", "All results as one table, or one metric over a parameter."),
-    "report": Entry("Commands", "Bars, curves and heat maps with intervals, as one page."),
+    "run": Entry("Commands", "Run the missing simulations of a plan; same as `sweep PLAN.toml`."),
+    "status": Entry("Commands", "Show the progress of a sweep, and what failed."),
+    "collect": Entry("Commands", "Show all results as one table, or a metric over a parameter."),
+    "report": Entry("Commands", "Write a page of bars, curves and heat maps with intervals."),
     "script": Entry("Commands", "Print a job script that runs the plan as an array of tasks."),
     "merge": Entry("Commands", "Merge the shards of a folder into one."),
 }
@@ -38,7 +38,7 @@ class _Sweep(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 def command() -> None:
-    """Logs x machines x policies with ranges x loads x copies, resumable, on any cluster.
+    """Run logs x machines x policies with ranges x loads x copies, resumable, on any cluster.
 
     \b
     shadowtime sweep plan.toml -o results

@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False),
     help="Write every row, sorted by key, as .parquet or .csv.",
 )
-@click.option("--metric", metavar="M", default="bsld_mean", show_default=True, help="What to show.")
+@click.option(
+    "--metric", metavar="M", default="bsld_mean", show_default=True, help="The metric to show."
+)
 @click.option("--over", metavar="NAME", help="Show the metric over this ranged parameter.")
 @click.option(
     "--sql",
     metavar="QUERY",
-    help="Answer a query over the table `runs` with DuckDB (extra sql).",
+    help="Run a query on the table `runs` with DuckDB (extra sql).",
 )
 @options.as_json
 def command(
     folder: str, output: str | None, metric: str, over: str | None, sql: str | None, as_json: bool
 ) -> None:
-    """All results of a sweep as one table: a file, a metric by policy, or over a parameter.
+    """Show all results of a sweep as one table: a file, a metric by policy, or over a parameter.
 
     \b
     shadowtime sweep collect results -o table.parquet

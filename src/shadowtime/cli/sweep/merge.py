@@ -12,7 +12,7 @@ import click
 def command(folder: str) -> None:
     """Merge the shards of DIR into one, so that the next start has one file to read.
 
-    Only while no sweep is running into DIR.
+    Run it only while no sweep writes to DIR.
 
     \b
     shadowtime sweep merge results

@@ -12,5 +12,5 @@ results = click.option(
     metavar="DIR",
     required=True,
     type=click.Path(file_okay=False),
-    help="The folder of the results; what it holds already is not run again.",
+    help="The folder of the results; runs that it already contains are not repeated.",
 )

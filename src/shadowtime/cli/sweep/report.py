@@ -25,7 +25,7 @@ from shadowtime.errors import UsageError
     "metrics",
     metavar="M",
     multiple=True,
-    help="Show this metric; repeatable. [default: the first four that have a better side]",
+    help="Show this metric; repeatable. [default: the first four with a direction of improvement]",
 )
 @options.figures
 def command(folder: str, output: str | None, metrics: tuple[str, ...], figures: str | None) -> None:

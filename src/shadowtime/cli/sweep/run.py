@@ -1,4 +1,4 @@
-"""shadowtime sweep run: run what is missing of a plan."""
+"""shadowtime sweep run: run the missing simulations of a plan."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     type=click.Choice(["none", "failed"]),
     default="none",
     show_default=True,
-    help="Run again what failed before.",
+    help="Repeat runs that failed before.",
 )
 @on
 @click.option(
-    "--prepare", is_flag=True, help="Compile what the plan needs for this machine, and stop."
+    "--prepare", is_flag=True, help="Compile what the plan needs for this machine, then exit."
 )
 @options.as_json
 def command(
@@ -50,8 +50,8 @@ def command(
 ) -> int:
     """Run every simulation of PLAN.toml that has no result in DIR yet.
 
-    A run that fails is a row with its error, and the exit code is 1. Ctrl-C keeps what is done; the
-    same command resumes.
+    A run that fails becomes a row with its error, and the exit code is 1. After Ctrl-C, the same
+    command resumes.
 
     \b
     shadowtime sweep plan.toml -o results

@@ -1,4 +1,4 @@
-"""shadowtime sweep script: an array of tasks for a scheduler, without any engine in between."""
+"""shadowtime sweep script: an array of tasks for a scheduler, without other software."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from shadowtime.cli.sweep.options import plan, results
     default=64,
     show_default=True,
     metavar="N",
-    help="Into how many tasks the plan is cut.",
+    help="Number of tasks.",
 )
 @click.option(
-    "--cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores of a task."
+    "--cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores per task."
 )
 def command(scheduler: str, plan: str, folder: str, tasks: int, cores: int) -> None:
     """Print a job script that runs PLAN.toml as an array of N tasks.
 
-    Every task works on its own part and may be submitted again at any time: what is done is
+    Every task works on its own part and may be submitted again at any time: finished runs are
     skipped. Plan, logs and DIR must be on a file system that the nodes share.
 
     \b

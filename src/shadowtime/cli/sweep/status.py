@@ -1,4 +1,4 @@
-"""shadowtime sweep status: how far a sweep is."""
+"""shadowtime sweep status: the progress of a sweep."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @click.option(
     "--plan",
     metavar="PLAN.toml",
-    help="The plan to measure against. [default: the last one that ran into DIR]",
+    help="The plan to compare with. [default: the last one run with this DIR]",
 )
 @options.as_json
 def command(folder: str, plan: str | None, as_json: bool) -> None:
-    """How many runs of a sweep are done, how many failed and why, and how long the rest takes.
+    """Show how many runs of a sweep are done, how many failed and why, and the remaining time.
 
     \b
     shadowtime sweep status results
@@ -58,6 +58,8 @@ def _parts(found: Status) -> list[RenderableType]:
             table.add_row(f"{number:,}", error)
         parts += [Text(), table, Text("repeat them with --retry failed", "dim")]
         if any("--bad-lines" in error or "--rule" in error for error, _ in found.errors):
-            keys = 'options of logs are keys of the plan\'s table [cleaning], as bad_lines = "drop"'
+            keys = (
+                'options of logs are keys of the plan\'s table [cleaning], e.g. bad_lines = "drop"'
+            )
             parts.append(Text(keys, "dim"))
     return parts

@@ -7,11 +7,11 @@ import click
 from shadowtime.cli.common.lazy import Entry, LazyGroup
 
 COMMANDS = {
-    "info": Entry("Commands", "What a log contains, and problems to know of."),
+    "info": Entry("Commands", "Show what a log contains, and its problems."),
     "generate": Entry("Commands", "Generate a log from a model."),
     "convert": Entry("Commands", "Convert any log to SWF; slice, mix, change the load."),
     "fetch": Entry("Commands", "Download a log of the Parallel Workloads Archive."),
-    "sacct": Entry("Commands", "How to export a Slurm cluster's own log."),
+    "sacct": Entry("Commands", "Show how to export a Slurm cluster's log."),
 }
 
 
@@ -23,4 +23,4 @@ COMMANDS = {
     context_settings={"max_content_width": 100},
 )
 def command() -> None:
-    """Job logs: inspect, generate, convert, download."""
+    """Inspect, generate, convert and download job logs."""

@@ -20,7 +20,7 @@ DAY = 86400
 @click.command("convert")
 @options.log
 @click.argument("out", type=click.Path(dir_okay=False))
-@click.option("--clean", is_flag=True, help="Write the jobs as a simulation would take them.")
+@click.option("--clean", is_flag=True, help="Write the jobs as a simulation would use them.")
 @click.option("--jobs", type=Range(), metavar="A:B", help="Only jobs A to B, from 0.")
 @click.option("--days", type=Range(), metavar="A:B", help="Only days A to B, from 0.")
 @click.option("--load", metavar="L", help="Jobs arrive 1.2 times as fast (1.2), or offered=0.9.")
@@ -55,8 +55,8 @@ def command(
     LOG is SWF, an sacct export, a Slurm site's CSV, the output of condor_history (-json, -jsonl,
     -long) or an HTCondor job event log, recognised by its content.
 
-    Without any of the options every line is kept as it stands. With one of them the jobs are
-    cleaned first. The order: mix, flurries, jobs, days, load.
+    Without these options every line is kept unchanged. With any of them the jobs are cleaned first.
+    They are applied in the order mix, flurries, jobs, days, load.
 
     \b
     shadowtime trace convert jobs.psv jobs.swf.gz --tz Europe/Zurich
@@ -110,7 +110,7 @@ def _changed(
     load: str | None,
     cluster: str | None,
 ) -> Workload:
-    """The jobs after all that was asked for, in the documented order."""
+    """The jobs after all requested changes, in the documented order."""
     from shadowtime.cluster.spec import parse_cluster
     from shadowtime.study.loads import Load
     from shadowtime.trace.flurries import flurry_mask

@@ -10,8 +10,8 @@ from shadowtime.errors import UsageError
 
 @click.command("fetch")
 @click.argument("name", required=False)
-@click.option("--into", default=".", show_default=True, metavar="DIR", help="Folder to put it in.")
-@click.option("--base-url", metavar="URL", help="Another address of the archive, as a mirror's.")
+@click.option("--into", default=".", show_default=True, metavar="DIR", help="Folder for the file.")
+@click.option("--base-url", metavar="URL", help="Another address of the archive, such as a mirror.")
 @click.option("--accept", is_flag=True, help="Accept the file even if its content differs.")
 @click.option("--sha256", metavar="HEX", help="The checksum that the file must have.")
 @click.option("--list", "list_them", is_flag=True, help="List the logs by name.")
@@ -27,8 +27,8 @@ def command(
 ) -> None:
     """Download the log NAME of the Parallel Workloads Archive and check it.
 
-    NAME may be the beginning of a name; any other file of the archive is folder/file.swf.gz. The
-    content is compared with what is known of the log, or with what arrived the first time, and the
+    NAME may be the beginning of a name; other files of the archive are given as folder/file.swf.gz.
+    The content is compared with the known jobs of the log, or with the first download, and the
     command prints which. The archive publishes no checksums: only logs marked in --list, and files
     whose checksum you give with --sha256, can be verified.
 
@@ -65,12 +65,12 @@ def command(
         return
     how = "fetched" if got.downloaded else "already there"
     checked = {
-        "given checksum": "verified: it has the checksum that was given",
-        "catalogue": "verified: its jobs are those that this version of Shadowtime knows",
+        "given checksum": "verified: it has the given checksum",
+        "catalogue": "verified: its jobs are those known to this version of Shadowtime",
         "first download": "unverified: unchanged since it was first fetched, but its content is "
         "not known here",
         "nothing yet": "unverified: its content is not known here; its checksum is recorded in "
         "SHA256SUMS and compared from now on",
-        "accepted as it is": "unverified: it is not what is known of it, and accepted as it is",
+        "accepted as it is": "unverified: its content differs from the known one; accepted anyway",
     }[got.verified]
     click.echo(f"{got.path}: {how}; {checked}\nsha256 {got.sha256}")

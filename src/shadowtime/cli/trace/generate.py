@@ -26,7 +26,7 @@ estimates = all_of(
         type=click.Choice(["tsafrir", "exact"]),
         default="tsafrir",
         show_default=True,
-        help="Requested times as users give them (Tsafrir's model), or the run times.",
+        help="Requested times like those of users (Tsafrir's model), or the run times.",
     ),
     click.option(
         "--max-estimate",
@@ -41,7 +41,7 @@ estimates = all_of(
 
 @click.group("generate")
 def command() -> None:
-    """Make a job log from a model and write it as SWF (gzip if OUT ends in .gz)."""
+    """Generate a job log from a model and write it as SWF (gzip if OUT ends in .gz)."""
 
 
 @command.command("lublin")
@@ -64,9 +64,10 @@ def command() -> None:
     "parameters",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Change a parameter of the model, as u_med=5 (an unknown name lists them); repeatable.",
+    help="Change a parameter of the model, such as u_med=5 (an unknown name lists them); "
+    "repeatable.",
 )
-@click.option("--load", metavar="L", help="Offered load to stretch the arrivals to, as 0.9.")
+@click.option("--load", metavar="L", help="Offered load to scale the arrivals to, such as 0.9.")
 @click.option(
     "--kind",
     type=click.Choice(["typeless", "typed", "batch", "interactive"]),
@@ -100,7 +101,7 @@ def lublin(
 
     if published and procs is not None:
         raise UsageError(
-            "--procs fits the model to a machine and --published leaves it as it is: give one"
+            "--procs fits the model to a machine and --published leaves it unchanged: give only one"
         )
     _check(out)
     rng = np.random.default_rng(seed)
@@ -186,7 +187,7 @@ def _parameter(text: str) -> tuple[str, float]:
     except ValueError:
         number = math.nan
     if not equals or not math.isfinite(number):
-        raise UsageError(f"--set {text}: write NAME=VALUE with a number, as u_med=5")
+        raise UsageError(f"--set {text}: write NAME=VALUE with a number, such as u_med=5")
     return name, number
 
 
@@ -209,7 +210,7 @@ def _at_load(workload: Workload, load: str | None) -> Workload:
 
 
 def _check(out: str) -> None:
-    """Refuse a name or a place before anything is drawn."""
+    """Reject a name or a folder before anything is generated."""
     from shadowtime.cli.common.outputs import check_file
 
     if not out.lower().removesuffix(".gz").endswith(".swf"):

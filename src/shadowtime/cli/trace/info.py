@@ -1,4 +1,4 @@
-"""shadowtime trace info: what a log contains, and problems to know of."""
+"""shadowtime trace info: what a log contains, and its problems."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 @options.reading
 @options.as_json
 def command(log: str, cluster: str | None, as_json: bool, **reading: Any) -> None:
-    """What LOG holds: jobs, load, users, sizes, run times, requests, bursts; and its quality.
+    """Show what LOG contains: jobs, load, users, sizes, run times, requests, bursts; and its
+    quality.
 
     \b
     shadowtime trace info log.swf.gz

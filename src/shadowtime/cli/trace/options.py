@@ -1,4 +1,4 @@
-"""What the trace commands say of a log."""
+"""What the trace commands print about a log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def summary(workload: Workload) -> str:
 
 
 def load_warning(workload: Workload) -> str:
-    """What to say of a load at or above 1; empty below."""
+    """A warning for a load at or above 1; empty below."""
     from shadowtime.cluster import Cluster
     from shadowtime.workload.scale import offered_load
 

@@ -14,10 +14,10 @@ DAY = re.compile(r"[0-9A-Za-z:+-]{1,40}")
 
 @click.command("sacct")
 @click.option("--print-command", is_flag=True, help="Print the sacct command to run.")
-@click.option("--since", metavar="DAY", help="First day, as 2026-05-01. [default: now-30days]")
+@click.option("--since", metavar="DAY", help="First day, such as 2026-05-01. [default: now-30days]")
 @click.option("--until", metavar="DAY", help="Last day. [default: now]")
 def command(print_command: bool, since: str | None, until: str | None) -> None:
-    """How to get a job log out of Slurm.
+    """Show how to export a job log from Slurm.
 
     Run the printed command once on the cluster, where slurmdbd answers; then:
 
@@ -30,7 +30,7 @@ def command(print_command: bool, since: str | None, until: str | None) -> None:
 
     for day in (since, until):
         if day is not None and not DAY.fullmatch(day):
-            raise UsageError(f"{day!r} is not a day that sacct takes: write it as 2026-05-01")
+            raise UsageError(f"{day!r} is not a day that sacct accepts: write it as 2026-05-01")
     text = RECOMMENDED_COMMAND
     if since:
         text = text.replace("-S now-30days", f"-S {since}")

@@ -1,4 +1,4 @@
-"""shadowtime whatif: what changes would do to a site's waits."""
+"""shadowtime whatif: how changes would affect a site's waits."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ CHANGES = options.all_of(
         help="N more nodes like those of a partition, feature, GRES or name; repeatable.",
     ),
     click.option(
-        "--remove-nodes", metavar="NODES", multiple=True, help="Without these, as 'old[01-20]'."
+        "--remove-nodes",
+        metavar="NODES",
+        multiple=True,
+        help="Remove these nodes, such as 'old[01-20]'.",
     ),
     click.option(
         "--max-limit",
         metavar="SPAN",
-        help="Cap time limits, as 2d: higher requests are lowered, and jobs end there.",
+        help="Cap time limits, such as 2d: higher requests are lowered, and jobs end there.",
     ),
     click.option("--load", metavar="L", help="Jobs arrive L times as fast (1.2), or offered=0.9."),
     click.option(
@@ -38,7 +41,7 @@ CHANGES = options.all_of(
         "-p",
         metavar="P",
         shell_complete=options.policy_names,
-        help="Another policy in place of the site's own.",
+        help="Another policy instead of the site's own.",
     ),
 )
 """What can be changed."""
@@ -57,16 +60,17 @@ HOW = options.all_of(
     click.option(
         "--feedback",
         is_flag=True,
-        help="A closed loop: users submit their next jobs a think time after the last ones ended.",
+        help="Closed loop: users submit their next jobs a think time after the previous ones "
+        "ended.",
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of the copies."),
-    click.option("--tz", metavar="ZONE", help="Time zone of the folder, as Europe/Zurich."),
+    click.option("--tz", metavar="ZONE", help="Time zone of the folder, such as Europe/Zurich."),
 )
 """How an experiment is repeated."""
 
 KEPT = kept_runs(
-    "Keep every simulated run in DIR and reuse what is there: the same command resumes "
-    "after Ctrl-C, and another change runs only what it changes.",
+    "Save every simulated run in DIR and reuse runs found there: the same command resumes after "
+    "Ctrl-C, and another change simulates only what it affects.",
 )
 
 
@@ -84,7 +88,7 @@ KEPT = kept_runs(
     "--save",
     metavar="FILE.toml",
     type=click.Path(dir_okay=False),
-    help="Keep the experiment; `shadowtime run FILE.toml` repeats it.",
+    help="Save the experiment; `shadowtime run FILE.toml` repeats it.",
 )
 @options.as_json
 def command(
@@ -114,11 +118,11 @@ def command(
     save: str | None,
     as_json: bool,
 ) -> None:
-    """What would waits on SITE be with other settings, nodes, limits, load or policy?
+    """Predict the waits on SITE with other settings, nodes, limits, load or policy.
 
-    Each change alone and all together against the replayed baseline: mean waits by partition,
-    account, QOS and size, the difference run by run with its 95 % interval, which groups gain
-    and which pay, and "no clear effect" where there is none.
+    Simulates each change alone and all together, and compares with the replayed baseline: mean
+    waits by partition, account, QOS and size, the paired difference with its 95 % interval, which
+    groups gain and which pay, or "no clear effect".
 
     \b
     shadowtime whatif site/ --set bf_max_job_test=2000 --set qos.normal.MaxTRESPU=cpu=512

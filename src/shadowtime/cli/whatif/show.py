@@ -1,4 +1,4 @@
-"""Carry out a what-if, write it and print it."""
+"""Run a what-if, write it and print it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 STYLE = {"shorter": "green", "longer": "red", "no clear effect": "dim"}
 WIDE = 140
-"""Columns of a terminal that has room for ranges; they are in the JSON object anyhow."""
+"""Columns of a terminal that has room for ranges; the JSON object always has them."""
 NAMED = 6
 """Groups that a sentence about gain and loss names."""
 
@@ -39,7 +39,7 @@ def carry_out(
     resume: str | None = None,
     placing: Placing,
 ) -> None:
-    """Run an experiment; print it, and write what was asked for."""
+    """Run an experiment, print it, and write the requested files."""
     from shadowtime.api.site import read_world, run_experiment, world_of
     from shadowtime.cli.common.comparing import prepare
     from shadowtime.cli.common.compiling import compile_notice
@@ -150,7 +150,7 @@ def _as_report(found: WhatIf, *, for_folder: bool = False) -> ReportInput:
 
 
 def _effects(found: WhatIf) -> dict[str, Any]:
-    """What a page says of the groups."""
+    """What a page shows about the groups."""
     arms = [(arm.label, arm.as_dict()) for arm in found.alone]
     return {
         "label": found.together.label,
@@ -180,7 +180,7 @@ def write_what_if(
 
 
 def show_what_if(found: WhatIf) -> None:
-    """The verdict, each change alone, all groups, who gains and who pays."""
+    """The verdict, each change alone, all groups, which gain and which pay."""
     from rich.text import Text
 
     from shadowtime.cli.common import tables
@@ -268,7 +268,7 @@ def _between(difference: Interval) -> str:
 
 
 def _throughput(found: WhatIf) -> str:
-    """In a closed loop a faster site is sent more, and does more."""
+    """In a closed loop a faster site receives more jobs, and completes more."""
     from shadowtime.report.numbers import number
 
     before, after = found.together.throughput
@@ -300,7 +300,7 @@ def _sentences(arm: Arm, throughput: str = "") -> list[Text]:
         never = count(arm.never_started, "job")
         found.append(
             Text(
-                f"left out: {never} that would never start with the changes (limits, missing nodes)"
+                f"excluded: {never} that would never start with the changes (limits, missing nodes)"
             )
         )
     if arm.killed:

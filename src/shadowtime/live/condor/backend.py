@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shadowtime.live.condor.client import Client
     from shadowtime.live.condor.port import CondorPort
 
-POOL = Option(name="--pool", default="", metavar="HOST", help="The collector to ask.")
+POOL = Option(name="--pool", default="", metavar="HOST", help="The host of the collector.")
 SCHEDD = Option(
     name="--schedd",
     default="",
@@ -29,14 +29,14 @@ OPTIONS = (
         kind="span",
         default="1h",
         metavar="SPAN",
-        help="Time limit of jobs that give none.",
+        help="Time limit of jobs without one.",
     ),
     Option(
         name="--overhead",
         kind="span",
         default="2s",
         metavar="SPAN",
-        help="What a start costs, added to every time limit.",
+        help="The time that a start takes, added to every time limit.",
     ),
     Option(
         name="--print-setup",
@@ -117,7 +117,7 @@ def client_of(collector: str, names: Sequence[str], *, tell: Callable[[str], Non
     if ALL in names:
         names = Pool(collector=collector).known_schedds()
         if not names:
-            raise PortError("the collector knows no schedd")
+            raise PortError("the collector lists no schedd: is one running?")
     found: dict[str, Client] = {}
     for name in names:
         one = Pool(collector=collector, schedd=name)
@@ -130,8 +130,8 @@ CONDOR = Backend(
     title="HTCondor",
     help="""Drive an HTCondor pool: every waiting job is started, and placed, by a policy.
 
-    Jobs wait on hold (--print-setup shows how they get there), are pinned to slots and released.
-    In shadow mode, which is the default, nothing is touched.
+    Jobs wait on hold (--print-setup shows the configuration), are pinned to slots and released.
+    In shadow mode, the default, nothing is changed.
 
     \b
     shadowtime live condor --policy ibb
@@ -140,11 +140,11 @@ CONDOR = Backend(
     """,
     connect=connect,
     options=OPTIONS,
-    shape_help="How the policy sees the slots: one sum, or each on its own. [default: pool]",
+    shape_help="How the policy sees the slots: one sum, or each separately. [default: pool]",
     example="ibb",
     commands={
         "release": Command(
-            "Give the queue back to HTCondor.", "shadowtime.cli.live.condor_release:command"
+            "Return the queue to HTCondor.", "shadowtime.cli.live.condor_release:command"
         ),
     },
 )

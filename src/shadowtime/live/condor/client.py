@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 Ad = dict[str, Any]
-"""Attributes by their names in lower case; what is undefined is left out, expressions are text."""
+"""Attributes by their names in lower case; undefined ones are omitted, expressions are text."""
 
 
 class Client(Protocol):
-    """What the port asks of a pool; PortError where the pool does not answer."""
+    """What the port needs from a pool; PortError if the pool does not answer."""
 
     def schedds(self) -> tuple[str, ...]:
         """The schedds whose jobs are known, as the pool names them."""
@@ -75,7 +75,7 @@ class Pool:
         except (self._h.HTCondorException, RuntimeError, OSError) as error:
             self._schedd = None  # it may come back at another address
             text = " ".join(str(error).split())
-            if NOT_CONFIGURED in text:  # waiting does not help
+            if NOT_CONFIGURED in text:  # retrying does not help
                 raise UsageError(
                     "no HTCondor pool is configured here: name its collector with --pool HOST, or "
                     "its configuration file in CONDOR_CONFIG"
@@ -94,7 +94,7 @@ class Pool:
                 if found is None:
                     known = ", ".join(self.known_schedds()) or "none"
                     wanted = self._schedd_name or "on this machine"
-                    raise PortError(f"the collector knows no schedd {wanted}: it knows {known}")
+                    raise PortError(f"the collector lists no schedd {wanted}; it lists {known}")
                 self._found_name = str(found["Name"])
                 self._schedd = self._h.Schedd(found)
         return self._schedd
@@ -126,7 +126,7 @@ class Pool:
         with self._asking("the negotiator"):
             found = self._collector().locate(self._h.DaemonType.Negotiator)
             if found is None:
-                raise PortError("the collector knows no negotiator")
+                raise PortError("the collector lists no negotiator")
             settings = self._h.RemoteParam(found)
             spelt = {str(key).upper(): key for key in settings}  # as its files spell it
 
@@ -170,7 +170,7 @@ class Pool:
         except self._h.HTCondorException as error:
             text = " ".join(str(error).split())
             if "nonexistent" in text:
-                return "it is not in the queue any more"
+                return "it is no longer in the queue"
             if "ermission" in text or "not owner" in text.lower():
                 return f"the schedd does not let us change it ({text})"
             raise PortError(f"the schedd does not answer ({text})") from None
@@ -192,7 +192,7 @@ class Pool:
 
 
 def plain(ad: Any) -> Ad:
-    """A ClassAd as plain values; expressions are worked out where they can be, else text."""
+    """A ClassAd as plain values; expressions are evaluated if possible, else text."""
     found: Ad = {}
     for name in ad.keys():  # noqa: SIM118 (a ClassAd iterates differently)
         value = ad[name]
@@ -210,6 +210,6 @@ def _worked_out(ad: Any, name: str) -> Any:
     evaluate: Callable[[str], Any] = ad.eval
     try:
         value = evaluate(name)
-    except Exception:  # the bindings raise what they like for an expression that makes no sense
+    except Exception:  # the bindings raise various errors for an invalid expression
         return None
     return value if isinstance(value, bool | int | float | str) else None

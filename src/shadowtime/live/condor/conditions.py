@@ -1,8 +1,8 @@
 """What a start needs besides what the policy counts: disk of its slot, concurrency limits.
 
 A policy plans with processors, memory and whatever else the pool counts. Disk and concurrency
-limits are no part of the plan, as a negotiator does not plan with them either: a job that would
-exceed them waits, with the reason, until they are free.
+limits are not part of the plan, just as a negotiator does not plan them: a job that would exceed
+them waits, with the reason, until they are free.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 DEFAULT = "CONCURRENCY_LIMIT_DEFAULT"
 UNLIMITED = 2308032.0
-"""The limit that a negotiator takes where none is configured."""
+"""The limit that a negotiator uses if none is configured."""
 DISK_STEP = 1024
-"""A startd gives disk in steps of so many KB (MODIFY_REQUEST_EXPR_REQUESTDISK)."""
+"""A startd allocates disk in steps of this many KB (MODIFY_REQUEST_EXPR_REQUESTDISK)."""
 LARGEST = 1 << 50
 """Beyond every disk, in KB."""
 
@@ -43,7 +43,7 @@ def limits_of(ad: Ad) -> dict[str, float]:
 
 
 def _increment(text: str) -> float:
-    """What HTCondor makes of the figure behind the colon: 1 unless it is above 0."""
+    """How HTCondor reads the figure after the colon: 1 unless it is above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -83,7 +83,7 @@ def disk_of(ad: Ad) -> int:
 
 
 class Conditions:
-    """What is free of every limit, and of every slot's disk, at one look.
+    """What is free of every limit, and of every slot's disk, in one snapshot.
 
     Rules
     -----
@@ -128,7 +128,7 @@ class Conditions:
         """Take disk for a start on each of the slots; empty, or why it is not free there."""
         for slot in slots:
             if self._disk.get(slot, LARGEST) < amount:
-                return f"the disk it asks for is not free on {slot}"
+                return f"the disk it requests is not free on {slot}"
         self.take_disk(amount, slots)
         return ""
 
@@ -138,7 +138,7 @@ class Conditions:
         return tuple(slot for slot in slots if self._disk.get(slot, LARGEST) >= amount)
 
     def keep(self, ad: Ad) -> str:
-        """Keep what a waiting job needs of its limits; empty, or why it cannot start now."""
+        """Reserve what a waiting job needs of its limits; empty, or why it cannot start now."""
         asked = {name: amount for name, amount in limits_of(ad).items() if name in self.limits}
         for name, amount in asked.items():
             most = self.limits[name]

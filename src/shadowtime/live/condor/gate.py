@@ -1,8 +1,8 @@
-"""The gate: how a job is kept back, pinned to slots, let go and called back.
+"""The gate: how a job is held, pinned to slots, released and stopped.
 
 A managed job waits on hold. It is started by tying its Requirements to the chosen slots and
-releasing it; it is stopped by putting it on hold again. Holds of other people are never touched:
-the schedd itself checks whose hold it is in the very act of releasing.
+releasing it; it is stopped by putting it on hold again. Other users' holds are never changed: the
+schedd itself checks whose hold it is as part of the release.
 """
 
 from __future__ import annotations

@@ -30,13 +30,16 @@ MAX_HOSTS = 1 << 20
 LARGEST = 1 << 40
 """Beyond every amount and time that a pool has."""
 QUANTUM = 128
-"""A startd gives memory in steps of so many MB (MODIFY_REQUEST_EXPR_REQUESTMEMORY)."""
+"""A startd allocates memory in steps of this many MB (MODIFY_REQUEST_EXPR_REQUESTMEMORY)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How jobs are read: what stands for a missing time limit, what a start costs, and how long
-    a released job may take to start before it is decided on again (all in seconds)."""
+    """How jobs are read; all values are in seconds.
+
+    The default time limit, the time that a start takes, and how long a released job may take to
+    start before it is reconsidered.
+    """
 
     default_request: int = 3600
     overhead: int = 2
@@ -44,7 +47,7 @@ class Reading:
 
 
 def whole(ad: Ad, name: str, default: int) -> int:
-    """A whole number in an ad: users write what they like into theirs, or leave it undefined.
+    """A whole number in an ad: users may write anything into theirs, or leave it undefined.
 
     Examples
     --------
@@ -58,7 +61,7 @@ def whole(ad: Ad, name: str, default: int) -> int:
 
 
 SCHEDD = "schedd#"
-"""Where a client of several schedds notes whose job an ad is; no attribute has such a name."""
+"""Where a client of several schedds records the schedd of an ad; no attribute has such a name."""
 
 
 def job_id(ad: Ad) -> str:
@@ -85,7 +88,7 @@ def gated(ad: Ad) -> bool:
 
 
 def about_to_start(ad: Ad, slots: Slots, now: int, reading: Reading) -> bool:
-    """Released by us to slots that are still there, and not too long ago."""
+    """Released by us to slots that still exist, and not too long ago."""
     place = str(ad.get(PLACE.lower(), ""))
     hosts = {host.name for host in slots.cluster.hosts}
     return (
@@ -115,8 +118,8 @@ def hosts_wanted(ad: Ad) -> int:
 def need_of(ad: Ad, slots: Slots, *, static: bool) -> tuple[int, ...]:
     """What a job counts for, all its slots together.
 
-    Of a static slot the processors are taken whole, whoever asks for how many; of memory and the
-    rest a job counts what it asks for.
+    All processors of a static slot are taken, however many are requested; memory and other
+    resources count as requested.
     """
     wanted = hosts_wanted(ad)
     amounts = []
@@ -148,7 +151,7 @@ def waiting_of(ad: Ad, slots: Slots, reading: Reading) -> WaitingJob:
 
 
 def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> RunningJob | None:
-    """A job that holds slots, or is about to; None if these are not the cluster's any more."""
+    """A job that holds slots, or is about to; None if these no longer belong to the cluster."""
     hosts_text = ad.get("remotehosts") or ad.get("remotehost") or ad.get(PLACE.lower()) or ""
     start = whole(ad, "jobcurrentstartdate", now)
     if ad.get("jobstatus") == IDLE:
@@ -179,6 +182,6 @@ def running_of(ad: Ad, slots: Slots, reading: Reading, now: int) -> RunningJob |
 
 
 def takes_whole_slots(ad: Ad, slots: Slots) -> bool:
-    """True where the pool is made of static slots, and for parallel jobs, which need them."""
+    """True if the pool consists of static slots, and for parallel jobs, which need them."""
     every = len(slots.static) == len(slots.cluster.hosts)
     return every or (ad.get("jobuniverse") == PARALLEL and bool(slots.static))

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from shadowtime.live.port import Decision
 
 ENDED = 200
-"""How many ended jobs are remembered for the estimates that learn."""
+"""Number of finished jobs that are kept for estimates that learn."""
 LIMITS_EVERY = 60.0
-"""Seconds between two looks at the negotiator's configuration."""
+"""Seconds between two reads of the negotiator's configuration."""
 
 
 @dataclass(kw_only=True)
@@ -45,12 +45,12 @@ class CondorPort:
     Rules
     -----
     Jobs with ``ShadowtimeManaged = True`` that wait on hold from their submission, or on one of
-    our own holds, may be started; all other holds are left alone, and so are jobs without
-    that attribute, which only count while they run. A job that was released to a slot counts as
-    running until it does; if the slot is gone or nothing happens, it waits again and is released
-    to another if there is one. A job whose Requirements refuse every slot, or that fits on none,
-    is left out and reported once. A job waits, too, until its concurrency limits and the disk it
-    asks for are free. ``left_alone`` gives the reason for each of them.
+    our own holds, may be started; all other holds are respected, and jobs without that attribute
+    are not touched and only count while they run. A job that was released to a slot counts as
+    running until it does; if the slot is gone or nothing happens, it waits again and is released to
+    another if there is one. A job whose Requirements reject every slot, or that fits on none, is
+    skipped and reported once. A job also waits until its concurrency limits and the disk it
+    requests are free. ``left_alone`` gives the reason for each of them.
     """
 
     client: Client
@@ -67,7 +67,7 @@ class CondorPort:
         self._ended: list[Ended] = []
         self._original: dict[str, str] = {}
         self._avoid: dict[str, set[str]] = {}
-        """Slots to which a job was released in vain."""
+        """Slots to which a job was released without starting."""
         self.left_alone: dict[str, str] = {}
         """Waiting jobs that cannot be started now, and why."""
         self._limits: dict[str, float] = {}
@@ -76,13 +76,13 @@ class CondorPort:
         self._disk_asked: dict[str, int] = {}
 
     def snapshot(self) -> Snapshot:
-        """The queue and the slots now: two questions, and more only where something is new."""
+        """The queue and the slots now: two queries, and more only if something is new."""
         slot_ads = self._slot_ads()
         attributes = (*read.JOB_ATTRIBUTES, *(f"Request{name}" for name in self._further))
         ads = self.client.queue(read.CONSTRAINT, attributes)
         slots = slots_of(slot_ads, schedds=self.client.schedds())
         if not any(host.name != "nothing" for host in slots.cluster.hosts):
-            raise PortError("the collector knows no slot that takes jobs")
+            raise PortError("the collector lists no slot that accepts jobs")
         now = int(self.clock.now())
         self.left_alone = {}
         waiting: list[tuple[WaitingJob, Ad]] = []
@@ -125,7 +125,7 @@ class CondorPort:
             self.client.hold(freed, running, f"{gate.REASON}: stopped by the policy")
         starts = [decision for decision in decisions if isinstance(decision, Start)]
         in_vain = [start.job for start in starts if start.job in self._avoid]
-        if in_vain:  # take it back from the slot that does not answer before it is sent elsewhere
+        if in_vain:  # withdraw it from the slot that does not answer before it is sent elsewhere
             idle = f"JobStatus == 1 && {gate.MANAGED} =?= True"
             self.client.hold(in_vain, idle, f"{gate.REASON}: released in vain")
         for start in starts:
@@ -145,7 +145,7 @@ class CondorPort:
         slots = [host for host, _ in start.place]
         own = self._original.get(start.job)
         if own is None:
-            return "it was not seen at the gate"
+            return "it is not at the gate"
         edits = {
             gate.ORIGINAL: own,
             gate.PLACE: '"' + ",".join(slots) + '"',
@@ -166,7 +166,7 @@ class CondorPort:
             return Outcome(decision, isinstance(decision, Start), "it has left the queue")
         held = ad.get("jobstatus") == read.HELD
         if isinstance(decision, Stop):
-            return Outcome(decision, held, "" if held else "it runs on")
+            return Outcome(decision, held, "" if held else "it is still running")
         reason = str(ad.get("holdreason", "another user's hold"))
         return Outcome(decision, not held, f"it is on hold: {reason}" if held else "")
 
@@ -188,7 +188,7 @@ class CondorPort:
         holders: Sequence[tuple[RunningJob | None, Ad]],
         waiting: Sequence[Ad],
     ) -> Conditions:
-        """What is left of limits and disk; a static slot's disk goes with the slot."""
+        """What is left of limits and disk; a static slot's disk belongs to the slot."""
         names = sorted({name for ad in waiting for name in limits_of(ad)})
         disk = {name: kb for name, kb in slots.disk.items() if name not in slots.static}
         free = Conditions(limits=self._ask_limits(names), disk=disk)
@@ -200,7 +200,7 @@ class CondorPort:
         return free
 
     def _ask_limits(self, names: Sequence[str]) -> dict[str, float]:
-        """The pool's limits of these names, asked again every minute while jobs use them."""
+        """The pool's limits of these names, read again every minute while jobs use them."""
         now = self.clock.now()
         known = all(name in self._limits for name in names)
         if names and not (known and 0 <= now - self._limits_at < LIMITS_EVERY):
@@ -279,7 +279,7 @@ class CondorPort:
         ]
 
     def _note_ends(self, present: set[str], running: Sequence[RunningJob]) -> None:
-        """Ask the history about jobs of ours that ran and are gone."""
+        """Look up our finished jobs in the history."""
         gone = [job for job in self._ran if job not in present]
         self._ran = {job.id: job for job in running if job.ours}
         if not gone:
@@ -295,7 +295,7 @@ class CondorPort:
         try:
             ads = self.client.ended(gone, (*wanted, *(n for n, _ in TIME_LIMITS)))
         except PortError:
-            return  # estimates learn a little less
+            return  # estimates learn slightly less
         for ad in ads:
             start, end = ad.get("jobcurrentstartdate"), ad.get("completiondate")
             if ad.get("jobstatus") == read.COMPLETED and start and end:
@@ -311,7 +311,7 @@ class CondorPort:
         del self._ended[:-ENDED]
 
     def _leave(self, job: str, what: str) -> None:
-        """Leave a job alone; ``what`` goes on behind the job's name."""
+        """Do not start a job; ``what`` follows the job's name in the report."""
         self.left_alone[job] = f"it {what.removesuffix(': left alone')}"
         self._tell_once(f"job {job} {what}")
 

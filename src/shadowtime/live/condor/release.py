@@ -1,4 +1,4 @@
-"""The queue given back to HTCondor: every job at the gate released as its user wrote it."""
+"""Return the queue to HTCondor: release every job at the gate with its user's own request."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Plan:
 
 
 def plan_release(ads: Sequence[Ad]) -> Plan:
-    """How to give a queue back.
+    """How to return a queue.
 
     Rules
     -----
     Every managed job that does not run gets its own Requirements back and is no longer managed, so
-    that a loop that is started again leaves it alone. Jobs at the gate, and those that the loop has
-    stopped, are released. A job that its user or an administrator holds stays held.
+    that a restarted loop does not touch it. Jobs at the gate, and those that the loop has stopped,
+    are released. A job that its user or an administrator holds stays held.
     """
     edits: dict[str, dict[str, str]] = {}
     release, stay = [], {}
@@ -77,12 +77,12 @@ def plan_release(ads: Sequence[Ad]) -> Plan:
 
 
 def queue_of(client: Client) -> list[Ad]:
-    """The jobs that a plan is made for."""
+    """The jobs of a plan."""
     return client.queue(CONSTRAINT, JOB_ATTRIBUTES)
 
 
 def give_back(client: Client, plan: Plan) -> dict[str, str]:
-    """Carry a plan out; the jobs that could not be given back, and why."""
+    """Carry out a plan; returns the jobs that could not be returned, and why."""
     failed: dict[str, str] = {}
     for job, edits in plan.edits.items():
         for name, value in edits.items():

@@ -21,8 +21,8 @@ class Schedds:
     -----
     A job is named ``schedd#cluster.proc``. A schedd that does not answer is reported once, and
     once more when it answers again; meanwhile its waiting jobs are not in the queue, and its
-    running ones count with the slots that the collector reports for them. PortError where none
-    answers, and where an order is for one that does not.
+    running ones count with the slots that the collector reports for them. PortError if none
+    answers, or if an order is for one that does not.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Schedds:
     def _report(self, silent: Mapping[str, str]) -> None:
         for name, why in silent.items():
             if name not in self._silent:
-                self.tell(f"going on without the jobs of schedd {name}: {why}")
+                self.tell(f"continuing without the jobs of schedd {name}: {why}")
         for name in self._silent.keys() - silent.keys():
             self.tell(f"schedd {name} answers again")
         self._silent = dict(silent)

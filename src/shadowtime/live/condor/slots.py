@@ -18,7 +18,7 @@ SLOT_ATTRIBUTES = (
     "RemoteOwner", "Draining", "Start", "TotalSlotCpus", "TotalSlotMemory", "EnteredCurrentState",
     "Offline", "TotalJobRunTime", "MyCurrentTime", "Disk", "TotalSlotDisk", "ConcurrencyLimits",
 )  # fmt: skip
-"""What is read of every slot; the amounts of further resources are added by name."""
+"""The attributes read for every slot; the amounts of further resources are added by name."""
 
 NOT_RESOURCES = {"cpus", "memory", "disk", "swap"}
 LARGEST = 1 << 40
@@ -37,7 +37,7 @@ class Slots:
     taken: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     """What jobs of other schedds hold, by slot: its host and the amounts."""
     disk: dict[str, int] = field(default_factory=dict)
-    """The whole disk of each host in KB, where its slot tells it."""
+    """The whole disk of each host in KB, if its slot reports it."""
 
     @property
     def whole(self) -> list[dict[str, object]]:
@@ -73,9 +73,9 @@ def slots_of(ads: Sequence[Ad], *, schedds: Collection[str]) -> Slots:
     -----
     A partitionable slot is a host with the amounts it had before anything was split off; a static
     one a host that one job takes whole. Slots that drain, are offline, belong to their owner or
-    never accept a job are left out. What the collector reports of jobs of ``schedds`` is ignored
-    (it is seconds old; the schedd knows better); claims of other schedds count.
-    A resource that no slot has any of is not counted.
+    never accept a job are omitted. What the collector reports about jobs of ``schedds`` is ignored
+    (it is seconds old, the schedd is current); claims of other schedds count. A resource that no
+    slot has any of is not counted.
     """
     further = [
         name

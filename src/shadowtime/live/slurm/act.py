@@ -1,4 +1,4 @@
-"""Decisions as scontrol's commands, and what became of them."""
+"""Decisions as scontrol's commands, and their outcomes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def start_lines(
 ) -> list[str]:
     """Name the hosts, then open the gate.
 
-    A job that was stopped waits two minutes of its own unless its begin is set to now. What the
-    policy counts and the job in ``row`` does not ask for is added to it: nodes of its own, and the
-    bandwidth of a task under the name ``gres``. A job that takes a range of ``nodes`` gets the
-    number of these: Slurm would add others to them. ``mark`` goes into the same command.
+    A job that was stopped waits two minutes unless its begin time is set to now. What the policy
+    counts and the job in ``row`` does not request is added to it: exclusive nodes, and the
+    bandwidth of a task under the name ``gres``. A job that requests a range of ``nodes`` gets
+    exactly the number of these: Slurm would add others to them. ``mark`` goes into the same
+    command.
 
     Examples
     --------
@@ -71,18 +72,18 @@ def shares_nodes(decision: Decision) -> bool:
 
 
 Range = tuple[int, int]
-"""The least and most nodes of a job, 0 where it does not say."""
+"""The smallest and largest number of nodes of a job, 0 if unspecified."""
 
 
 def adds_nodes(decision: Start, nodes: Range) -> bool:
-    """Whether Slurm would take more nodes than a start on a site names."""
+    """Whether Slurm would use more nodes than a start on a site names."""
     return bool(decision.held) and nodes[1] > len(decision.place)
 
 
 def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Range = (0, 0)) -> str:
-    """How a job that does not start asks for the same as before, its hosts aside.
+    """How the request of a job that does not start is restored, except for its hosts.
 
-    scontrol has no word for the OK of a job that says nothing on sharing: YES is next to it.
+    scontrol cannot set the OK of a job without a sharing option: YES is the closest value.
     """
     if row is None:
         return ""
@@ -105,9 +106,9 @@ def undo_words(decision: Start, row: QueueRow | None, gres: str = "", nodes: Ran
 def stop_lines(job: str, mark: str = "") -> list[str]:
     """Back into the queue, at the gate, if it still runs.
 
-    ``Incomplete`` has slurmctld look at the state in the same breath: a job that has just ended is
-    left alone, and would be run again without. Suspending first is no way to be sure: nodes may
-    carry a suspension out seconds late, on the next run of the job, which then stands still.
+    ``Incomplete`` makes slurmctld check the state atomically: a job that has just ended is not
+    touched, and would be run again without it. Suspending first is not safe: nodes may carry out a
+    suspension seconds late, on the next run of the job, which then hangs.
 
     ``mark`` goes into the job first, for a loop that finds it without its memory.
 
@@ -123,8 +124,8 @@ def stop_lines(job: str, mark: str = "") -> list[str]:
 def to_the_gate_lines(job: str) -> list[str]:
     """A stopped job from Slurm's hold after a requeue to that of the gate, where loops find it.
 
-    Slurm does not exchange one hold for the other. In between the job cannot start: it waits two
-    minutes of its own, which end once it is held again.
+    Slurm does not replace one hold with the other. In between the job cannot start: its delay of
+    two minutes ends once it is held again.
 
     Examples
     --------
@@ -135,7 +136,7 @@ def to_the_gate_lines(job: str) -> list[str]:
 
 
 def asks_for(row: QueueRow, gres: str) -> bool:
-    """Whether a job asks Slurm for a generic resource."""
+    """Whether a job requests a generic resource from Slurm."""
     return gres in parse_gres(row.gres_per_task) or gres in parse_gres(row.gres_per_node)
 
 
@@ -151,14 +152,14 @@ def take_back_lines(job: str, undo: str = "") -> list[str]:
 
 
 def undo_lines(job: str, undo: str) -> list[str]:
-    """As it was before its start, where one has changed it."""
+    """As it was before its start, if a start has changed it."""
     return [f"update JobId={job} {undo}"] if undo else []
 
 
 def hand_over_lines(job: str, undo: str = "") -> list[str]:
-    """Through the gate as its user wrote it, behind every job that the loop lets through.
+    """Released with its user's own request, behind every job that the loop releases.
 
-    Slurm takes a priority of released jobs alone.
+    Slurm accepts a priority only for released jobs.
 
     Examples
     --------
@@ -174,7 +175,7 @@ def outcome(decision: Decision, row: QueueRow | None, complaints: Sequence[str])
         complaints[:1]
     )
     if row is None:
-        return Outcome(decision, False, hint or "Slurm does not know it any more")
+        return Outcome(decision, False, hint or "Slurm no longer knows it")
     if isinstance(decision, Start):
         done = row.state in HOLDS or (row.state == "PENDING" and row.priority > 0)
         ended = row.state not in HOLDS | {"PENDING"} and row.nodes != ""

@@ -12,24 +12,23 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import QueueRow
 
 ADMIN = "JobHeldAdmin"
-"""The reason of jobs that an operator holds, and what Slurm makes of a held job without one."""
+"""The reason of jobs that an operator holds, and Slurm's default for a held job without one."""
 RUNS = ("RUNNING", "SUSPENDED", "COMPLETING")
 OTHERS = ("JobHoldMaxRequeue", "requeue", "launch failed")
 """Parts of the reasons of holds that are Slurm's own."""
 
 
 class ArrayRests:
-    """Knows of which arrays Slurm may have relabelled the tasks that still lie at the gate.
+    """Tracks arrays of which Slurm may have relabelled the tasks that are still at the gate.
 
     Rules
     -----
-    Where a task that was let through does not start at once, Slurm writes its reason (Resources)
-    into the record of the whole array as well, held or not, and in its next pass takes that for a
-    hold without a reason, which it calls an operator's (JobHeldAdmin). So an array counts as
-    relabelled from the moment one of its tasks is let through until none of them waits for its
-    start and the rest is held by the gate again; only then is JobHeldAdmin an operator's word. An
-    operator who holds the whole array in between is obeyed: that also marks the tasks that run and
-    those that were let through.
+    If a released task does not start at once, Slurm writes its reason (Resources) into the record
+    of the whole array as well, held or not, and in its next pass treats that as a hold without a
+    reason, which it reports as an operator's (JobHeldAdmin). So an array counts as relabelled from
+    the release of one of its tasks until none of them waits for its start and the rest is held by
+    the gate again; only then does JobHeldAdmin mean an operator. If an operator holds the whole
+    array in between, that is respected: it also marks the running and the released tasks.
 
     Examples
     --------
@@ -60,21 +59,21 @@ class ArrayRests:
         return list(self._open)
 
     def let_through(self, job: str) -> None:
-        """Note that a job is about to be let through the gate."""
+        """Record that a job is about to be released."""
         array, _, task = job.partition("_")
         if task:
             self._open[array] = None
             self._sent.add(job)
 
     def recover(self, marked: Iterable[str]) -> None:
-        """Learn after a restart which jobs a loop has let through: they say it themselves."""
+        """Learn after a restart which jobs a loop has released, from their own marks."""
         for job in marked:
             array, _, task = job.partition("_")
             if task:
                 self._open[array] = None
 
     def taken_back(self, job: str) -> None:
-        """Note that a job lies at the gate again by our own doing."""
+        """Record that we returned a job to the gate."""
         self._sent.discard(job)
 
     def look(self, rows: Sequence[QueueRow]) -> None:
@@ -105,14 +104,14 @@ class ArrayRests:
         self._sent &= {row.id for row in rows if row.state == "PENDING"}
 
     def relabelled(self, row: QueueRow) -> bool:
-        """Whether a task's hold is that of the gate, whatever Slurm calls it."""
+        """Whether a task's hold is that of the gate, whatever Slurm reports."""
         array, _, task = row.id.partition("_")
         return bool(task) and array in self._open and array not in self._held and _changed(row)
 
     def hold_lines(self) -> list[str]:
-        """How scontrol gives the rests their own reason again, once no task waits any more.
+        """The scontrol lines that restore the reason of the remaining tasks, once no task waits.
 
-        All tasks in one word: Slurm would make a record of each.
+        All tasks in one argument: otherwise Slurm would create a record for each.
         """
         return [
             f"uhold {array}_[{_ranges(row.id for row in rest)}]"

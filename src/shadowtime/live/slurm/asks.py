@@ -1,4 +1,4 @@
-"""What a pending job of Slurm's asks of a site, and what of it the model of a site leaves out."""
+"""What a pending Slurm job requests from a site, and which requests the site model lacks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 def least_nodes(tres: str) -> int:
-    """The number of nodes a waiting job asks for at least, 0 where one will do.
+    """The smallest number of nodes of a waiting job, 0 if one is enough.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def least_nodes(tres: str) -> int:
 
 
 def typed_gres(text: str) -> dict[str, int]:
-    """Generic resources that a job asks for, with their types.
+    """Generic resources that a job requests, with their types.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def typed_gres(text: str) -> dict[str, int]:
 
 
 def licences_of(text: str) -> tuple[tuple[str, int], ...]:
-    """Licences that a job asks for.
+    """Licences that a job requests.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def licences_of(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def request_of(row: QueueRow, detail: Detail | None) -> Request:
-    """What a pending job asks for.
+    """What a pending job requests.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def request_of(row: QueueRow, detail: Detail | None) -> Request:
     exclusive = row.sharing == "NO"
     memory, memory_per = _memory(row, detail)
     gres = [(row.gres_per_node, "node"), (row.gres_per_task, "task"), (row.gres_per_job, "job")]
-    # Of a job with nodes of its own that has run before, squeue tells all their processors.
+    # For an exclusive job that has run before, squeue reports all processors of its nodes.
     tasks = row.tasks if exclusive and row.tasks > 0 else max(row.tasks, row.cpus // per_task)
     return Request(
         nodes=nodes,
@@ -114,7 +114,7 @@ def request_of(row: QueueRow, detail: Detail | None) -> Request:
 
 
 def _memory(row: QueueRow, detail: Detail | None) -> tuple[int | None, str]:
-    """KB for each processor or node, by scontrol where it tells, else shared out by squeue's."""
+    """KB for each processor or node, from scontrol if reported, else from squeue's total."""
     if detail is not None and detail.memory and detail.memory_each >= 0:
         return detail.memory_each if detail.memory == "node" else (
             detail.memory_each or None
@@ -130,7 +130,7 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
 
     Rules
     -----
-    Left out of the model: heterogeneous jobs, partitions that the loop does not drive, reservations
+    Not modelled: heterogeneous jobs, partitions that the loop does not drive, reservations
     it does not see, licences that slurm.conf does not count, resources by socket, memory by GPU,
     sockets, cores and threads, a least number of processors on a node, features of several nodes
     together.
@@ -145,7 +145,7 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
     >>> why_beyond_site(row, site, ("a",))
     'it may also run in b, which the loop does not drive'
     >>> why_beyond_site(row._replace(licenses="matlab:1"), site, ("a", "b"))
-    'it asks for licences that Slurm does not count itself (matlab:1)'
+    'it requests licences that Slurm does not count itself (matlab:1)'
     """
     others = [name for name in row.partition.split(",") if name not in driven]
     named = {one.name for one in site.reservations}
@@ -162,22 +162,22 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
         ),
         (
             not licences <= site.licences.keys(),
-            f"it asks for licences that Slurm does not count itself ({row.licenses})",
+            f"it requests licences that Slurm does not count itself ({row.licenses})",
         ),
         (
             row.gres_per_socket not in NONE,
-            f"it asks for resources by socket ({row.gres_per_socket})",
+            f"it requests resources by socket ({row.gres_per_socket})",
         ),
-        (row.mem_per_tres not in NONE, f"it asks for memory by resource ({row.mem_per_tres})"),
+        (row.mem_per_tres not in NONE, f"it requests memory by resource ({row.mem_per_tres})"),
         (
             row.cpus_per_tres not in NONE and set(by_tres) != {"gpu"},
-            f"it asks for processors by resource ({row.cpus_per_tres})",
+            f"it requests processors by resource ({row.cpus_per_tres})",
         ),
         (
             not _any_sockets(row.sockets, threads),
-            f"it asks for sockets, cores or threads ({row.sockets})",
+            f"it requests sockets, cores or threads ({row.sockets})",
         ),
-        (row.min_cpus > on_node, f"it asks for {row.min_cpus} processors on each node"),
+        (row.min_cpus > on_node, f"it requests {row.min_cpus} processors on each node"),
         (
             not _readable(row.features),
             f"its constraint is more than features of a node ({row.features})",
@@ -187,7 +187,7 @@ def why_beyond_site(row: QueueRow, site: Site, driven: Collection[str]) -> str:
 
 
 def _any_sockets(text: str, threads: int) -> bool:
-    """Whether sockets, cores and threads are as they come; one thread is where cores have one."""
+    """Whether sockets, cores and threads are unspecified; or one thread, if cores have one."""
     parts = text.split(":") if text not in NONE else []
     least = ("*", "1") if threads == 1 else ("*",)
     return all(part == "*" for part in parts[:2]) and all(part in least for part in parts[2:])

@@ -21,14 +21,14 @@ PARTITION = Option(
 GRES = Option(
     name="--gres",
     multiple=True,
-    help="A generic resource that the policy counts beside processors.",
+    help="A generic resource that the policy counts in addition to processors.",
 )
 TIMEOUT = Option(
     name="--timeout",
     kind="seconds",
     default=20.0,
     metavar="SECONDS",
-    help="How long one of the cluster's commands may take.",
+    help="Time limit of each of the cluster's commands.",
 )
 SHAPE_HELP = (
     "How the policy sees the machine. [default: nodes for policies that share bandwidth; site for "
@@ -49,7 +49,7 @@ def connect(
     tell: Callable[[str], None] = lambda line: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[SlurmPort, Target]:
-    """The partitions that the options name; a slurmctld that is coming up is waited for."""
+    """The partitions that the options name; waits for a slurmctld that is starting."""
     from shadowtime.live.slurm import drive
 
     port = drive.wait_for_port(where(wanted), tell=tell, stopped=stopped)
@@ -58,15 +58,15 @@ def connect(
 
 
 def predict(wanted: Wanted) -> bool:
-    """Predict the starts of a Slurm that schedules by itself, where its policy is named."""
+    """Predict the starts of a Slurm that schedules by itself, if its policy is named."""
     from shadowtime.slurm.policy import SlurmPolicy
 
     if not isinstance(wanted.policy, SlurmPolicy):
         return False
     if wanted.act:
         raise UsageError(
-            "slurm is Slurm's own scheduler, which needs no loop to act for it: leave --apply out "
-            "to predict its starts, or name another policy"
+            "slurm is Slurm's own scheduler, which needs no loop: omit --apply to predict its "
+            "starts, or name another policy"
         )
     useless = {
         "shape": wanted.shape,
@@ -77,7 +77,7 @@ def predict(wanted: Wanted) -> bool:
     for name, value in useless.items():
         if value:
             raise UsageError(
-                f"--{name} has no effect with --policy slurm, which only predicts: leave it out"
+                f"--{name} has no effect with --policy slurm, which only predicts: omit it"
             )
     from shadowtime.live.slurm.watch import watch_slurm
 
@@ -92,11 +92,11 @@ def _command(name: str, help: str) -> Command:
 SLURM = Backend(
     name="slurm",
     title="Slurm",
-    help="""Drive Slurm with a policy: the same value and the same code as in a simulation.
+    help="""Drive Slurm with a policy, with the same code as in a simulation.
 
-    In shadow mode, which is the default, nothing is touched. With --apply jobs at the gate
-    (see `setup`) are placed and let through, and running ones requeued where the policy preempts.
-    The policy `slurm` only predicts, for a Slurm that schedules by itself (see `accuracy`).
+    In shadow mode, the default, nothing is changed. With --apply jobs at the gate (see `setup`) are
+    placed and released, and running ones are requeued if the policy preempts. The policy `slurm`
+    only predicts, for a Slurm that schedules by itself (see `accuracy`).
 
     \b
     shadowtime live slurm --policy easy --for 1h
@@ -112,10 +112,10 @@ SLURM = Backend(
     shape_help=SHAPE_HELP,
     every=0.25,
     commands={
-        "setup": _command("setup", "Put up the gate: every change shown, undone."),
+        "setup": _command("setup", "Install the gate, print every change, or undo it."),
         "status": _command("status", "Waiting jobs, and when each will start."),
-        "release": _command("release", "Give the queue back to Slurm."),
-        "accuracy": _command("accuracy", "How good predicted starts were."),
+        "release": _command("release", "Return the queue to Slurm."),
+        "accuracy": _command("accuracy", "Compare predicted with real starts."),
     },
     predict=predict,
 )

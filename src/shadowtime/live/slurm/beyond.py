@@ -35,7 +35,7 @@ def why_beyond(
 
     Rules
     -----
-    This is the one place that knows what the model leaves out: reservations, several partitions,
+    This is the one place that lists what is not modelled: reservations, several partitions,
     licences, heterogeneous jobs, generic resources that are not counted, constraints beyond a plain
     list of features, and node lists that Slurm would add further nodes to.
 
@@ -45,7 +45,7 @@ def why_beyond(
     >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
     >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)
     >>> why_beyond(row._replace(licenses="matlab:1"), None, {}, ())
-    'it asks for licences (matlab:1)'
+    'it requests licences (matlab:1)'
     >>> why_beyond(row._replace(features="big|small"), None, {}, ())
     ''
     """
@@ -56,27 +56,27 @@ def why_beyond(
     if "," in row.partition:
         return f"it may run in several partitions ({row.partition})"
     if row.licenses not in NONE:
-        return f"it asks for licences ({row.licenses})"
+        return f"it requests licences ({row.licenses})"
     for asked in (row.gres_per_job, row.gres_per_socket):
         if asked not in NONE:
-            return f"it asks for resources by job or socket ({asked})"
+            return f"it requests resources by job or socket ({asked})"
     uncounted = {*parse_gres(row.gres_per_task), *parse_gres(row.gres_per_node)} - {*gres}
     if uncounted:
         names = ", ".join(sorted(uncounted))
-        return f"it asks for {names}, which is not counted: name it with --gres to have it counted"
+        return f"it requests {names}, which is not counted: name it with --gres to have it counted"
     if row.features not in NONE and not _FEATURES.fullmatch(row.features):
         return f"its constraint is more than a list of features ({row.features})"
     return _nodes_beyond(row, detail, nodes)
 
 
 def with_own_reasons(left_alone: Mapping[str, str], handed: Mapping[str, str]) -> dict[str, str]:
-    """Why jobs are left alone; of those handed to Slurm also why the loop did that.
+    """Why the loop does not start jobs; for those handed to Slurm also why.
 
     Examples
     --------
     >>> why = f"{HANDED_OVER}, which reports Resources"
-    >>> with_own_reasons({"7": why}, {"7": "it asks for licences (x)"})
-    {'7': 'it was handed to Slurm, which reports Resources: it asks for licences (x)'}
+    >>> with_own_reasons({"7": why}, {"7": "it requests licences (x)"})
+    {'7': 'it was handed to Slurm, which reports Resources: it requests licences (x)'}
     """
     return {
         job: f"{why}: {handed[job]}" if job in handed and why.startswith(HANDED_OVER) else why
@@ -85,19 +85,19 @@ def with_own_reasons(left_alone: Mapping[str, str], handed: Mapping[str, str]) -
 
 
 def _nodes_beyond(row: QueueRow, detail: Detail | None, nodes: Mapping[str, NodeRow]) -> str:
-    """Slurm takes a node list for the least: it adds nodes where more are asked for."""
+    """Slurm treats a node list as a minimum: it adds nodes if more are requested."""
     wanted = expand(row.wanted)
     if not wanted:
         return ""
     cpus = sum(nodes[name].cpus for name in wanted if name in nodes)
     known = all(name in nodes for name in wanted)
     if (detail is not None and detail.nodes > len(wanted)) or (known and row.cpus > cpus):
-        return f"it asks for the nodes {row.wanted} and further ones"
+        return f"it requests the nodes {row.wanted} and further ones"
     return ""
 
 
 def has_features(wish: str, node: NodeRow) -> bool:
-    """Whether a node has the features that a job asks for.
+    """Whether a node has the features that a job requests.
 
     Examples
     --------
@@ -114,5 +114,5 @@ def has_features(wish: str, node: NodeRow) -> bool:
 
 
 def limited(row: QueueRow) -> bool:
-    """Whether Slurm reports that something else than its nodes keeps a job from starting."""
+    """Whether Slurm reports that something other than its nodes keeps a job from starting."""
     return row.reason.startswith(LIMITS)

@@ -1,4 +1,4 @@
-"""Slurm's configuration: which partitions a loop drives, and who may act there."""
+"""Slurm's configuration: which partitions a loop drives, and which users may act there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEFAULT = re.compile(r"^PartitionName=(\S+).*? Default=YES", re.MULTILINE)
 
 
 class NotReady(PortError):
-    """Slurm answers and is not complete yet: a loop waits for it."""
+    """Slurm answers but is not ready yet: a loop waits for it."""
 
 
 def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> View:
@@ -38,7 +38,7 @@ def look_at(run: Runner, *, partition: str = "", gres: Sequence[str] = ()) -> Vi
     if not partition:
         shown = run(("scontrol", "--oneliner", "show", "partition")).out
         if "PartitionName=" not in shown:
-            raise NotReady("Slurm shows no partition yet: is slurmctld coming up?")
+            raise NotReady("Slurm shows no partition yet: is slurmctld starting?")
         default = _DEFAULT.search(shown)
         if default is None:
             raise UsageError("Slurm has no default partition: name one with --partition")
@@ -65,7 +65,7 @@ def several(wanted: str, shown: str) -> str:
     names = list(dict.fromkeys(name.strip() for name in wanted.split(",") if name.strip()))
     known = set(re.findall(r"^PartitionName=(\S+)", shown, re.MULTILINE))
     if not known:
-        raise NotReady("Slurm shows no partition yet: is slurmctld coming up?")
+        raise NotReady("Slurm shows no partition yet: is slurmctld starting?")
     strange = [name for name in names if name not in known]
     if strange:
         raise UsageError(f"Slurm has no partition {strange[0]}: it has {', '.join(sorted(known))}")

@@ -1,4 +1,4 @@
-"""What waiting jobs will draw, where they do not ask Slurm for it: declared, or known by tag."""
+"""The demand of waiting jobs that do not request it from Slurm: declared, or known by tag."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from shadowtime.policy import Policy
 
 ASK_EVERY = 5.0
-"""Seconds between two looks into the store."""
+"""Seconds between two reads of the store."""
 _DECLARED = re.compile(r"\bbw=(\d{1,9})(?![\d.])")
 
 
 class Demand(Protocol):
-    """Finds what a job at the gate draws; works on its comment."""
+    """Finds the demand of a job at the gate from its comment."""
 
     def __call__(self, job: WaitingJob, comment: str, column: int) -> WaitingJob:
-        """The job with its demand; itself where nothing is known. ``column``: that of its needs."""
+        """The job with its demand; unchanged if nothing is known. ``column``: that of its needs."""
 
 
 def declared(job: WaitingJob, comment: str, column: int) -> WaitingJob:
@@ -55,7 +55,7 @@ def declared(job: WaitingJob, comment: str, column: int) -> WaitingJob:
 class ByStore:
     """HPerf: the mean under the tag in the comment, ``tag=NAME``, from a store if there is one.
 
-    A store that does not answer knows nothing: its tags run alone. It is asked now and then.
+    If the store does not answer, its tags run alone. It is queried again after a while.
     """
 
     def __init__(self, store: str, clock: Clock) -> None:
@@ -83,7 +83,7 @@ class ByStore:
 
 
 def demand_for(policy: Policy, clock: Clock) -> Demand | None:
-    """How a policy learns what jobs draw; None where it does not ask."""
+    """How a policy learns the demand of jobs; None if it does not need it."""
     chosen = policy_parts(policy)
     if not chosen.place.caps:
         return None
@@ -94,7 +94,7 @@ def demand_for(policy: Policy, clock: Clock) -> Demand | None:
 def with_demands(
     state: Snapshot, details: Mapping[str, Detail], demand: Demand, name: str
 ) -> Snapshot:
-    """The state with the demands of waiting jobs that neither ask for bandwidth nor run alone."""
+    """The state with the demands of waiting jobs that neither request bandwidth nor run alone."""
     column = state.cluster.resources.index(name)
     waiting = []
     for job in state.waiting:

@@ -1,4 +1,4 @@
-"""Dependencies of jobs that Slurm holds: it looks at them again only once a minute or so."""
+"""Dependencies of jobs that Slurm holds: it evaluates them only about once a minute."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ONE = re.compile(r"(after\w*):(\d+)(_\*|_\d+)?(?:\+\d+)?\((\w+)\)")
 
 
 class Ends:
-    """How the jobs that Slurm remembers have ended, by job and by array.
+    """How the jobs in Slurm's memory have ended, by job and by array.
 
     Examples
     --------
@@ -41,7 +41,8 @@ class Ends:
                 self._of.setdefault(array, set()).add(state)
 
     def met(self, dependency: str) -> bool:
-        """Whether a dependency that Slurm calls unfulfilled has been met since; False if unsure.
+        """Whether a dependency that Slurm reports as unfulfilled has been met since; False if
+        unsure.
 
         A job whose dependencies are met starts as soon as it is released.
         """

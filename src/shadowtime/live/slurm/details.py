@@ -1,4 +1,4 @@
-"""What only ``scontrol show job`` reports of a job: parsed, and asked for once."""
+"""What only ``scontrol show job`` reports about a job: parsed, and queried once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Detail(NamedTuple):
-    """What only scontrol reports of a job."""
+    """What only scontrol reports about a job."""
 
     nodes: int = 0
-    """Nodes it wants, 0 where it does not say."""
+    """Nodes it requests, 0 if unspecified."""
     excluded: tuple[str, ...] = ()
     throttle: int = 0
     held: tuple[tuple[str, int], ...] = ()
@@ -30,11 +30,11 @@ class Detail(NamedTuple):
     """Generic resources it holds by node."""
     comment: str = ""
     memory: str = ""
-    """Whether its memory is counted by node or by processor (cpu), where it is reported."""
+    """Whether its memory is counted by node or by processor (cpu), if reported."""
     memory_held: tuple[tuple[str, int], ...] = ()
     """KB of memory it holds by node."""
     most: int = 0
-    """Nodes it wants at most, 0 where it does not say."""
+    """The largest number of nodes, 0 if unspecified."""
     memory_each: int = -1
     """KB of memory for each processor or node (0: all of a node's), -1 where it is not reported."""
     remarked: bool = False
@@ -45,7 +45,7 @@ _RECORD = re.compile(
     r"(?:scontrol: )*JobId=(\d+) (?:ArrayJobId=(\d+) ArrayTaskId=(\S+) "
     r"(?:ArrayTaskThrottle=(\d+) )?)?"
 )
-"""How a record begins: what stands in front of the job's name."""
+"""How a record begins: what precedes the job's name."""
 _BEGIN, _END = " ReqNodeList=", " OverSubscribe="
 """Between these two Slurm writes and users do not."""
 _RANGE = re.compile(r" NumNodes=(\d{1,6})-(\d+) ")
@@ -62,11 +62,11 @@ def parse_details(text: str) -> Iterator[tuple[str, Detail]]:
 
     Rules
     -----
-    Users write a job's name, account, paths and comment as they like. A line break is printed as it
-    is, so what looks like a record may be a user's comment: where a job is reported twice, ask
-    about it alone, and believe the first. A line that begins no record goes on with the one before.
-    Hosts are looked for where Slurm alone writes; a record
-    in which that place is not clear, or cannot be read, reports nothing about hosts.
+    A job's name, account, paths and comment are arbitrary text of users. A line break is printed
+    unchanged, so what looks like a record may be a user's comment: if a job is reported twice, it
+    is queried separately, and the first record counts. A line that begins no record continues the
+    one before. Hosts are looked for where Slurm alone writes; a record in which that place is not
+    clear, or cannot be read, reports nothing about hosts.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _records(text: str) -> Iterator[str]:
 
 
 def _with_hosts(detail: Detail, line: str) -> Detail:
-    """With what Slurm itself writes about nodes, where it is clear which part that is."""
+    """With what Slurm itself writes about nodes, if that part is unambiguous."""
     begin, end = line.find(_BEGIN), line.find(_END)
     if not 0 <= begin < end or line.count(_BEGIN) > 1 or line.count(_END) > 1:
         return detail
@@ -163,20 +163,20 @@ def detail_of(details: Mapping[str, Detail], job: str) -> Detail | None:
 
 
 COMMENTS_EVERY = 30.0
-"""Seconds after which a policy that reads comments asks again about every waiting job."""
+"""Seconds after which every waiting job is queried again for a policy that reads comments."""
 DETAILS = ("scontrol", "--oneliner", "--details")
 MANY = 40
-"""More unknown jobs than this are asked about all at once."""
+"""More unknown jobs than this are queried all at once."""
 
 
 class Details:
-    """The details of the jobs in a queue, by job; :meth:`learn` asks for those that are missing.
+    """The details of the jobs in a queue, by job; :meth:`learn` queries the missing ones.
 
     Rules
     -----
-    A job is asked about once, and again when its state, nodes, processors or restarts change or
-    its reason begins with another word. Where ``comments`` are read, every waiting job is asked
-    about again after :data:`COMMENTS_EVERY` seconds: users change them.
+    A job is queried once, and again when its state, nodes, processors or restarts change or its
+    reason begins with another word. If ``comments`` are read, every waiting job is queried again
+    after :data:`COMMENTS_EVERY` seconds: users change them.
     """
 
     def __init__(self) -> None:
@@ -186,16 +186,16 @@ class Details:
         self._comments_at = float("-inf")
 
     def get(self, job: str) -> Detail | None:
-        """What is known of a job; a task that Slurm has not split off shares its array's."""
+        """What is known about a job; a task that Slurm has not split off shares its array's."""
         return detail_of(self.by_job, job)
 
     def nodes(self, job: str) -> tuple[int, int]:
-        """The least and most nodes that a job asks for, 0 where it does not say."""
+        """The smallest and largest number of nodes that a job requests, 0 if unspecified."""
         detail = self.get(job)
         return (detail.nodes, detail.most) if detail is not None else (0, 0)
 
     def remarked(self, job: str) -> bool:
-        """Whether a job has a comment of the site's own."""
+        """Whether a job has a comment set by the site."""
         detail = self.get(job)
         return detail is not None and detail.remarked
 
@@ -208,9 +208,9 @@ class Details:
         site: bool = False,
         comments: bool = False,
     ) -> None:
-        """Ask about jobs that are new or have changed, and forget those that are gone.
+        """Query jobs that are new or have changed, and forget those that are gone.
 
-        On a ``site`` every running job is asked about, else those on several nodes.
+        On a ``site`` every running job is queried, else those on several nodes.
         """
         wanted: dict[str, tuple[object, ...]] = {}
         for row in rows:
@@ -253,7 +253,7 @@ class Details:
     def _believed(
         self, run: Runner, text: str, unknown: set[str], known: set[str]
     ) -> dict[str, Detail]:
-        """What is reported of the jobs in question; a job reported twice is asked about alone."""
+        """What is reported about these jobs; a job reported twice is queried separately."""
         found: dict[str, Detail] = {}
         doubtful: set[str] = set()
         unknown |= arrays_of(unknown)
@@ -261,7 +261,7 @@ class Details:
             if job in unknown and found.setdefault(job, detail) != detail:
                 doubtful.add(job)
         for job in sorted(doubtful):
-            if job in known and job in self.by_job:  # not asked about again and again
+            if job in known and job in self.by_job:  # not queried repeatedly
                 found[job] = self.by_job[job]
                 continue
             alone = parse_details(run((*DETAILS, "show", "job", job)).out)

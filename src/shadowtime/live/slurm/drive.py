@@ -68,12 +68,12 @@ def wait_for_port(
     run: Runner | None = None,
     clock: Clock | None = None,
 ) -> SlurmPort:
-    """The same, but a slurmctld that is coming up, and shows no partition yet, is waited for.
+    """The same, but waits for a slurmctld that is starting and shows no partition yet.
 
     So are the ``nodes`` of the partitions, unless they do not matter.
 
-    It is asked again after half a second, then less and less often, and reported once. NotReady if
-    the run is over before that.
+    It is polled after half a second, then less and less often, and reported once. NotReady if the
+    run ends before that.
     """
     clock = clock or SystemClock()
     tries = 0
@@ -93,7 +93,7 @@ def wait_for_port(
 
 
 def ready(port: SlurmPort) -> None:
-    """NotReady where the partitions have no nodes yet."""
+    """NotReady if the partitions have no nodes yet."""
     try:
         port.nodes()
     except PortError as error:
@@ -115,7 +115,7 @@ def make_loop(
 
 
 def target_of(port: SlurmPort, policy: Policy, shape: Shape, *, act: bool) -> Target:
-    """The partitions as a target; the port counts what the policy does. Acting takes rights."""
+    """The partitions as a target; the port counts what the policy counts."""
     if act:
         refuse_strangers(port.run)
     suit(port, policy, shape)
@@ -147,7 +147,7 @@ _LOG = re.compile(r"^SlurmctldLogFile\s*=\s*(/\S+)", re.MULTILINE)
 
 
 def watcher_of(run: Runner) -> LogWatcher | None:
-    """A watcher of the controller's log, where the loop runs beside the controller."""
+    """A watcher of the controller's log, if the loop runs on the controller's machine."""
     found = _LOG.search(run(("scontrol", "show", "config")).out)
     return LogWatcher(Path(found[1])) if found and os.access(found[1], os.F_OK) else None
 
@@ -176,8 +176,8 @@ def choose_shape(port: SlurmPort, policy: Policy, wanted: Shape | None = None) -
     Policies that place jobs beside each other see the equal nodes of one partition. All others see
     the site where several partitions are named, where the nodes of the partition differ
     (processors, memory that is counted, generic resources, features) or belong to other partitions
-    too, and where Slurm enforces limits; and a pool where none of this is so. A policy that has no
-    meaning on a site sees a pool if one partition is named.
+    too, and if Slurm enforces limits; otherwise a pool. A policy that has no meaning on a site sees
+    a pool if one partition is named.
     """
     count = len(port.view.driven)
     plain = shape_for(policy)
@@ -199,7 +199,7 @@ def choose_shape(port: SlurmPort, policy: Policy, wanted: Shape | None = None) -
 
 
 def is_mixed(port: SlurmPort) -> bool:
-    """Whether a partition is more than equal nodes of its own; see :func:`choose_shape`."""
+    """Whether a partition is more than a set of equal nodes; see :func:`choose_shape`."""
     nodes = port.nodes()
     kinds = {
         (node.cpus, node.memory if port.view.memory else 0, *node.gres.items(), node.features)

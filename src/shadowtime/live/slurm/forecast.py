@@ -1,4 +1,5 @@
-"""When Slurm's own scheduler will start the jobs that wait: its model run on from what it says now.
+"""When Slurm's own scheduler will start the waiting jobs: its model continued from the present
+state.
 
 Read-only: squeue and scontrol show. For a Slurm that schedules by itself, with or without a loop in
 shadow mode beside it.
@@ -36,15 +37,15 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import QueueRow
 
 LEAD, EACH_PASS, SEATED = 12, 4, 50
-"""Seconds before now at which the model begins, in which it seats the jobs that run: a main pass
-takes place every few seconds and starts so many at least."""
+"""Seconds before now at which the model begins, so that it can place the running jobs: a main pass
+takes place every few seconds and starts at least this many."""
 GPU = "gpu"
 """The one generic resource that the model of Slurm counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What Slurm reports at one moment."""
+    """What Slurm reports at one time."""
 
     now: int
     site: Site
@@ -62,7 +63,7 @@ class Forecast:
 
 
 def look(run: Runner, clock: Clock) -> Seen:
-    """Ask Slurm; nothing is changed. PortError where it does not answer."""
+    """Query Slurm; nothing is changed. PortError if it does not answer."""
 
     def ask(*argv: str) -> str:
         done = run(argv)
@@ -93,8 +94,8 @@ def why_unknown(row: QueueRow, site: Site) -> str:
 
     Rules
     -----
-    It is unknown when a hold ends, a dependency is met or a limit of a QOS or an account lets a job
-    go: these are no matter of nodes. What the model does not count cannot be foreseen either.
+    It is unknown when a hold ends, a dependency is met or a limit of a QOS or an account permits a
+    job: these do not depend on nodes. What the model does not count cannot be predicted either.
     """
     asked = {*parse_gres(row.gres_per_task), *parse_gres(row.gres_per_node)}
     asked |= {*parse_gres(row.gres_per_job), *parse_gres(row.gres_per_socket)}
@@ -111,8 +112,8 @@ def why_unknown(row: QueueRow, site: Site) -> str:
         ),
         ("+" in row.id, "it is part of a heterogeneous job"),
         (row.reservation not in NONE, f"it belongs to the reservation {row.reservation}"),
-        (row.licenses not in NONE, f"it asks for licences ({row.licenses})"),
-        (bool(strange), f"it asks for {', '.join(strange)}, which is not modelled"),
+        (row.licenses not in NONE, f"it requests licences ({row.licenses})"),
+        (bool(strange), f"it requests {', '.join(strange)}, which is not modelled"),
         (not partitions & {*row.partition.split(",")}, f"partition {row.partition} has no nodes"),
     )
     return next((why for wrong, why in checks if wrong), "")
@@ -217,7 +218,8 @@ def _starts(
 
     for row, pieces in runs:
         ran = max(0, seen.now - row.start)
-        # Who has run longer than jobs usually do goes on to its limit: nothing else is known.
+        # A job that has run longer than usual is assumed to run to its limit: nothing else is
+        # known.
         usual = round(row.limit * share)
         left = max(1, (usual if usual > ran else row.limit) - ran)
         for piece in pieces:
@@ -248,9 +250,9 @@ def _starts(
 def plain_site(site: Site) -> Site:
     """The site without what was decided before: a job submitted now may start.
 
-    Jobs stand in the order of their present priorities, which priority/basic keeps. Bounds of
-    partitions hold for whole jobs, not for the pieces of running ones; a waiting job that breaks
-    one has Slurm's word for it. No job is preempted: squeue does not show which may be.
+    Jobs are in the order of their present priorities, which priority/basic keeps. Bounds of
+    partitions apply to whole jobs, not to the pieces of running ones; Slurm itself reports a
+    waiting job that violates one. No job is preempted: squeue does not show which may be.
     """
     config = {**site.config, "PriorityType": "priority/basic", "PreemptType": "preempt/none"}
     partitions = tuple(

@@ -1,8 +1,8 @@
-"""The gate: a submit plug-in that holds every job of a partition until the loop lets it through.
+"""The gate: a submit plug-in that holds every job of a partition until the loop releases it.
 
-A hold by the job's own user is kept apart from the gate by the begin time: the gate sets it far
-ahead when a user holds, and to now when the user releases; the job stays at the gate meanwhile.
-A job that its user moves into the partition comes to the gate, one moved out of it is let go.
+A hold by the job's own user is distinguished from the gate by the begin time: the gate sets it far
+ahead when a user holds, and to now when the user releases; the job stays at the gate meanwhile. A
+job that its user moves into the partition is held at the gate, one moved out of it is released.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What running jobs hold of each node, and what a job takes of one."""
+"""What running jobs hold on each node, and what a job uses on one."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import NodeRow, QueueRow
 
 STANDS_STILL = {"SUSPENDED", "STOPPED"}
-"""States of jobs that an operator halts: whoever stopped one would get nothing for it."""
+"""States of jobs that an operator has halted: stopping one would free nothing."""
 LAST = 1
-"""The priority of jobs that were handed to Slurm: behind all that the loop lets through, so that
-one of them that lacks room does not keep Slurm from starting those."""
+"""The priority of jobs that were handed to Slurm: behind all that the loop releases, so that one of
+them that lacks room does not keep Slurm from starting those."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What of the cluster the loop is responsible for."""
+    """The part of the cluster that the loop is responsible for."""
 
     partition: str
-    """Its name; several with commas between them."""
+    """Its name; several separated by commas."""
     gres: tuple[str, ...] = ()
     memory: bool = False
     """Whether Slurm counts memory."""
     name: str = "slurm"
     bandwidth: str = ""
-    """The generic resource that is memory bandwidth, where the policy limits it."""
+    """The generic resource that is memory bandwidth, if the policy limits it."""
     site: bool = False
-    """Whether the whole site is seen, with everything that jobs can ask of it."""
+    """Whether the policy sees the whole site, with everything that jobs can request."""
 
     @property
     def driven(self) -> frozenset[str]:
@@ -66,7 +66,7 @@ def need_of(row: QueueRow, cpus: int, hosts: int, view: View) -> tuple[int, ...]
 
 
 def each_node(row: QueueRow, detail: Detail | None, view: View) -> tuple[int, ...]:
-    """What a job takes of each of its nodes: its memory, unless it asks for it by processor."""
+    """What a job uses on each of its nodes: its memory, unless it requests it by processor."""
     if not view.memory or detail is None or detail.memory != "node":
         return ()
     tres = parse_tres(row.tres)
@@ -95,7 +95,7 @@ def running_job(
         return None
     need = need_of(row, cpus, len(hosts), view)
     total = sum(count for _, count in held)
-    if cpus < total:  # the rest lies on nodes that cannot be used
+    if cpus < total:  # the rest is on nodes that cannot be used
         need = (cpus, *(-(-amount * cpus // total) for amount in need[1:]))
     whole = all(count == usable[host].cpus for host, count in place)
     return RunningJob(
@@ -116,9 +116,9 @@ def running_job(
 def _held(
     detail: Detail | None, place: Place, need: Sequence[int], view: View
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """What a job of several nodes holds on each of these, where Slurm reports it.
+    """What a job of several nodes holds on each of these, if Slurm reports it.
 
-    Memory that is not reported is shared out by processors, and so are resources other than the
+    Memory that is not reported is distributed by processors, and so are resources other than the
     bandwidth.
     """
     if detail is None:
@@ -143,7 +143,7 @@ def _held(
 def completing_job(
     row: QueueRow, usable: Mapping[str, NodeRow], view: View, now: int
 ) -> RunningJob | None:
-    """A job that has ended: the nodes that still clean up after it are free in a moment."""
+    """A job that has ended: nodes that still clean up after it are free shortly."""
     job = running_job(row, usable, view, None, mine=False)
     if job is None:
         return None
@@ -162,7 +162,7 @@ def about_to_start(
     now: int,
     detail: Detail | None,
 ) -> RunningJob:
-    """A job that was let through the gate: it counts as if it ran."""
+    """A job that was released: it counts as running."""
     if row.sharing == "NO":
         place = tuple((host, usable[host].cpus if host in usable else 1) for host, _ in place)
     need = need_of(row, sum(count for _, count in place) or row.cpus, len(place), view)
@@ -191,7 +191,7 @@ def about_to_start(
 
 
 def spread(hosts: Sequence[str], cpus: int) -> Place:
-    """Processors shared out evenly where Slurm does not report how they lie."""
+    """Processors distributed evenly if Slurm does not report their distribution."""
     if not hosts:
         return ()
     each, rest = divmod(max(cpus, len(hosts)), len(hosts))

@@ -1,9 +1,9 @@
 """What a start overwrites of a job's own request, written into the job itself.
 
-The state file may be lost while a job is on its way to the nodes that the loop has named. So the
-command that names them also writes what the job asked for before, into the job's AdminComment:
-both are done or neither is, and slurmctld keeps them together. A stop is noted there too: Slurm's
-hold after a requeue looks the same whether the loop or an operator has asked for it.
+The state file may be lost while a released job waits for the nodes that the loop has named. So the
+command that names them also writes the original request into the job's AdminComment: both are done
+or neither is, and slurmctld keeps them together. A stop is noted there too: Slurm's hold after a
+requeue looks the same whether the loop or an operator has asked for it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 PREFIX = "shadowtime?"
 NAMES = ("admin_comment", "AdminComment")
-"""squeue's column, as 22.05 knows it and as manuals name it; one that it does not know is left out.
+"""squeue's column, as in 22.05 and as in the manuals; squeue omits one that it does not know.
 """
 LONGEST = 2000
-"""Letters: scontrol need not read longer lines."""
+"""Characters: scontrol may not read longer lines."""
 _TEXTS = ("pin", "wanted", "sharing", "gres_per_task", "words", "partition")
 _NAMES = frozenset((*_TEXTS, "limit", "stopped"))
 
 
 def mark_words(touched: Touched | None) -> str:
-    """What a start or a stop writes into a job; nothing where the job keeps its own comment.
+    """What a start or a stop writes into a job; nothing if the job keeps its own comment.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def mark_words(touched: Touched | None) -> str:
 
 
 def parse_mark(text: str) -> Touched | None:
-    """The request in a mark; None where it is none of ours, or damaged.
+    """The request in a mark; None if it is not ours, or damaged.
 
     Examples
     --------
@@ -87,10 +87,10 @@ MARKS = (
 
 
 def parse_marks(text: str, jobs: Collection[str]) -> dict[str, Touched]:
-    """Every job that carries a mark; PortError where nothing is told of some of ``jobs``.
+    """Every job with a mark; PortError if nothing is reported for some of ``jobs``.
 
-    Administrators alone can write an AdminComment, and nothing else is asked for: what users write
-    into their jobs cannot be taken for a mark. A comment of several lines is no mark either.
+    Only administrators can write an AdminComment, and no other field is read: what users write
+    into their jobs cannot be mistaken for a mark. A comment of several lines is not a mark either.
 
     Examples
     --------
@@ -101,6 +101,6 @@ def parse_marks(text: str, jobs: Collection[str]) -> dict[str, Touched]:
     lines = [line.split(BETWEEN) for line in text.splitlines()]
     comments = {job: next(filter(None, rest), "") for job, *rest in lines if rest}
     if not comments.keys() >= set(jobs):
-        raise PortError("squeue does not tell the comments of all jobs")
+        raise PortError("squeue does not report the comments of all jobs")
     marks = {job: parse_mark(comment) for job, comment in comments.items()}
     return {job: mark for job, mark in marks.items() if mark is not None}

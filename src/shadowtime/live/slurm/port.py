@@ -51,18 +51,18 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import NodeRow, QueueRow, Window
 
 PATIENCE = 30.0
-"""Seconds after which a job that was let through and has not started is taken back."""
+"""Seconds after which a released job that has not started is returned to the gate."""
 ANSWERED = 5.0
-"""The same where Slurm has looked at the job and found its nodes not free, unless one of them still
+"""The same if Slurm has considered the job and found its nodes not free, unless one of them still
 cleans up after another job."""
 NOT_FREE = ("Resources", "ReqNodeNotAvail", "NodeDown", "Nodes")
 """How Slurm's reasons begin then."""
 TWICE = 2
-"""Let through in vain so often, a job is handed to Slurm."""
+"""After this many releases without a start, a job is handed to Slurm."""
 TRIES = 5
-"""Looks at which a restarted loop asks for marks, until they are shown."""
+"""Number of polls at which a restarted loop queries marks, until they are shown."""
 AT_ONCE = 200
-"""Jobs that are put right in one session at most."""
+"""The largest number of jobs repaired in one session."""
 RESERVATIONS_EVERY = 15.0
 
 
@@ -70,8 +70,8 @@ RESERVATIONS_EVERY = 15.0
 class SlurmPort:
     """Slurm through its commands; see :class:`shadowtime.live.port.Port`.
 
-    ``known`` tells whether the loop remembers a job: only such jobs are taken back, and a job that
-    is let through and not known has come past the gate; ``stopped`` whether the loop has stopped
+    ``known`` returns whether the loop remembers a job: only such jobs are returned to the gate, and
+    a released job that is not known has bypassed the gate; ``stopped`` whether the loop has stopped
     it, which lets it wait again.
     """
 
@@ -82,10 +82,10 @@ class SlurmPort:
     known: Callable[[str], bool] = lambda job: True
     stopped: Callable[[str], bool] = lambda job: False
     sorted: Sorted | None = None
-    """The last snapshot with what is left alone."""
+    """The last snapshot, with the jobs that are not touched."""
     placed: dict[str, Place] = field(default_factory=dict)
     demand: Demand | None = None
-    """How the policy learns what waiting jobs draw."""
+    """How the policy learns the demand of waiting jobs."""
 
     def __post_init__(self) -> None:
         self._rows: dict[str, QueueRow] = {}
@@ -95,27 +95,27 @@ class SlurmPort:
         self._since: dict[str, float] = {}
         self._touched: dict[str, Touched] = {}
         self._ask_marks = 0
-        """How often the jobs may still be asked what starts have overwritten."""
+        """How often the jobs' marks may still be queried."""
         self._handed: dict[str, str] = {}
         self._in_vain: dict[str, int] = {}
         self._let_go: dict[str, None] = {}
-        """Jobs known to us that an operator has let through."""
+        """Known jobs that an operator has released."""
         self._returning: dict[str, None] = {}
         """Jobs that were stopped and have not been seen at the gate since."""
         self._requeued = Requeued()
         self._sender = Sender()
         self.arrays = ArrayRests()
-        """Arrays whose rest may be relabelled."""
+        """Arrays whose remaining tasks may be relabelled."""
         self._remembered = Remembered()
         self._look = SiteLook(self._ask)
         self._sent: dict[str, Held] = {}
-        """What jobs that were let through on a site take on each node."""
+        """What released jobs on a site use on each node."""
         self._leftover: dict[str, Touched] = {}
         """What an earlier start has overwritten of jobs that are about to be started again."""
 
     @property
     def left_alone(self) -> Mapping[str, str]:
-        """Waiting jobs of the last snapshot that are not the loop's, and why."""
+        """Waiting jobs of the last snapshot that the loop does not start, and why."""
         return self.sorted.left_alone if self.sorted is not None else {}
 
     def snapshot(self) -> Snapshot:
@@ -139,7 +139,7 @@ class SlurmPort:
 
     def _on_site(self, rows: list[QueueRow], nodes: list[NodeRow], now: float) -> Snapshot:
         """What Slurm reports now, on the model of a site."""
-        nodes_of(nodes, self.view)  # raises where the partitions have none
+        nodes_of(nodes, self.view)  # raises if the partitions have none
         named = {row.reservation for row in rows} - {*NONE}
         busy = any(row.state == "PENDING" and row.priority == 0 for row in rows)
         site = self._look.read(nodes, now, reservations=named, busy=busy)
@@ -185,10 +185,10 @@ class SlurmPort:
         return self.sorted
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
-        """Everything in one session, stops first; then one look at what became of it.
+        """Everything in one session, stops first; then one poll for the outcomes.
 
-        Starts that share several nodes come last: how their processors lie on these is for Slurm
-        to say, and it would fill up the first node and leave other starts without room there.
+        Starts that share several nodes come last: Slurm decides how their processors are
+        distributed, and it would fill the first node and leave other starts without room there.
         """
         stops = [d for d in decisions if not isinstance(d, Start)]
         lines = [stop_lines(d.job, mark_words(self._touched.get(d.job))) for d in stops]
@@ -226,7 +226,7 @@ class SlurmPort:
         return found
 
     def prepare(self, decisions: Sequence[Decision]) -> None:
-        """Note what starts are about to overwrite, and stops, so that it outlives this process."""
+        """Record what starts are about to overwrite, and stops, for a later process."""
         for decision in decisions:
             job, known = decision.job, self._touched.get(decision.job)
             if not isinstance(decision, Start):
@@ -243,7 +243,7 @@ class SlurmPort:
                 self.arrays.let_through(job)
 
     def _forget(self, rows: Sequence[QueueRow]) -> None:
-        """Drop what is noted of jobs that Slurm no longer lists."""
+        """Drop the records of jobs that Slurm no longer lists."""
         listed = {row.id for row in rows}
         listed |= arrays_of(listed)
         noted: tuple[dict[str, Any], ...] = (
@@ -275,7 +275,7 @@ class SlurmPort:
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Know what :meth:`memory` wrote, and at the next look what the jobs say themselves."""
+        """Restore what :meth:`memory` wrote, and at the next poll the jobs' own marks."""
         self._ask_marks = TRIES
         touched, handed = memory.get("touched"), memory.get("handed")
         self._touched = touched_from(touched) if isinstance(touched, dict) else {}
@@ -292,22 +292,22 @@ class SlurmPort:
             self.arrays = ArrayRests(str(array) for array in memory["arrays"])
 
     def tidy(self) -> list[str]:
-        """Put right what is not as it should be; returns what was done, in words.
+        """Repair inconsistencies; returns what was done, in words.
 
         Rules
         -----
-        A job that came back to the gate by itself, or never went, asks for the same as before its
-        start again. One that was let through in vain is taken back, and handed to Slurm if that
-        happens twice; one that Slurm itself has requeued with a delay is taken back at once, and
-        that is nobody's failure. Jobs beyond the model are handed to Slurm. Who came past the gate
-        is brought to it, and so is who was stopped: a loop that has lost its memory finds it there.
-        The rest of an array is held by the gate again where Slurm has called that an operator's
+        The original request of a job that returned to the gate, or never left it, is restored. A
+        job that was released and did not start is returned to the gate, and handed to Slurm if that
+        happens twice; one that Slurm itself has requeued with a delay is returned at once, and that
+        does not count as a failure. Jobs beyond the model are handed to Slurm. A job that bypassed
+        the gate is held there, and so is a stopped one: a loop that has lost its memory finds it
+        there. The rest of an array is held by the gate again if Slurm has reported an operator's
         hold.
         """
         if self.sorted is None:
             return []
         waiting = [job.id for job in self.sorted.state.waiting if job.id in self._touched]
-        # The mark of a stopped job is what shows whose hold it lies in: it stays up to the gate.
+        # The mark of a stopped job shows whose hold it is: it stays until the gate holds the job.
         self._restore([job for job in waiting if REQUEUED not in self._rows[job].reason])
         late = self._late()
         often = {job: "it did not start twice" for job in late if self._in_vain[job] >= TWICE}
@@ -345,7 +345,7 @@ class SlurmPort:
         return done + [f"brought {job} to the gate, which it had come past" for job in slipped]
 
     def _was_stopped(self, job: str) -> bool:
-        """Whether the loop has stopped a job, by its memory or by the job's own mark."""
+        """Whether the loop has stopped a job, according to its memory or the job's own mark."""
         mark = self._touched.get(job)
         return self.stopped(job) or (mark is not None and mark.stopped)
 
@@ -354,23 +354,23 @@ class SlurmPort:
         return mark.undo if mark is not None else ""
 
     def _restore(self, jobs: Sequence[str]) -> None:
-        """Let jobs at the gate ask for what they asked for before their starts."""
+        """Restore the original requests of jobs at the gate."""
         lines = {}
         for job in self._changeable(jobs):
             mark, row = self._touched[job], self._rows[job]
-            # Hosts that its user has named since are not ours to take away.
+            # Hosts that its user has named since must not be removed.
             lines[job] = undo_lines(job, mark.undo if mark.ours(row) else mark.words)
         self._send([each for each in lines.values() if each])
         for job in self._changeable(lines):
             self._rows[job] = self._touched.pop(job).before(self._rows[job])
 
     def _changeable(self, jobs: Iterable[str]) -> list[str]:
-        """Those of some jobs whose changes slurmctld has not refused a short while ago."""
+        """Those of some jobs whose changes slurmctld has not refused recently."""
         now = self.clock.steady()
         return [job for job in jobs if not self._sender.rests(job, now)]
 
     def _late(self) -> list[str]:
-        """Who was let through and has not started for too long."""
+        """Released jobs that have not started for too long."""
         assert self.sorted is not None
         now = self.clock.steady()  # the machine's own clock may jump, which makes nobody late
         cleaning = self._cleaning(self.clock.now())
@@ -387,7 +387,7 @@ class SlurmPort:
         return late
 
     def _cleaning(self, now: float) -> set[str]:
-        """Nodes that clean up after a job and are counted on: a start there waits for them."""
+        """Nodes that clean up after a job and count as free: a start there waits for them."""
         return {
             host
             for row in self._rows.values()
@@ -402,8 +402,8 @@ class SlurmPort:
     def _queue(self) -> list[QueueRow]:
         """Slurm's jobs; after a restart also what earlier starts overwrote of their requests.
 
-        The jobs say it themselves: the state file may be older than the last start, or lost. A
-        squeue that does not tell it is not asked for ever.
+        The jobs' own marks are read: the state file may be older than the last start, or lost. A
+        squeue that does not show them is not queried forever.
         """
         rows = parse_queue(self._ask(SQUEUE))
         if self._ask_marks:
@@ -422,5 +422,5 @@ class SlurmPort:
         return checked(self.run, argv)
 
     def _send(self, lines: Sequence[Sequence[str]]) -> list[str]:
-        """Have scontrol carry out the lines of each job; returns its complaints."""
+        """Let scontrol carry out the lines of each job; returns its error messages."""
         return self._sender.send(self.run, lines, self.clock.steady()) if lines else []

@@ -1,4 +1,4 @@
-"""Fetch a site folder from a Slurm: bounded, resumable, each file whole or not at all."""
+"""Fetch a site folder from a Slurm: bounded, resumable, each file written atomically."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Ask = Callable[[SiteCommand], tuple[str, datetime]]
 
 MEMORY = "pull.json"
-"""What a folder remembers: when each day was fetched, and with which key it was anonymised."""
+"""The folder's record: when each day was fetched, and with which key it was anonymised."""
 SETTLED = timedelta(hours=1)
 """After midnight slurmctld may still be sending the day's last records to slurmdbd."""
 _DOWN = "slurmdbd does not answer"
@@ -52,13 +52,13 @@ class Pulled:
     days_kept: int = 0
     rows: int = 0
     left_out: int = 0
-    """Lines that were not anonymised, as it is not known where their names stand."""
+    """Lines that were omitted because the position of their names is unknown."""
     failed: list[str] = field(default_factory=list)
     """A sentence for each cause."""
 
 
 def ask_slurm(run: Runner, clock: Callable[[], datetime]) -> Ask:
-    """Ask by running the command here; the moment is that before it ran."""
+    """Run the command here; the time is the one before it ran."""
 
     def ask(command: SiteCommand) -> tuple[str, datetime]:
         at = clock()
@@ -74,7 +74,7 @@ def ask_slurm(run: Runner, clock: Callable[[], datetime]) -> Ask:
 
 
 def ask_folder(folder: Path) -> Ask:
-    """Ask by reading the file that the command made elsewhere."""
+    """Read the file that the command wrote elsewhere."""
 
     def ask(command: SiteCommand) -> tuple[str, datetime]:
         path = folder / command.file
@@ -102,10 +102,10 @@ def pull(
     Rules
     -----
     Days are fetched one after another, and each is kept in ``days/`` at once. A day is not fetched
-    again once it was fetched an hour or more after its end, with today's columns; the present day
-    always is. jobs.psv is joined from all days of the folder. sshare.txt is fetched once: the
-    earlier, the nearer to the beginning of the log. What fails is reported and the rest goes on,
-    but nothing more is asked of a slurmdbd that does not answer.
+    again once it was fetched an hour or more after its end, with the current columns; the current
+    day always is. jobs.psv is joined from all days of the folder. sshare.txt is fetched once: the
+    earlier, the closer to the beginning of the log. Failures are reported and the rest continues,
+    but a slurmdbd that does not answer is not queried again.
     """
     (folder / DAYS).mkdir(parents=True, exist_ok=True)
     try:
@@ -116,7 +116,7 @@ def pull(
 
 
 class _Pull:
-    """One pull: what the folder remembers, and what became of it."""
+    """One pull: the folder's record, and the result."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class _Pull:
                 self._file(command)
         try:
             self._fetch_days(since, until, today)
-        finally:  # also where a user interrupts
+        finally:  # also if a user interrupts
             self._join()
         if self.names is not None:
             self.done.left_out = self.names.unread
@@ -153,7 +153,7 @@ class _Pull:
             elif self._file(day_command(day, today=today), day=day):
                 self.done.days_fetched += 1
             else:
-                break  # slurmdbd is not asked again and again
+                break  # slurmdbd is not queried repeatedly
 
     def _days(self) -> list[date]:
         found = []
@@ -165,7 +165,7 @@ class _Pull:
         return sorted(found)
 
     def _have(self, day: date) -> bool:
-        """Is the day there, with all of its jobs?"""
+        """Is the day present, with all of its jobs?"""
         fetched = self.memory["days"].get(day.isoformat())
         path = self.folder / DAYS / f"{day.isoformat()}.psv"
         if fetched is None or not path.is_file():
@@ -176,7 +176,7 @@ class _Pull:
         return datetime.fromisoformat(fetched) >= end + SETTLED and head == _head(day)
 
     def _file(self, command: SiteCommand, *, day: date | None = None) -> bool:
-        """Fetch one file; False where that failed."""
+        """Fetch one file; False if that failed."""
         if self.dbd_down and command.accounting:
             return False
         self.tell(f"{command.argv[0]}: {command.file}")
@@ -219,7 +219,7 @@ def _head(day: date) -> str:
 
 
 def _remembered(folder: Path, names: Names | None) -> dict[str, Any]:
-    """The folder's memory, if it was anonymised as is asked now."""
+    """The folder's record, if it was anonymised in the way requested now."""
     mark = "" if names is None else names.mark
     path = folder / MEMORY
     if not path.is_file():
@@ -232,13 +232,13 @@ def _remembered(folder: Path, names: Names | None) -> dict[str, Any]:
         memory["people"] = [str(one) for one in memory["people"]]
     except (ValueError, KeyError, TypeError):
         raise InputError(
-            "this is not what a pull remembers", path=str(path), hint="Delete it to begin again."
+            "this is not the record of a pull", path=str(path), hint="Delete it to start over."
         ) from None
     if known != mark:
         how = {True: "without --anonymise", False: "with --anonymise and another key"}
         raise UsageError(
-            f"{folder} was pulled {how[not known] if mark else 'with --anonymise'}: do as then, or "
-            "name another folder"
+            f"{folder} was pulled {how[not known] if mark else 'with --anonymise'}: use the same "
+            "options, or name another folder"
         )
     return dict(memory)
 

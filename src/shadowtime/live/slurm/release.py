@@ -1,4 +1,4 @@
-"""The queue given back to Slurm: every job at the gate let through as its user wrote it."""
+"""Return the queue to Slurm: release every job at the gate with its user's own request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.touched import Touched
 
 BATCH = 400
-"""Lines of one session of scontrol: a session of any length must end before its time is up."""
+"""Lines of one scontrol session: a longer session might exceed its time limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +38,15 @@ def plan_release(
     *,
     relabelled: Callable[[QueueRow], bool] = lambda row: False,
 ) -> Plan:
-    """How to give a queue back.
+    """How to return a queue.
 
     Rules
     -----
-    A job at the gate asks for what its user asked for and is released; so is one that the loop has
-    stopped. A job that was handed to Slurm at the lowest priority gets its ordinary one: it is held
-    and released. One that was let through and has not started loses the nodes that the loop named.
-    A job that its user holds stays held, in Slurm's own way: the gate had set its begin time far
-    ahead. Jobs that an operator holds, and those that Slurm schedules already, are not touched;
+    The original request of a job at the gate is restored and the job is released; so is one that
+    the loop has stopped. A job that was handed to Slurm at the lowest priority gets its ordinary
+    one: it is held and released. A released job that has not started loses the nodes that the loop
+    named. A job that its user holds stays held, in Slurm's own way: the gate had set its begin time
+    far ahead. Jobs that an operator holds, and those that Slurm schedules already, are not touched;
     the rest of an array that Slurm has ``relabelled`` as such is released.
 
     Examples
@@ -75,7 +75,7 @@ def plan_release(
             lines[job] = [f"update JobId={job} StartTime=now"]
             stay[job] = "its user holds it"
         elif row.reason.startswith(HELD) or REQUEUED in row.reason or relabelled(row):
-            # A requeued job has two minutes of its own ahead: Slurm need not wait for them.
+            # A requeued job has a delay of two minutes: Slurm need not wait for it.
             begin = [f"update JobId={job} StartTime=now"] if REQUEUED in row.reason else []
             lines[job] = [*undo, *begin, f"release {job}"]
         elif row.reason.startswith(BAD) and named:
@@ -87,14 +87,14 @@ def plan_release(
 
 @dataclass(frozen=True, kw_only=True)
 class Released:
-    """What became of it: jobs that Slurm schedules now, and those still held, with the reason."""
+    """The result: jobs that Slurm schedules now, and those still held, with the reason."""
 
     done: tuple[str, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict)
 
 
 def give_back(port: SlurmPort, plan: Plan) -> Released:
-    """Carry a plan out and read from Slurm what became of it."""
+    """Carry out a plan and read the result from Slurm."""
     batch: list[str] = []
     for lines in plan.lines.values():
         if len(batch) + len(lines) > BATCH:

@@ -1,4 +1,4 @@
-"""Waiting jobs as the last look understood them: of ten thousand lines few are new."""
+"""Waiting jobs as parsed at the last poll: of ten thousand lines few are new."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 class Remembered:
-    """What a line of squeue was understood as, for as long as line, details and machine stay.
+    """The parsed job of a line of squeue, as long as line, details and machine stay the same.
 
     Rules
     -----
-    Rows are compared by identity: the reader gives the same row for the same line. What depends on
-    the time of day must not be put in: jobs beside reservations, or with a begin time ahead.
+    Rows are compared by identity: the reader returns the same row for the same line. Jobs that
+    depend on the time of day must not be stored: jobs beside reservations, or with a future begin
+    time.
 
     Examples
     --------
@@ -39,7 +40,7 @@ class Remembered:
         self._now: dict[int, Known] = {}
 
     def begin(self, machine: object) -> None:
-        """A new look: what the last one did not see is forgotten, another machine forgets all."""
+        """A new poll: forget jobs that the last one did not see, or all on another machine."""
         self._before = self._now if machine == self._machine else {}
         self._machine, self._now = machine, {}
 
@@ -52,5 +53,5 @@ class Remembered:
         return found[3]
 
     def put(self, row: QueueRow, detail: Detail | None, named: bool, job: WaitingJob) -> None:
-        """Remember what a row was understood as."""
+        """Store the parsed job of a row."""
         self._now[id(row)] = (row, detail, named, job)

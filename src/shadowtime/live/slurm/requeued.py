@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.text import QueueRow
 
 APART = 1.0
-"""Seconds between the first look at which a requeued job waits, thus after its kill, and its start:
-then the two are in different seconds."""
+"""Seconds between the first poll at which a requeued job waits, which is after its kill, and its
+start, so that the two are in different seconds."""
 
 REQUEUED = "requeued in held state"
 """Part of the reason of jobs that were stopped."""
@@ -54,11 +54,11 @@ class Requeued:
         """By job and number of its requeues."""
 
     def look(self, rows: Iterable[QueueRow], now: float) -> None:
-        """Note a look at ``now`` on a steady clock."""
+        """Record a poll at ``now`` on a steady clock."""
         found = [(row.id, row.restarts) for row in rows if row.restarts and row.state == "PENDING"]
         self._since = {one: self._since.get(one, now) for one in found}
 
     def pause(self, jobs: Collection[str], now: float) -> float:
-        """How many seconds it takes until all of these jobs can be started."""
+        """The number of seconds until all of these jobs can be started."""
         times = [since for (job, _), since in self._since.items() if job in jobs]
         return max(0.0, max(times) + APART - now) if times else 0.0

@@ -1,7 +1,7 @@
-"""Commands to slurmctld: in one session, or job by job where a job keeps the session waiting.
+"""Commands to slurmctld: in one session, or job by job if a job blocks the session.
 
-While slurmctld has a job's record on its way to slurmdbd, it lets every change of that job wait for
-five seconds and then refuses it. In one session all others would wait behind it.
+While slurmctld is sending a job's record to slurmdbd, it delays every change of that job for five
+seconds and then refuses it. In one session all other jobs would wait behind it.
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ if TYPE_CHECKING:
 A_REFUSAL, A_LINE = 5.5, 0.05
 """Seconds that slurmctld takes to refuse one change, and a line of a session on a busy machine."""
 AT_ONCE = 32
-"""Sessions at the same time."""
+"""The number of simultaneous sessions."""
 
 
 def session(run: Runner, lines: Sequence[str]) -> list[str]:
-    """One session of scontrol; returns its complaints."""
+    """One session of scontrol; returns its error messages."""
     return _complaints(run(("scontrol",), text="".join(f"{line}\n" for line in lines)).err)
 
 
 class Sender:
-    """Sends commands, and remembers the jobs that slurmctld refuses for the moment.
+    """Sends commands, and remembers the jobs that slurmctld refuses temporarily.
 
     Rules
     -----
-    Everything goes in one session. If that takes too long and slurmctld has refused a job for the
-    moment, the session is given up, and the jobs it has not complained about are sent again at the
-    same time, each in a session of its own that ends with the first complaint. Carrying out a line
-    twice does no harm. A session that takes too long without such a complaint is an error.
+    Everything goes into one session. If that takes too long and slurmctld has refused a job
+    temporarily, the session is abandoned, and the jobs without an error message are sent again at
+    the same time, each in a separate session that ends with the first error message. Carrying out a
+    line twice is harmless. A session that takes too long without such a message is an error.
 
-    A job that was refused so is sent by itself from then on, at the same time as the session, which
-    does not wait behind it; and what can wait (``rests``) leaves it alone for half a minute.
+    A job that was refused in this way is sent separately from then on, at the same time as the
+    session, which does not wait behind it; less urgent commands (``rests``) skip it for half a
+    minute.
     """
 
     def __init__(self) -> None:
@@ -47,11 +48,11 @@ class Sender:
         """When each such job was last refused, on a steady clock."""
 
     def rests(self, job: str, now: float) -> bool:
-        """Whether a job was refused a short while ago."""
+        """Whether a job was refused recently."""
         return now - self.refused.get(job, float("-inf")) < AGAIN_AFTER
 
     def send(self, run: Runner, jobs: Sequence[Sequence[str]], now: float) -> list[str]:
-        """Carry out the lines of each job in their order; returns the complaints."""
+        """Carry out the lines of each job in their order; returns the error messages."""
         apart = [job for job in jobs if job_of(job) in self.refused]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             alone = [pool.submit(_alone, run, job) for job in apart]
@@ -68,7 +69,7 @@ class Sender:
 
 
 def send(run: Runner, jobs: Sequence[Sequence[str]]) -> list[str]:
-    """The same for jobs of which nothing is known; see :class:`Sender`."""
+    """The same for jobs that were never refused; see :class:`Sender`."""
     lines = [line for job in jobs for line in job]
     if not lines:
         return []
@@ -101,7 +102,7 @@ def _complaints(text: str) -> list[str]:
 
 
 def _names(complaint: str, lines: Sequence[str]) -> bool:
-    """Whether a complaint is about the job of these lines, which all name it."""
+    """Whether an error message is about the job of these lines, which all name it."""
     words = complaint.replace(":", " ").replace(",", " ").split()
     return job_of(lines) in words
 

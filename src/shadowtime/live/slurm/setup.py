@@ -1,4 +1,4 @@
-"""Setting a cluster up for the loop: every change shown before it is made, and all of it undone."""
+"""Set up a cluster for the loop: every change can be printed before it is made, and undone."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MANIFEST = "shadowtime-live.json"
-"""Beside slurm.conf: what every changed file was before."""
+"""Beside slurm.conf: the original content of every changed file."""
 SCRIPT = "job_submit.lua"
 PARAMETERS = ("batch_sched_delay=0", "sched_interval=1")
-"""A job let through must not wait for Slurm's leisurely rounds."""
+"""A released job must not wait for Slurm's slow scheduling interval."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A file, what it holds now and what it will hold; None: there is no such file."""
+    """A file, its present and its new content; None: there is no such file."""
 
     path: Path
     before: str | None
@@ -46,7 +46,7 @@ class Change:
 def plan_setup(
     folder: Path, *, partitions: Sequence[str], default: bool, masters: Sequence[int]
 ) -> list[Change]:
-    """What setting up changes in a folder with slurm.conf; nothing where it is done already."""
+    """What setting up changes in a folder with slurm.conf; nothing if it is already done."""
     conf = folder / "slurm.conf"
     if not conf.is_file():
         raise UsageError(f"{folder} has no slurm.conf: name its folder with --slurm-conf-dir")
@@ -68,7 +68,7 @@ def plan_setup(
 
 
 def with_settings(text: str) -> str:
-    """slurm.conf with the plug-in and the parameters the loop needs; all else as it stands.
+    """slurm.conf with the plug-in and the parameters the loop needs; the rest is unchanged.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def with_settings(text: str) -> str:
 
 
 def _with_words(text: str, key: str, words: Sequence[str]) -> str:
-    """A comma list with some words, each known by what stands before its equals sign."""
+    """A comma list with some words, each identified by what precedes its equals sign."""
     pattern = re.compile(rf"^(\s*{key}\s*=\s*)(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
     found = pattern.search(text)
     if found is None:
@@ -95,7 +95,7 @@ def _with_words(text: str, key: str, words: Sequence[str]) -> str:
 
 
 def carry_out(changes: Sequence[Change], folder: Path) -> None:
-    """Make the changes, the note of what was there first."""
+    """Make the changes, after saving the original contents."""
     if not changes:
         return
     manifest = folder / MANIFEST
@@ -123,7 +123,7 @@ def plan_undo(folder: Path) -> list[Change]:
 
 
 def undo(changes: Sequence[Change], folder: Path) -> None:
-    """Put everything back and drop the note."""
+    """Restore everything and delete the saved contents."""
     for change in changes:
         _put(change)
     (folder / MANIFEST).unlink()

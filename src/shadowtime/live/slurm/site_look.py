@@ -1,4 +1,4 @@
-"""The site that a running Slurm describes, read again only where it may have changed."""
+"""The site that a running Slurm describes, read again only if it may have changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RULES_EVERY = 15.0
 """Seconds after which reservations and partitions are read again."""
 RULES_WHILE_BUSY = 3.0
-"""The same while jobs wait at the gate: a start that a new reservation forbids is in vain."""
+"""The same while jobs wait at the gate: a new reservation may forbid a start."""
 LIMITS_EVERY = 60.0
 """Seconds after which the limits of QOS and associations are read again."""
 SHOW = ("scontrol", "--oneliner", "show")
@@ -42,7 +42,7 @@ class SiteLook:
     """
 
     ask: Callable[[Sequence[str]], str]
-    """Runs a command; PortError where it fails."""
+    """Runs a command; PortError if it fails."""
     site: Site | None = None
     _nodes: object = None
     _rules_at: float = float("-inf")
@@ -96,7 +96,7 @@ class SiteLook:
             )
         except ClusterError as error:
             raise PortError(str(error)) from None
-        # What is of no effect on a decision must not make two sites differ.
+        # What does not affect a decision must not make two sites differ.
         return site.replace(
             config={}, outages=(), switches=(), ignored={}, unusable=(), notes=(), name=""
         )

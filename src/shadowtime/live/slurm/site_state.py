@@ -1,4 +1,4 @@
-"""Slurm's jobs and nodes on the model of a site: what each asks for, and what it holds."""
+"""Slurm's jobs and nodes on the model of a site: what each job requests and holds."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 class OnSite:
     """A :class:`shadowtime.live.slurm.state.Model`: everything that Slurm's site model knows.
 
-    ``sent`` is what jobs that were let through take on their nodes, by the pass that started them.
-    Whatever runs on any node of the site holds its share of it, in whatever partition. A reserved
-    node is open to whom its reservation is for: the site has the reservations.
+    ``sent`` is what released jobs use on their nodes, according to the pass that started them.
+    Every job on a node of the site holds its share of it, in whatever partition. A reserved node is
+    open to the users of its reservation: the site has the reservations.
     """
 
     timeless = True
@@ -64,7 +64,7 @@ class OnSite:
 
     @property
     def shapes(self) -> Shapes:
-        """The shapes of the site's requests, made when they are first needed."""
+        """The shapes of the site's requests, created when they are first needed."""
         self._shapes = self._shapes or Shapes(self.site)
         return self._shapes
 
@@ -160,7 +160,7 @@ class OnSite:
         )
 
     def _held(self, row: QueueRow, detail: Detail | None) -> Held:
-        """What a job holds on each node of the site, as scontrol tells or else shared out."""
+        """What a job holds on each node of the site, from scontrol or else distributed."""
         hosts = expand(row.nodes)
         cpus = dict(detail.held) if detail is not None else {}
         if set(cpus) != set(hosts):
@@ -186,7 +186,7 @@ class OnSite:
         return tuple(held)
 
     def _taken(self, row: QueueRow, place: Place, detail: Detail | None) -> Held:
-        """What a job will take where it was sent, by a loop that has forgotten what it sent."""
+        """What a released job will use on its nodes, for a loop that has lost its memory."""
         ask = request_of(row, detail)
         names = [host for host, _ in place if host in self.capacity]
         partition = self.shapes.number.get(row.partition.split(",")[0])

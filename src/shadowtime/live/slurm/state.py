@@ -1,4 +1,4 @@
-"""From Slurm's rows to a State: jobs at the gate, what each job holds, what is left alone."""
+"""From Slurm's rows to a State: jobs at the gate, what each job holds, which are not touched."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ __all__ = ["HOLDS", "Sorted", "View", "sort_jobs"]
 HOLDS = {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "STAGE_OUT", "RESIZING"}
 """States of jobs that hold resources."""
 CLEANS_UP = 10
-"""Seconds for which a node may clean up after a job and is nevertheless counted on: Slurm starts
-the next job there a moment later. One whose epilog takes longer is not free."""
+"""Seconds for which a node may clean up after a job and still counts as free: Slurm starts the next
+job there shortly after. A node whose epilog takes longer is not free."""
 
 
 @dataclass(frozen=True)
 class Sorted:
-    """Slurm's jobs by what the loop may do with them."""
+    """Slurm's jobs, grouped by what the loop may do with them."""
 
     state: Snapshot
     left_alone: Mapping[str, str] = field(default_factory=dict)
     """Pending jobs the loop does not touch, with the reason."""
     released: Mapping[str, str] = field(default_factory=dict)
-    """Jobs that were let through the gate and have not started, with Slurm's reason."""
+    """Released jobs that have not started, with Slurm's reason."""
     beyond: Mapping[str, str] = field(default_factory=dict)
-    """Jobs at the gate, or let through in vain, that are to be handed to Slurm, with the reason."""
+    """Jobs at the gate, or released without a start, to be handed to Slurm, with the reason."""
     slipped: tuple[str, ...] = ()
-    """Jobs of the partition that have come past the gate."""
+    """Jobs of the partition that have bypassed the gate."""
     slurms: tuple[str, ...] = ()
     """Jobs that were at the gate and that an operator has left to Slurm."""
     stopped: tuple[str, ...] = ()
@@ -68,14 +68,14 @@ class Sorted:
 
 
 class Model(Protocol):
-    """How jobs and nodes are understood: on equal nodes, or on a site."""
+    """How jobs and nodes are interpreted: on equal nodes, or on a site."""
 
     timeless: bool
-    """Whether a waiting job is understood alike at any time of the day."""
+    """Whether the interpretation of a waiting job does not depend on the time."""
 
     @property
     def machine(self) -> object:
-        """What the understanding of a waiting job depends on besides the job."""
+        """What the interpretation of a waiting job depends on besides the job."""
 
     def why_beyond(self, row: QueueRow, detail: Detail | None) -> str:
         """Why the model cannot express a job; nothing if it can."""
@@ -84,13 +84,13 @@ class Model(Protocol):
         """A job at the gate."""
 
     def running(self, row: QueueRow, detail: Detail | None, *, mine: bool) -> RunningJob | None:
-        """A job that holds something; None where that is no part of the machine."""
+        """A job that holds something; None if that is not part of the machine."""
 
     def completing(self, row: QueueRow, detail: Detail | None) -> RunningJob | None:
         """A job that has ended and whose nodes still clean up."""
 
     def about_to_start(self, row: QueueRow, place: Place, detail: Detail | None) -> RunningJob:
-        """A job that was let through the gate."""
+        """A job that was released."""
 
     def state(
         self, waiting: Sequence[WaitingJob], running: Sequence[RunningJob], ended: Sequence[Ended]
@@ -146,7 +146,7 @@ class EqualNodes:
 
 
 def nodes_of(nodes: Sequence[NodeRow], view: View) -> list[NodeRow]:
-    """The nodes of the partitions that the loop drives; PortError where there are none."""
+    """The nodes of the partitions that the loop drives; PortError if there are none."""
     ours = [node for node in nodes if not view.driven.isdisjoint(node.partitions)]
     if not ours:
         raise PortError(f"Slurm has no partition {view.partition} with nodes")
@@ -174,17 +174,17 @@ def sort_jobs(
 
     Rules
     -----
-    A job waits if it lies at the gate: pending, held by the gate or by the loop's own requeue, its
-    begin time reached, its dependencies met; ``relabelled`` tells whether Slurm has given the
-    gate's hold another name, as it does with jobs that the loop has stopped and that are
+    A job waits if it is at the gate: pending, held by the gate or by the loop's own requeue, its
+    begin time reached, its dependencies met; ``relabelled`` returns whether Slurm has changed the
+    reason of the gate's hold, as it does with jobs that the loop has stopped and that are
     ``returning`` to the gate. Jobs that users or operators hold, and those Slurm schedules itself,
-    are left alone; one that the loop does not even know has come past the gate. Jobs beyond the
-    model, and those that Slurm does not start for reasons beyond it, are to be handed to Slurm. One
-    that was let through and that Slurm itself has requeued since does not wait, nor hold nodes,
-    before the end of the delay that Slurm gives it. Tasks of an array beyond its throttle do not
-    wait yet. Nodes that are drained, down or reserved are no part of the cluster; jobs on the
-    others that are not of the partition, stand still or were handed to Slurm count, but are not
-    ours. So do ended jobs on nodes that are not done with them after a few seconds.
+    are not touched; one that the loop does not know has bypassed the gate. Jobs beyond the model,
+    and those that Slurm does not start for reasons beyond it, are to be handed to Slurm. A released
+    job that Slurm itself has requeued since neither waits nor holds nodes before the end of the
+    delay that Slurm gives it. Tasks of an array beyond its throttle do not wait yet. Nodes that are
+    drained, down or reserved are not part of the cluster; jobs on the others that are not of the
+    partition, are suspended or were handed to Slurm count, but are not ours. So do ended jobs on
+    nodes that still clean up after a few seconds.
     """
     details, placed, touched = details or {}, placed or {}, touched or {}
     ours = nodes_of(nodes, view)
@@ -276,7 +276,7 @@ def sort_jobs(
 
 def _cluster(usable: Mapping[str, NodeRow], view: View) -> Cluster:
     if not usable:
-        # A cluster needs a host: one processor on which no job fits stands for none.
+        # A cluster needs a host: one processor on which no job fits represents none.
         nothing = (1, *(0 for _ in view.resources[1:]))
         return Cluster(
             shape="nodes", resources=view.resources, hosts=(Host(NO_HOST, nothing),), name=view.name
@@ -315,7 +315,7 @@ def _waiting(
     now: int,
 ) -> WaitingJob:
     detail = detail or Detail(nodes=row.node_count if row.node_count > 1 else 0)
-    # Of a job that was stopped scontrol tells no range any more: the request still holds it.
+    # For a stopped job scontrol no longer reports a range: the request still contains it.
     hosts = max(detail.nodes, least_nodes(row.tres))
     if row.per_node > 0:
         hosts = max(hosts, -(-max(1, row.tasks) // row.per_node))
@@ -335,7 +335,7 @@ def _waiting(
         ) or (NO_HOST,)
         hosts = max(hosts, len(wanted))
     if view.bandwidth and parse_gres(row.gres_per_node).get(view.bandwidth):
-        hosts = max(hosts, 1)  # so much on each of its nodes: it must be known how many
+        hosts = max(hosts, 1)  # an amount on each of its nodes: their number must be known
     cpus = row.cpus
     exclusive = row.sharing == "NO"
     if exclusive:

@@ -1,4 +1,4 @@
-"""Slurm's words: the columns asked for, and pure parsing of what comes back."""
+"""Slurm's output: the requested columns, and pure parsing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BETWEEN = "\x1f"
-"""Between two columns: users cannot write it into a job."""
+"""The separator of columns: users cannot write it into a job."""
 
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 """Times in seconds, arrays in full."""
@@ -64,7 +64,7 @@ class QueueRow(NamedTuple):
     cpus_per_tres: str = ""
     mem_per_tres: str = ""
     sockets: str = ""
-    """Sockets, cores and threads that it asks for, as in ``*:*:*``."""
+    """Sockets, cores and threads that it requests, as in ``*:*:*``."""
 
 
 COLUMNS = (
@@ -80,7 +80,7 @@ SQUEUE = (
     "squeue", "--noheader", "--all", "--array", "--states=all",
     "--Format=" + ",".join(f"{name}:{BETWEEN}" for name in COLUMNS),
 )  # fmt: skip
-"""Every job the controller remembers, one line each."""
+"""Every job in the controller's memory, one line each."""
 
 SINFO = (
     "sinfo", "--noheader", "--Node", "--all",
@@ -117,7 +117,8 @@ class NodeRow(NamedTuple):
 
     @property
     def open(self) -> bool:
-        """The same where reservations are known: a reserved node is open to whom it is for.
+        """The same if reservations are known: a reserved node is open to the users of its
+        reservation.
 
         Examples
         --------
@@ -136,8 +137,7 @@ class NodeRow(NamedTuple):
 def parse_queue(text: str) -> list[QueueRow]:
     """The jobs in squeue's output, each once; a line of another form is an error, never a job.
 
-    Of a job that is listed twice, as one that changes while squeue is answered, the last line
-    counts: it is the later one.
+    If a job is listed twice because it changes while squeue is answered, the last line counts.
     """
     rows = {row.id: row for row in map(_queue_row, filter(None, text.splitlines()))}
     return list(rows.values())
@@ -145,10 +145,10 @@ def parse_queue(text: str) -> list[QueueRow]:
 
 @lru_cache(maxsize=1 << 16)
 def _queue_row(line: str) -> QueueRow:
-    """Most lines are the same from one look to the next."""
+    """Most lines are the same from one poll to the next."""
     parts = line.split(BETWEEN)
     if len(parts) != len(COLUMNS) + 1 or parts[-1].strip():
-        raise PortError(f"squeue wrote a line that is no job: {line[:80]!r}")
+        raise PortError(f"squeue printed a line that is not a job: {line[:80]!r}")
     try:
         return QueueRow(
             id=parts[0],
@@ -190,11 +190,11 @@ def _queue_row(line: str) -> QueueRow:
             sockets=parts[36],
         )
     except (ValueError, ClusterError):
-        raise PortError(f"squeue wrote a line that is no job: {line[:80]!r}") from None
+        raise PortError(f"squeue printed a line that is not a job: {line[:80]!r}") from None
 
 
 def number(text: str) -> int:
-    """A count; 0 for what Slurm writes where there is none (4294967294 and the like).
+    """A count; 0 for the values that Slurm writes if there is none (such as 4294967294).
 
     Examples
     --------
@@ -213,7 +213,7 @@ def moment(text: str) -> int:
 
 
 def seconds(text: str) -> int:
-    """A time limit; the longest there is where there is none."""
+    """A time limit; the longest possible if there is none."""
     if text in ("INVALID", "NOT_SET"):
         return MAX_SPAN
     limit = parse_limit(text)
@@ -222,7 +222,7 @@ def seconds(text: str) -> int:
 
 _GRES = re.compile(r"([\w.-]+)(?::[a-zA-Z][\w.-]*)?:(\d+)([KMG]?)")
 _NOISE = re.compile(r"\([^)]*\)|\bgres[:/](?=[a-zA-Z])")
-"""Sockets behind a count, and the word that jobs' requests begin with."""
+"""Sockets after a count, and the word that jobs' requests begin with."""
 _SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
@@ -259,12 +259,12 @@ def parse_tres(text: str) -> dict[str, int]:
         try:
             found[name] = parse_memory(amount) if name == "mem" else int(float(amount))
         except (ValueError, ClusterError):
-            raise PortError(f"squeue wrote resources that cannot be read: {text[:80]!r}") from None
+            raise PortError(f"squeue printed unreadable resources: {text[:80]!r}") from None
     return found
 
 
 LARGEST = 1 << 48
-"""No node has more of anything; a larger number is no number of sinfo's."""
+"""No node has more of anything; a larger number is not from sinfo."""
 
 
 def parse_nodes(text: str) -> list[NodeRow]:
@@ -289,7 +289,7 @@ def parse_nodes(text: str) -> list[NodeRow]:
             if max(row.cpus, row.memory, *row.gres.values()) >= LARGEST:
                 raise ValueError("too much for a node")
         except (ValueError, IndexError):
-            raise PortError(f"sinfo wrote a line that is no node: {line[:80]!r}") from None
+            raise PortError(f"sinfo printed a line that is not a node: {line[:80]!r}") from None
         if name in nodes:
             row = row._replace(partitions=nodes[name].partitions + row.partitions)
         nodes[name] = row
@@ -313,7 +313,7 @@ _WINDOW = re.compile(
 def parse_reservations(text: str) -> list[Window]:
     """Reservations in ``scontrol --oneliner show reservation``.
 
-    One that cannot be read is left out: Slurm itself lets no other job onto its nodes.
+    An unreadable one is skipped: Slurm itself lets no other job onto its nodes.
 
     Examples
     --------

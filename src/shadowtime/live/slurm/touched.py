@@ -1,4 +1,4 @@
-"""What a start overwrites of a job's own request, kept until the job is gone."""
+"""What a start overwrites of a job's own request, stored until the job is gone."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 CLEAR = "AdminComment="
-"""The words by which scontrol takes away what a start has written into a job's AdminComment."""
+"""The arguments with which scontrol removes what a start has written into a job's AdminComment."""
 
 
 class Touched(NamedTuple):
-    """A job that a start was sent for: the hosts we named, and its request before."""
+    """A job for which a start was sent: the hosts we named, and its original request."""
 
     pin: str
     wanted: str
@@ -27,15 +27,15 @@ class Touched(NamedTuple):
     sharing: str
     gres_per_task: str
     words: str
-    """The words by which scontrol undoes the rest."""
+    """The arguments with which scontrol undoes the rest."""
     partition: str = ""
-    """The partitions it named, where it was sent to one of several."""
+    """The partitions it named, if it was sent to one of several."""
     stopped: bool = False
     """Whether the loop has stopped it: a hold after its requeue is ours then, not an operator's."""
 
     @property
     def undo(self) -> str:
-        """What makes the job ask for the same as before its start.
+        """The arguments that restore the job's original request.
 
         Examples
         --------
@@ -45,7 +45,7 @@ class Touched(NamedTuple):
         return f"ReqNodeList={self.wanted} {self.words}".rstrip()
 
     def ours(self, row: QueueRow) -> bool:
-        """Whether the hosts in a row are the ones we named, not a new wish of its user's."""
+        """Whether the hosts in a row are the ones we named, not a new request of its user."""
         return set(expand(row.wanted)) == set(self.pin.split(","))
 
     def before(self, row: QueueRow) -> QueueRow:
@@ -68,9 +68,9 @@ def touch(
     *,
     commented: bool = False,
 ) -> Touched | None:
-    """What a start is about to overwrite; nothing where the job is not known.
+    """What a start is about to overwrite; nothing if the job is not known.
 
-    Another user's AdminComment (``commented``) stays as it is.
+    Another user's AdminComment (``commented``) is not changed.
     """
     if row is None:
         return None
@@ -88,7 +88,7 @@ def touch(
 
 
 def touched_from(values: Mapping[str, Any]) -> dict[str, Touched]:
-    """What a loop before this one has written down; what cannot be read is left out.
+    """What an earlier loop has stored; unreadable entries are skipped.
 
     Examples
     --------

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 WATCHDOG = 180
-"""Seconds without a look after which systemd restarts the loop. Longer than the longest pause after
+"""Seconds without a poll after which systemd restarts the loop. Longer than the longest pause after
 errors (a minute), a handful of commands that each time out, and compiling a pass."""
 
 NICE, WEIGHT = -10, 1000
 """The loop needs little of a processor, but every job waits for it: on a busy machine a restart
 without priority takes ten seconds and more until its first pass, of which it computes 1.5. The
-weight of ten ordinary units counts against other units and sessions, the other among processes."""
+weight of ten ordinary units applies to other units and sessions, the nice value to processes."""
 
 UNIT = """\
 # /etc/systemd/system/shadowtime-slurm.service
@@ -46,9 +46,9 @@ def unit_text(
 ) -> str:
     """The unit, with a state and a cache folder that its user can write.
 
-    SlurmUser often has no home, so compiled passes would have no place without a CacheDirectory,
-    and every restart would compile them again. Restarts are not limited: a loop that finds no
-    slurmctld at its start ends and tries again.
+    SlurmUser often has no home folder, so compiled passes could not be stored without a
+    CacheDirectory, and every restart would compile them again. Restarts are not limited: a loop
+    that finds no slurmctld at its start ends and tries again.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Beside a Slurm that schedules by itself: predict starts, keep them, see what became of them."""
+"""For a Slurm that schedules by itself: predict starts, store them, compare with the real ones."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from shadowtime.slurm.policy import SlurmPolicy
 
 SLOWEST = 15.0
-"""Seconds between two looks: predictions are for people, and Slurm reports when a job started."""
+"""Seconds between two polls: predictions are for people, and Slurm reports when a job started."""
 AT_MOST = 0.1
-"""The share of the time that is spent in looking and predicting."""
+"""The share of the time that is spent in polling and predicting."""
 
 
 def predictions_of(state: Path) -> Path:
@@ -81,13 +81,13 @@ def status_beside(
 
 @dataclass(kw_only=True)
 class Watch:
-    """Looks again and again, read-only.
+    """Polls repeatedly, read-only.
 
     Rules
     -----
-    Every quarter of a minute, or so seldom that looking takes a tenth of the time at most. A job is
-    reported when it is first predicted and when it starts. A Slurm that does not answer is waited
-    for.
+    Polls every quarter of a minute, or less often, so that polling takes a tenth of the time at
+    most. A job is reported when it is first predicted and when it starts. If Slurm does not answer,
+    it retries.
     """
 
     run: Runner
@@ -100,7 +100,7 @@ class Watch:
     _expected: dict[str, int] = field(default_factory=dict)
 
     def step(self) -> tuple[Seen, Forecast]:
-        """One look."""
+        """One poll."""
         seen = look(self.run, self.clock)
         found = forecast(seen, self.policy)
         started = {row.id: row.start for row in seen.rows if row.start > 0 and _began(row.state)}
@@ -119,7 +119,7 @@ class Watch:
         after: Callable[[Seen, Forecast], None] = lambda seen, found: None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        """Look until stopped, or with ``until_idle`` until no job waits and none runs."""
+        """Poll until stopped, or with ``until_idle`` until no job waits or runs."""
         while not stopped():
             began, pause = time.monotonic(), self.every
             try:
@@ -129,7 +129,7 @@ class Watch:
                 failed()
                 self.beat(f"slurm: {error}")
             else:
-                self.beat(f"the next look, with {len(found.etas)} starts predicted")
+                self.beat(f"the next poll, with {len(found.etas)} starts predicted")
                 after(seen, found)
                 busy = any(row.state == "PENDING" or row.state in HOLDS for row in seen.rows)
                 if until_idle and not busy:
@@ -162,7 +162,7 @@ def _began(state: str) -> bool:
 
 
 def watch_slurm(wanted: Wanted, where: Where) -> None:
-    """Predict the starts of a Slurm that schedules by itself, and keep the predictions."""
+    """Predict the starts of a Slurm that schedules by itself, and store the predictions."""
     how = wanted.operation
     tell, notify = how.log(), notifier()
     with contextlib.ExitStack() as stack:
@@ -200,4 +200,4 @@ def watch_slurm(wanted: Wanted, where: Where) -> None:
                 failed=counting.failed,
             )
         notify("STOPPING=1")
-    print("see how good they were: shadowtime live slurm accuracy", file=sys.stderr)
+    print("to see how accurate they were, run: shadowtime live slurm accuracy", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Bandwidth: what the running jobs ask for together, beside what the nodes have."""
+"""Bandwidth: the total demand of the running jobs, and what the nodes have."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 ACROSS, DOWN = 120, 36
-"""At most so many stretches of time and bands of nodes."""
+"""The largest number of time intervals and bands of nodes."""
 LEVELS = ((0.02, ""), (0.5, "#cfe3f1"), (0.75, "#8fbfdf"), (1.0, "#3f8fc4"), (1e9, "#d55e00"))
-"""Up to which share of a node's capacity a colour goes; nothing is drawn for an idle one."""
+"""The share of a node's capacity up to which a colour applies; idle nodes are not drawn."""
 LEAD = (
-    "What the processes of each band of nodes ask for, over its capacity, averaged over stretches "
-    "of time; pale to dark blue up to all of it, orange where it is more than there is and jobs "
-    "slow each other down."
+    "The demand of the processes on each band of nodes divided by its capacity, averaged over "
+    "intervals of time; pale to dark blue up to the capacity, orange above it, where jobs slow "
+    "each other down."
 )
 
 
 def node_demand(report: ReportInput) -> str:
-    """The drawings, empty where nodes share nothing or a schedule has no places."""
+    """The drawings, empty if nodes share nothing or a schedule has no places."""
     if report.cluster.shape != "nodes" or len(report.workload) == 0:
         return ""
     try:
@@ -75,7 +75,7 @@ def _drawing(report: ReportInput, run: PolicyRun, name: str, capacity: int) -> s
         f'<text class="axis-label" x="{frame.width - frame.right}" y="{frame.height - 12}" '
         f'text-anchor="end">{text(label)}</text>'
     )
-    drawing = svg(frame, body, title=f"{name} asked for under {run.name}", name="node-demand")
+    drawing = svg(frame, body, title=f"{name} demand under {run.name}", name="node-demand")
     return (
         f'<figure class="shares"><figcaption title="{text(run.name)}">{text(run.name)}'
         f"</figcaption>{drawing}</figure>"
@@ -116,7 +116,7 @@ def bandwidth(report: ReportInput, numbers: str) -> str:
         '<canvas class="strip" data-series="bandwidth" role="img" '
         'aria-label="Bandwidth of the running jobs over time, MB/s"></canvas>'
     )
-    lead = "Bandwidth that the running jobs ask for, MB/s, on the time axis of the schedule above."
+    lead = "Bandwidth demand of the running jobs, MB/s, on the time axis of the schedule above."
     lines, days = allocated(report)
     drawing = ""
     if lines:
@@ -127,7 +127,7 @@ def bandwidth(report: ReportInput, numbers: str) -> str:
             [Line(k, marks.get(k, resource_mark(1)), values) for k, values in lines.items()],
             title="Bandwidth allocated over time",
             name="allocated",
-            caption=f"MB/s asked for by the running jobs, means over {BINS} stretches of time",
+            caption=f"Demand of the running jobs in MB/s, means over {BINS} intervals of time",
             axis=TimeAxis(begin, begin + days * DAY, unix_start(report.workload)),
             ticks=quarters(top),
         )
@@ -136,7 +136,7 @@ def bandwidth(report: ReportInput, numbers: str) -> str:
 
 
 def allocated(report: ReportInput) -> tuple[dict[str, Floats], float]:
-    """(demand over time by policy, with the capacity where the machine says one; its days)."""
+    """(demand over time by policy, with the capacity if the machine states one; its days)."""
     if len(report.workload) == 0 or RESOURCE not in report.workload.extra:
         return {}, 0.0
     begin = int(report.workload.submit[0])

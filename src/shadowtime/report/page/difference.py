@@ -1,4 +1,4 @@
-"""The difference to the baseline: by size and run time, and over the calendar."""
+"""The difference from the baseline: by size and run time, and over the calendar."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shadowtime.types import Floats
 
 STRETCHES = 60
-"""Stretches of time with a mean wait of their own; fewer where there are few jobs."""
+"""Number of time intervals with a mean wait each; fewer if there are few jobs."""
 SPAN_STEPS = tuple(
     unit * k
     for unit, ks in (
@@ -31,11 +31,11 @@ SPAN_STEPS = tuple(
     )
     for k in ks
 )
-"""Between two ticks: spans that can be read at a glance; longer ones are round numbers of days."""
+"""Distances between ticks that are easy to read; longer ones are round numbers of days."""
 
 
 def difference(report: ReportInput) -> str:
-    """Who waits how much longer or shorter than under the baseline, and when.
+    """Which jobs wait longer or shorter than under the baseline, by how much, and when.
 
     One policy alone has its waits over time.
     """
@@ -53,7 +53,7 @@ def difference(report: ReportInput) -> str:
 
 
 def waits_over_time(report: ReportInput) -> str:
-    """Mean wait of the jobs submitted in each stretch of time, and its difference."""
+    """Mean wait of the jobs submitted in each interval of time, and its difference."""
     jobs = report.workload
     if len(jobs) < 2 or not any(bool(started(run.schedule).any()) for run in report.runs):
         return ""
@@ -94,9 +94,9 @@ def waits_over_time(report: ReportInput) -> str:
 
 
 def mean_by_submission(run: PolicyRun, edges: Floats) -> Floats:
-    """Mean wait of the jobs submitted in each stretch, nan where there is none.
+    """Mean wait of the jobs submitted in each interval, nan if there is none.
 
-    The last stretch holds its own end.
+    The last interval includes its end.
     """
     done = started(run.schedule)
     place = np.searchsorted(edges, run.schedule.submit[done], side="right") - 1

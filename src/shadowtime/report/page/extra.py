@@ -1,6 +1,6 @@
-"""Distributions, and the sections that appear where the data exists.
+"""Distributions, and the sections that appear if their data exists.
 
-Those are resources, predictions and preemption; fairness and bandwidth have files of their own.
+Those are resources, predictions and preemption; fairness and bandwidth have separate files.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def extra_sections(report: ReportInput) -> str:
-    """Resources, fairness, predictions, preemption, bandwidth: what there is something of."""
+    """Resources, fairness, predictions, preemption, bandwidth: those that have data."""
     several = resources(report, group_scores(report, "resources"))
     return (
         several
@@ -76,7 +76,7 @@ LEAD = (
 
 
 def predictions(report: ReportInput) -> str:
-    """The errors of every policy's estimates, where at least one policy predicts."""
+    """The errors of every policy's estimates, if at least one policy predicts."""
     parts = {i: estimate_of(run.parameters) for i, run in enumerate(report.runs)}
     if all(part is None or isinstance(part, Requested | Actual) for part in parts.values()):
         return ""
@@ -140,7 +140,7 @@ COUNTED = (
 
 
 def preemption(report: ReportInput) -> str:
-    """A row per policy that preempts, and what each has lost by every moment; else nothing."""
+    """A row per policy that preempts, and the work each has lost over time; else nothing."""
     rows = [
         [named(i, run.name), *_preempted(run.schedule)]
         for i, run in enumerate(report.runs)
@@ -150,7 +150,7 @@ def preemption(report: ReportInput) -> str:
         return ""
     lead = "Work of an attempt that was stopped is lost; the job starts again from the beginning."
     if any(run.schedule.attempts.kept is not None for run in report.runs):
-        lead = "Lost is what a stopped job has to do again, from its beginning or last checkpoint."
+        lead = "Lost work must be repeated, from the job's beginning or its last checkpoint."
     body = table([text(h) for h in COUNTED], rows, kind="numbers") + _lost(report)
     return section("preemption", "Preemption", body + group_scores(report, "preemption"), lead=lead)
 
@@ -172,7 +172,7 @@ def _preempted(schedule: Schedule) -> list[str]:
 
 
 def _lost(report: ReportInput) -> str:
-    """Lost work over time: how much in each stretch, and how much by then."""
+    """Lost work over time: in each interval, and cumulative."""
     begin = int(report.workload.submit[0])
     end = max(int(run.schedule.end.max()) for run in report.runs)
     edges = stretches(begin, end)
@@ -193,9 +193,9 @@ def _lost(report: ReportInput) -> str:
             ticks=quarters(max(float(line.values.max()) for line in lines)),
         )
         for title, lines in (
-            ("Processor-hours lost by then", [replace(one, values=one.values[1:]) for one in upto]),
+            ("Processor-hours lost so far", [replace(one, values=one.values[1:]) for one in upto]),
             (
-                f"Processor-hours lost in each of {len(edges) - 1} stretches",
+                f"Processor-hours lost in each of {len(edges) - 1} intervals",
                 [replace(one, values=np.diff(one.values)) for one in upto],
             ),
         )
@@ -255,7 +255,7 @@ def resources(report: ReportInput, numbers: str) -> str:
     )
     lead = (
         "Part of each resource in use from the first to the last submission, averaged over "
-        f"{BINS} stretches of time. A resource is stranded while the first waiting job finds "
+        f"{BINS} intervals of time. A resource is stranded while the first waiting job finds "
         "enough of it but not of another. Imbalance is 1 if all resources are used alike, and "
         f"{len(names)} if only one is used."
     )
@@ -268,7 +268,7 @@ def _step(count: int, k: int) -> str:
 
 
 def _imbalance(shares: Shares, edges: Floats) -> Floats:
-    """Its mean in each stretch while anything is in use, nan where nothing is."""
+    """Its mean in each interval while anything is in use, nan if nothing is."""
     value = shares.imbalance
     used = ~np.isnan(value)
     total = Level(shares.at, np.where(used, value, 0.0)).means(edges)
@@ -335,7 +335,7 @@ def _line(frame: Frame, at: AnyArray, values: AnyArray, index: int, name: str) -
         f"{frame.x(x):.1f},{frame.y(s):.1f}"
         for x, s in zip(at.tolist(), shares.tolist(), strict=True)
     )
-    # the shares ride along so that the page can read a value under the pointer
+    # the shares are included so that the page can read a value under the pointer
     packed = " ".join(f"{share:.4f}" for share in shares.tolist())
     return (
         f'<polyline class="line {mark(index)}" data-name="{text(name)}" data-values="{packed}" '

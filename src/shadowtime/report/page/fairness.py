@@ -1,4 +1,4 @@
-"""Fairness: promises and whether they were kept, and who was delayed by whom."""
+"""Fairness: promises and whether they were kept, and which jobs delayed which."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROMISES = (
     "Promises",
-    "Jobs held up at the head",
+    "Jobs blocked at the head",
     "Got a promise",
     "Started by then",
     "Missed: started later",
@@ -29,16 +29,16 @@ PROMISES = (
 )
 DELAYS = (
     "Delayed by later jobs",
-    "Jobs held up at the head",
+    "Jobs blocked at the head",
     "Delayed",
-    "of those held up",
-    "Hours in all",
+    "of those blocked",
+    "Hours in total",
     "Longest delay",
 )
 LEAD = (
-    "A promise is the first start a policy announced to a job that it held up. A job is delayed "
-    "by later ones if it starts after its strictly fair start: when it could have started had "
-    "no later job been running."
+    "A promise is the first start that a policy announced to a blocked job. A job is delayed "
+    "by later ones if it starts after its strictly fair start: when it could have started if no "
+    "later job had been running."
 )
 SHARED = (
     "The later jobs that held processors at a job's fair start share its delay in proportion to "
@@ -80,7 +80,7 @@ def _kept(schedule: Schedule) -> list[str]:
 
 
 def _delays(report: ReportInput) -> str:
-    """A row for every policy, and behind a tab for each with delays: who, and by whom."""
+    """A row for every policy, and a tab for each with delays: which jobs delayed which."""
     views = {
         i: fairness_view(run.schedule, report.workload, report.cluster)
         for i, run in enumerate(report.runs)
@@ -116,7 +116,13 @@ def _summary(view: FairnessView) -> list[str]:
 def _whom(view: FairnessView) -> str:
     """The longest delays with their culprits, and the hours between sizes and between users."""
     jobs = table(
-        ["Longest delays", "User", "Processors", "Fair start to start", "Later jobs in the way"],
+        [
+            "Longest delays",
+            "User",
+            "Processors",
+            "Fair start to start",
+            "Later jobs that delayed it",
+        ],
         [
             [
                 f"job {job.job_id}",

@@ -1,4 +1,4 @@
-"""The first screen: who wins, by which metric, by how much, and who pays for it."""
+"""The first screen: which policy wins, by which metric, by how much, and which jobs pay for it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 MANY = 3
-"""With more policies the table takes the whole width, and who pays stands below it."""
+"""With more policies the table takes the whole width, and the classes follow below it."""
 
 
 ONE_RUN = "Metrics, classes and schedules are of one run; the effects below are over all of them."
-"""Said of a what-if, whose verdict is over several runs."""
+"""Shown for a what-if, whose verdict is over several runs."""
 
 
 def first_screen(report: ReportInput, losers: str) -> str:
@@ -91,7 +91,7 @@ def scoreboard(report: ReportInput, contests: tuple[Contest, ...]) -> Markup:
 
 
 def group_scores(report: ReportInput, group: str) -> str:
-    """The same for the metrics of one group; empty where no run has any."""
+    """The same for the metrics of one group; empty if no run has any."""
     names = [name for name in metric_names(report.runs) if describe(name).group == group]
     return str(scoreboard(report, _contests(report, names)))  # plain: sections are joined as text
 
@@ -134,7 +134,7 @@ def _cell(run: PolicyRun, index: int, result: Contest, top: float) -> dict[str, 
     human = f"{number(value)} s" if info.unit == "s" and value is not None else ""
     if interval is not None:
         alone = with_unit(run.metrics.get(info.name), info.unit)
-        human = f"{human}{'; ' if human else ''}the log as it is: {alone}"
+        human = f"{human}{'; ' if human else ''}the unmodified log: {alone}"
     return {
         "kind": "perhaps" if best and result.clear is False else "best" if best else "",
         "policy": run.name,

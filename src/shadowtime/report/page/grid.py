@@ -50,7 +50,7 @@ def write_grid(
 def render_grid(
     results: Sequence[tuple[str, ReportInput]], *, title: str, links: Mapping[str, str]
 ) -> str:
-    """Who wins where, then every metric over the grid."""
+    """Which policy wins where, then every metric over the grid."""
     policies = list(dict.fromkeys(run.name for _, result in results for run in result.runs))
     first = fill(
         "grid_result.html",

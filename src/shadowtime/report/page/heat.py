@@ -1,4 +1,4 @@
-"""Heat maps by size and run time: the mean wait of each policy, and the difference it makes."""
+"""Heat maps by size and run time: the mean wait of each policy, and its difference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STEPS = 9
 FLOOR = 10.0
-"""Mean waits below this many seconds share the palest colour at least."""
+"""Mean waits below this many seconds have the palest colour."""
 STRONG = 4
 """Steps of colour on each side of no difference."""
 EVEN = 60.0
@@ -39,7 +39,7 @@ class Maps:
 
     @staticmethod
     def of(report: ReportInput) -> Maps | None:
-        """Classes without any job are left out everywhere; None where no job has started."""
+        """Classes without any job are omitted; None if no job has started."""
         size, sizes = size_classes(report.workload.procs)
         length, lengths = runtime_classes(report.workload.run)
         maps = [mean_waits(run, size, length, len(sizes), len(lengths)) for run in report.runs]
@@ -83,7 +83,7 @@ def heat_maps(report: ReportInput) -> str:
 
 
 def difference_maps(report: ReportInput) -> str:
-    """Each other policy's mean waits less the baseline's, on one scale around zero."""
+    """Each other policy's mean waits minus the baseline's, on one scale around zero."""
     maps = Maps.of(report)
     if maps is None or len(report.runs) < 2:
         return ""
@@ -132,7 +132,7 @@ def _figures(report: ReportInput, maps: Maps, runs: range, shown: Any) -> list[d
 def mean_waits(
     run: PolicyRun, size: AnyArray, length: AnyArray, sizes: int, lengths: int
 ) -> tuple[AnyArray, AnyArray]:
-    """Mean wait (nan where there is none) and jobs of each cell."""
+    """Mean wait (nan if there is none) and jobs of each cell."""
     done = started(run.schedule)
     where = length[done] * sizes + size[done]
     jobs = np.bincount(where, minlength=sizes * lengths).reshape(lengths, sizes)

@@ -1,7 +1,7 @@
 """The report as one HTML file that needs nothing but a browser.
 
-Here too: its first and last sections, the claims and tables of a paper beside ours, and the inputs:
-where every number comes from and how to get it again.
+This file also contains the first and last sections, the comparison with a paper's claims and
+tables, and the inputs: where every number comes from and how to reproduce it.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ CONTENTS = {
     "bandwidth": "Bandwidth",
     "inputs": "Inputs",
 }
-"""What the bar at the top calls the sections that are there."""
+"""The names of the sections in the bar at the top."""
 
 
 def write_html(report: ReportInput, path: str | Path) -> Path:
     """Write the report to a file and return its path.
 
-    The file carries its style, its script and its data; it makes no request and its policy for
-    content allows none, nor any script but its own.
+    The file contains its style, its script and its data; it makes no request, and its content
+    security policy allows none, nor any other script.
     """
     path = Path(path)
     write_result(path, render(report))
@@ -141,7 +141,7 @@ def whole_page(
     scripts: tuple[str, ...],
     shareable: bool = False,
 ) -> str:
-    """A page that carries its style, its script and its data, with links to its sections."""
+    """A page that contains its style, its script and its data, with links to its sections."""
     script = _script(scripts)
     there = "".join(sections)
     return (

@@ -1,4 +1,4 @@
-"""Classes of jobs: who pays under each policy against the first one, and every class in numbers."""
+"""Classes of jobs: which pay under each policy, and every class in numbers."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _alone(rows: tuple[ClassRow, ...]) -> str:
 
 
 SHOWN = ("wait_mean_s", "bsld_mean")
-"""Mean wait first: who pays is judged by it."""
+"""Mean wait first: it determines which classes pay."""
 
 
 def class_table(report: ReportInput, classes: dict[str, tuple[ClassRow, ...]]) -> str:

@@ -1,4 +1,4 @@
-"""Text into markup, safely: every word from a trace or a policy goes through here."""
+"""Text into markup, safely: all text from a trace or a policy is escaped here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines over the time of a log: what each stretch of it looked like, one line per name."""
+"""Lines over the time of a log: a value for each interval, one line per name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A name, the class that colours it, and a value for each stretch of time (or nan)."""
+    """A name, the class that colours it, and a value for each interval of time (or nan)."""
 
     name: str
     mark: str
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """A span of the log's seconds, with the moment at which they begin where that is known."""
+    """A span of the log's seconds, with the time at which they begin, if known."""
 
     begin: float
     end: float
@@ -47,7 +47,7 @@ class TimeAxis:
 
 
 def stretches(begin: int, end: int) -> Floats:
-    """The edges of equal stretches of time."""
+    """The edges of equal intervals of time."""
     edges: Floats = np.linspace(begin, max(end, begin + 1), BINS + 1)
     return edges
 
@@ -72,10 +72,10 @@ def over_time(
     axis: TimeAxis,
     ticks: Sequence[tuple[float, str]],
 ) -> str:
-    """A drawing with a line per name and its legend; where a value is missing a line has no point.
+    """A drawing with a line per name and its legend; a line has no point if a value is missing.
 
-    Values hold for equal stretches of the axis. The first and the last of ``ticks`` are the lower
-    and the upper border; what lies outside is drawn on the border.
+    Values apply to equal intervals of the axis. The first and the last of ``ticks`` are the lower
+    and the upper border; values outside are drawn on the border.
     """
     frame = Frame(low=0.0, high=1.0, height=210, left=64)
     low, high = ticks[0][0], ticks[-1][0]

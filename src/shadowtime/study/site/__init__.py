@@ -1,1 +1,1 @@
-"""Experiments on a site: its own scheduler replayed, and what changes would do."""
+"""Experiments on a site: a replay of its own scheduler, and the effect of changes."""

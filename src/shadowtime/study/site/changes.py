@@ -34,9 +34,9 @@ def add_nodes(site: Site, text: str) -> Site:
 
     Rules
     -----
-    KIND is a node, a partition, a feature, a GRES (``gpu``, ``gpu:a100``) or what the names of
-    nodes begin with; the first that fits. Of several kinds of nodes in it the most frequent is
-    taken. New nodes are numbered on and stand at the end of the order.
+    KIND is a node, a partition, a feature, a GRES (``gpu``, ``gpu:a100``) or the beginning of node
+    names; the first that matches. Of several kinds of nodes in it the most frequent is used. New
+    nodes continue the numbering and come last in the order.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def seconds_of(text: str) -> int:
     """
     match = re.fullmatch(r"(\d{1,10})\s*([smhdw]?)", text.strip().lower())
     if match is None or int(match[1]) == 0:
-        raise UsageError(f"--max-limit {text}: write a length of time, as 90m, 36h or 2d")
+        raise UsageError(f"--max-limit {text}: write a length of time, such as 90m, 36h or 2d")
     return int(match[1]) * UNITS[match[2] or "s"]
 
 
@@ -241,7 +241,7 @@ def changes_of(given: Any) -> tuple[Change, ...]:
 
 
 def without_effect(world: SiteWorld, changes: Sequence[Change]) -> list[str]:
-    """Sentences about changes that cannot matter in the changed world, each with what to do."""
+    """Sentences about changes that have no effect in the changed world, each with what to do."""
     found = []
     site = world.site
     slurm = hasattr(world.policy, "phase")
@@ -255,7 +255,7 @@ def without_effect(world: SiteWorld, changes: Sequence[Change]) -> list[str]:
             "JobRequeue",
         )
         if own and not slurm:
-            found.append(f"{key} has no effect under {world.policy.name}: only slurm knows it")
+            found.append(f"{key} has no effect under {world.policy.name}: only slurm models it")
         elif own and key.startswith(("Priority", "FairShare")) and not multifactor:
             if key != "PriorityType":
                 found.append(f"{key} has no effect: add --set PriorityType=priority/multifactor")

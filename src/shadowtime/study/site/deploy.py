@@ -1,4 +1,4 @@
-"""What a what-if stands for on the real cluster: files to change, commands to run, and the undo."""
+"""The changes of a what-if on the real cluster: files to change, commands to run, and the undo."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from shadowtime.study.site.world import SiteWorld
 
 NAMES = {"cpus": "cpu", "memory": "mem", "nodes": "node"}
-"""Slurm's names of resources that the site calls otherwise."""
+"""Slurm's names of resources that the site names differently."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """The difference to slurm.conf, commands to run after it, how to take both back, and notes."""
+    """The difference to slurm.conf, commands to run after it, how to undo both, and notes."""
 
     slurm_conf: tuple[str, ...]
     """A unified difference; without slurm.conf in the folder, the lines to set."""
@@ -121,7 +121,7 @@ class _Plan:
                 f"scontrol update NodeName={shlex.quote(nodes)} State=DRAIN Reason=whatif"
             )
             self.back.append(f"scontrol update NodeName={shlex.quote(nodes)} State=RESUME")
-            self.notes.append(f"{nodes}: once drained, take them out of slurm.conf")
+            self.notes.append(f"{nodes}: once drained, remove them from slurm.conf")
         elif change.kind == "add-nodes":
             self.notes.append(
                 f"{change.label}: add their NodeName line and list them in partitions"
@@ -133,7 +133,7 @@ class _Plan:
         elif change.kind == "policy":
             self.notes.append(f"{change.label}: shadowtime live slurm --policy {change.value!r}")
         else:
-            self.notes.append(f"{change.label} is no setting")
+            self.notes.append(f"{change.label} is not a setting")
 
     def _setting(self, name: str, value: str) -> None:
         at = [
@@ -166,7 +166,9 @@ class _Plan:
 
     def _sacctmgr(self, scope: str, name: str, key: str, value: str) -> None:
         if key == "MaxNodes":
-            self.notes.append(f"user.{name}.MaxNodes={value} is what the user does, no setting")
+            self.notes.append(
+                f"user.{name}.MaxNodes={value} describes the user's behaviour, not a setting"
+            )
             return
         command = f"sacctmgr -i modify {scope} {shlex.quote(name)} set"
         self.commands.append(f"{command} {key}={value}")
@@ -200,7 +202,7 @@ class _Plan:
             self.back.append(f"scontrol update NodeName={shlex.quote(name)} State=RESUME")
             return
         self.commands.append(f"scontrol update NodeName={shlex.quote(name)} {key}={value}")
-        self.notes.append(f"node.{name}.{key}: put it into slurm.conf too, or a restart forgets it")
+        self.notes.append(f"node.{name}.{key}: set it in slurm.conf too, or a restart loses it")
         nodes = [one for one in self.site.nodes if one.name == name]
         if nodes:
             now = str(nodes[0].weight) if key == "Weight" else ",".join(sorted(nodes[0].features))
@@ -221,7 +223,7 @@ class _Plan:
             again = ["systemctl restart slurmctld  # a plugin changes: reconfigure is not enough"]
         undo = list(reversed(self.back))
         if changed or self.lines:
-            undo = ["put back the slurm.conf that you have now, then:", *again, *undo]
+            undo = ["restore your present slurm.conf, then:", *again, *undo]
             undo[0] = f"# {undo[0]}"
         return Deployment(
             slurm_conf=tuple([*shown, *self.lines]),

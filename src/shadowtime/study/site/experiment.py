@@ -85,7 +85,7 @@ class Experiment:
                 raise InputError(f"{key} must be a {_WORD[kind]}, not {value!r}", path=path)
             given[key] = value
         if not given.get("site"):
-            raise InputError("it names no site", path=path, hint='Write site = "FOLDER".')
+            raise InputError("the key site is missing", path=path, hint='Write site = "FOLDER".')
         listed = content.get("change", [])
         if not isinstance(listed, list):
             raise InputError("changes are written as [[change]]", path=path)
@@ -108,12 +108,12 @@ def _toml(value: Any) -> str:
 
 def _change(table: Any, path: str) -> Change:
     if not isinstance(table, dict) or len(table) != 1:
-        raise InputError('a [[change]] holds one line, as in set = "bf_interval=60"', path=path)
+        raise InputError('a [[change]] has one line, such as set = "bf_interval=60"', path=path)
     ((kind, text),) = table.items()
     if kind not in KINDS:
         raise InputError(f"there is no change {kind!r}{near(kind, KINDS)}", path=path)
     if not isinstance(text, str):
-        raise InputError(f"{kind} must be a text, not {text!r}", path=path)
+        raise InputError(f"{kind} must be a string, not {text!r}", path=path)
     try:
         return Change(kind, text)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""A closed loop: users come back when their jobs have ended, so a faster site gets work sooner."""
+"""A closed loop: users submit again when their jobs have ended."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ NEAR = 0.01
 
 
 def closed_loop(jobs: Workload, sessions: Sessions, run: Callable[[Workload], Schedule]) -> Trial:
-    """Simulate, move submissions to where users would have made them, and again until they stay.
+    """Simulate, move submissions to when users would have made them, and repeat until they
+    converge.
 
     Rules
     -----
     ``sessions`` are those of the log, row by row. Every round fixes at least one more batch of
-    each session, as a batch depends on earlier ones alone; the rounds end when submissions
+    each session, as a batch depends only on earlier ones; the rounds end when submissions
     move by less than a hundredth of the mean run time on the mean, or after ROUNDS.
     """
     current = jobs
@@ -50,9 +51,9 @@ def closed_loop(jobs: Workload, sessions: Sessions, run: Callable[[Workload], Sc
 
 
 def throughput(trial: Trial, until: int) -> float:
-    """Jobs ended per day until a moment of the log.
+    """Jobs completed per day until a time of the log.
 
-    The same moment for every change: a faster site has done more by then.
+    The same time for every change: a faster site has completed more by then.
     """
     done = trial.counted & (trial.schedule.end <= until)
     first = int(trial.workload.submit.min()) if len(trial.workload) else 0

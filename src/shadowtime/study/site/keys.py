@@ -1,4 +1,4 @@
-"""The names that ``--set`` takes, as Slurm spells them, and what each stands for in the model."""
+"""The names that ``--set`` accepts, as Slurm spells them, and what each means in the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A what-if whose runs are made by workers and kept in a folder."""
+"""A what-if whose runs are performed by workers and saved in a folder."""
 
 from __future__ import annotations
 

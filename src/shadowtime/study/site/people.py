@@ -24,10 +24,10 @@ COLUMN = {"DefaultQOS": "queue", "DefaultAccount": "group"}
 
 
 def with_user(world: SiteWorld, user: str, key: str, value: str) -> SiteWorld:
-    """The user's jobs that ran in the usual QOS (or account) run in another one, or narrower.
+    """The user's jobs that ran in the default QOS (or account) run in another one, or narrower.
 
-    The usual one is the one of most of the user's jobs, as a log does not tell a default from a
-    wish. An account without the user in it gets an association with one share.
+    The default is the one of most of the user's jobs, as a log does not distinguish a default from
+    a choice. An account without the user in it gets an association with one share.
     """
     jobs, site = world.jobs, world.site
     names = jobs.names.get("user", ())
@@ -52,7 +52,7 @@ def with_user(world: SiteWorld, user: str, key: str, value: str) -> SiteWorld:
 
 
 def _narrowed(world: SiteWorld, rows: AnyArray, most: int) -> Workload:
-    """Requests of more nodes are lowered to so many, tasks in proportion; run times stay."""
+    """Requests for more nodes are lowered to this number, tasks in proportion; run times stay."""
     jobs = world.jobs
     asked = requests_of(jobs, world.site)
     place: dict[Request, int] = {}

@@ -1,4 +1,4 @@
-"""A site's own scheduler simulated beside what happened: waits by group, passes, reasons, trust."""
+"""A site's own scheduler compared with the log: waits by group, passes, reasons, trust."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class GroupWait:
 
     @property
     def difference(self) -> float:
-        """Simulated less recorded mean wait, over the smaller mean response time."""
+        """Simulated minus recorded mean wait, over the smaller mean response time."""
         response = min(self.recorded_s, self.simulated.mean) + self.run_mean_s
         return (self.simulated.mean - self.recorded_s) / response if response else 0.0
 
@@ -75,8 +75,8 @@ class GroupWait:
 class ReasonRow:
     """How many jobs waited for something, in the log and in each simulated run.
 
-    One moment at which a limit is reached concerns every job that waits then: the counts of single
-    runs lie far apart, and a recorded one is to be held against their range.
+    A limit that is reached for a moment concerns every job that waits then: the counts of single
+    runs vary widely, and a recorded one must be compared with their range.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class ReasonRow:
     reason: str
     recorded: int
     counts: tuple[int, ...]
-    """By run; none where the policy does not say what jobs wait for."""
+    """By run; none if the policy does not report what jobs wait for."""
 
     @property
     def simulated(self) -> float | None:
@@ -118,7 +118,7 @@ class ReasonRow:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SiteReplay:
-    """What a site did beside what its scheduler does in simulation."""
+    """What a site did, compared with its simulated scheduler."""
 
     workload: Workload
     site: Site
@@ -201,7 +201,7 @@ def replay_site(
     scored = window or Window.all()
     repeats = repeats or Repeats()
     if repeats.shake or repeats.resample:
-        raise UsageError("a replay is of the log as it is: no copies of it are shaken or resampled")
+        raise UsageError("a replay uses the unmodified log: omit --shake and --resample")
     which = (workload.recorded_start != UNKNOWN) & counted_jobs(workload)
     which &= scored.mask(workload.submit)
     if where:
@@ -266,7 +266,7 @@ def replay_site(
 
 
 def _in_order(trial: Trial, workload: Workload) -> AnyArray:
-    """The waits of a run in the order of the log: a shaken copy has an order of its own."""
+    """The waits of a run in the order of the log: a shaken copy has a different order."""
     if trial.workload is workload:
         return trial.waits.copy()
     place = np.argsort(trial.workload.job_id)

@@ -35,8 +35,8 @@ def with_setting(world: SiteWorld, key: str, value: str) -> SiteWorld:
     ``KEY`` alone is a line of slurm.conf (PriorityWeightFairshare) or one of its
     SchedulerParameters (bf_max_job_test); ``partition.NAME.KEY``, ``qos.NAME.KEY``,
     ``account.NAME.KEY``, ``user.NAME.KEY`` and ``node.NAME.KEY`` change one of these;
-    ``reservation.NAME`` takes the words of ``scontrol create reservation``. Names and keys may be
-    in any case. An unknown one is rejected with the nearest names.
+    ``reservation.NAME`` takes the arguments of ``scontrol create reservation``. Names and keys may
+    be in any case. An unknown one is rejected with the nearest names.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def _place(names: Sequence[str], name: str, what: str) -> int:
 
 
 def with_reservation(world: SiteWorld, name: str, words: str) -> SiteWorld:
-    """A reservation by the words of ``scontrol create reservation``; ``no`` removes one.
+    """A reservation by the arguments of ``scontrol create reservation``; ``no`` removes one.
 
     Duration is in Slurm's forms (minutes, days-hours, ...), in place of EndTime.
     """
@@ -353,7 +353,7 @@ def with_reservation(world: SiteWorld, name: str, words: str) -> SiteWorld:
 
 
 def with_outage(world: SiteWorld, nodes: Sequence[str], value: str, *, drain: bool) -> SiteWorld:
-    """Nodes that take no jobs FROM/UNTIL; running ones go on if they are drained."""
+    """Nodes that accept no jobs FROM/UNTIL; running jobs continue if the nodes are drained."""
     first, slash, last = value.partition("/")
     try:
         begin = parse_stamp(first.strip(), world.zone)

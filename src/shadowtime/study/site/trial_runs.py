@@ -33,7 +33,7 @@ class TrialRun:
     repeats: Repeats
     number: int
     policy: Any
-    """As measured on the log as it is, at the offset of this run."""
+    """As measured on the unmodified log, at the offset of this run."""
     engine: Engine
     sessions: Sessions | None
 
@@ -45,7 +45,7 @@ class TrialRun:
         return closed_loop(made.jobs, self.sessions, run)
 
     def input(self) -> SiteWorld:
-        """The changed site with its copy of the log, made when it is wanted."""
+        """The changed site with its copy of the log, created when needed."""
         copy = self.repeats.copy(self.world.jobs, self.number)
         return apply_all(self.world.replace(jobs=copy), self.changes)
 
@@ -74,7 +74,7 @@ def trial_runs(
         raise UsageError("nothing is changed: give --set, --add-nodes, --policy or another change")
     changed = apply_all(world, changes)
     if not (hasattr(world.policy, "phase") and hasattr(changed.policy, "phase")):
-        # A policy without phases is the same in every run: shaken copies stand in for them.
+        # A policy without phases is the same in every run: shaken copies are used instead.
         repeats = replace(repeats, shake=not repeats.resample)
     if repeats.count < 2:
         raise UsageError("one run has no interval: give --phases 2 or more")
@@ -82,7 +82,7 @@ def trial_runs(
     if feedback:
         if repeats.shake or repeats.resample or any(one.kind == "load" for one in changes):
             raise UsageError(
-                "--feedback works on the log as it is under slurm: not with --shake, --resample, "
+                "--feedback works on the unmodified log under slurm: not with --shake, --resample, "
                 "--load or a policy without phases"
             )
         sessions = sessions_of(world.jobs)

@@ -1,4 +1,4 @@
-"""Several simulated runs of one experiment, and what their mean waits say about one real run."""
+"""Several simulated runs of one experiment, and what their mean waits imply for one real run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PHASES = 6
 """Runs by default: Slurm's passes at so many offsets."""
 MODEL_ERROR = 0.02
-"""Share of the mean response time by which the model itself may be off.
+"""The model's own error, as a share of the mean response time.
 
 Found on recorded runs of a real Slurm (benchmarks/whatif_page.py): with it 95 of 100 groups lie
 within their ranges."""
@@ -43,7 +43,7 @@ class Repeats:
     Rules
     -----
     Run k has phase k of ``phases`` and, with ``shake`` or ``resample``, copy k of the log, the
-    same copy under every change. Run 0 is the log as it is. A shake moves submissions by at most
+    same copy under every change. Run 0 is the unmodified log. A shake moves submissions by at most
     a hundredth of the mean run time (1 to 60 s) and run times by 1 %, so that a log in compressed
     time is shaken no harder than one of a real machine.
 
@@ -62,7 +62,9 @@ class Repeats:
         if self.phases < 1:
             raise UsageError(f"--phases {self.phases}: give 1 or more")
         if self.shake and self.resample:
-            raise UsageError("shake the log or resample its users: each answers its own question")
+            raise UsageError(
+                "shake the log or resample its users, not both: they answer different questions"
+            )
         if self.seed < 0:
             raise UsageError(f"the seed is {self.seed}; give a whole number from 0")
 
@@ -72,7 +74,7 @@ class Repeats:
         return self.phases
 
     def copy(self, workload: Workload, number: int, *, shake: bool = False) -> Workload:
-        """Copy ``number`` of the log; 0 is the log as it is."""
+        """Copy ``number`` of the log; 0 is the unmodified log."""
         if number == 0 or not (self.shake or self.resample or shake):
             return workload
         rng = np.random.default_rng([self.seed, number])
@@ -83,7 +85,7 @@ class Repeats:
         return shaken(workload, seed=rng, jitter=jitter, stretch=STRETCH)
 
     def phased(self, policy: Any, number: int) -> Any:
-        """The policy of run ``number``: Slurm's passes at an offset of their own."""
+        """The policy of run ``number``: Slurm's passes at the offset of that run."""
         if not hasattr(policy, "phase"):
             return policy
         return replace(policy, phase=number, phases=self.phases)

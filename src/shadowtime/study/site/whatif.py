@@ -1,4 +1,4 @@
-"""What changes would do to a site: alone and together, against its replayed baseline."""
+"""The effect of changes on a site: alone and together, compared with its replayed baseline."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class GroupEffect:
     jobs: int
     run_mean_s: float
     recorded_s: float
-    """nan where the log has no start of these jobs."""
+    """nan if the log has no start of these jobs."""
     baseline_s: float
     changed: Interval
     """The mean, and the range in which one real run is expected."""
     difference: Interval
-    """Changed less baseline, run by run, with the interval of its mean."""
+    """Changed minus baseline, run by run, with the interval of its mean."""
 
     @property
     def effect(self) -> Effect:
@@ -83,7 +83,7 @@ class GroupEffect:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Arm:
-    """Some of the changes together, and what they do."""
+    """Some of the changes together, and their effect."""
 
     changes: tuple[Change, ...]
     groups: tuple[GroupEffect, ...]
@@ -128,7 +128,7 @@ class WhatIf:
     together: Arm
     baseline: tuple[Trial, ...]
     feedback: bool = False
-    """True where users come back when their jobs have ended."""
+    """True if users submit again when their jobs have ended."""
     trust: Trust | None = None
     """How far the baseline can be trusted; None where the log records no starts."""
     notes: tuple[str, ...] = field(default=())
@@ -179,8 +179,8 @@ def what_if(
     is on one side of 0 and the difference is at least a hundredth of the mean response time.
     Groups are those of the changed site: a user who works in another QOS is counted there.
     ``feedback``: users submit their think time after their jobs have ended
-    (:mod:`shadowtime.workload.sessions`), in the baseline too. ``alone=False`` leaves out the runs
-    of each change by itself. Runs share the log and use all cores.
+    (:mod:`shadowtime.workload.sessions`), in the baseline too. ``alone=False`` omits the runs of
+    each single change. Runs share the log and use all cores.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def what_if(
         return trial
 
     first, *others = runs.all
-    # The first alone: it loads the pass, which threads would otherwise want all at once.
+    # The first run alone: it loads the pass, which several threads would otherwise load at once.
     made = [counted(first), *fan_out([partial(counted, run) for run in others], threads=threads)]
     count = runs.repeats.count
     baseline = made[:count]
@@ -254,7 +254,9 @@ def _arm(
                 )
     if not rows:
         label = ", ".join(change.label for change in changes)
-        raise UsageError(f"no job starts with and without {label}: there is nothing to compare")
+        raise UsageError(
+            f"no job starts both with and without {label}: there is nothing to compare"
+        )
     recorded = _recorded(log, trials[0], by, where)
     groups = []
     for key, found in rows.items():
@@ -292,7 +294,7 @@ def _arm(
 
 
 def _trust(world: SiteWorld, first: Trial) -> Trust | None:
-    """The verdict on the baseline's first run, which is of the log as it is."""
+    """The verdict on the baseline's first run, which uses the unmodified log."""
     log = world.jobs
     which = (log.recorded_start != UNKNOWN) & first.counted
     if not bool(which.any()):

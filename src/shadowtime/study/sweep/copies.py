@@ -1,4 +1,4 @@
-"""The copies of a comparison as runs of a sweep: kept in a folder and never repeated."""
+"""The copies of a comparison as runs of a sweep: saved in a folder and never repeated."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run_copies(
     3.0
     """
     if not shake and not resample:
-        raise UsageError("there is no copy to keep: add --shake N or --resample N")
+        raise UsageError("there are no copies to run: add --shake N or --resample N")
     plan = Plan.of(
         [Log.of(workload, cluster)], policies, loads=loads, shake=shake, resample=resample,
         seeds=(seed,), window=window,

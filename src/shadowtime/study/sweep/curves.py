@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A metric at one setting: on the log as it is, and over its copies."""
+    """A metric at one setting: on the unmodified log, and over its copies."""
 
     at: tuple[Any, ...]
     """The values of the parameters."""
@@ -33,7 +33,7 @@ def curve(
 ) -> list[Point]:
     """A metric over one parameter, or over two for a heat map; points in the order of their values.
 
-    Runs that failed are left out.
+    Failed runs are omitted.
     """
     names = [over] if isinstance(over, str) else list(over)
     # a parameter may have the name of a metric (expansion): the parameter is meant

@@ -1,4 +1,4 @@
-"""Units of work handed out to the workers of an executor, again where a worker died."""
+"""Distributes units of work to the workers of an executor, and repeats them if a worker dies."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     Pool = Callable[[], contextlib.AbstractContextManager[Executor]]
-    """Makes the executor of a round: a pool of processes that broke is of no more use."""
+    """Creates the executor of a round: a broken pool of processes cannot be reused."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 DIED = "the worker died in this run: killed, or out of memory"
 DEATHS = 2
-"""What was alone in a worker that died so often is given up."""
+"""A single item whose worker died this often is abandoned."""
 PATIENCE = 60.0
-"""Seconds that workers get to end in order after Ctrl-C."""
+"""Seconds for workers to finish after Ctrl-C."""
 
 
 def hand_out(
@@ -49,10 +49,10 @@ def hand_out(
 
     Rules
     -----
-    ``done`` takes each result as it comes. Items whose worker died come back with the reason, and
-    ``again`` returns what to send in their place. An error of this package or of the operating
-    system ends the whole. On Ctrl-C ``stop`` asks the workers to return what they have, and they
-    get a minute for it; without ``stop`` they are not waited for.
+    ``done`` receives each result. Items whose worker died are returned with the reason, and
+    ``again`` returns what to send instead. An error of this package or of the operating system ends
+    everything. On Ctrl-C ``stop`` tells the workers to return what they have, within a minute;
+    without ``stop`` they are not awaited.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def _round(
     done: Callable[[Result], None],
     stop: Callable[[], None] | None,
 ) -> list[tuple[Item, str]]:
-    """One try at all items; those that were lost come back with the reason."""
+    """One attempt at all items; those that were lost are returned with the reason."""
     lost: list[tuple[Item, str]] = []
     futures: dict[Future[Result], Item] = {}
     try:
@@ -129,7 +129,7 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin() -> None:
-    """Ctrl-C is the parent's affair; a parent that was killed takes its workers along."""
+    """The parent handles Ctrl-C; if the parent is killed, its workers end too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

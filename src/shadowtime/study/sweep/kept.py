@@ -1,4 +1,4 @@
-"""An engine that keeps every schedule it makes in a folder, by its key, and makes none twice.
+"""An engine that saves every schedule in a folder, by its key, and computes none twice.
 
 For studies that need whole schedules, where a row of numbers is not enough (a what-if compares
 waits job by job). The key is that of a sweep's runs: a digest of the jobs, the machine, the policy
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FOLDER = "schedules"
 ONE_AT_A_TIME = threading.Lock()
 """NumPy reads the head of an array, and a key the source of a function, with ``ast``, which in
-Python 3.11 fails now and then if two threads use it (SystemError: recursion depth mismatch)."""
+Python 3.11 occasionally fails if two threads use it (SystemError: recursion depth mismatch)."""
 REST = "rest"
 """What is no array, as JSON."""
 WORDS = ("place", "missing", "policy", "claims", "counters", "unstarted", "waited_for")
@@ -41,9 +41,9 @@ COLUMNS = tuple(one.name for one in fields(Schedule) if one.name not in (*WORDS,
 
 
 def kept(engine: Engine, folder: str | os.PathLike[str]) -> Engine:
-    """The same engine, which takes what the folder has and keeps what it has not.
+    """The same engine, which reuses the folder's schedules and saves new ones.
 
-    A file appears whole or not at all: Ctrl-C and kill -9 lose the run in hand only.
+    Files are written atomically: Ctrl-C and kill -9 lose only the run in progress.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def kept(engine: Engine, folder: str | os.PathLike[str]) -> Engine:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {root}: {error.strerror}") from None
+        raise UsageError(f"cannot create the folder {root}: {error.strerror}") from None
 
     def run(jobs: Workload, cluster: Cluster, policy: Any) -> Schedule:
         with ONE_AT_A_TIME:
@@ -156,7 +156,7 @@ def read_kept(path: Path) -> Schedule:
         attempts = {
             one.name: columns.pop(f"attempts_{one.name}")
             for one in fields(Attempts)
-            if f"attempts_{one.name}" in columns  # what a schedule has not, its file has not
+            if f"attempts_{one.name}" in columns  # what a schedule lacks, its file lacks
         }
         waited = rest["waited_for"]
         return Schedule(

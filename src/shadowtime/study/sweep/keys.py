@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shadowtime.workload import Workload
 
 LENGTH = 32
-"""Hexadecimal digits of a key: 128 bits, so that a collision is out of reach at 10^9 runs."""
+"""Hexadecimal digits of a key: 128 bits, so that a collision is unlikely even at 10^9 runs."""
 
 
 def digest(*parts: str | bytes) -> str:
@@ -72,7 +72,7 @@ def of_file(path: Path) -> str:
 
 
 def of_machine(text: str | None) -> str:
-    """The digest of a machine as a user names it: the files behind the name, else its words."""
+    """The digest of a machine as a user names it: the files behind the name, else the text."""
     if text is None:
         return "as the log says"
     place = Path(text)
@@ -188,6 +188,6 @@ def _state(policy: Any) -> bytes:
         return pickle.dumps(state, protocol=5)
     except Exception as error:
         raise UsageError(
-            f"{type(policy).__name__} holds values that cannot be written down ({error}), so "
-            "its runs have no key: keep numbers and texts in it, or name it as my.py:name"
+            f"{type(policy).__name__} contains values that cannot be serialised ({error}), so its "
+            "runs have no key: use only numbers and strings, or name it as my.py:name"
         ) from None

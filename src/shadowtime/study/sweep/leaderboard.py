@@ -23,7 +23,7 @@ class Place:
     """A policy on a log."""
 
     value: float | None
-    """On the log as it is."""
+    """On the unmodified log."""
     interval: Interval | None
     """Over the copies."""
     held_out: float | None
@@ -31,7 +31,7 @@ class Place:
     runs: int
     failed: int
     proved: int | None
-    """Runs whose schedule was proved; None where the plan asked for no proof."""
+    """Runs whose schedule was proved; None if the plan requests no proof."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +59,12 @@ class Leaderboard:
 def leaderboard(table: Any, metric: str = "bsld_mean") -> Leaderboard:
     """Rank the policies of a collected table by a metric, at the recorded load.
 
-    A rank is that of the value on the log as it is; equal values share the better rank.
+    A rank is that of the value on the unmodified log; equal values share the better rank.
     """
     if metric not in table.column_names:
         raise UsageError(f"the sweep has no metric {metric!r}: name it in the plan")
     if REGISTRY[metric].better not in ("lower", "higher"):
-        raise UsageError(f"{metric} is neither better high nor low: nothing can be ranked by it")
+        raise UsageError(f"{metric} has no direction of improvement: nothing can be ranked by it")
     rows = [row for row in table.to_pylist() if row["load"] == "as recorded"]
     groups: dict[tuple[str, Subject], list[dict[str, Any]]] = {}
     for row in rows:

@@ -1,9 +1,9 @@
-"""The runs of a study, made by workers into a folder from which the study then takes them.
+"""The runs of a study, performed by workers into a folder from which the study reads them.
 
-A what-if and a paper are made of runs whose results are kept by key (``sweep.kept``,
-``papers.parts``). A worker makes the study again from its description and makes one of its runs;
-what it finds is in the folder, and the study itself, which runs where it was started, takes it
-from there. So an interrupted study resumes, and nothing but a number is sent.
+A what-if and a paper consist of runs whose results are saved by key (``sweep.kept``,
+``papers.parts``). A worker rebuilds the study from its description and performs one of its runs;
+the result is in the folder, and the study itself, which runs where it was started, reads it from
+there. So an interrupted study resumes, and only a number is sent.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def run_parts(
     executor: Executor | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> None:
-    """Carry out the missing parts, by their places, on processes or on any executor.
+    """Run the missing parts, by their places, on processes or on any executor.
 
     Rules
     -----
@@ -71,12 +71,12 @@ def run_parts(
 
 
 def run_part(part: Part) -> None:
-    """Carry out one part of a study, in whatever process this is."""
+    """Run one part of a study in this process."""
     study, number = part
     _parts(study)[number]()
 
 
 @cache
 def _parts(study: Study) -> Sequence[Callable[[], object]]:
-    """Made once in a worker, which reads the logs for it; a worker has one study."""
+    """Created once per worker, which reads the logs for it; a worker has one study."""
     return study.parts()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Log:
-    """A log on a machine: where both come from, how they are read, and a digest of all that."""
+    """A log on a machine: their sources, how they are read, and a digest of all that."""
 
     name: str
     digest: str
@@ -33,10 +33,10 @@ class Log:
     """Digest of the log's own content."""
     path: str | None = None
     jobs: Workload | None = field(default=None, repr=False, compare=False)
-    """Jobs that are in memory instead of in a file."""
+    """Jobs in memory instead of in a file."""
     cluster: Any = None
     first: int | None = None
-    """Take so many jobs from the beginning; None: all."""
+    """The number of jobs to use from the beginning; None: all."""
     cleaning: tuple[tuple[str, Any], ...] = ()
     demand: str | None = None
 
@@ -71,7 +71,7 @@ class Log:
 
     @property
     def machine(self) -> str:
-        """The machine in the words of the user; empty where the log's header gives it."""
+        """The machine as the user wrote it; empty if the log's header gives it."""
         if self.cluster is None:
             return ""
         named = self.cluster if isinstance(self.cluster, str) else self.cluster.name
@@ -80,18 +80,18 @@ class Log:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A policy of the plan, the text with ranges it is from, and its values of those."""
+    """A policy of the plan, the text with ranges that it comes from, and its values."""
 
     name: str
     template: str
     digest: str
     settings: tuple[tuple[str, str], ...] = ()
     given: Any = field(default=None, repr=False, compare=False)
-    """The policy itself where it is no text."""
+    """The policy itself, if it is not a text."""
 
     @staticmethod
     def of(policy: Any) -> list[Variant]:
-        """Every policy that a text with ranges (or a policy) stands for."""
+        """Every policy that a text with ranges (or a policy) represents."""
         if not isinstance(policy, str):
             made = make_policy(policy)
             name = str(getattr(made, "name", type(made).__name__))
@@ -108,7 +108,7 @@ class Variant:
         return found
 
     def at_offsets(self, count: int) -> list[Variant]:
-        """This policy with its passes at each of so many offsets; alone if it has no such offsets.
+        """This policy with its passes at each of several offsets; unchanged if it has no offsets.
 
         Examples
         --------
@@ -158,16 +158,16 @@ def _absolute(text: str) -> str:
 
 
 def _with_phases(variants: Sequence[Variant], count: int) -> list[Variant]:
-    """Policies whose passes run at offsets, at each of so many; the others as they are."""
+    """Policies whose passes run at offsets, at each of several; the others unchanged."""
     found = [one for variant in variants for one in variant.at_offsets(count)]
     if len(found) == len(variants) and count > 1:
         raise UsageError(
-            f"phases = {count} changes no policy of the plan: only slurm makes its passes at "
-            "offsets; leave it out"
+            f"phases = {count} changes no policy of the plan: only slurm runs its passes at "
+            "offsets; remove it"
         )
     for variant in variants:
         if "phase" in variant.name and hasattr(variant.make(), "offsets"):
-            raise UsageError(f"{variant.name} names its own phase: leave that or phases out")
+            raise UsageError(f"{variant.name} sets its own phase: remove that or phases")
     return found
 
 
@@ -182,16 +182,16 @@ class Case:
     kind: str
     copy: int
     seed: int
-    """0 for the log as it is, which no seed changes."""
+    """0 for the unmodified log, which no seed changes."""
     window: Window
     metrics: tuple[str, ...]
     check: bool = False
-    """Prove the schedule; the row says whether it was."""
+    """Prove the schedule; the row records whether it was proved."""
     held_out: float = 0.0
-    """Measure this last share of the jobs apart, too."""
+    """Also measure this last share of the jobs separately."""
 
     def row(self) -> dict[str, Any]:
-        """What a row of results says of the run itself."""
+        """What a row of results contains about the run itself."""
         return {
             "key": self.key,
             "log": self.log.name,
@@ -249,15 +249,17 @@ class Plan:
         check: bool = False,
         held_out: float = 0.0,
     ) -> Plan:
-        """From what a plan file or a call says; policies may hold ranges.
+        """From a plan file or a call; policies may contain ranges.
 
-        With ``phases``, Slurm's own policy runs with its passes at each of so many offsets.
+        With ``phases``, Slurm's own policy runs with its passes at each of that many offsets.
         """
         if not logs or not policies or not loads or not seeds:
             missing = "log" if not logs else "policy" if not policies else "load"
             raise UsageError(f"the plan has no {missing}: name at least one")
         if not 0 <= held_out < 1:
-            raise UsageError(f"held_out is {held_out}; give a share of the jobs below 1, as 0.2")
+            raise UsageError(
+                f"held_out is {held_out}; give a share of the jobs below 1, such as 0.2"
+            )
         for name in metrics:
             if name not in REGISTRY:
                 raise UsageError(f"there is no metric {name!r}; docs/reference/metrics lists them")
@@ -280,7 +282,7 @@ class Plan:
         )
 
     def cases(self) -> Iterator[Case]:
-        """Every run once, in the order that reads each log and makes each copy once.
+        """Every run once, in an order that reads each log and creates each copy once.
 
         Two policies with the same parts are one run, under the name of the first.
         """
@@ -303,7 +305,7 @@ class Plan:
                             )  # fmt: skip
 
     def _inputs(self) -> list[tuple[str, int, int]]:
-        """Kind, number and seed of every copy; the log as it is comes once."""
+        """Kind, number and seed of every copy; the unmodified log occurs once."""
         found = [("none", 0, 0)]
         for one in self.replicas:
             found += [(one.kind, number, one.seed) for number in range(1, one.count + 1)]
@@ -311,5 +313,5 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """The digest of what the plan asks for."""
+        """The digest of the plan."""
         return digest(*(case.key for case in self.cases()))

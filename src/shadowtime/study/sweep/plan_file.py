@@ -23,10 +23,10 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
 
     Rules
     -----
-    ``logs`` and ``policies`` are needed; ``clusters``, ``loads``, ``shake`` or ``resample``,
-    ``seeds``, ``phases`` (offsets of Slurm's own passes), ``window``, ``metrics``, ``jobs`` (only
-    the first so many) and the table ``cleaning`` are not. A table ``[[log]]`` names one log with a
-    cluster, name, jobs and cleaning of its own.
+    ``logs`` and ``policies`` are required; ``clusters``, ``loads``, ``shake`` or ``resample``,
+    ``seeds``, ``phases`` (offsets of Slurm's own passes), ``window``, ``metrics``, ``jobs`` (use
+    only this many) and the table ``cleaning`` are optional. A table ``[[log]]`` names one log with
+    a cluster, name, jobs and cleaning of its own.
     """
     file = Path(path)
     try:
@@ -70,12 +70,12 @@ def _plan(table: dict[str, Any], folder: Path) -> Plan:
         ]  # fmt: skip
     seeds = table.get("seeds", [1])
     if not isinstance(seeds, list) or not all(type(one) is int for one in seeds):
-        raise UsageError("seeds is a list of whole numbers, as [1, 2, 3]")
+        raise UsageError("seeds must be a list of whole numbers, such as [1, 2, 3]")
     check, held_out = table.get("check", False), table.get("held_out", 0.0)
     if not isinstance(check, bool):
-        raise UsageError("check is true or false")
+        raise UsageError("check must be true or false")
     if isinstance(held_out, bool) or not isinstance(held_out, int | float):
-        raise UsageError("held_out is a share of the jobs, as 0.2")
+        raise UsageError("held_out must be a share of the jobs, such as 0.2")
     return Plan.of(
         logs,
         [_policy(folder, text) for text in _texts(table, "policies")],
@@ -102,14 +102,14 @@ def _list(table: dict[str, Any], key: str) -> list[Any]:
     if not isinstance(value, list):
         value = [value]
     if not all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in value):
-        raise UsageError(f"{key} is a list of texts or numbers")
+        raise UsageError(f"{key} must be a list of strings or numbers")
     return value
 
 
 def _texts(table: dict[str, Any], key: str) -> list[Any]:
     found = _list(table, key)
     if not all(isinstance(one, str) for one in found):
-        raise UsageError(f"{key} is a list of texts")
+        raise UsageError(f"{key} must be a list of strings")
     return found
 
 
@@ -123,13 +123,13 @@ def _tables(table: dict[str, Any], key: str) -> list[dict[str, Any]]:
 def _count(table: dict[str, Any], key: str) -> int | None:
     value = table.get(key)
     if value is not None and (type(value) is not int or value < 0):
-        raise UsageError(f"{key} is a whole number from 0, not {value!r}")
+        raise UsageError(f"{key} must be a whole number from 0, not {value!r}")
     return value
 
 
 def _cleaning(table: Any) -> dict[str, Any]:
     if not isinstance(table, dict):
-        raise UsageError("cleaning is a table of rules")
+        raise UsageError("cleaning must be a table of rules")
     _only(table, CLEANING, "the table cleaning")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
@@ -139,12 +139,12 @@ def _at(folder: Path, name: str) -> str:
 
 
 def _machine(folder: Path, text: str | None) -> str | None:
-    """A machine in a file is looked for from the plan's folder."""
+    """A file of a machine is relative to the plan's folder."""
     if text is not None and os.path.exists(folder / text):  # no error, however long the name is
         return str(folder / text)
     return text
 
 
 def _policy(folder: Path, text: str) -> str:
-    """A policy of a file is looked for from the plan's folder."""
+    """A file of a policy is relative to the plan's folder."""
     return str(folder / text) if text.endswith(".toml") or ".py:" in text else text

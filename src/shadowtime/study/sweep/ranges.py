@@ -16,11 +16,11 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _BARE = re.compile(rf"(?<==)\s*{NUMBER}\.\.{NUMBER}")
 _KEY = re.compile(r"([A-Za-z_][\w-]*)\s*=\s*\Z")
 MOST = 100_000
-"""Values of one parameter: more is a slip of the pen."""
+"""The largest number of values of one parameter: more is a mistake."""
 
 
 def values(text: str) -> list[str]:
-    """The values that a text stands for, as they are written in a policy.
+    """The values that a text represents, as they are written in a policy.
 
     Rules
     -----
@@ -97,7 +97,7 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Expanded:
-    """A policy text without ranges, the text it is from, and the values that were put in."""
+    """A policy text without ranges, the text it comes from, and the inserted values."""
 
     text: str
     template: str
@@ -105,7 +105,7 @@ class Expanded:
 
 
 def expand(template: str) -> list[Expanded]:
-    """Every policy that a text with ranges stands for, the last range running fastest.
+    """Every policy that a text with ranges represents, the last range running fastest.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def expand(template: str) -> list[Expanded]:
     if twice:
         raise UsageError(f"the parameter {twice[0]} has two ranges in {shown(template)}")
     if math.prod(map(len, choices)) > MOST * 10:
-        raise UsageError(f"{shown(template)} stands for more than {MOST * 10:,} policies")
+        raise UsageError(f"{shown(template)} represents more than {MOST * 10:,} policies")
     found = []
     for chosen in itertools.product(*choices):
         text, at = "", 0

@@ -20,7 +20,7 @@ NAME = "sweep.json"
 
 
 def write_record(plan: Plan, path: str, folder: str | os.PathLike[str]) -> None:
-    """Write down where the plan lies and what it read, for ``sweep status`` and for readers."""
+    """Record the path of the plan and what it read, for ``sweep status`` and for readers."""
     Shards(Path(folder)).make()
     content = {
         "plan": os.path.abspath(path),
@@ -35,13 +35,13 @@ def write_record(plan: Plan, path: str, folder: str | os.PathLike[str]) -> None:
 
 
 def recorded_text(folder: str | os.PathLike[str]) -> str:
-    """The text of the plan that last ran into a folder; empty where there is none."""
+    """The text of the plan last run with a folder; empty if there is none."""
     found = _recorded(Path(folder) / NAME)
     return plain.text(found.get("text", ""), "text") if found else ""
 
 
 def recorded_plan(folder: str | os.PathLike[str]) -> str | None:
-    """The path of the plan that last ran into a folder; None where it is not known any more."""
+    """The path of the plan last run with a folder; None if it is no longer known."""
     found = _recorded(Path(folder) / NAME)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Carry out what a plan still lacks: on processes of this machine, or on any executor."""
+"""Perform the missing runs of a plan: on processes of this machine, or on any executor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPILING = "compiling the engine for this machine: once, under a minute ..."
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a call did, and what the folder holds of the plan."""
+    """What a call did, and what the folder contains of the plan."""
 
     planned: int
     skipped: int
@@ -45,7 +45,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a sweep is, for display."""
+    """The progress of a sweep, for display."""
 
     done: int
     failed: int
@@ -70,8 +70,8 @@ def run_plan(
     -----
     Cases go to workers in units of one log; a worker writes what it did as a shard. ``executor`` is
     any ``concurrent.futures.Executor`` whose workers see the folder and the logs, ``workers`` of
-    them where given; else ``workers`` processes of this machine are used (1: this process). A
-    worker that dies breaks a pool: a new one is made and the units that were lost are run again in
+    them if given; else ``workers`` processes of this machine are used (1: this process). A worker
+    that dies breaks a pool: a new one is created and the units that were lost are run again in
     halves, until the run that kills its worker is found and recorded as failed. Kernels are
     compiled once before the units are sent out.
     """
@@ -107,8 +107,7 @@ def prepare(
 ) -> dict[str, int]:
     """Compile what the cases need, once; returns the number of jobs of each log by its digest.
 
-    One job of each log goes through each pass. A log that cannot be read is left to its runs,
-    which report it.
+    One job of each log goes through each pass. A log that cannot be read is reported by its runs.
     """
     wanted: dict[str, tuple[Log, dict[str, Any]]] = {}
     for case in cases:
@@ -158,7 +157,7 @@ class _Count:
 
 
 def _again(shards: Shards, count: _Count) -> Callable[[list[tuple[Unit, str]]], list[Unit]]:
-    """What to send in place of units that were lost: halves, until the run that kills is found."""
+    """What to send instead of units that were lost: halves, until the failing run is found."""
     deaths = dict[str, int]()
 
     def again(lost: list[tuple[Unit, str]]) -> list[Unit]:
@@ -185,13 +184,13 @@ def _again(shards: Shards, count: _Count) -> Callable[[list[tuple[Unit, str]]], 
 
 
 def _size(executor: Executor | None) -> int:
-    """Workers of an executor, where it says."""
+    """Workers of an executor, if known."""
     return int(getattr(executor, "_max_workers", None) or 64) if executor is not None else 1
 
 
 @contextlib.contextmanager
 def _stop_file(folder: Path) -> Iterator[str]:
-    """The name of a file that asks the workers of this call to stop."""
+    """The name of a file that tells the workers of this call to stop."""
     path = folder / f".stop-{secrets.token_hex(8)}"
     try:
         yield os.path.abspath(path)
@@ -200,17 +199,17 @@ def _stop_file(folder: Path) -> Iterator[str]:
 
 
 MOST = 1000
-"""Runs in a unit: a file for each thousand is little for a file system and a table to collect."""
+"""Runs in a unit: one file per thousand runs is easy on the file system and on collecting."""
 SECONDS = 60.0
-"""What a unit should take at most."""
+"""The longest duration of a unit in seconds."""
 PER_RUN, PER_JOB = 0.002, 2e-5
-"""Seconds that a run takes, about: a guess on the safe side, for sharing out only."""
+"""Approximate seconds of a run: a conservative guess, used only for distribution."""
 EACH = 4
 """Units per worker at least, so that no worker waits long for the last."""
 
 
 def cost(jobs: int) -> float:
-    """Seconds that a run of so many jobs takes, about."""
+    """Approximate seconds of a run with this many jobs."""
     return PER_RUN + PER_JOB * jobs
 
 
@@ -241,7 +240,7 @@ def split(
 def shard_of(cases: Sequence[Case], text: str | None) -> list[Case]:
     """The runs of one of N tasks: ``3/64`` is the third of 64 stretches of nearly equal length.
 
-    Every run is in exactly one stretch, whatever is done already, so tasks never share one.
+    Every run is in exactly one part, whatever is already done, so tasks never share one.
     """
     if text is None:
         return list(cases)

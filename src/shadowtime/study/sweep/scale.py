@@ -21,17 +21,17 @@ NUMBERS = {"blocks": 1, "nodes": 1, "cores": 1, "workers": 1, "retries": 3}
 TEXTS = {"walltime": "01:00:00", "init": "", "options": "", "address": ""}
 SLURM = {"partition": "", "account": "", "qos": "", "constraint": ""}
 CONDOR = {"requirements": ""}
-"""What each scheduler has of its own."""
+"""The options of each scheduler."""
 
 
 def options_of(where: str, texts: Sequence[str]) -> dict[str, Any]:
-    """``KEY=VALUE`` options for ``slurm`` or ``condor``, with the usual values.
+    """``KEY=VALUE`` options for ``slurm`` or ``condor``, with defaults.
 
     Rules
     -----
     ``blocks`` jobs are submitted, each with ``nodes`` nodes and ``workers`` worker processes on
-    every node; ``init`` is a line of shell for the start of a job (as ``module load python``),
-    ``options`` goes into the job script or submit description as it is.
+    every node; ``init`` is a line of shell for the start of a job (such as ``module load python``),
+    ``options`` is copied into the job script or submit description.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def options_of(where: str, texts: Sequence[str]) -> dict[str, Any]:
 
 
 def workers_of(where: str, texts: Sequence[str]) -> int:
-    """How many workers these options ask for.
+    """The number of workers that these options request.
 
     Examples
     --------
@@ -144,8 +144,8 @@ def launch_command(usual: str, python: str = sys.executable) -> str:
 def _init(chosen: dict[str, Any]) -> str:
     """What a job does before its workers start.
 
-    Slurm hands on the environment of who submits, HTCondor does not: what Python and the cache
-    depend on is set for both.
+    Slurm passes on the submitter's environment, HTCondor does not: what Python and the cache need
+    is set for both.
     """
     lines = [f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"]
     if cache := os.environ.get("SHADOWTIME_CACHE"):

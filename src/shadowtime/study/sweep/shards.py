@@ -1,4 +1,4 @@
-"""Results of a sweep: Parquet shards that are written whole, read together, and merged at will."""
+"""Results of a sweep: Parquet shards, written atomically, read together, merged on request."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ class Shards:
 
     Rules
     -----
-    A shard holds the rows of one unit of work, sorted by key; it appears under its name whole or
-    not at all. Its name is a digest of its keys. Where a key has several rows (two workers did the
-    same run, or a failed run was repeated), a row without an error counts before one with an error.
+    A shard contains the rows of one unit of work, sorted by key, and is written atomically. Its
+    name is a digest of its keys. If a key has several rows (two workers did the same run, or a
+    failed run was repeated), a row without an error takes precedence over one with an error.
     """
 
     folder: Path
 
     @property
     def place(self) -> Path:
-        """Where the shards lie."""
+        """The folder of the shards."""
         return self.folder / "shards"
 
     def make(self) -> None:
-        """Make the folder; a file in its place is refused."""
+        """Create the folder; a file in its place is an error."""
         try:
             self.place.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
             raise UsageError(f"{self.folder} is not a folder: give another one with -o") from None
         except OSError as error:
-            raise UsageError(f"{self.folder} cannot be made ({error.strerror})") from None
+            raise UsageError(f"{self.folder} cannot be created ({error.strerror})") from None
 
     def files(self) -> list[Path]:
         """Every shard, in the order of their names."""
@@ -100,7 +100,7 @@ class Shards:
         arrow = pyarrow("read the results of a sweep")
         tables = [_read(arrow, path) for path in self.files()]
         if not tables:
-            raise UsageError(f"{self.folder} holds no result yet: run shadowtime sweep first")
+            raise UsageError(f"{self.folder} contains no result yet: run shadowtime sweep first")
         whole = arrow.concat_tables(tables, promote_options="default").combine_chunks()
         return _one_per_key(arrow, whole.select(_ordered(whole.column_names)))
 

@@ -1,4 +1,4 @@
-"""Questions to the results of a sweep in SQL."""
+"""SQL queries on the results of a sweep."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shadowtime.errors import MissingExtra, UsageError
 def query(table: Any, text: str) -> Any:
     """The answer of DuckDB to a query over the table ``runs``, as an Arrow table.
 
-    The query sees this table alone: files and the network are out of its reach.
+    The query can access only this table, no files and no network.
     """
     try:
         import duckdb
@@ -22,7 +22,7 @@ def query(table: Any, text: str) -> Any:
         try:
             answer = database.sql(text)
             if answer is None:
-                raise UsageError("the query has no answer: begin it with select")
+                raise UsageError("the query returns nothing: begin it with select")
             return answer.to_arrow_table()
         except duckdb.Error as error:
-            raise UsageError(f"the query cannot be answered: {error}") from None
+            raise UsageError(f"the query failed: {error}") from None

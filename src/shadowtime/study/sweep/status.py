@@ -1,4 +1,4 @@
-"""How far a sweep is."""
+"""The progress of a sweep."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import os
 
 SHOWN = 10
-"""So many kinds of errors are listed."""
+"""The number of kinds of errors that are listed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """What a folder holds of a plan."""
+    """What a folder contains of a plan."""
 
     planned: int | None
-    """Runs of the plan; None where the plan is not known."""
+    """Runs of the plan; None if the plan is not known."""
     done: int
     """Of these (or of all) the runs that have a row."""
     failed: int
@@ -46,7 +46,7 @@ class Status:
 
 
 def status_of(folder: str | os.PathLike[str], plan: str | None = None) -> Status:
-    """The state of a sweep's folder, measured against a plan or the one that last ran into it."""
+    """The state of a sweep's folder, compared with a plan or the one last run with it."""
     shards = Shards(Path(folder))
     files = shards.files()
     done = shards.done()

@@ -1,4 +1,4 @@
-"""A unit of work: runs of one log that one worker carries out, and the shards it writes."""
+"""A unit of work: runs of one log that one worker performs, and the shards it writes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Loader = Callable[[Log], tuple["Workload", "Cluster"]]
 """Reads a log and its machine; a function that workers can import."""
 
 WRITE_EVERY = 60.0
-"""Seconds after which a worker writes what it has: so much is lost if it is killed."""
+"""Seconds after which a worker writes what it has: at most this is lost if it is killed."""
 LOOK_EVERY = 0.5
-"""Seconds between two looks for the file that asks workers to stop."""
+"""Seconds between two checks for the file that tells workers to stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Done:
 
 
 class _Inputs:
-    """The last log and the last copy of a worker, so that neither is made twice in a row."""
+    """The last log and the last copy of a worker, so that neither is created twice in a row."""
 
     def __init__(self) -> None:
         self.log: tuple[str, Any] = ("", None)
@@ -83,7 +83,7 @@ class _Inputs:
         return self.copy[1], cluster
 
     def policy(self, case: Case) -> Any:
-        # A file may look at what lies beside it: the same text in another folder is another one.
+        # A file may read files beside it: the same text in another folder is another policy.
         given = case.variant.given
         which = (case.variant.digest, given if isinstance(given, str) else "")
         made = self.policies.get(which)
@@ -93,11 +93,11 @@ class _Inputs:
 
 
 _INPUTS = _Inputs()
-"""Of this process: the units of a log find it read. It holds nothing that changes a result."""
+"""Cache of this process: units of the same log find it already read. It never changes a result."""
 
 
 def run_unit(unit: Unit, *, clock: Callable[[], float] = time.monotonic) -> Done:
-    """Carry out a unit and write its rows; at least once a minute, and at the end."""
+    """Perform a unit and write its rows; at least once a minute, and at the end."""
     shards = Shards(Path(unit.folder))
     rows: list[dict[str, Any]] = []
     ran = failed = 0
@@ -116,7 +116,7 @@ def run_unit(unit: Unit, *, clock: Callable[[], float] = time.monotonic) -> Done
             if clock() - written > WRITE_EVERY:
                 shards.write(rows)
                 rows, written = [], clock()
-    finally:  # also where the worker is interrupted: what is done is kept
+    finally:  # also if the worker is interrupted: finished runs are kept
         shards.write(rows)
     return Done(ran=ran, failed=failed)
 
@@ -132,7 +132,7 @@ def run_case(case: Case, load: Loader) -> dict[str, Any]:
     except ShadowtimeError as error:
         return failed_row(case, " ".join(str(error).split()))
     except MemoryError:
-        return failed_row(case, "the memory of the machine is not enough")
+        return failed_row(case, "out of memory")
     except Exception as error:  # a bug of ours or of a user's part: the other runs go on
         return failed_row(case, f"{type(error).__name__}: {' '.join(str(error).split())}")
     kept = found if not case.metrics else {n: found[n] for n in case.metrics if n in found}
@@ -142,7 +142,7 @@ def run_case(case: Case, load: Loader) -> dict[str, Any]:
 def _beyond(
     case: Case, schedule: Schedule, jobs: Workload, cluster: Cluster, policy: Any
 ) -> dict[str, float]:
-    """The proof and the metrics of the last jobs, where the plan asks for them."""
+    """The proof and the metrics of the last jobs, if the plan requests them."""
     found: dict[str, float] = {}
     if case.check:
         from shadowtime.engine.rules import rules_of

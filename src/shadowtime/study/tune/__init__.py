@@ -1,4 +1,4 @@
-"""Tune a policy's parameters on the past, choose on later jobs, report on the last ones once."""
+"""Tune a policy's parameters on past jobs, select on later ones, report on the last ones once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One objective of the chosen policy beside the baseline, on the last part."""
+    """One objective of the chosen policy and the baseline, on the last part."""
 
     metric: str
     value: float
@@ -121,7 +121,7 @@ def tune(
     baseline: str = "easy",
     progress: Callable[[str], None] = lambda what: None,
 ) -> Tuned:
-    """Search, select and report, each on jobs of its own.
+    """Search, select and report, each on different jobs.
 
     The candidates unbeaten on the first part are run on the second; the best of these by
     the first objective is chosen. It and the baseline are then run on the last part and on shaken
@@ -129,7 +129,7 @@ def tune(
     """
     signs = [_sign(name) for name in objectives]
     if not objectives:
-        raise UsageError("there is no objective: name a metric, as --objective bsld_mean")
+        raise UsageError("there is no objective: name a metric, such as --objective bsld_mean")
     if trials < 2:
         raise UsageError(f"{trials} trial is not a search: give at least 2")
     easy = parse_policy(baseline)
@@ -228,7 +228,7 @@ def _sign(metric: str) -> int:
         raise UsageError(f"there is no metric {metric!r}; docs/reference/metrics lists them")
     better = REGISTRY[metric].better
     if better not in ("lower", "higher"):
-        raise UsageError(f"{metric} is neither better high nor low: it cannot be an objective")
+        raise UsageError(f"{metric} has no direction of improvement: it cannot be an objective")
     return 1 if better == "lower" else -1
 
 
@@ -270,13 +270,13 @@ def _measured(
 
 
 def _sampled(weeks: list[Workload], seed: int) -> list[Workload]:
-    """The weeks in an order of chance, the same for all candidates."""
+    """The weeks in a random order, the same for all candidates."""
     places = np.random.default_rng([seed, 2]).permutation(len(weeks))
     return [weeks[at] for at in places.tolist()]
 
 
 def _load(space: Space, easy: Any, jobs: Workload, cluster: Cluster) -> None:
-    """Compile and load what the search needs, before threads want it all at once."""
+    """Compile and load what the search needs, before several threads need it at once."""
     rng = np.random.default_rng(0)
     chosen = [easy, *(_policy(space, space.draw(rng)) for _ in range(4))]
     found = [one for one in chosen if one is not None]
@@ -288,9 +288,9 @@ def _load(space: Space, easy: Any, jobs: Workload, cluster: Cluster) -> None:
 Method = Literal["random", "halving", "optuna"]
 Values = tuple[float, ...]
 Evaluate = Callable[[Sequence["Candidate"], int | None], list[Values]]
-"""Objectives (smaller is better) of candidates, on so many sampled weeks or on all jobs (None)."""
+"""Objectives (smaller is better) of candidates, on a number of sampled weeks or all jobs (None)."""
 BATCH = 8
-"""Candidates that Optuna is asked for at a time."""
+"""Candidates requested from Optuna at a time."""
 
 
 def search(
@@ -301,9 +301,9 @@ def search(
     Rules
     -----
     random: ``trials`` draws, each on all jobs. halving: ``trials`` draws on one week, the better
-    half on two, and so on; those that are left run on all jobs (a front of several objectives is
-    kept front by front). optuna: its usual sampler, asked for batches of eight and given their
-    objectives. The same seed gives the same candidates.
+    half on two, and so on; the remaining ones run on all jobs (with several objectives, front by
+    front). optuna: its default sampler, in batches of eight. The same seed gives the same
+    candidates.
     """
     rng = np.random.default_rng([seed, 1])
     if method == "optuna":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHARES = (0.6, 0.2, 0.2)
 LEAST = 50
-"""Jobs that each part must have for its means to say anything."""
+"""Jobs that each part must have for meaningful means."""
 WEEK = 7 * 24 * 3600
 
 
@@ -27,8 +27,8 @@ class Parts:
     Rules
     -----
     By submission: the first 60 % of the jobs, the next 20 %, the last 20 %; every part is simulated
-    by itself on an empty machine. The last part is handed out once, by :meth:`report_part`, and
-    never if any of its jobs was tuned or selected on.
+    separately on an empty machine. The last part is returned once, by :meth:`report_part`, and
+    never if any of its jobs was used for tuning or selection.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Parts:
     >>> parts.report_part()
     Traceback (most recent call last):
     ...
-    shadowtime.errors.UsageError: the last part has been reported on already: ...
+    shadowtime.errors.UsageError: the last part has already been reported on: ...
     """
 
     tune: Workload
@@ -68,26 +68,26 @@ class Parts:
         return parts
 
     def refuse_overlap(self) -> None:
-        """Refuse a last part that holds jobs of the others."""
+        """Reject a last part that contains jobs of the others."""
         for part in (self.tune, self.select):
             if of_workload(part) == of_workload(self._report) or _share_jobs(part, self._report):
                 raise UsageError(
-                    "the jobs to report on are jobs that were tuned on: a report on them would "
-                    "only show how well they were learned; report on a later part or another log"
+                    "the jobs to report on were used for tuning: a report on them would only show "
+                    "how well they were learned; report on a later part or another log"
                 )
 
     def report_part(self) -> Workload:
         """The last part, once."""
         if self._used:
             raise UsageError(
-                "the last part has been reported on already: a second look would tune on it; take "
+                "the last part has already been reported on: using it again would tune on it; use "
                 "other jobs to report on"
             )
         self._used.append("report")
         return self._report
 
     def weeks(self) -> list[Workload]:
-        """The weeks of the first part that have enough jobs to be simulated by themselves."""
+        """The weeks of the first part that have enough jobs to be simulated separately."""
         jobs = self.tune
         week = (jobs.submit - jobs.submit[0]) // WEEK
         places = [np.flatnonzero(week == k) for k in range(int(week[-1]) + 1)]
@@ -95,7 +95,7 @@ class Parts:
 
 
 def _share_jobs(one: Workload, other: Workload) -> bool:
-    """True if two parts hold the same job: id, submission, length and width."""
+    """True if two parts contain the same job: id, submission, length and width."""
 
     def rows(jobs: Workload) -> set[tuple[int, ...]]:
         columns = (jobs.job_id, jobs.submit + (jobs.epoch or 0), jobs.run, jobs.procs)

@@ -76,7 +76,9 @@ class Space:
         """From a policy text and texts such as ``expansion=0..1``, ``wait=0.001..1 log``,
         ``reserve=1..20`` and ``order=fcfs,sjf``."""
         if not over:
-            raise UsageError("there is nothing to tune: name a parameter, as --over expansion=0..1")
+            raise UsageError(
+                "there is nothing to tune: name a parameter, such as --over expansion=0..1"
+            )
         policy = parse_policy(base)
         if not isinstance(policy, Policy):
             raise UsageError(f"{shown(base)} has no parameters that can be tuned")
@@ -133,8 +135,8 @@ def _is_whole(policy: Policy, name: str) -> bool:
 def front(points: Sequence[Sequence[float]]) -> list[int]:
     """The places of the points that no other point beats; smaller is better.
 
-    A point is beaten by one that is nowhere larger and somewhere smaller. Of equal points the
-    first stays; one that is not finite never does.
+    A point is beaten by one that is nowhere larger and somewhere smaller. Of equal points the first
+    stays; a non-finite point is always dropped.
 
     Examples
     --------
