@@ -24,11 +24,11 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """Hosts with countable resources, and how a job may lie on them.
+    """Hosts with countable resources, and how a job may be placed on them.
 
     Shapes
     ------
-    pool: one host that holds everything, a job takes a share of each resource.
+    pool: one host with everything, a job takes a share of each resource.
     hosts: a job must fit inside one host. nodes: a job's processes spread over hosts.
 
     The first resource is always ``procs``; memory counts KB (1024-based).
@@ -71,7 +71,7 @@ class Cluster:
 
     @property
     def procs(self) -> int:
-        """Processors in all."""
+        """Total number of processors."""
         return sum(host.capacity[0] for host in self.hosts)
 
     @property

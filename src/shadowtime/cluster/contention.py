@@ -1,8 +1,8 @@
 """Nodes whose jobs slow each other down: shared capacities, and the law of the slowdown.
 
-A shared resource (memory bandwidth, say) is not handed out: every process draws what it draws, and
-where a node's processes together want more than there is, all of them slow down. How much is given
-by a law, a value of its own. Guim et al. 2009, section 3.3; spec 4.1 to 4.5 and 6.2.
+A shared resource (such as memory bandwidth) is not allocated: if the total demand of a node's
+processes exceeds its capacity, all of them slow down. How much is given by a law, which is a
+separate value. Guim et al. 2009, section 3.3; spec 4.1 to 4.5 and 6.2.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Law(Protocol):
     """How much slower the processes of a node become.
 
     Any law that is a sum of hinges in the demands for the shared resources can be plugged in: the
-    kernels know the terms alone. It must not fall when demand grows.
+    kernels use only the terms. It must not fall when demand grows.
     """
 
     def terms(self, capacity: Mapping[str, int]) -> Terms:
@@ -71,7 +71,7 @@ class Proportional:
 class Sloped:
     """penalty = slope * max(0, demand / phys - 1) for each resource (spec 6.2).
 
-    ``phys`` is what a node can really deliver, where that is not its nominal capacity.
+    ``phys`` is what a node can really deliver, if that is not its nominal capacity.
 
     Examples
     --------
@@ -92,10 +92,10 @@ class Sloped:
 
 @dataclass(frozen=True, kw_only=True)
 class Contention:
-    """What the processes on a node share, and what it does to them.
+    """What the processes on a node share, and how it slows them down.
 
     ``capacity`` is that of every node, by resource; ``default`` the demand per process of jobs
-    that do not say theirs, by resource (without one they are refused).
+    that do not state theirs, by resource (without one they are rejected).
     """
 
     capacity: Mapping[str, int]
@@ -210,7 +210,7 @@ def _fraction(key: str, value: object) -> Fraction:
 
 
 def _amounts(key: str, value: object, capacity: Mapping[str, int], *, low: int) -> dict[str, int]:
-    """An amount by shared resource; a bare number stands for all of them."""
+    """An amount by shared resource; a bare number applies to all of them."""
     table = dict.fromkeys(capacity, value) if isinstance(value, int) else value
     if not isinstance(table, Mapping) or not set(table) <= set(capacity):
         raise ClusterError(f"contention.{key} must be a number, or a table by shared resource")

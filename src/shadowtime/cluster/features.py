@@ -1,7 +1,7 @@
 """Feature expressions of Slurm: ``a&b``, ``a|b``, ``!a``, brackets, and counts of nodes.
 
-What an expression asks of each node, and what of all nodes of a job together: ``[a|b]`` wants nodes
-that all have a or all have b, ``[a*2&b*4]`` two nodes with a and four others with b.
+What an expression requires of each node, and of all nodes of a job together: ``[a|b]`` requires
+nodes that all have a or all have b, ``[a*2&b*4]`` two nodes with a and four others with b.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Condition = tuple[Any, ...]
 read also ("choice", c) for square brackets and ("count", c, k)."""
 ANY: Condition = ("and",)
 MOST_COUNTS = 4
-"""Counts in one choice, at most."""
+"""The largest number of counts in one choice."""
 MOST_CHOICES = 16
 NOT_MODELLED = (
     "counts or square brackets under `!` or under another count",
@@ -35,7 +35,7 @@ NOT_MODELLED = (
 )
 """Of feature expressions; jobs that use them are counted, and run without their counts."""
 MOST_NESTED = 100
-"""Brackets and negations in an expression, at most."""
+"""The largest number of brackets and negations in an expression."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,7 @@ def matches(text: str, have: AbstractSet[str]) -> bool:
 def choices(text: str) -> tuple[Choice, ...]:
     """The ways to satisfy an expression, in its order; one for most expressions.
 
-    An expression that ``modelled`` does not know is read as a condition on each node, and its
-    counts are left out.
+    An expression that ``modelled`` rejects is read as a condition on each node, without its counts.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def satisfies(condition: Condition, have: AbstractSet[str]) -> bool:
 
 
 def _ways(read: Condition) -> tuple[Choice, ...]:
-    """The choices of an expression; none where it cannot be expressed."""
+    """The choices of an expression; none if it cannot be expressed."""
     found = []
     for terms in _terms(read):
         counts = tuple((_plain(one[1]), one[2]) for one in terms if one[0] == "count")
@@ -139,7 +138,7 @@ def _terms(read: Condition) -> list[list[Condition]]:
 
 
 def _of_several(read: Condition) -> bool:
-    """True if an expression speaks of more than one node."""
+    """True if an expression refers to more than one node."""
     if read[0] == "name":
         return False
     return read[0] in ("choice", "count") or any(
@@ -148,7 +147,7 @@ def _of_several(read: Condition) -> bool:
 
 
 def _plain(read: Condition) -> Condition:
-    """The same as a condition on one node: counts are left out."""
+    """The same as a condition on one node, without counts."""
     kind, *parts = read
     if kind == "name":
         return read

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST = 1_000_000
-"""No list may stand for more names than this: a slip of the pen must not fill the memory."""
+"""No list may represent more names than this: a typing error must not exhaust the memory."""
 
 _NONE = {"", "none assigned", "none", "(null)", "n/a", "unknown"}
 _NUMBERED = re.compile(r"(.*?[^0-9]|)([0-9]{1,9})([^0-9]*)")

@@ -1,4 +1,4 @@
-"""The bounds that a site's QOS and accounts put on jobs: who shares which."""
+"""The bounds that a site's QOS and accounts put on jobs: which jobs share which bound."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def job_allowed(
     seconds: int,
     user: str,
 ) -> bool:
-    """True if no bound on the job alone forbids it for ever: wall time, amounts, reservation."""
+    """True if no bound on the job alone forbids it permanently: wall time, amounts, reservation."""
     if partition.max_time is not None and seconds > partition.max_time:
         return False
     if shape.reservation >= 0:

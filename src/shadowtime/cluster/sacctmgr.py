@@ -59,8 +59,8 @@ def parse_qos(table: Table, *, ignore: Callable[[str], None]) -> tuple[Qos, ...]
 def parse_events(table: Table, zone: tzinfo) -> tuple[Outage, ...]:
     """The outages in ``sacctmgr show event -P``; events of the whole cluster are not outages.
 
-    A node in DRAIN lets its jobs go on; the record begins when the last has left. Events that
-    have not ended last for ever.
+    A node in DRAIN lets its jobs finish; the record begins when the last has ended. Events without
+    an end last forever.
     """
     found = []
     for row in table.rows:
@@ -258,7 +258,7 @@ def with_shares(
 
 
 def _parent(account: str, user: str, above: list[tuple[int, str]]) -> str:
-    """The account that stands above, by the blanks in front; ``above`` is the path to here."""
+    """The parent account, by the leading blanks; ``above`` is the path to here."""
     depth = len(account) - len(account.lstrip(" "))
     while above and above[-1][0] >= depth:
         above.pop()

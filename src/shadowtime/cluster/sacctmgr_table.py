@@ -80,7 +80,7 @@ class Table:
 def read_table(text: str, *, path: str, cluster: str = "") -> Table:
     """A table with the delimiter ``|``.
 
-    Where rows of several clusters are listed, those of ``cluster`` alone are kept.
+    If rows of several clusters are listed, only those of ``cluster`` are kept.
 
     Examples
     --------
@@ -161,7 +161,7 @@ LIMIT_COLUMNS = frozenset(
 def ignore_rest(
     table: Table, known: Sequence[str], what: str, ignore: Callable[[str], None]
 ) -> None:
-    """Tell of each value in a column that is not modelled."""
+    """Report each value in a column that is not modelled."""
     rest = [c for c in table.columns if c not in LIMIT_COLUMNS and c not in known]
     for row in table.rows:
         for column in rest:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What a placement rule works on; ``nodes`` in the order in which they are looked at."""
+    """What a placement rule works on; ``nodes`` in the order in which they are considered."""
 
     partition: int
     nodes: tuple[int, ...]
     wanted: int
-    """So many of the first nodes must all be used."""
+    """The number of first nodes that must all be used."""
     tasks: int
     least: int
     most: int
@@ -47,7 +47,7 @@ class Shape:
     """(k, nodes): at least k of the nodes used are among these, and no node counts twice."""
 
     def among(self, nodes: tuple[int, ...]) -> Shape | None:
-        """The same on some of its nodes; None if a wanted one, or every one, is left out."""
+        """The same on some of its nodes; None if a wanted one, or every one, is excluded."""
         if not nodes or nodes[: self.wanted] != self.nodes[: self.wanted]:
             return None
         counts = tuple((k, those.intersection(nodes)) for k, those in self.counts)
@@ -55,16 +55,16 @@ class Shape:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The least amounts in all, by resource."""
+        """The smallest total amounts, by resource."""
         both = zip(self.per_task, self.fixed, strict=True)
         return tuple(self.tasks * each // self.divisor + self.least * fixed for each, fixed in both)
 
     def cpus(self, tasks: int) -> int:
-        """Cpus of so many tasks on a node that others may share."""
+        """Cpus of a number of tasks on a node that others may share."""
         return max(self.fixed[0] - (-tasks * self.per_task[0] // self.divisor), self.floor)
 
     def tasks_with(self, cpus: int) -> int:
-        """The fewest tasks that take so many cpus on a node."""
+        """The smallest number of tasks that take this many cpus on a node."""
         return (
             (cpus - 1) * self.divisor // self.per_task[0] + 1
             if self.divisor > 1
@@ -72,7 +72,7 @@ class Shape:
         )
 
     def amounts(self, capacity: tuple[int, ...], tasks: int, memory: int) -> tuple[int, ...]:
-        """What so many tasks take on a node; ``memory`` is that resource's place, -1 without."""
+        """What some tasks take on a node; ``memory`` is that resource's index, -1 without."""
         if self.exclusive:
             return capacity
         both = zip(self.per_task, self.fixed, strict=True)
@@ -84,7 +84,7 @@ class Shape:
 
 
 class Shapes:
-    """Makes the shapes of a site's requests; nodes that fit a mask are worked out once.
+    """Creates the shapes of a site's requests; nodes that match a mask are computed once.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Shapes:
 
     @cached_property
     def default(self) -> Partition:
-        """Where jobs go that name no partition."""
+        """The partition of jobs that name none."""
         return next((one for one in self.partitions if one.default), self.partitions[0])
 
     @property
@@ -262,7 +262,7 @@ def in_a_row(request: Request) -> bool:
 
 
 def left_out(request: Request) -> bool:
-    """True if a request asks for something that its shapes leave out."""
+    """True if a request contains something that its shapes do not express."""
     if request.contiguous and request.wanted:
         return True
     if not modelled(request.features):

@@ -1,4 +1,4 @@
-"""A folder in which a site has put what Slurm says of it, under the names of FILES."""
+"""A folder with what Slurm reports about a site, under the names of FILES."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILES: dict[str, tuple[str, ...]] = {
     "past_reservations": ("sacct_resv.txt",),
     "shares": ("sshare.txt", "sshare_samples.psv"),
 }
-"""What each text is called; the first that is there is read."""
+"""The file names of each text; the first that exists is read."""
 JOBS = ("jobs.psv", "jobs.psv.gz", "jobs.csv", "jobs.parquet", "jobs.swf", "jobs.swf.gz")
 """The job log; the first that is there is read."""
 
@@ -84,7 +84,7 @@ def read_site_alone(
 
 
 def read_text(path: Path) -> str:
-    """A file as text; bytes that are none are marked, as a comment may hold anything."""
+    """A file as text; invalid bytes are marked, as a comment may contain anything."""
     try:
         return path.read_bytes().decode("utf-8-sig", "replace")
     except OSError as error:
@@ -102,7 +102,7 @@ def zone_of(tz: str | None) -> ZoneInfo:
 
 
 def _beside(folder: Path) -> Callable[[str], str]:
-    """Included files lie in the folder, whatever path they have on the site."""
+    """Included files are in the folder, whatever path they have on the site."""
 
     def include(name: str) -> str:
         for path in (folder / name, folder / Path(name).name):

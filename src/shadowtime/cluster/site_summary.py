@@ -1,4 +1,4 @@
-"""What a site is made of, in numbers and short lists: for people and for JSON."""
+"""What a site consists of, in numbers and short lists: for people and for JSON."""
 
 from __future__ import annotations
 

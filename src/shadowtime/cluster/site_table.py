@@ -35,11 +35,11 @@ class Group:
         return self.content.get(key)
 
     def names(self) -> list[str]:
-        """The keys of a table in which people choose them."""
+        """The keys of a table in which users choose them."""
         return list(self.content)
 
     def done(self) -> None:
-        """Reject keys that no one asked for."""
+        """Reject unknown keys."""
         reject_unknown(self.content, self.asked, self.where)
         for one in self.inner:
             one.done()

@@ -1,4 +1,4 @@
-"""A whole site from what Slurm says of it."""
+"""A whole site from Slurm's own output."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def site_from_slurm(
 
     Rules
     -----
-    Nodes, partitions and settings are those of scontrol; slurm.conf serves where one is missing.
+    Nodes, partitions and settings are those of scontrol; slurm.conf is used if one is missing.
     Without either, partitions are those that the nodes name, without bounds. Memory is a resource
     where SelectTypeParameters says that jobs use it up. Nodes that are down, drained or failing
     are kept, as a log is longer than a repair, and named in ``unusable``.
@@ -153,7 +153,7 @@ class _Reader:
         )
 
     def _unless(self, shares: Sequence[Share]) -> Callable[[str], None]:
-        """Sshare tells the tree: then nothing is to be noted."""
+        """sshare contains the tree: then nothing has to be reported."""
         return (lambda _: None) if shares else self.notes.append
 
     def _table(self, kind: str) -> Table:

@@ -1,4 +1,4 @@
-"""Amounts with a unit, as people write them."""
+"""Amounts with a unit, as users write them."""
 
 from __future__ import annotations
 

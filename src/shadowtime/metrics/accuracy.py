@@ -1,4 +1,4 @@
-"""How good predictions of run times were: error, and which way they missed."""
+"""Accuracy of run time predictions: error, and its direction."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def accuracy(prediction: Ints, run: Ints) -> dict[str, float]:
-    """The errors of some predictions; nothing where there are none.
+    """The errors of some predictions; nothing if there are none.
 
     Rules
     -----
     The error of a job is |prediction - run|, its relative error that over the run (a run of 0 s
     counts as 1 s): a virtual predictor that errs by up to x has a mean of x / 2. The mean of the
-    relative error hangs on short jobs with long predictions, so the median stands beside it, and
+    relative error depends on short jobs with long predictions, so the median is given too, and
     Tsafrir's accuracy, which lies between 0 and 1: the smaller of prediction and run over the
     larger.
 

@@ -1,4 +1,4 @@
-"""The metrics of every class of jobs: who wins and who loses."""
+"""The metrics of every class of jobs: which win and which lose."""
 
 from __future__ import annotations
 

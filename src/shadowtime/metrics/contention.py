@@ -1,6 +1,6 @@
 """Jobs that slowed each other down: the time lost, jobs killed for it, jobs that finished.
 
-Of jobs on nodes the slowdown and the wait are reported over finished jobs too: one that is killed
+For jobs on nodes the slowdown and the wait are also reported over finished jobs: one that is killed
 at its limit ends early and would look quick (Guim et al. 2009, section 8.3; spec 4.9).
 """
 
@@ -35,7 +35,7 @@ def penalised_share(schedule: Schedule, workload: Workload) -> Floats:
 
 
 def contention_metrics(schedule: Schedule, workload: Workload, which: AnyArray) -> dict[str, float]:
-    """What contention did to the jobs ``which``; nothing where a schedule does not say.
+    """The effect of contention on the jobs ``which``; nothing if a schedule does not record it.
 
     Examples
     --------

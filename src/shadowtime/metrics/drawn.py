@@ -1,4 +1,4 @@
-"""How much of a shared resource the running jobs ask for together, over time."""
+"""The total demand of the running jobs for a shared resource, over time."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def drawn_over_time(
 
 
 def peak_drawn(schedule: Schedule, workload: Workload, resource: str = "bandwidth") -> int:
-    """The most that is asked for at any instant."""
+    """The largest demand at any instant."""
     return int(drawn_over_time(schedule, workload, resource)[1].max(initial=0))

@@ -1,5 +1,5 @@
-"""Fairness: when a blocked job would have started had no job been let in ahead of it, which jobs
-delayed which, and promises broken by jobs that were let in meanwhile.
+"""Fairness: when a blocked job would have started if no job had overtaken it, which jobs delayed
+which, and promises broken by jobs that overtook meanwhile.
 """
 
 from __future__ import annotations

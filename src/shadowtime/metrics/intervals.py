@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shadowtime.types import Floats
 
 LEVEL = 0.95
-"""How often an interval of this kind holds the true mean."""
+"""How often an interval of this kind contains the true mean."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Interval:
 
     @property
     def half(self) -> float:
-        """What stands behind the plus-minus sign."""
+        """The number after the plus-minus sign."""
         return (self.high - self.low) / 2
 
     @property

@@ -1,4 +1,4 @@
-"""How much of the machine was used, wasted, or left idle though a job could have used it."""
+"""How much of the machine was used, wasted, or idle although a job could have used it."""
 
 from __future__ import annotations
 

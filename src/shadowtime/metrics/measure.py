@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def evenness(jobs: Jobs, user: Ints) -> dict[str, float]:
     """Jain's index and the Gini coefficient of the users' mean bounded slowdowns.
 
-    Jobs of unknown users are left out; nothing where no user is known.
+    Jobs of unknown users are excluded; nothing if no user is known.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def measure(
 
 
 def matched(schedule: Schedule, workload: Workload) -> Schedule:
-    """The schedule's rows in the workload's order; refused where they are of other jobs."""
+    """The schedule's rows in the workload's order; rejected if they belong to other jobs."""
     if schedule.job_id is workload.job_id:  # as every simulation leaves it
         return schedule
     pair = match(schedule, workload)
@@ -138,7 +138,7 @@ def matched(schedule: Schedule, workload: Workload) -> Schedule:
 def scored(
     schedule: Schedule, workload: Workload, *, window: Window = ALL, only: AnyArray | None = None
 ) -> tuple[AnyArray, int]:
-    """Mask of the scored jobs, and how many were left out because they have no start."""
+    """Mask of the scored jobs, and how many were excluded because they have no start."""
     inside = window.mask(workload.submit)
     if only is not None:
         inside &= only
@@ -222,7 +222,7 @@ def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:
 def _machine(
     schedule: Schedule, workload: Workload, cluster: Cluster, which: AnyArray, *, window: Window
 ) -> dict[str, float]:
-    """What the machine did. Nothing where preempted runs are not known: it would be too little."""
+    """What the machine did. Nothing if preempted runs are unknown: it would be too little."""
     if attempts_missing(schedule):
         return {}
     known = runs(schedule)  # the last attempts stand first

@@ -1,4 +1,4 @@
-"""What there is to know about a metric."""
+"""The description of a metric."""
 
 from __future__ import annotations
 
