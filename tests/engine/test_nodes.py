@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.node_worlds import assert_same, node_worlds, simulated
 from naive import nodes as naive_nodes
@@ -48,3 +51,17 @@ def test_equals_the_reference(policy, world):
 def test_equals_the_reference_with_long_queues(policy, world):
     """What is remembered of a waiting job from pass to pass changes nothing."""
     assert_same(simulated(*world, policy), POLICIES[policy](*world))
+
+
+@pytest.mark.parametrize("policy", ["rua", "rua(limit=req)", "rua(thresholds=1/1.1/1.3)"])
+@settings(max_examples=30, deadline=None)
+@given(world=node_worlds(most=8), copies=st.integers(2, 5), apart=st.integers(0, 9))
+def test_one_of_those_that_are_alike_is_asked(policy, world, copies, apart):
+    """Jobs that came several times, now and then: the reference asks every one of them."""
+    jobs, machine = world
+    many = [
+        replace(job, id=job.id + copy * len(jobs), submit=job.submit + copy * apart)
+        for copy in range(copies)
+        for job in jobs
+    ]
+    assert_same(simulated(many, machine, policy), POLICIES[policy](many, machine))

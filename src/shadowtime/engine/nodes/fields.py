@@ -78,7 +78,9 @@ HOLDS = 34
 """Counts the reservations that were pinned."""
 LOWEST = 35
 """Nodes below this one have no free processor."""
-LAW = 36
+ROUND = 36
+"""Counts how often the candidates for backfilling were gone through."""
+LAW = 37
 """Two registers per hinge: its edge, up to which demand costs nothing, and its weight."""
 EDGE, WEIGHT = 0, 1
 """Behind the hinges two per threshold: a cost is within if cost <= request * FACTOR // SHARE."""
@@ -150,7 +152,9 @@ SEEN_COST = 12
 """What that start cost then."""
 SETTLED = 13
 """VERSION + HOLDS when that start was found to cost nothing: while they stand, it does not."""
-DEMAND = 14
+LIKE = 14
+"""Jobs of one number differ in nothing that a plan depends on."""
+DEMAND = 15
 """First of the columns of demand per process, one a hinge: what the scheduler believes."""
 
 # Rows of the table's lists.
@@ -172,8 +176,10 @@ SLOT_OF = 12
 """By slot: the kind whose counts it holds,"""
 SLOT_AT = 13
 """and at which VERSION they were made."""
-CLEARS = 14
-"""First of the slots: processes of a kind that cost nothing after so many ends."""
+ASKED = 14
+"""By LIKE: the ROUND in which one of these jobs was asked;"""
+CLEARS = 15
+"""first of the slots: processes of a kind that cost nothing after so many ends."""
 SLOTS = 8
 LISTS = CLEARS + SLOTS
 

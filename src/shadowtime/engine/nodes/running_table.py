@@ -76,11 +76,7 @@ def make_table(
     proc[:, OWNER] = proc[:, NEXT] = -1
     job = np.full((n, DEMAND + len(hinges)), -1, np.int64)
     job[:, DEMAND:] = demand
-    job[:, f.KIND] = 0
-    for column in demand.T:  # by columns: sorting whole rows costs ten times as much
-        values, code = np.unique(column, return_inverse=True)
-        pair = job[:, f.KIND] * len(values) + code
-        job[:, f.KIND] = np.unique(pair, return_inverse=True)[1] if demand.shape[1] > 1 else code
+    job[:, f.KIND] = numbered(n, demand.T)
     return Table(
         par=par,
         proc=proc,
@@ -88,6 +84,22 @@ def make_table(
         job=job,
         list=np.zeros((f.LISTS, max(n, 2 * nodes * cores) + 2), np.int64),
     )
+
+
+def numbered(n: int, columns: Any) -> Any:
+    """Numbers of ``n`` rows, from 0 on: rows that are equal in all columns have the same.
+
+    Examples
+    --------
+    >>> numbered(3, [np.array([8, 4, 8]), np.array([1, 1, 1])]).tolist()
+    [1, 0, 1]
+    """
+    number = np.zeros(n, np.int64)
+    for column in columns:  # one at a time: sorting whole rows costs ten times as much
+        values, code = np.unique(column, return_inverse=True)
+        both = number * len(values) + code
+        number = np.unique(both, return_inverse=True)[1] if number.any() else code
+    return number
 
 
 # ------------------------------------------------------------------------ the running jobs

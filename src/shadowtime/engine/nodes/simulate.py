@@ -16,9 +16,10 @@ from shadowtime.engine.nodes import fields as nf
 from shadowtime.engine.nodes.demands import believed
 from shadowtime.engine.nodes.rates import Rates, make_rates
 from shadowtime.engine.nodes.rua.plan import loop_of, parameters
-from shadowtime.engine.nodes.running_table import Table, make_table
+from shadowtime.engine.nodes.running_table import Table, make_table, numbered
 from shadowtime.errors import ClusterError, PolicyError, UsageError
 from shadowtime.kernel import fields as f
+from shadowtime.kernel.estimates import FIXED
 from shadowtime.kernel.registers import EVENTS, NEVER, PASSES, SLIPPED, VOLATILE
 from shadowtime.kernel.state import State, build
 from shadowtime.policy import place
@@ -81,6 +82,8 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
     table.job[:, nf.SPAN] = np.minimum(known.estimate, request)
     table.job[:, nf.LIMIT] = workload.limit
     table.job[:, nf.REACH] = reach_of(policy.place, request)
+    if table.par[nf.BACKFILL] == nf.LEAST_PENALTY:
+        table.job[:, nf.LIKE] = alike(table, learned=known.learner != FIXED)
     rates = make_rates(
         run=workload.effective_run,  # a longer limit gives no job more work (spec 4.5)
         procs=workload.procs,
@@ -101,6 +104,15 @@ def simulate_nodes(workload: Workload, cluster: Cluster, policy: Policy) -> Sche
             "slipped_promises": int(state.reg[SLIPPED]),
         },
     )
+
+
+def alike(table: Table, *, learned: bool) -> Ints:
+    """By job: those with the same number differ in nothing that a plan depends on."""
+    if learned:  # how long a job is expected to run is known at its submission only
+        return np.arange(len(table.job))
+    columns = (nf.LENGTH, nf.SPAN, nf.REACH, nf.PROCS, nf.KIND)
+    number: Ints = numbered(len(table.job), (table.job[:, column] for column in columns))
+    return number
 
 
 def shape_of(cluster: Cluster) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.engine.nodes.fields import (
+    ASKED,
     BACKFILL,
     BASE,
     CHEAPEST,
@@ -14,15 +15,17 @@ from shadowtime.engine.nodes.fields import (
     FREE,
     HOLD,
     HOLD_FROM,
-    IN_ORDER,
     LEAST_PENALTY,
     LENGTH,
+    LIKE,
     NOW,
     PENDING,
     PROCS,
     REACH,
     READY,
+    ROUND,
     SEARCH,
+    SHORTEST,
     SPAN,
     SPARE,
     STRETCHED,
@@ -49,16 +52,22 @@ def backfill(state: Any, table: Any, k: Any) -> None:
     """Start the jobs that may overtake the blocked head.
 
     One scan in the policy's order; or RUA's: again and again, of all whose start is now, the one
-    with the least penalty, then the shortest, then the oldest.
+    with the least penalty, then the shortest, then the oldest. Of candidates that are alike the
+    oldest is asked: the others would give the same answer and stand behind it.
     """
     count = gather_fitting(state, table)
     repeated = table.par[BACKFILL] == LEAST_PENALTY
     while count > 0:
         best = -1
+        table.par[ROUND] += 1
         for i in range(count):
             job = table.list[FOUND, i]
             if job < 0 or not may_fit(table, job):
                 continue
+            if repeated:
+                if table.list[ASKED, table.job[job, LIKE]] == table.par[ROUND]:
+                    continue
+                table.list[ASKED, table.job[job, LIKE]] = table.par[ROUND]
             late = table.par[NOW] + table.job[job, LENGTH] > table.par[HOLD_FROM]
             if table.par[HOLD] == PENDING and (late or table.par[STRETCHED] != 0):
                 pin(table, k)
@@ -108,13 +117,16 @@ def may_fit(table: Any, job: int) -> bool:
 
 @kernel
 def gather_fitting(state: Any, table: Any) -> int:
-    """Waiting jobs behind the head that may fit, in the order in which they are tried."""
+    """Waiting jobs behind the head that may fit, in the order in which they are tried.
+
+    To a choice of the least penalised that order means nothing.
+    """
     first = table.par[TRIED]
     arrived = state.reg[ARRIVED]
     free = table.par[FREE]
     left = table.par[HOLD_FROM] - table.par[NOW] if table.par[HOLD] != 0 else NEVER
     spare = table.par[SPARE] if table.par[HOLD] != 0 else free
-    by_length = table.par[BACKFILL] != IN_ORDER
+    by_length = table.par[BACKFILL] == SHORTEST
     count = 0
     if table.par[SEARCH] == FIRST_FIT and table.par[STRETCHED] == 0:
         # Time alone makes no job fit that did not: until the table changes, only newcomers may.
