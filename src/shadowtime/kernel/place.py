@@ -96,6 +96,16 @@ def leaves_less_at(state: Any, p: Any, job: int, a: int, b: int, when: int) -> b
 
 
 @kernel
+def has_host_to_reserve(state: Any, f: Any, job: int) -> bool:
+    """True if the caps leave room for a reservation of the job on some host."""
+    kind = state.job[job, CLASS]
+    for i in range(f.among[RESERVE, kind, f.among.shape[2] - 1]):
+        if may_reserve(state, f, job, f.among[RESERVE, kind, i]):
+            return True
+    return False
+
+
+@kernel
 def earliest_host(state: Any, f: Any, job: int, length: int) -> tuple[int, int]:
     """(start, host) of the earliest place for a reservation, host -1 if none is allowed.
 

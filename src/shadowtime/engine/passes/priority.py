@@ -46,7 +46,13 @@ from shadowtime.kernel.alike import (
 from shadowtime.kernel.caps import note_refusal, note_reservation, was_refused
 from shadowtime.kernel.fields import BLOCKED_AT, CAPACITY, ESTIMATE, FREE, PROCS, PROMISED
 from shadowtime.kernel.jit import entry, kernel, routine
-from shadowtime.kernel.place import earliest_host, host_around, host_now, level_at
+from shadowtime.kernel.place import (
+    earliest_host,
+    has_host_to_reserve,
+    host_around,
+    host_now,
+    level_at,
+)
 from shadowtime.kernel.profile import build_profile, occupy
 from shadowtime.kernel.registers import (
     ARRIVED,
@@ -72,6 +78,9 @@ from shadowtime.kernel.steps import NOWHERE, build_steps, reserve_earliest, take
 
 DEPTH = 1
 """Place in the parameters of the general pass, which this one takes over."""
+SOME_REFUSED = 8
+"""After so many lines in vain all are asked whether the caps refuse them too; then after twice as
+many."""
 
 
 @entry
@@ -291,6 +300,7 @@ def reserve_more(state: Any, f: Any, alike: Any, place: int, hopes: int) -> int:
             size += 1
     heapify(alike, size)
     made, left = 1, hopes
+    refused, patience = 0, SOME_REFUSED
     while left > 0 and size > 0 and made < f.par[DEPTH]:
         job = alike.job[alike.heap[0]]
         number = alike.of_job[job]
@@ -307,8 +317,29 @@ def reserve_more(state: Any, f: Any, alike: Any, place: int, hopes: int) -> int:
                 made += 1
             elif alike.mark[GROUPING] == ONE_KIND:
                 following = -1  # all of the line are refused, and none of it can start
+                refused += 1
         size = next_turn(state, alike, f.weight, size, following)
+        if refused == patience:
+            size = drop_refused(state, f, alike, size)
+            refused, patience = 0, 2 * patience
     return left
+
+
+@routine
+def drop_refused(state: Any, f: Any, alike: Any, size: int) -> int:
+    """Drop the lines that can neither start nor reserve any more, each of them of one kind.
+
+    Their turn would change nothing, and to bring them into order is most of a long walk.
+    """
+    kept = 0
+    for i in range(size):
+        place = alike.heap[i]
+        job = alike.job[place]
+        if alike.open[alike.of_job[job]] != 0 or has_host_to_reserve(state, f, job):
+            alike.heap[kept] = place
+            kept += 1
+    heapify(alike, kept)
+    return kept
 
 
 @routine
