@@ -13,6 +13,7 @@ from shadowtime.kernel.availability import (
     LISTED_AT,
     TIME,
     book,
+    last_step_before,
     make_availability,
     make_room,
     tidy,
@@ -64,7 +65,8 @@ def test_moving_is_taking_out_and_putting_in(promises, moves):
             make_room(b)
             start = int(b.job[job, DUE]) - earlier
             if start in b.step[TIME, b.mark[FIRST] : b.mark[LAST_STEP] + 1]:
-                move(b, job, needs[job], promises[job][2], start, False)
+                own = last_step_before(b, b.job[job, DUE] + 1)
+                move(b, job, needs[job], promises[job][2], start, own, False)
     expected = np.repeat(capacity.T, END, axis=1)
     for job, (_, _, length, _) in enumerate(promises):
         due = int(b.job[job, DUE])

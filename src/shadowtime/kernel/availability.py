@@ -30,13 +30,15 @@ PARTS, CLASSES = 64, 34
 TIME, LISTED_AT, LEVEL = 0, 1, 2
 """Rows of ``step``: when a step begins; a job that is due then, -1 if none is; and from here on
 what is free of each resource."""
-DUE, AFTER, BEFORE, ASK, KIND = 0, 1, 2, 3, 4
+DUE, AFTER, BEFORE = 0, 1, 2
 """Columns of ``job``: when it is due; the next job that is due at the same time and the one before,
--1 if none is; 1 if it may start right before its promise; its class of width."""
-LINE, STARTS, BEGINS, HEIGHT = 0, 1, 1, 2
-"""Rows of ``listed``: the jobs with promises in submit order, of which some may have started since;
-the jobs that start in a pass; the holes that have begun while all are sought, each higher than the
-one before."""
+-1 if none is."""
+ASK, GONE = 1, 2
+"""In ``ask``: the job may start right before its promise; it has started."""
+LINE, DUE_OF, LENGTH_OF, CLASS_OF, STARTS, BEGINS, HEIGHT = 0, 1, 2, 3, 4, 4, 5
+"""Rows of ``listed``: the jobs with promises in submit order, of which some may have started since,
+and when each is due, its length and its class of width, side by side for the sweep; the jobs that
+start in a pass; the holes that have begun while all are sought, each higher than the one before."""
 
 
 class Availability(NamedTuple):
@@ -46,9 +48,10 @@ class Availability(NamedTuple):
     """
 
     step: Any  # int64[2 + K, cap]
-    job: Any  # int64[n, 5]
-    listed: Any  # int64[3, n]
-    longest: Any  # int64[CLASSES, PARTS]: the longest hole so wide that begins up to then
+    job: Any  # int64[n, 4]: a row does not cross the lines of the cache
+    ask: Any  # int8[n]
+    listed: Any  # int64[6, n]
+    longest: Any  # int32[CLASSES, PARTS]: the longest hole so wide that begins up to then
     mark: Any  # int64[8]
 
     @property
@@ -63,9 +66,10 @@ def make_availability(*, n: int, capacity: Any, compress: bool, ask_all: int = F
     resources = capacity.shape[1]
     availability = Availability(
         step=np.zeros((LEVEL + resources, room), np.int64),
-        job=np.zeros((n + 1, 5), np.int64),
-        listed=np.zeros((3, n + 1), np.int64),
-        longest=np.zeros((CLASSES, PARTS), np.int64),
+        job=np.zeros((n + 1, 4), np.int64),
+        ask=np.zeros(n + 1, np.int8),
+        listed=np.zeros((6, n + 1), np.int64),
+        longest=np.zeros((CLASSES, PARTS), np.int32),
         mark=np.zeros(8, np.int64),
     )
     availability.step[LISTED_AT, 0] = -1

@@ -19,10 +19,8 @@ from shadowtime.kernel.availability import (
     AFTER,
     ASK,
     BEGINS,
-    DUE,
     FIRST,
     HEIGHT,
-    KIND,
     LAST_STEP,
     LEVEL,
     LISTED_AT,
@@ -37,7 +35,7 @@ from shadowtime.kernel.availability import (
     merge,
 )
 from shadowtime.kernel.jit import kernel, routine
-from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.registers import BIG, NEVER
 from shadowtime.kernel.vector import ONE, add_to
 
 NOTHING, ALL_PARTS = np.uint64(0), np.uint64(PARTS)
@@ -66,7 +64,7 @@ def ask_behind(b: Any, first: int, beyond: int) -> None:
     for step in range(first + 1, min(beyond, b.mark[LAST_STEP]) + 1):
         job = b.step[LISTED_AT, step]
         while job >= 0:
-            b.job[job, ASK] = 1
+            b.ask[job] = ASK
             job = b.job[job, AFTER]
 
 
@@ -110,7 +108,7 @@ def part_of(b: Any, when: int) -> int:
 def put_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
     """Remember a hole for its own width and begin; ``spread_holes`` follows."""
     kind, part = class_of(procs), part_of(b, begin)
-    b.longest[kind, part] = max(b.longest[kind, part], lasts)
+    b.longest[kind, part] = max(b.longest[kind, part], np.int32(min(lasts, BIG)))
 
 
 @kernel
@@ -126,7 +124,7 @@ def spread_holes(b: Any) -> None:
 @kernel
 def rise(row: Any, wider: Any) -> None:
     """Let a row of the longest holes know those of a wider class and of earlier times."""
-    part, longest = NOTHING, 0
+    part, longest = NOTHING, np.int32(0)
     while part < ALL_PARTS:
         longest = max(longest, row[part], wider[part])
         row[part] = longest
@@ -138,6 +136,7 @@ def note_hole(b: Any, begin: int, lasts: int, procs: int) -> None:
     """Remember a hole for all widths that fit in and all times from its begin on."""
     first = part_of(b, begin)
     kind = class_of(procs)
+    lasts = min(lasts, BIG)  # no job is longer
     # Narrower classes and later times have holes at least as long: whoever knows one knows them.
     while kind >= 0 and b.longest[kind, first] < lasts:
         part = first
@@ -172,24 +171,23 @@ def add_holes(b: Any, first: int, beyond: int) -> None:
 
 
 @kernel
-def may_jump(b: Any, job: int, length: int, unknown: bool) -> bool:
-    """False if no hole that ends before the promise of a job is wide and long enough.
+def may_jump(b: Any, kind: int, latest: int, length: int, unknown: bool) -> bool:
+    """False if no hole that begins up to ``latest`` is wide and long enough.
 
-    ``unknown``: the holes have not been sought.
+    That is when a job would have to begin to end before its promise. ``unknown``: the holes have
+    not been sought.
     """
-    latest = b.job[job, DUE] - length
     if latest <= b.step[TIME, b.mark[FIRST]]:
         return False
-    return unknown or b.longest[b.job[job, KIND], part_of(b, latest)] >= length
+    return unknown or b.longest[kind, part_of(b, latest)] >= length
 
 
 @kernel
-def first_hole(b: Any, job: int, length: int, unknown: bool) -> int:
+def first_hole(b: Any, kind: int, latest: int, length: int, unknown: bool) -> int:
     """The step before which no hole begins that a job which may jump could take."""
     if unknown:
         return b.mark[FIRST]
-    kind = b.job[job, KIND]
-    low, high = 0, part_of(b, b.job[job, DUE] - length)
+    low, high = 0, part_of(b, latest)
     while low < high:
         middle = (low + high) >> 1
         if b.longest[kind, middle] >= length:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from shadowtime.kernel.availability import (
-    ASK,
     DUE,
     FIRST,
     LAST_STEP,
@@ -36,7 +35,7 @@ from shadowtime.kernel.vector import add_to, shift_down, shift_up
 def note_due(b: Any, job: int, start: int) -> None:
     """Remember when a job is due; it has no earlier start now."""
     b.job[job, DUE] = start
-    b.job[job, ASK] = 0
+    b.ask[job] = 0
     b.mark[SOONEST] = min(b.mark[SOONEST], start)
 
 
@@ -50,23 +49,25 @@ def slide(b: Any, need: Any, own: int) -> int:
 
 
 @kernel
-def jump(b: Any, job: int, need: Any, length: int, before: int, unknown: bool) -> int:
+def jump(b: Any, kind: int, need: Any, length: int, due: int, before: int, unknown: bool) -> int:
     """The earliest start in a hole that ends up to the promise; NEVER if none lies before one.
 
     ``unknown``: the holes have not been sought.
     """
-    due = b.job[job, DUE]
     needs = need[: b.step.shape[0] - LEVEL]
-    at = first_hole(b, job, length, unknown)
+    at = first_hole(b, kind, due - length, length, unknown)
     until = min(before, due - length + 1)
     return seek_start(b.step, at, b.mark[LAST_STEP], needs, length, until, due)
 
 
 @kernel
-def move(b: Any, job: int, need: Any, length: int, start: int, holes: bool) -> None:
-    """Move the promise of a job to an earlier start; note new holes if wanted."""
+def move(b: Any, job: int, need: Any, length: int, start: int, own: int, holes: bool) -> None:
+    """Move the promise of a job, due at the step ``own``, to an earlier start.
+
+    New holes are noted if wanted.
+    """
     due = b.job[job, DUE]
-    own = to = last_step_before(b, due + 1)
+    to = own
     unlink(b, job, own)
     note_due(b, job, start)
     if start + length < due:

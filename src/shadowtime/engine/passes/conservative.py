@@ -21,11 +21,14 @@ from shadowtime.kernel.availability import (
     AFTER,
     ASK,
     ASK_ALL,
+    CLASS_OF,
     COMPRESS,
     DUE,
+    DUE_OF,
     FIRST,
-    KIND,
+    GONE,
     LAST_STEP,
+    LENGTH_OF,
     LEVEL,
     LINE,
     LISTED,
@@ -48,7 +51,6 @@ from shadowtime.kernel.fields import (
     CAPACITY,
     ESTIMATE,
     EXPECTED,
-    LENGTH,
     NEED,
     PROCS,
     PROMISED,
@@ -108,7 +110,7 @@ def decide(state: Any, b: Any) -> None:
         compress(state, b)
     for job in range(state.reg[FRESH], state.reg[ARRIVED]):
         start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
-        stand_in_line(state, b, job)
+        stand_in_line(state, b, job, start)
         promise(state, b, job, start)
         state.job[job, PROMISED] = start
     if b.mark[COMPRESS] != 0:
@@ -140,11 +142,13 @@ def promise(state: Any, b: Any, job: int, start: int) -> None:
 
 
 @kernel
-def stand_in_line(state: Any, b: Any, job: int) -> None:
+def stand_in_line(state: Any, b: Any, job: int, due: int) -> None:
     """Put a job behind all that have a promise."""
-    b.listed[LINE, b.mark[LISTED]] = job
-    b.mark[LISTED] += 1
-    b.job[job, KIND] = class_of(state.job[job, NEED])
+    last = b.mark[LISTED]
+    b.listed[LINE, last], b.listed[DUE_OF, last] = job, due
+    b.listed[LENGTH_OF, last] = state.job[job, ESTIMATE]
+    b.listed[CLASS_OF, last] = class_of(state.job[job, NEED])
+    b.mark[LISTED] = last + 1
 
 
 @routine
@@ -156,25 +160,30 @@ def compress(state: Any, b: Any) -> None:
         find_holes(b)
     vain = kept = 0
     for at in range(b.mark[LISTED]):
-        job = b.listed[LINE, at]
-        if state.wait[PROCS, job] == BIG:
+        job, due = b.listed[LINE, at], b.listed[DUE_OF, at]
+        length, kind = b.listed[LENGTH_OF, at], b.listed[CLASS_OF, at]
+        ask = b.ask[job]
+        if ask == GONE:
             continue
-        b.listed[LINE, kept] = job
+        if at > kept:
+            b.listed[LINE, kept], b.listed[DUE_OF, kept] = job, due
+            b.listed[LENGTH_OF, kept], b.listed[CLASS_OF, kept] = length, kind
         kept += 1
-        jumps = may_jump(b, job, state.wait[LENGTH, job], few)
-        slides = b.job[job, ASK] != 0
-        if not slides and not jumps:
+        jumps = may_jump(b, kind, due - length, length, few)
+        if ask == 0 and not jumps:
             continue
-        b.job[job, ASK] = 0
+        b.ask[job] = 0
         make_room(b)
-        due = start = b.job[job, DUE]
-        length, need = state.job[job, ESTIMATE], state.job[job, NEED:]
-        if slides:
-            start = b.step[TIME, slide(b, need, last_step_before(b, due + 1))]
+        need = state.job[job, NEED:]
+        own = last_step_before(b, due + 1)
+        start = due
+        if ask != 0:
+            start = b.step[TIME, slide(b, need, own)]
         if jumps:
-            start = min(start, jump(b, job, need, length, start, few))
+            start = min(start, jump(b, kind, need, length, due, start, few))
         if start < due:
-            move(b, job, need, length, start, not few)
+            b.listed[DUE_OF, kept - 1] = start
+            move(b, job, need, length, start, own, not few)
             continue
         vain += 1
         if vain == IN_VAIN and not few:
@@ -201,6 +210,7 @@ def start_due(state: Any, b: Any, now: int) -> None:
         for at in range(count):
             # The reason of a job that starts behind a job that stays is known at once.
             job = b.listed[STARTS, at]
+            b.ask[job] = GONE
             if first_waiting(state) < job:
                 begin(state, job, 0, BACKFILLED)
             else:
@@ -281,7 +291,7 @@ def rebuild(state: Any, b: Any) -> None:
     job = first_waiting(state)
     while 0 <= job < fresh:
         due = b.job[job, DUE]
-        stand_in_line(state, b, job)
+        stand_in_line(state, b, job, due)
         if holds_at(b, state.job[job, NEED:], state.job[job, ESTIMATE], due):
             promise(state, b, job, due)
         else:
@@ -292,8 +302,9 @@ def rebuild(state: Any, b: Any) -> None:
         if b.job[job, DUE] < 0:
             start = find_start(b, state.job[job, NEED:], state.job[job, ESTIMATE], NEVER, NEVER)
             promise(state, b, job, start)
+            b.listed[DUE_OF, at] = start
             state.reg[SLIPPED] += 1
-        b.job[job, ASK] = 1
+        b.ask[job] = ASK
 
 
 __all__ = ["decide", "make_availability", "run"]
