@@ -37,7 +37,6 @@ WIDEST = NODES * (BANDWIDTH // HIGH)
 """Wider jobs with a high demand would not fit on the nodes within their bandwidth."""
 LONG = (10_000, 30_000, 100_000, 300_000)
 OVERLOADED = (10_000, 30_000, 50_000, 100_000)
-ON_NODES = (3_000, 10_000, 30_000, 100_000)
 LIMIT = 14.0
 """CPU seconds: a row ends before a size that would take longer if cost grew with its power 1.5."""
 
@@ -59,9 +58,9 @@ CASES = (
     Case("conservative", "pool", 0.9, LONG),
     Case("conservative", "pool", 1.05, OVERLOADED),
     Case("part-l-sm(hosts=3, hours=50)", "hosts", 0.9, LONG),
-    Case("rua", "nodes", 0.9, ON_NODES),
-    Case("lessc", "nodes", 0.9, ON_NODES),
-    Case("lessc", "nodes", 1.05, ON_NODES),
+    Case("rua", "nodes", 0.9, LONG),
+    Case("lessc", "nodes", 0.9, LONG),
+    Case("lessc", "nodes", 1.05, OVERLOADED),
 )
 
 
