@@ -204,5 +204,5 @@ def test_a_node_that_cannot_be(cpus: str) -> None:
     """A count that no node has is refused where it is read, not where it no longer fits."""
     whole = node_line("n1")
     assert parse_nodes(whole)
-    with pytest.raises(PortError, match="no node"):
+    with pytest.raises(PortError, match="not a node"):
         parse_nodes(whole.replace("0/16/0/16", cpus))
