@@ -44,7 +44,8 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     look = _Look(seen, fresh)
     allowed: list[Decision] = []
     refused: list[Outcome] = []
-    for group in together(decisions):
+    # Whoever takes several nodes goes first: others find room elsewhere a moment later.
+    for group in sorted(together(decisions), key=_takes_one_node):
         before = look.keep() if len(group) > 1 else None
         whys = [look.try_one(decision) for decision in group]
         if before is not None and whys[-1]:
@@ -56,6 +57,12 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
             else:
                 allowed.append(decision)
     return Guarded(tuple(allowed), tuple(refused))
+
+
+def _takes_one_node(group: Sequence[Decision]) -> bool:
+    """False for what may lie otherwise than planned, and for what makes room for others."""
+    last = group[-1]
+    return len(group) == 1 and not (isinstance(last, Start) and len(last.place) > 1)
 
 
 class _Look:
