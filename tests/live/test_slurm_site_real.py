@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 
 from conftest import ROOT, require
+from shadowtime.live.runner import Commands
+from shadowtime.live.slurm import drive, setup
+from shadowtime.live.slurm.text import ENVIRONMENT
+from shadowtime.policy import parse_policy
+from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
 from shadowtime.testing.slurm import missing_programs as missing_of_slurm
 from shadowtime.testing.slurm_accounting import missing_programs
 
@@ -31,3 +42,44 @@ def test_sixty_jobs_on_a_mixed_site() -> None:
     assert {name: found[name] for name in bad} == dict.fromkeys(bad, 0), found
     assert (found["jobs"], found["completed"], found["passes_decided_differently"]) == (60, 60, 0)
     assert found["decisions"] >= 60
+
+
+def gate_of_two(cluster: SlurmCluster) -> None:
+    """Every job of both partitions to the gate."""
+    folder = cluster.conf.parent
+    changes = setup.plan_setup(folder, partitions=["a", "b"], default=True, masters=[0])
+    setup.carry_out(changes, folder)
+
+
+@pytest.fixture
+def overlapping() -> Iterator[SlurmCluster]:
+    """Two nodes in two partitions."""
+    missing = missing_of_slurm()
+    require("slurm", not missing, f"Slurm is not installed ({', '.join(missing)})")
+    folder = Path(tempfile.mkdtemp(prefix="shadowtime-two-"))
+    lines = tuple(f"PartitionName={name} Nodes=n[1-2] State=UP" for name in ("a Default=YES", "b"))
+    try:
+        with slurm_cluster(
+            folder, prepare=gate_of_two, nodes=2, cpus=2, partitions=lines
+        ) as cluster:
+            yield cluster
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_job_that_slurm_takes_for_impossible_at_the_gate_waits(
+    overlapping: SlurmCluster,
+) -> None:
+    """sched/builtin looks at the held job behind one of several partitions: it was stuck."""
+    several = overlapping.sbatch("-p", "a,b", "-n1")
+    behind = overlapping.sbatch("-p", "a", "-n1")
+    overlapping.run("scontrol", "release", several)  # as a job that is handed to Slurm
+    shown = ("scontrol", "--oneliner", "show", "job", behind)
+    wait_for(lambda: "Reason=BadConstraints" in overlapping.run(*shown), "Slurm's verdict")
+    run = Commands(env={**overlapping.env, **ENVIRONMENT})
+    port = drive.make_port(drive.Where(partition="a,b"), run=run)
+    drive.choose_shape(port, parse_policy("easy"))
+    assert [job.id for job in port.snapshot().waiting] == [behind]
+    port.tidy()
+    assert "Reason=JobHeldUser" in overlapping.run(*shown)
+    assert [job.id for job in port.snapshot().waiting] == [behind]

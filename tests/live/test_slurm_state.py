@@ -47,6 +47,15 @@ def test_what_is_left_alone(given: dict[str, object], why: str) -> None:
     assert why in found.left_alone["7"]
 
 
+def test_a_hold_that_slurm_calls_impossible_is_the_gates_where_the_job_was_never_let_go() -> None:
+    """One that was let go, and has been eligible, is Slurm's verdict."""
+    found = look(queue_line("7", Reason="BadConstraints"))
+    assert ([job.id for job in found.state.waiting], found.mislabelled) == (["7"], ("7",))
+    found = look(queue_line("7", Reason="BadConstraints", EligibleTime=950))
+    assert (found.state.waiting, found.mislabelled) == ((), ())
+    assert "cannot run it anywhere" in found.left_alone["7"]
+
+
 def test_a_job_the_loop_stopped_waits_again() -> None:
     """Its own two minutes of grace are skipped; a requeue by others is not ours."""
     row = queue_line("7", Reason="job requeued in held state", EligibleTime=1100)

@@ -182,6 +182,8 @@ class SlurmPort:
             if row.state == "PENDING" and row.reason.startswith(HELD):
                 self._returning.pop(row.id, None)
         self._let_go.update(dict.fromkeys(self.sorted.slurms))
+        # A slurmctld that restarts before the hold is put right calls it an operator's.
+        self._returning |= dict.fromkeys(self.sorted.mislabelled)
         return self.sorted
 
     def apply(self, decisions: Sequence[Decision]) -> list[Outcome]:
@@ -318,7 +320,8 @@ class SlurmPort:
         taken = [job for job in self._changeable(late) if job not in beyond]
         lines = [hand_over_lines(job, self._undo(job)) for job in beyond]
         lines += [take_back_lines(job, self._undo(job)) for job in (*taken, *delayed)]
-        lines += [[f"uhold {job}"] for job in slipped]
+        wrong = self._changeable(self.sorted.mislabelled)[:AT_ONCE]
+        lines += [[f"uhold {job}"] for job in (*slipped, *wrong)]
         stopped = self._changeable(self.sorted.stopped)[:AT_ONCE]
         lines += [to_the_gate_lines(job) for job in stopped]
         lines += [[line] for line in self.arrays.hold_lines()]

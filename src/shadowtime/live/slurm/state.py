@@ -27,7 +27,7 @@ from shadowtime.live.slurm.holding import (
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.requeued import REQUEUED, STARTS_NOT, not_before, waits_its_delay
 from shadowtime.live.slurm.text import parse_gres
-from shadowtime.live.slurm.whose import RELEASED, SLURMS, why_not_ours
+from shadowtime.live.slurm.whose import RELEASED, SLURMS, mislabelled, why_not_ours
 from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Sorted:
     """Jobs that the loop has stopped and that are not at the gate again."""
     delayed: tuple[str, ...] = ()
     """Jobs that were let through, and that Slurm has put back into the queue with a delay."""
+    mislabelled: tuple[str, ...] = ()
+    """Jobs at the gate whose hold Slurm calls something else."""
 
 
 class Model(Protocol):
@@ -201,6 +203,7 @@ def sort_jobs(
     slurms: list[str] = []
     requeued: list[str] = []
     delayed: list[str] = []
+    wrong: list[str] = []
     ends = Ends((row.id, row.state) for row in rows)
     for row in rows:
         mine = not view.driven.isdisjoint(row.partition.split(","))
@@ -218,6 +221,9 @@ def sort_jobs(
                 or (not named and relabelled(row))
                 or (row.id in returning and row.reason == ADMIN)
             )
+            if not named and mislabelled(row):
+                wrong.append(row.id)
+                at_gate = True
             why = why_not_ours(row, now, stopped, named=named, ends=ends, at_gate=at_gate)
             wish = mark.before(row) if mark is not None else row
             detail = detail_of(details, row.id)
@@ -271,6 +277,7 @@ def sort_jobs(
         tuple(slurms),
         tuple(requeued),
         tuple(delayed),
+        tuple(wrong),
     )
 
 

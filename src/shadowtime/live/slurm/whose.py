@@ -21,6 +21,16 @@ RELEASED = "let through"
 SLURMS = "Slurm schedules it"
 
 
+def mislabelled(row: QueueRow) -> bool:
+    """Whether Slurm has taken a job that was never let through for one that cannot run.
+
+    The scheduler sched/builtin looks at the job behind one of several partitions whether it is held
+    or not. It writes that down as BadConstraints; the hold is still the gate's, as the job has
+    never been eligible.
+    """
+    return row.priority == 0 and row.reason.startswith(BAD) and row.eligible <= 0
+
+
 def why_not_ours(
     row: QueueRow,
     now: int,
