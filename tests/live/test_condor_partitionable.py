@@ -169,8 +169,10 @@ def test_one_licence_and_the_disk_of_a_slot(
     here = f'TARGET.Name == "{slot(2)}" || TARGET.DynamicSlot'
     licensed = [submit(pool, 1, concurrency_limits="licence") for _ in range(2)]
     large = [submit(pool, 1, request_disk="6000000", requirements=here) for _ in range(2)]
-    loop, _ = loop_on(pool, "easy")
-    assert [job.id for job in loop.port.snapshot().waiting] == [licensed[0], *large]
+    loop, seen = loop_on(pool, "easy")
+    state = loop.port.snapshot()
+    assert [job.id for job in state.waiting] == [licensed[0], *large]
+    assert "disk" in state.cluster.resources
     pool.use()
     state = ["--state", str(tmp_path / "state.json")]
     assert run(["live", "condor", "status", "-p", "easy", *state, "--json"]) == 0
@@ -181,6 +183,7 @@ def test_one_licence_and_the_disk_of_a_slot(
     for first, second in (licensed, large):
         assert past[first]["CompletionDate"] <= past[second]["JobCurrentStartDate"]
     assert all(started(pool).count(job) == 1 for job in (*licensed, *large))
+    assert [job for job, _ in seen.starts if job in large] == large  # the second once, in its time
 
 
 def test_the_queue_is_given_back(pool: Pool, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
+from shadowtime.engine.live_pass import Memory
 from shadowtime.live.condor.gate import parent, pin
 from shadowtime.live.condor.jobs import Reading
 from shadowtime.live.condor.port import CondorPort
 from shadowtime.live.condor.slots import slots_of
+from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.loop import Step
 from shadowtime.live.metrics import queue_by_reason
 from shadowtime.live.operation import left_alone
 from shadowtime.live.port import PortError, Start, Stop
+from shadowtime.policy import parse_policy
 
 HERE = "here.site"
 
@@ -293,12 +296,42 @@ def test_disk_is_not_given_out_twice() -> None:
         held(4, requestdisk=4_096), held(5, requestdisk=10),
     )  # fmt: skip
     state = made.snapshot()
-    assert [(job.id, job.only) for job in state.waiting] == [("3.0", ()), ("4.0", ()), ("5.0", ())]
-    assert made.left_alone == {"2.0": "it waits for disk on a slot that it accepts"}
+    assert state.cluster.resources == ("procs", "memory", "disk")
+    assert [(job.id, job.need[2]) for job in state.waiting] == [
+        ("2.0", 8_192), ("3.0", 4_096), ("4.0", 4_096), ("5.0", 1_024)
+    ]  # fmt: skip
+    assert state.running[0].held == (("slot1@a", (1, 131_072, 2_048)),)
+    decided = decide_with_hosts(parse_policy("easy"), state, Memory()).decisions
+    assert [(one.job, one.place) for one in decided] == [
+        ("3.0", (("slot1@a", 1),)), ("4.0", (("slot1@b", 1),)), ("5.0", (("slot1@a", 1),))
+    ]  # fmt: skip
+    assert made.left_alone == {}
     assert slots_of(slots, schedds=[HERE]).whole[0]["Disk"] == 9_000, "as if the slot were empty"
     outcomes = made.apply([Start(job=f"{job}.0", place=(("slot1@a", 1),)) for job in (3, 4, 5)])
     assert [outcome.done for outcome in outcomes] == [True, False, True]
     assert outcomes[1].why == "the disk it requests is not free on slot1@a"
+
+
+def test_disk_that_nobody_can_exhaust_is_not_counted() -> None:
+    """So that a policy that evens out resources is not led astray by one that is never short."""
+    made, _, _ = port([pslot("a", totalslotdisk=9_000)], *(held(k, requestdisk=9) for k in (1, 2)))
+    assert made.snapshot().cluster.resources == ("procs", "memory")
+    made, _, lines = port([pslot("a", totalslotdisk=9_000)], held(1, requestdisk=9_999))
+    assert made.snapshot().waiting == ()  # more than the slot has when it is empty
+    assert lines == ["job 1.0 fits on no slots that it accepts: left alone"]
+
+
+def test_what_other_schedds_hold_of_the_disk_is_not_free() -> None:
+    """A claim counts with the disk of its slot; a static slot's disk goes with it."""
+    claim = {"name": "slot1_1@a", "slottype": "Dynamic", "state": "Claimed", "cpus": 1,
+             "memory": 128, "disk": 6_000, "globaljobid": "there.site#1.0#1"}  # fmt: skip
+    made, _, _ = port(
+        [pslot("a", totalslotdisk=9_000), claim, pslot("b")], held(1, requestdisk=4_000)
+    )
+    state = made.snapshot()
+    assert [run.held[0][1][2] for run in state.running] == [6_144]
+    decided = decide_with_hosts(parse_policy("easy"), state, Memory()).decisions
+    assert [(one.job, one.place) for one in decided] == [("1.0", (("slot1@b", 1),))]
 
 
 def test_status_and_metrics_give_the_reasons_of_the_port() -> None:

@@ -174,3 +174,15 @@ def test_a_start_that_is_always_refused_leaves_its_room_to_others() -> None:
     assert loop.step().decisions == ()
     clock.sleep(AGAIN_AFTER)
     assert [d.job for d in loop.step().decisions] == ["7"]
+
+
+def test_of_two_equal_jobs_with_room_for_one_the_first_starts() -> None:
+    """Both were blocked, and stayed so, where the pool as a whole had room for the second."""
+    jobs = tuple(
+        WaitingJob(id=name, submit=0, need=(4,), request=9, only=("n1",)) for name in ("1", "2")
+    )
+    made = decide_with_hosts(
+        parse_policy("easy"), Snapshot(now=1, cluster=FOUR, waiting=jobs), Memory()
+    )
+    assert [(one.job, one.place) for one in made.decisions] == [("1", (("n1", 4),))]
+    assert set(made.blocked) == {"2"}

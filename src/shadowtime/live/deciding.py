@@ -189,7 +189,7 @@ def decide_with_hosts(
             break
         if reserved is None and backfill.respects:
             reserved = _reservation(found, failed, left)
-        blocked |= _and_alike(failed, seen)
+        blocked |= _and_alike(failed, seen, found)
     kept = [job for job in state.waiting if job.id in aside or job.id in blocked]
     return Made(
         decided=replace(decided, memory=_with_notes(decided.memory, memory, kept)),
@@ -276,13 +276,23 @@ def _reservation(
     return None
 
 
-def _and_alike(failed: Mapping[str, str], seen: Snapshot) -> dict[str, str]:
-    """With every job that has the same request: an array of thousands costs one pass."""
+def _and_alike(
+    failed: Mapping[str, str], seen: Snapshot, found: Sequence[Decision]
+) -> dict[str, str]:
+    """With every job that asks for the very same: an array of thousands costs one pass.
+
+    One of them that has found the last hosts keeps them.
+    """
+    started = {one.job for one in found if isinstance(one, Start) and one.place}
     jobs = {job.id: job for job in seen.waiting}
     nowhere = {
         _wish(jobs[job]): why for job, why in failed.items() if job in jobs and why == NO_HOSTS_NOW
     }
-    alike = {job.id: nowhere[_wish(job)] for job in seen.waiting if _wish(job) in nowhere}
+    alike = {
+        job.id: nowhere[_wish(job)]
+        for job in seen.waiting
+        if job.id not in started and _wish(job) in nowhere
+    }
     return {**failed, **alike}
 
 

@@ -1,8 +1,9 @@
-"""What a start needs besides what the policy counts: disk of its slot, concurrency limits.
+"""What a start needs besides what each slot has: concurrency limits, which the pool has as a whole.
 
-A policy plans with processors, memory and whatever else the pool counts. Disk and concurrency
-limits are not part of the plan, just as a negotiator does not plan them: a job that would exceed
-them waits, with the reason, until they are free.
+A policy plans with what slots have: processors, memory, disk and whatever else the pool counts.
+Limits are no part of the plan, as a negotiator does not plan with them either: a job that would
+exceed them waits, with the reason, until they are free, and nothing is reserved for it. Disk is
+counted here once more for the last look before a start.
 """
 
 from __future__ import annotations
@@ -97,10 +98,10 @@ class Conditions:
     >>> job = {"concurrencylimits": "licence", "requestdisk": 3000}
     >>> now.keep(job), now.keep(job)
     ('', 'it waits for the concurrency limit licence (1 at a time)')
-    >>> now.with_disk(job, ["slot1@a", "slot1@b"])
-    ('slot1@a', 'slot1@b')
-    >>> now.take(job, ["slot1@a"]); now.with_disk(job, ["slot1@a"])
-    ()
+    >>> now.give_disk(3000, ["slot1@a", "slot1@b"])
+    ''
+    >>> now.give_disk(3000, ["slot1@a"])
+    'the disk it asks for is not free on slot1@a'
     """
 
     def __init__(self, *, limits: Mapping[str, float], disk: Mapping[str, int]) -> None:
@@ -131,11 +132,6 @@ class Conditions:
                 return f"the disk it requests is not free on {slot}"
         self.take_disk(amount, slots)
         return ""
-
-    def with_disk(self, ad: Ad, slots: Sequence[str]) -> tuple[str, ...]:
-        """Those of the slots whose free disk is enough for the job."""
-        amount = disk_of(ad)
-        return tuple(slot for slot in slots if self._disk.get(slot, LARGEST) >= amount)
 
     def keep(self, ad: Ad) -> str:
         """Reserve what a waiting job needs of its limits; empty, or why it cannot start now."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shadowtime.live.condor.conditions import disk_of
 from shadowtime.live.condor.gate import MANAGED, ORIGINAL, PLACE, REASON, SUBMITTED_ON_HOLD, parent
+from shadowtime.live.condor.slots import DISK
 from shadowtime.live.port import RunningJob, WaitingJob
 from shadowtime.trace.condor_history import TIME_LIMITS
 from shadowtime.types import MAX_SPAN
@@ -130,6 +132,8 @@ def need_of(ad: Ad, slots: Slots, *, static: bool) -> tuple[int, ...]:
                 each = max(host.capacity[0] for host in slots.cluster.hosts)
         elif name == "memory":
             each = -(-max(0, whole(ad, "requestmemory", 0)) // QUANTUM) * QUANTUM * 1024
+        elif name == DISK:
+            each = 0 if static else disk_of(ad)
         else:
             each = max(0, whole(ad, f"request{name}", 0))
         amounts.append(min(each * wanted, LARGEST))

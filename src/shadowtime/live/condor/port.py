@@ -45,12 +45,14 @@ class CondorPort:
     Rules
     -----
     Jobs with ``ShadowtimeManaged = True`` that wait on hold from their submission, or on one of
-    our own holds, may be started; all other holds are respected, and jobs without that attribute
-    are not touched and only count while they run. A job that was released to a slot counts as
-    running until it does; if the slot is gone or nothing happens, it waits again and is released to
-    another if there is one. A job whose Requirements reject every slot, or that fits on none, is
-    skipped and reported once. A job also waits until its concurrency limits and the disk it
-    requests are free. ``left_alone`` gives the reason for each of them.
+    our own holds, may be started; all other holds are left alone, and so are jobs without
+    that attribute, which only count while they run. A job that was released to a slot counts as
+    running until it does; if the slot is gone or nothing happens, it waits again and is released
+    to another if there is one. A job whose Requirements refuse every slot, or that fits on none,
+    is left out and reported once. A job waits, too, until its concurrency limits are free.
+    ``left_alone`` gives the reason for each of them. Disk is a resource like memory where the
+    jobs at hand might exhaust it before the processors of a slot; elsewhere it decides nothing, and
+    a policy that weighs resources against each other does not see it.
     """
 
     client: Client
@@ -83,6 +85,7 @@ class CondorPort:
         slots = slots_of(slot_ads, schedds=self.client.schedds())
         if not any(host.name != "nothing" for host in slots.cluster.hosts):
             raise PortError("the collector lists no slot that accepts jobs")
+        slots = _counting_disk(slots, slot_ads, ads)
         now = int(self.clock.now())
         self.left_alone = {}
         waiting: list[tuple[WaitingJob, Ad]] = []
@@ -245,10 +248,6 @@ class CondorPort:
             if not self._fits(job, good, slots):
                 self._leave(job.id, "fits on no slots that it accepts: left alone")
                 continue
-            good = self._conditions.with_disk(ad, good)
-            if not self._fits(job, good, slots):
-                self.left_alone[job.id] = "it waits for disk on a slot that it accepts"
-                continue
             if why := self._conditions.keep(ad):
                 self.left_alone[job.id] = why
                 continue
@@ -319,6 +318,15 @@ class CondorPort:
         if line not in self._told:
             self._told.add(line)
             self.tell(line)
+
+
+def _counting_disk(slots: Slots, slot_ads: Sequence[Ad], ads: Sequence[Ad]) -> Slots:
+    """The slots, with disk as one more resource where jobs might run out of it."""
+    claims = {str(ad.get("name", "")): disk_of({"requestdisk": ad.get("disk")}) for ad in slot_ads}
+    taken = {slot: claims.get(slot, 0) for slot in slots.taken}
+    if not slots.disk_binds([*(disk_of(ad) for ad in ads), *taken.values()]):
+        return slots
+    return slots.with_disk(taken)
 
 
 def _only(job: WaitingJob, names: tuple[str, ...]) -> WaitingJob:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from shadowtime.cluster import Cluster, Host
 from shadowtime.live.condor.gate import parent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from shadowtime.live.condor.client import Ad
 
@@ -49,11 +49,55 @@ class Slots:
                 ad[_ATTRIBUTE.get(name, name)] = amount // 1024 if name == "memory" else amount
             if host.name in self.disk:
                 ad["Disk"] = self.disk[host.name]
+            else:
+                ad.pop("Disk", None)
             found.append(ad)
         return found
 
+    def with_disk(self, taken: Mapping[str, int]) -> Slots:
+        """The same with disk as one more resource; ``taken``: what other schedds' claims have.
 
-_ATTRIBUTE = {"procs": "Cpus", "memory": "Memory", "gpus": "GPUs"}
+        A static slot's disk goes with the slot, and one that does not tell its disk has enough.
+        """
+        more = {
+            name: LARGEST if name in self.static else kb
+            for name, kb in ((one.name, self.disk.get(one.name, LARGEST)) for one in self.hosts)
+        }
+        hosts = tuple(Host(one.name, (*one.capacity, more[one.name])) for one in self.hosts)
+        cluster = self.cluster.replace(resources=(*self.cluster.resources, DISK), hosts=hosts)
+        held = {
+            slot: (host, (*amounts, min(taken.get(slot, 0), more[host])))
+            for slot, (host, amounts) in self.taken.items()
+        }
+        return replace(self, cluster=cluster, taken=held)
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """The hosts of the cluster."""
+        return self.cluster.hosts
+
+    def disk_binds(self, asked: Sequence[int]) -> bool:
+        """Whether jobs that ask for so many KB each might exhaust a slot before its processors.
+
+        Examples
+        --------
+        >>> slots = slots_of(
+        ...     [{"name": "slot1@a", "slottype": "Partitionable", "cpus": 2, "disk": 5000}],
+        ...     schedds=(),
+        ... )
+        >>> slots.disk_binds([2048, 2048, 2048]), slots.disk_binds([2048, 4096])
+        (False, True)
+        """
+        largest = sorted(asked, reverse=True)
+        return any(
+            sum(largest[: host.capacity[0]]) > self.disk[host.name]
+            for host in self.hosts
+            if host.name in self.disk and host.name not in self.static
+        )
+
+
+DISK = "disk"
+_ATTRIBUTE = {"procs": "Cpus", "memory": "Memory", "gpus": "GPUs", DISK: "Disk"}
 
 
 def resource_names(ads: Sequence[Ad]) -> list[str]:
