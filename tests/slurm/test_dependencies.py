@@ -10,8 +10,8 @@ from hypothesis import given
 
 import shadowtime as st
 from shadowtime.cluster.site import Node, Site
-from shadowtime.slurm.dependencies import Dependencies
 from shadowtime.slurm.job import Job
+from shadowtime.slurm.submissions import Dependencies
 from shadowtime.workload.request import Dependency, Request, Requests
 
 FAST = "bf_interval=2,bf_resolution=1,batch_sched_delay=0"

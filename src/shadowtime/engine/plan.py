@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shadowtime.errors import PolicyError
-from shadowtime.policy.partition import ByClass
 
 if TYPE_CHECKING:
     from shadowtime.cluster import Cluster
@@ -221,10 +220,10 @@ def parameters_of(policy: Policy, cluster: Cluster, n: int, own: Own | None) -> 
     scale = common_scale(cluster.hosts[0].capacity) if policy.backfill.weighs else None
     depth = policy.reserve.depth(n)
     tables = None
-    if isinstance(policy.partition, ByClass):
+    if policy.partition.classes is not None:
         from shadowtime.engine.partitions import tables_of
 
-        tables = tables_of(policy.partition, cluster)
+        tables = tables_of(policy.partition.classes, cluster)
     if tables is not None:
         depth = n  # the caps bound the reservations
     return make_general(
@@ -248,7 +247,7 @@ def plan_priority(policy: Policy, cluster: Cluster, n: int) -> Prepared:
     from shadowtime.kernel.alike import make_alike
 
     kind, weight = order_of(policy.order)
-    apart = isinstance(policy.partition, ByClass)  # its caps refuse kinds, not lines
+    apart = policy.partition.classes is not None  # its caps refuse kinds, not lines
     made = parameters_of(policy, cluster, n, None)
     steps = made.profile.time.shape[1]
     queues = make_alike(n=n, order=kind, weight=weight, apart=apart, steps=steps)

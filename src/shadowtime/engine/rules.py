@@ -14,7 +14,6 @@ from shadowtime.engine.partitions import CLASS_NAMES, RUN, classes_of, tables_of
 from shadowtime.engine.plan import in_one_sweep
 from shadowtime.engine.simulate import leaves_the_queue
 from shadowtime.kernel.estimates import FIXED
-from shadowtime.policy import partition, place
 from shadowtime.policy.backfill import Selected
 from shadowtime.policy.policy import Policy
 from shadowtime.schedule.check.claims import NO_RESERVATION_VIOLATION
@@ -88,7 +87,7 @@ def _name(policy: Any) -> str:
 
 def _limit(policy: Policy, workload: Workload) -> Ints:
     """How long each job may run on nodes before any stretch."""
-    if not isinstance(policy.place, place.Filled):
+    if not policy.place.fills:
         return workload.limit
     grace = policy.place.seconds()
     if grace is None:
@@ -146,8 +145,8 @@ def _on_site(policy: Policy | Any, workload: Workload, site: Site) -> Rules | No
 
 
 def _classes(policy: Policy, workload: Workload, cluster: Cluster) -> Classes | None:
-    part = policy.partition
-    if not isinstance(part, partition.ByClass) or cluster.shape != "hosts":
+    part = policy.partition.classes
+    if part is None or cluster.shape != "hosts":
         return None
     allowed = tables_of(part, cluster).tier[RUN] >= 0
     return Classes(kind=classes_of(part, workload), names=CLASS_NAMES, allowed=allowed)

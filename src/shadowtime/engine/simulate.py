@@ -27,7 +27,6 @@ from shadowtime.kernel.registers import (
     VOLATILE,
 )
 from shadowtime.kernel.state import State, World, build
-from shadowtime.policy.partition import ByClass
 from shadowtime.schedule import Attempts, Schedule
 from shadowtime.schedule.timeline import instants, least
 from shadowtime.types import UNKNOWN, Reason
@@ -149,11 +148,12 @@ def mark_classes(state: State, workload: Workload, cluster: Cluster, policy: Pol
         from shadowtime.cluster.dedicated import dedicated
 
         state.job[:, f.EXCLUSIVE] = dedicated(workload, cluster)
-    if isinstance(policy.partition, ByClass):
+    part = policy.partition.classes
+    if part is not None:
         from shadowtime.engine.partitions import classes_of, reject_unplaceable
 
-        reject_unplaceable(policy.partition, cluster, workload)
-        state.job[:, f.CLASS] = classes_of(policy.partition, workload)
+        reject_unplaceable(part, cluster, workload)
+        state.job[:, f.CLASS] = classes_of(part, workload)
 
 
 def leaves_the_queue(workload: Workload) -> bool:

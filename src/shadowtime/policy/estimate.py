@@ -32,6 +32,11 @@ class Estimate(Part):
     from_log: ClassVar[bool] = False
     """True if it is known for every job of a log before the run (predictors.py)."""
 
+    @property
+    def tags(self) -> ByTag | None:
+        """The part itself where demands are those measured under the job's tag."""
+        return None
+
 
 @dataclass(frozen=True)
 class Requested(Estimate):
@@ -122,6 +127,10 @@ class ByTag(Requested):
     share: int = parameter(0, "processes on a node of a job that runs alone; 0: all cores", low=0)
     preloaded: bool = parameter(False, "every tag was measured once before, running alone")
     store: str = parameter("", "a performance store whose records are known at the beginning")
+
+    @property
+    def tags(self) -> ByTag:
+        return self
 
     def __post_init__(self) -> None:
         if self.factor != type(self).factor:  # else fractions need not be loaded

@@ -27,6 +27,11 @@ class Partition(Part):
     restricts: ClassVar[bool] = True
     """True if some jobs may not run everywhere."""
 
+    @property
+    def classes(self) -> ByClass | None:
+        """The part itself where it divides hosts and jobs into classes."""
+        return None
+
 
 @dataclass(frozen=True)
 class Anywhere(Partition):
@@ -65,6 +70,10 @@ class ByClass(Partition):
     above: int = parameter(64, "large means more than this", low=0)
     reservations: int = parameter(2, "reservations in class two", low=0)
     times: int = parameter(2, "reservations in class one: times each host's resources", low=1)
+
+    @property
+    def classes(self) -> ByClass:
+        return self
 
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "nodes":

@@ -66,6 +66,10 @@ class Place(Part):
         """The penalty factors that are good enough, ascending."""
         return ()
 
+    def seconds(self) -> int | None:
+        """How long a job may run past its limit, None if no job is ever killed."""
+        return 0
+
     def objections(self, policy: Policy, shape: str) -> Iterator[str]:
         if shape == "site" and not self.on_site:
             yield (

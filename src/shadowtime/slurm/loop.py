@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shadowtime.slurm.backfill import backfill_pass
-from shadowtime.slurm.dependencies import Dependencies
 from shadowtime.slurm.from_site import changes_of, setting, state_of
 from shadowtime.slurm.gang import shadowed
 from shadowtime.slurm.kept_queue import KeptQueue
@@ -21,7 +20,7 @@ from shadowtime.slurm.outcome import SlurmRun
 from shadowtime.slurm.pass_times import PassTimes
 from shadowtime.slurm.priority import Multifactor, first_tick
 from shadowtime.slurm.state import State
-from shadowtime.slurm.submissions import submissions
+from shadowtime.slurm.submissions import Dependencies, submissions
 
 if TYPE_CHECKING:
     from shadowtime.cluster.site import Site

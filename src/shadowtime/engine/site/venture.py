@@ -22,7 +22,6 @@ from shadowtime.kernel.registers import ARRIVED, BIG, BITS, FAILED, NEVER, NOW, 
 from shadowtime.kernel.site import fields as f
 from shadowtime.kernel.site.start import ASIDE
 from shadowtime.kernel.slots import ESTIMATE, LEARN_START, SLOT_SHIFT, VICTIM
-from shadowtime.policy import backfill, preempt
 from shadowtime.types import Reason
 
 if TYPE_CHECKING:
@@ -50,14 +49,12 @@ class Venture:
     @classmethod
     def of(cls, policy: Policy) -> Venture:
         """From a policy whose reservation is that of the sunny jobs."""
-        stops, fill = policy.preempt, policy.backfill
-        safe = isinstance(fill, backfill.Venture)
-        bold = isinstance(fill, backfill.Venture) and fill.venture
+        tests = {phase.test for phase in policy.backfill.phases}
         return cls(
-            stops=isinstance(stops, preempt.ShadowLoad),
-            prune=isinstance(stops, preempt.ShadowLoad) and stops.prune,
-            safe=safe,
-            anybody=bold or isinstance(fill, backfill.Anybody),
+            stops=policy.preempt.stops,
+            prune=policy.preempt.spares,
+            safe="by-shadow" in tests,
+            anybody="fits" in tests,
         )
 
 

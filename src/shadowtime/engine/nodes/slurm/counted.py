@@ -10,7 +10,6 @@ from shadowtime.engine.nodes.simulate import shape_of
 from shadowtime.engine.nodes.slurm.availability import ALONE
 from shadowtime.engine.nodes.slurm.simulate import GRAIN, refuse_nonsense
 from shadowtime.errors import ClusterError, PolicyError
-from shadowtime.policy import estimate, place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,17 +59,16 @@ def counting_of(policy: Policy, cluster: Cluster) -> Counting:
     ...
     shadowtime.errors.PolicyError: rua: on real nodes consres, lessc and hperf can decide, ...
     """
-    if not isinstance(policy.place, place.Filled):
+    if not policy.place.fills:
         raise PolicyError(
             f"{policy.name}: on real nodes consres, lessc and hperf can decide, not "
             f"place={policy.place}: its plans need the slowdown of every job"
         )
     refuse_nonsense(policy)
     nodes, cores = shape_of(cluster)
-    part = policy.estimate
-    by_tag = isinstance(part, estimate.ByTag)
-    how = Counting(nodes, cores, 0, 0, 0, cores, by_tag, late=False)
-    if isinstance(part, estimate.ByTag):
+    part = policy.estimate.tags
+    how = Counting(nodes, cores, 0, 0, 0, cores, part is not None, late=False)
+    if part is not None:
         how = how._replace(
             share=min(part.share or cores, cores), late=part.predict == "start", default=ALONE
         )
@@ -83,7 +81,7 @@ def counting_of(policy: Policy, cluster: Cluster) -> Counting:
             "node a bandwidth, on Slurm a generic resource as in Gres=membw:34000"
         )
     ((name, cap),) = shared.capacity.items()
-    default = how.default if by_tag else shared.default.get(name, 0) * GRAIN
+    default = how.default if how.by_tag else shared.default.get(name, 0) * GRAIN
     return how._replace(cap=cap * GRAIN, column=cluster.resources.index(name), default=default)
 
 
