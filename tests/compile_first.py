@@ -2,7 +2,8 @@
 
     python tests/compile_first.py [PROCESSES]
 
-Workers of the suite that meet at the same part would each compile it. A part that is missing here
+Workers of the suite that meet at the same part would each compile it, and so would processes that
+compile parts which call the same functions: such parts share a process. A part that is missing here
 costs time only: it is compiled by the first test that needs it.
 """
 
@@ -34,36 +35,55 @@ simulate(jobs, node_cluster(3, bandwidth=6000), parse_policy("rua"))
 """
 
 
+TOGETHER = (
+    (
+        "site-general",
+        "site-conservative",
+        "shadowtime.engine.site.live_pass",
+        "shadowtime.engine.site.python_policy",
+    ),
+    ("general", "priority", "conservative", "pool", "select", "easy", "venture"),
+)
+"""Parts that call much of the same: a process compiles what they share once."""
+
+
 def parts() -> dict[str, str]:
-    """What to compile, the longest first, and the code that does it."""
-    costs = COST | EXAMPLES | {"rua": 25}
+    """What to compile and the code that does it."""
     code = {
         name: f"from shadowtime.engine.warm import compile_pass; compile_pass({name!r})"
         for name in COST
     }
     code |= {name: f"import doctest, {name} as room; doctest.testmod(room)" for name in EXAMPLES}
-    code |= {"rua": RUA}
-    return {name: code[name] for name in sorted(code, key=lambda name: -costs[name])}
+    return code | {"rua": RUA}
 
 
-def compile_part(name: str, code: str) -> None:
+def groups() -> list[tuple[str, ...]]:
+    """Parts by the process that compiles them, the longest group first."""
+    costs = COST | EXAMPLES | {"rua": 25}
+    shared = {name for group in TOGETHER for name in group}
+    found = [*TOGETHER, *((name,) for name in costs if name not in shared)]
+    return sorted(found, key=lambda group: -sum(costs[name] for name in group))
+
+
+def compile_group(names: tuple[str, ...]) -> None:
     """In a process of its own: compiling holds Python's lock."""
-    begun = time.monotonic()
+    begun, label = time.monotonic(), ", ".join(names)
+    code = "\n".join(parts()[name] for name in names)
     try:
         subprocess.run(
             [sys.executable, "-c", code], stdin=subprocess.DEVNULL, timeout=1800, check=True
         )
     except subprocess.SubprocessError as error:
-        print(f"{name} is left to the tests: {error}", flush=True)
+        print(f"{label}: left to the tests: {error}", flush=True)
     else:
-        print(f"compiled {name} in {time.monotonic() - begun:.0f} s", flush=True)
+        print(f"compiled {label} in {time.monotonic() - begun:.0f} s", flush=True)
 
 
 def main() -> None:
     """Compile everything."""
     processes = int(sys.argv[1]) if len(sys.argv) > 1 else 2
     with ThreadPoolExecutor(processes) as pool:
-        list(pool.map(lambda part: compile_part(*part), parts().items()))
+        list(pool.map(compile_group, groups()))
 
 
 if __name__ == "__main__":

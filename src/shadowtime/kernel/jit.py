@@ -68,10 +68,18 @@ class Kernel:
         numba_is_here()
         with cached_by_digest():
             try:
-                return numba.njit(**(OPTIONS | self.options))(self.py_func)
+                return numba.njit(**(OPTIONS | self.options), **self._pipeline())(self.py_func)
             except (KeyError, TypeError):  # a Numba without one of the private options
                 kept = {"cache": self.options["cache"]} if "cache" in self.options else {}
                 return numba.njit(**OPTIONS, **kept)(self.py_func)
+
+    def _pipeline(self) -> dict[str, Any]:
+        """The compiler for a function that Python never calls, where this Numba allows one."""
+        try:
+            from shadowtime.kernel.numba_inner import InnerCompiler
+        except ImportError:
+            return {}
+        return {"pipeline_class": InnerCompiler}
 
     @property
     def _numba_type_(self) -> Any:
@@ -88,6 +96,9 @@ class Entry(Kernel):
     def versions(self) -> tuple[library.Version, ...]:
         """What the library holds of it, one version for each kind of arguments."""
         return library.versions(self.py_func)
+
+    def _pipeline(self) -> dict[str, Any]:
+        return {}  # Numba's own: Python needs the address
 
     def __call__(self, *arguments: Any) -> Any:
         for version in self.versions:
