@@ -9,7 +9,7 @@ import numpy as np
 from shadowtime.errors import UsageError
 from shadowtime.metrics._job_kernel import BOUNDED, PAPER, RESPONSE
 from shadowtime.metrics.contention import contention_metrics
-from shadowtime.metrics.jobs import Jobs
+from shadowtime.metrics.jobs import Jobs, sum_of_products
 from shadowtime.metrics.load import loss_of_capacity, utilisation, whole_run
 from shadowtime.metrics.preemption import attempts_missing, preemption
 from shadowtime.metrics.resources import resource_metrics
@@ -52,8 +52,8 @@ def evenness_of(bounded: Floats, user: Ints) -> dict[str, float]:
         return {}
     n, total = len(means), float(means.sum())
     ascending = np.sort(means)
-    jain = total * total / (n * float(means @ means))
-    gini = float((2 * np.arange(1, n + 1) - n - 1) @ ascending) / (n * total)
+    jain = total * total / (n * sum_of_products(means, means))
+    gini = sum_of_products(ascending, 2 * np.arange(1, n + 1) - n - 1) / (n * total)
     return {"user_bsld_jain": jain, "user_bsld_gini": gini}
 
 
@@ -182,7 +182,7 @@ def weighted(columns: Tally) -> dict[str, float]:
 
 def _weighted_mean(values: Floats, weights: Floats, total: int) -> float:
     """As jobs.weighted_mean, for weights whose sum is known."""
-    return float(values @ weights) / total if total else float("nan")
+    return sum_of_products(values, weights) / total if total else float("nan")
 
 
 def counts(schedule: Schedule, which: AnyArray) -> dict[str, float]:

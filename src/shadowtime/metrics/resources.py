@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shadowtime.frozen import dataclass
+from shadowtime.metrics.jobs import sum_of_products
 from shadowtime.metrics.metric import Metric
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import runs, waits
@@ -164,11 +165,11 @@ def resource_metrics(
 
 
 def _balance(shares: Shares, seconds: Floats) -> dict[str, float]:
-    result = {"fullest_mean": float(shares.fullest @ seconds) / float(seconds.sum())}
+    result = {"fullest_mean": sum_of_products(shares.fullest, seconds) / float(seconds.sum())}
     busy = ~np.isnan(shares.imbalance)
     total = float(seconds[busy].sum())
     if total:
-        result["imbalance_mean"] = float(shares.imbalance[busy] @ seconds[busy]) / total
+        result["imbalance_mean"] = sum_of_products(shares.imbalance[busy], seconds[busy]) / total
     return result
 
 
@@ -181,8 +182,8 @@ def _short(used: Ints, head: Ints, seconds: Floats, demand: Ints, capacity: Ints
     stranded = np.where(blocked & ~lacks, free, 0)
     held = float(seconds[waiting].sum())
     return [
-        seconds @ stranded / (capacity * float(seconds.sum())),
-        seconds @ lacks / held if held else np.zeros(len(capacity)),
+        (stranded * seconds[:, None]).sum(axis=0) / (capacity * float(seconds.sum())),
+        (lacks * seconds[:, None]).sum(axis=0) / held if held else np.zeros(len(capacity)),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shadowtime.metrics.jobs import TAU
+from shadowtime.metrics.jobs import TAU, sum_of_products
 
 if TYPE_CHECKING:
     from shadowtime.metrics.jobs import Jobs
@@ -49,9 +49,9 @@ def tally(jobs: Jobs) -> Tally:
     wait, run, procs = (as_row(column) for column in (jobs.wait, jobs.run, jobs.procs))
     fill_columns(wait, run, procs, TAU, times, ratios, weights, sums)
     lasted, wide, area, weighed, longest, largest = sums.tolist()
-    if n * longest * largest > MOST:  # it may have left 64 bits
-        weighed = times[1].astype(np.float64) @ weights[1]
-    return Tally(times, ratios, weights, (lasted, wide, area), float(weighed))
+    exact = n * longest * largest <= MOST  # else it may have left 64 bits
+    response = float(weighed) if exact else sum_of_products(times[1], weights[1])
+    return Tally(times, ratios, weights, (lasted, wide, area), response)
 
 
 def product_sum(a: Ints, b: Ints) -> float:
@@ -63,7 +63,7 @@ def product_sum(a: Ints, b: Ints) -> float:
     320.0
     """
     if len(a) * int(a.max(initial=0)) * int(b.max(initial=0)) > MOST:
-        return float(a.astype(np.float64) @ b.astype(np.float64))
+        return sum_of_products(a, b)
     return float(a @ b)
 
 
