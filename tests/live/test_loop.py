@@ -243,7 +243,7 @@ HERE = Start(job="1", place=(("n1", 4),))
 @pytest.mark.parametrize(
     ("fresh", "why"),
     [
-        (Snapshot(now=9, cluster=TWO), "does not wait"),
+        (Snapshot(now=9, cluster=TWO), "no longer waits"),
         (
             Snapshot(
                 now=9,
@@ -252,7 +252,7 @@ HERE = Start(job="1", place=(("n1", 4),))
             ),
             "changed",
         ),
-        (Snapshot(now=9, cluster=TWO, waiting=(JOB,), running=(BUSY,)), "no room"),
+        (Snapshot(now=9, cluster=TWO, waiting=(JOB,), running=(BUSY,)), "no longer has room"),
         (Snapshot(now=9, cluster=Cluster(shape="nodes", hosts=TWO.hosts[1:]), waiting=(JOB,)),
          "cannot be used"),
     ],
