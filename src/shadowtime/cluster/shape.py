@@ -5,6 +5,7 @@ The rules are in docs/decisions/site.md, "From a request to a shape".
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -106,6 +107,16 @@ class Shapes:
         self.reservation = {one.name: i for i, one in enumerate(site.reservations)}
         self._masks: dict[tuple[object, ...], tuple[int, ...]] = {}
 
+    def without_bounds(self) -> Shapes:
+        """The same where partitions bound no job; which nodes are usable does not depend on it."""
+        made = copy(self)
+        vars(made).pop("default", None)
+        made.partitions = tuple(
+            replace(one, min_nodes=0, max_nodes=None, max_cpus_per_node=None)
+            for one in self.partitions
+        )
+        return made
+
     @cached_property
     def default(self) -> Partition:
         """The partition of jobs that name none."""
@@ -189,7 +200,8 @@ class Shapes:
             per_node = min(per_node, partition.max_cpus_per_node * divisor // cpus)
         nodes = self._nodes(request, partition, choice)
         wanted = {self.index[name] for name in request.wanted if name in self.index}
-        if not wanted.issubset(nodes) or len(wanted) < len(set(request.wanted)):
+        there = not wanted or wanted.issubset(nodes)  # mostly none is, and the nodes are many
+        if not there or len(wanted) < len(set(request.wanted)):
             return None
         if counts and most == 1:
             nodes, counts = tuple(n for n in nodes if n in counts[0][1]), ()
@@ -247,11 +259,12 @@ class Shapes:
             if request.reservation:
                 inside = set(self.site.reservations[self.reservation[request.reservation]].nodes)
                 allowed = [i for i in allowed if nodes[i].name in inside]
-            wanted = set(request.wanted)
-            if in_a_row(request):
-                allowed.sort()
-            else:
-                allowed.sort(key=lambda i: (nodes[i].name not in wanted, nodes[i].weight, i))
+            allowed.sort()
+            if not in_a_row(request):
+                allowed.sort(key=[node.weight for node in nodes].__getitem__)
+                wanted = set(request.wanted)
+                if wanted:
+                    allowed.sort(key=lambda i: nodes[i].name not in wanted)
             self._masks[key] = tuple(dict.fromkeys(allowed))
         return self._masks[key]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -84,8 +84,7 @@ class Notes(Mapping[str, Note]):
 
     def rows_of(self, ids: Iterable[str]) -> Ints:
         """The rows of some jobs, -1 of one that has none."""
-        get = self._at.get
-        return np.array([get(job, -1) for job in ids], np.int64)
+        return np.array(list(map(self._at.get, ids, repeat(-1))), np.int64)
 
     def take(self, rows: Ints) -> Ints:
         """The numbers in some rows; those of an unknown job in row -1."""

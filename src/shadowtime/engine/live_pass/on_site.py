@@ -181,7 +181,7 @@ class Tables:
         for at, tasks in rows.tasks.items():
             within = rows.asks[at].partitions
             start = max(0, getattr(rows.jobs[at], "start", 0) - base)
-            running[at] = Run(start=start, tasks=dict(tasks), partition=within[0] if within else "")
+            running[at] = Run(start=start, tasks=tasks, partition=within[0] if within else "")
         heads = np.flatnonzero(rows.waits & (rows.notes[:, BLOCKED_AT] >= 0))
         known = rows.notes[heads]
         blocked = np.maximum(known[:, BLOCKED_AT] - base, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,8 +66,7 @@ class Promises(Mapping[str, Promise]):
 
     def rows_of(self, ids: Iterable[str]) -> Ints:
         """The rows of some jobs, -1 of one that has none."""
-        get = self._at.get
-        return np.array([get(job, -1) for job in ids], np.int64)
+        return np.array(list(map(self._at.get, ids, repeat(-1))), np.int64)
 
     def to_lists(self) -> dict[str, Any]:
         """Plain values by job: start, partition, place and the checksum of the request."""

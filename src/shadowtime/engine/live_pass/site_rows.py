@@ -17,7 +17,7 @@ from shadowtime.types import NO_LIMIT
 from shadowtime.workload.request import Gres, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.cluster.site import Site
     from shadowtime.policy.snapshot import (
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     ids: list[str]
     since: Ints
     asks: list[Request]
-    tasks: Mapping[int, Mapping[str, int]]
+    tasks: Mapping[int, dict[str, int]]
     """Where those that run do so, by row."""
     parts: frozenset[int]
     """Rows of parts of jobs, which are never stopped by themselves."""
@@ -78,13 +78,13 @@ def rows_of(state: Snapshot, memory: Memory, site: Site) -> Rows:
     """All jobs in the order of the tables: (since, id); newcomers behind those known."""
     jobs: list[Any] = list(state.waiting)
     asks: list[Any] = [job.ask for job in jobs]
-    assert all(ask is not None for ask in asks), "a waiting job on a site asks for something"
+    assert type(None) not in set(map(type, asks)), "a waiting job on a site asks for something"
     waiting = len(jobs)
-    tasks: list[Mapping[str, int]] = []
+    tasks: list[dict[str, int]] = []
     split: list[bool] = []
     bare: dict[tuple[str, ...], bool] = {}
     for run in state.running:
-        parts = list(parts_of(run, site, bare))
+        parts = parts_of(run, site, bare)
         for held, where in parts:
             jobs.append(run)
             asks.append(held)
@@ -120,28 +120,29 @@ def rows_of(state: Snapshot, memory: Memory, site: Site) -> Rows:
 
 def parts_of(
     run: RunningJob, site: Site, bare: dict[tuple[str, ...], bool]
-) -> Iterator[tuple[Request, dict[str, int]]]:
+) -> list[tuple[Request, dict[str, int]]]:
     """What a running job holds as a request that fits there and takes just that.
 
     Where its amounts lie by node or by processor it is one request; otherwise one for each node.
     ``bare`` keeps, by partitions, whether a job that asks for no memory gets none there.
     """
     base = run.ask or Request()
-    held = [(host, amounts) for host, amounts in run.held if amounts[0] > 0]
+    held = [one for one in run.held if one[1][0] > 0]
     if not held:
-        return
+        return []
     none = bare.get(base.partitions)
     if none is None:
         none = bare[base.partitions] = _without_default(base, site)
     key = (base.partitions, base.qos, base.account, base.licences, none)
     whole = _as_one(key, tuple([amounts for _, amounts in held]), site.resources)
     if whole is not None:
-        yield whole, {host: amounts[0] for host, amounts in held}
-        return
+        return [(whole, {host: amounts[0] for host, amounts in held})]
+    found = []
     for host, amounts in held:
         part = _as_one(key, (amounts,), site.resources)
         assert part is not None, "amounts on one node lie by node"
-        yield part, {host: amounts[0]}
+        found.append((part, {host: amounts[0]}))
+    return found
 
 
 @lru_cache(maxsize=1 << 14)

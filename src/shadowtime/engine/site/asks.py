@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,7 +77,7 @@ def asks_of(
     class.
     """
     made = Shapes(site)
-    seated = Shapes(without_bounds(site)) if running else made
+    seated = made.without_bounds() if running else made
     shapes: dict[Shape, int] = {}
     buckets: dict[Bucket, int] = {}
     each: dict[tuple[Alternative, ...], int] = {}
@@ -174,14 +174,6 @@ def distinct_rows(columns: Sequence[AnyArray]) -> tuple[Ints, Ints]:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return firsts[order], place[which]
-
-
-def without_bounds(site: Site) -> Site:
-    """The site with partitions that bound no job; all else about them stays."""
-    partitions = tuple(
-        replace(one, min_nodes=0, max_nodes=None, max_cpus_per_node=None) for one in site.partitions
-    )
-    return site.replace(partitions=partitions)
 
 
 def time_classes(site: Site, made: Shapes, seconds: Ints) -> Ints:

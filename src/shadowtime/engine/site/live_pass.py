@@ -179,7 +179,8 @@ def decide_site(
     waits = np.ones(len(workload), np.bool_)
     waits[runs.rows] = False
     note_gone_at(ground, snapshot.now)
-    seat(state, ground, _pairs(runs), np.flatnonzero(waits), _pairs(promises))
+    # The steps of a node are a list that is walked from its begin: the last promise goes in first.
+    seat(state, ground, _pairs(runs), np.flatnonzero(waits), latest_first(_pairs(promises)))
     ground.job[list(snapshot.withdrawn), f.WITHDRAWN] = ground.mark[f.LEFT] + 1
     before = ground.job[:, [f.DUE, f.PLACE_FROM]].copy()
     if made is None:
@@ -200,6 +201,11 @@ def decide_site(
 
 def _pairs(runs: RunsByRow) -> Ints:
     return np.column_stack((runs.rows, runs.plans.start))
+
+
+def latest_first(pairs: Ints) -> Ints:
+    """Jobs and times by descending time."""
+    return pairs[np.argsort(-pairs[:, 1], kind="stable")]
 
 
 def with_places(
@@ -273,7 +279,6 @@ def alternatives_of(
 
 def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteJobs) -> Ground:
     """Write down what came free since the promises were made, where that is known."""
-    row_of = rows_by_name(site, node_at)
     if not ground.mark[f.KEEPS]:
         return ground
     if snapshot.freed is None:
@@ -281,6 +286,7 @@ def with_gains(ground: Ground, site: Site, node_at: Ints, snapshot: SiteJobs) ->
         ground.mark[[f.GAINS, f.GAINS_FROM]] = MANY_GAINS + 1
         ground.mark[f.EARLY] = 1
         return ground
+    row_of = rows_by_name(site, node_at)
     rows, behind = [], [0]
     for one in snapshot.freed:
         rows += [(row_of[name], one.begin, one.end) for name in one.nodes if name in row_of]

@@ -151,15 +151,17 @@ def shape_table(asks: Asks, capacity: Ints, row_of: Ints) -> tuple[Ints, Ints, A
     begins: list[int] = []
     nodes: list[Ints] = []
     length = 0
+    # Most nodes are alike: what a shape has on one is found once for each kind of node.
+    kinds, kind_of = np.unique(capacity, axis=0, return_inverse=True)
+    kinds_at: list[Ints] = []
     for row, one in enumerate(asks.shapes):
-        if one.nodes not in masks:
-            masks[one.nodes] = len(masks)
+        number = masks.setdefault(one.nodes, len(masks))
+        if number == len(nodes):
             begins.append(length)
             nodes.append(row_of[np.array(one.nodes, np.int64)])
+            kinds_at.append(kind_of.reshape(-1)[nodes[number]])
             length += len(one.nodes)
-        number = masks[one.nodes]
-        here = capacity[nodes[number]]
-        held = most_held(one, here)
+        held = most_held(one, kinds)[kinds_at[number]]
         widest = int(held.max(initial=0))
         table[row, f.TASKS] = one.tasks
         table[row, f.LEAST] = one.least
@@ -204,7 +206,7 @@ def count_tables(asks: Asks, shape: Ints, row_of: Ints) -> tuple[Ints, Ints]:
 
 
 def most_held(shape: Any, capacity: Ints) -> Ints:
-    """Tasks that each of the shape's nodes holds when it is empty."""
+    """Tasks of a shape that nodes of these capacities hold when they are empty."""
     held = np.full(len(capacity), shape.per_node, np.int64)
     for k, (each, fixed) in enumerate(zip(shape.per_task, shape.fixed, strict=True)):
         left = (capacity[:, k] - fixed) * shape.divisor
@@ -224,7 +226,9 @@ def fits_empty(shape: Any, held: Ints) -> bool:
         return hold_counted(shape, held.tolist())
     if (held[: shape.wanted] == 0).any() or (held > 0).sum() < shape.least:
         return False
-    rest = np.sort(held[shape.wanted :])[::-1][: shape.most - shape.wanted]
+    rest, most = held[shape.wanted :], shape.most - shape.wanted
+    if most < len(rest):
+        rest = np.sort(rest)[::-1][:most]
     return bool(held[: shape.wanted].sum() + rest.sum() >= shape.tasks)
 
 
