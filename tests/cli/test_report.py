@@ -227,7 +227,7 @@ def _break(folder: Path, what: str) -> None:
     ("what", "message"),
     [
         ("empty", "no result.json in it. Write it again with -o"),
-        ("loads", "name one of them, as out/load-1.2"),
+        ("loads", "name one of them, such as out/load-1.2"),
         ("schedules", "fcfs.csv: the schedule is missing. Write it again with -o"),
         ("other jobs", "these are not the jobs of inputs/trace.swf.gz"),
         ("json", "out/result.json: cannot be read"),

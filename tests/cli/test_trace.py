@@ -103,7 +103,7 @@ def test_convert_slices_mixes_and_loads(capsys: pytest.CaptureFixture[str]) -> N
         (["generate", "lublin", "out.txt"], ".swf or .swf.gz"),
         (["generate", "o2k", "out.swf", "--month", "may68"], "no month"),
         (["generate", "lublin", "out.swf", "--load", "much"], "load"),
-        (["generate", "lublin", "out.swf", "--published", "--procs", "64"], "give one"),
+        (["generate", "lublin", "out.swf", "--published", "--procs", "64"], "give only one"),
         (["generate", "lublin", "out.swf", "--set", "u_mid=5"], "u_med"),
         (["generate", "lublin", "out.swf", "--set", "u_med=much"], "NAME=VALUE"),
         (["fetch"], "--list"),

@@ -101,7 +101,7 @@ class Conditions:
     >>> now.give_disk(3000, ["slot1@a", "slot1@b"])
     ''
     >>> now.give_disk(3000, ["slot1@a"])
-    'the disk it asks for is not free on slot1@a'
+    'the disk it requests is not free on slot1@a'
     """
 
     def __init__(self, *, limits: Mapping[str, float], disk: Mapping[str, int]) -> None:
