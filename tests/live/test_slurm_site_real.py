@@ -83,3 +83,35 @@ def test_a_job_that_slurm_takes_for_impossible_at_the_gate_waits(
     port.tidy()
     assert "Reason=JobHeldUser" in overlapping.run(*shown)
     assert [job.id for job in port.snapshot().waiting] == [behind]
+
+
+def test_a_hold_that_slurm_calls_an_operators_is_the_gates_behind_several_partitions(
+    overlapping: SlurmCluster,
+) -> None:
+    """sched/builtin writes why the held job does not start, and then calls that a hold."""
+    overlapping.run("scontrol", "update", "NodeName=n[1-2]", "State=DRAIN", "Reason=test")
+    several = overlapping.sbatch("-p", "a,b", "-n1")
+    behind, later = (overlapping.sbatch("-p", "a", "-N2") for _ in range(2))
+    overlapping.run("scontrol", "release", several)  # as a job that is handed to Slurm
+    run = Commands(env={**overlapping.env, **ENVIRONMENT})
+    port, again = (drive.make_port(drive.Where(partition="a,b"), run=run) for _ in range(2))
+    drive.choose_shape(port, parse_policy("easy"))
+    port.snapshot()
+    again.recall(port.memory())  # a loop that starts again later
+    overlapping.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+    shown = ("scontrol", "--oneliner", "show", "job", behind)
+
+    def relabelled() -> bool:
+        overlapping.run("scontrol", "update", "PartitionName=a", "State=UP")  # another pass
+        return "Reason=JobHeldAdmin" in overlapping.run(*shown)
+
+    wait_for(relabelled, "Slurm's next pass")
+    overlapping.run("scontrol", "update", "NodeName=n2", "State=RESUME")
+    for found in (again, port):
+        drive.choose_shape(found, parse_policy("easy"))
+        assert sorted(job.id for job in found.snapshot().waiting) == [behind, later]
+    port.tidy()
+    assert "Reason=JobHeldUser" in overlapping.run(*shown)
+    assert sorted(job.id for job in port.snapshot().waiting) == [behind, later]
+    overlapping.run("scontrol", "hold", behind)  # now it is an operator's
+    assert [job.id for job in port.snapshot().waiting] == [later]

@@ -105,7 +105,7 @@ def test_logs_that_are_missing_are_reported_to_python_too(monkeypatch: pytest.Mo
     monkeypatch.setattr(PaperStudy, "subjects", lambda self: ([], ["a.swf.gz"]))
     monkeypatch.setattr(PaperStudy, "plan", no_plan)
     with (
-        pytest.warns(UserWarning, match=r"not in logs: a\.swf\.gz"),
+        pytest.warns(UserWarning, match=r"not found in logs: a\.swf\.gz"),
         pytest.raises(NotImplementedError),
     ):
         st.paper("pv-easy", "logs")

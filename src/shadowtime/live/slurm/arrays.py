@@ -95,18 +95,18 @@ class ArrayRests:
         candidates = [array for array in rests if array in self._open or array in waits]
         self._open, self._settled = {}, {}
         for array in candidates:
-            changed = [] if array in held else [row for row in rests[array] if _changed(row)]
-            if array in waits or changed:
+            rest = [] if array in held else [row for row in rests[array] if changed(row)]
+            if array in waits or rest:
                 self._open[array] = None
-            if array not in waits and changed:
-                self._settled[array] = changed
+            if array not in waits and rest:
+                self._settled[array] = rest
         self._held = held
         self._sent &= {row.id for row in rows if row.state == "PENDING"}
 
     def relabelled(self, row: QueueRow) -> bool:
         """Whether a task's hold is that of the gate, whatever Slurm reports."""
         array, _, task = row.id.partition("_")
-        return bool(task) and array in self._open and array not in self._held and _changed(row)
+        return bool(task) and array in self._open and array not in self._held and changed(row)
 
     def hold_lines(self) -> list[str]:
         """The scontrol lines that restore the reason of the remaining tasks, once no task waits.
@@ -119,8 +119,8 @@ class ArrayRests:
         ]
 
 
-def _changed(row: QueueRow) -> bool:
-    """Whether a held task has another reason than the gate's, and not one of Slurm's own holds."""
+def changed(row: QueueRow) -> bool:
+    """Whether a held job has another reason than the gate's, and not one of Slurm's own holds."""
     return (
         row.state == "PENDING"
         and row.priority == 0

@@ -23,6 +23,7 @@ from shadowtime.live.slurm.arrays import ArrayRests
 from shadowtime.live.slurm.beyond import NONE, with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
+from shadowtime.live.slurm.followers import Followers
 from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
 from shadowtime.live.slurm.remembered import Remembered
@@ -39,6 +40,7 @@ from shadowtime.live.slurm.text import (
     parse_reservations,
 )
 from shadowtime.live.slurm.touched import Touched, touch, touched_from
+from shadowtime.live.slurm.whose import mislabelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -106,6 +108,8 @@ class SlurmPort:
         self._sender = Sender()
         self.arrays = ArrayRests()
         """Arrays whose remaining tasks may be relabelled."""
+        self.followers = Followers()
+        """Jobs that may be relabelled because of the job before them."""
         self._remembered = Remembered()
         self._look = SiteLook(self._ask)
         self._sent: dict[str, Held] = {}
@@ -159,6 +163,7 @@ class SlurmPort:
         self._forget(rows)
         self._rows = dict(rows_by_id(rows))
         self._requeued.look(rows, self.clock.steady())
+        self.followers.look(rows)
         self.arrays.look(rows)
         self.sorted = sort_jobs(
             rows,
@@ -174,6 +179,7 @@ class SlurmPort:
             remembered=self._remembered,
             touched=self._touched,
             relabelled=self.arrays.relabelled,
+            mislabelled=lambda row: mislabelled(row) or self.followers.relabelled(row),
             returning=self._returning,
         )
         alone = with_own_reasons(self.sorted.left_alone, self._handed)
@@ -273,6 +279,7 @@ class SlurmPort:
             "let_go": list(self._let_go),
             "returning": list(self._returning),
             "arrays": self.arrays.known,
+            "followers": self.followers.known,
             "refused": list(self._sender.refused),
         }
 
@@ -292,6 +299,8 @@ class SlurmPort:
             self._sender.refused = {str(job): now for job in memory["refused"]}
         if isinstance(memory.get("arrays"), list):
             self.arrays = ArrayRests(str(array) for array in memory["arrays"])
+        if isinstance(memory.get("followers"), dict):
+            self.followers = Followers(memory["followers"])
 
     def tidy(self) -> list[str]:
         """Repair inconsistencies; returns what was done, in words.

@@ -170,6 +170,7 @@ def sort_jobs(
     remembered: Remembered | None = None,
     touched: Mapping[str, Touched] | None = None,
     relabelled: Callable[[QueueRow], bool] = lambda row: False,
+    mislabelled: Callable[[QueueRow], bool] = mislabelled,
     returning: Collection[str] = (),
 ) -> Sorted:
     """The State in Slurm's rows.
