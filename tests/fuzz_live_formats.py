@@ -28,7 +28,7 @@ from shadowtime.hperf import Process, Record, Thread
 from shadowtime.hperf.collect.perf import parse_perf
 from shadowtime.hperf.epilog import read_pending, record_of
 from shadowtime.hperf.files import read_records
-from shadowtime.live.condor.conditions import Conditions
+from shadowtime.live.condor.conditions import Conditions, disk_of
 from shadowtime.live.condor.jobs import Reading, running_of, waiting_of
 from shadowtime.live.condor.slots import slots_of
 from shadowtime.live.heartbeat import read_beat
@@ -216,6 +216,8 @@ def condor_read(given: Any) -> Any:
     if not isinstance(ad, dict) or not {"clusterid", "procid"} <= ad.keys():
         return given
     found = slots_of([one for one in slots if isinstance(one, dict)], schedds=["s"])
+    if found.disk_binds([disk_of(ad)]):
+        found = found.with_disk(dict.fromkeys(found.taken, disk_of(ad)))
     reading = Reading()
     jobs = [waiting_of(ad, found, reading)]
     running = running_of(ad, found, reading, now=50)
@@ -224,7 +226,8 @@ def condor_read(given: Any) -> Any:
     for one in slots:
         if isinstance(one, dict):
             free.take_claim(one, "slot1@h")
-    assert isinstance(free.keep(ad), str) and free.with_disk(ad, ["slot1@h"]) is not None
+    assert isinstance(free.keep(ad), str)
+    assert isinstance(free.give_disk(disk_of(ad), ["slot1@h"]), str)
     if ad.get("jobstatus") == 5:
         decide(EASY, Snapshot(now=50, cluster=found.cluster, waiting=tuple(jobs)), Memory())
     return jobs, running

@@ -160,7 +160,7 @@ def test_a_mistake_ends_the_run_with_a_sentence(function, compiled):
     [
         (lambda: st.select(lambda now, jobs: 0), r"write function\(now, jobs, free\)"),
         (lambda: st.select(lambda now, jobs, free, x="y": 0), "a parameter must be"),
-        (lambda: simulate(JOBS, POOL, st.policy("los(reserve=4)")), "leave it out"),
+        (lambda: simulate(JOBS, POOL, st.policy("los(reserve=4)")), "omit it"),
         (lambda: simulate(JOBS, POOL, st.policy("los(depth=63)")), "between 1 and 62"),
         (lambda: simulate(JOBS, HOSTS, st.policy("los")), "amounts of a whole pool"),
         (
