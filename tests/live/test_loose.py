@@ -9,11 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shadowtime.cluster import Cluster, Host
+from shadowtime.cluster.site import Node, Partition, Site
 from shadowtime.live.guard import NOT_YET, guard
 from shadowtime.live.port import RunningJob, Snapshot, Start, WaitingJob
 
 CPUS = 4
 THREE = Cluster(shape="nodes", hosts=tuple(Host(f"n{k}", (CPUS,)) for k in (1, 2, 3)))
+SITE = Site(
+    nodes=tuple(Node(name=host.name, amounts=(CPUS,)) for host in THREE.hosts),
+    partitions=(Partition(name="all", nodes=("n1", "n2", "n3"), default=True),),
+)
 Plan = dict[str, int]
 
 
@@ -64,6 +69,7 @@ def snapshot(free: Plan, before: Sequence[Plan], starts: Sequence[Plan]) -> Snap
     return Snapshot(
         now=100,
         cluster=THREE,
+        site=SITE,
         running=tuple(
             RunningJob(id=name, submit=0, need=(sum(plan.values()),), request=999, start=start,
                        place=tuple(plan.items()), settled=settled)
@@ -105,3 +111,12 @@ def test_a_start_beside_one_that_slurm_may_lay_otherwise_waits_for_it() -> None:
     start = [Start(job="s0", place=(("n1", 1),))]
     assert guard(start, state, state).allowed == ()
     assert len(guard(start, state, state.replace(now=101)).allowed) == 1  # it runs since 100
+
+
+def test_starts_on_equal_nodes_keep_the_order_of_the_policy() -> None:
+    """There those that share several nodes are sent last, and nothing is kept back."""
+    free, wide, small = dict.fromkeys(("n1", "n2", "n3"), CPUS), {"n1": 3, "n2": 3}, {"n1": 1}
+    plans = (small, wide)
+    both = [Start(job=f"s{k}", place=tuple(one.items())) for k, one in enumerate(plans)]
+    state = snapshot(free, [], plans).replace(site=None)
+    assert [one.job for one in guard(both, state, state).allowed] == ["s0", "s1"]

@@ -38,14 +38,17 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     only on hosts that are usable and have room by the fresh snapshot after all earlier decisions.
     A job is stopped only if it still runs and may be stopped, and only if the start that follows
     its stop is possible: no job loses work needlessly. A job that was stopped in this pass is not
-    started in it: it is not back in the queue yet. No job is started twice. If a start shares a
-    node with others that are not allocated yet, there must be room for any distribution.
+    started in it: it is not back in the queue yet. No job is started twice. If a start on a site
+    shares a node with others that are not allocated yet, there must be room for any distribution.
     """
     look = _Look(seen, fresh)
     allowed: list[Decision] = []
     refused: list[Outcome] = []
-    # Whoever takes several nodes goes first: others find room elsewhere a moment later.
-    for group in sorted(together(decisions), key=_takes_one_node):
+    groups = list(together(decisions))
+    if fresh.site is not None:
+        # Whoever takes several nodes goes first: others find room elsewhere a moment later.
+        groups.sort(key=_takes_one_node)
+    for group in groups:
         before = look.keep() if len(group) > 1 else None
         whys = [look.try_one(decision) for decision in group]
         if before is not None and whys[-1]:
@@ -77,6 +80,7 @@ class _Look:
         self.whole = {host.name: list(host.capacity) for host in fresh.cluster.hosts}
         self.touched: set[str] = set()
         self.loose = Loose()
+        self.on_site = fresh.site is not None
         for run in fresh.running:
             if run.start >= fresh.now and not run.settled:
                 self.loose.add(held_by(run))
@@ -119,7 +123,7 @@ class _Look:
             host: [a - b for a, b in zip(self.free[host], need, strict=True)]
             for host, need in needs
         }
-        if crowded := self.loose.crowded(needs, left):
+        if self.on_site and (crowded := self.loose.crowded(needs, left)):
             return f"{NOT_YET} {crowded}"
         self.free |= left
         self.loose.add(needs)
