@@ -96,7 +96,7 @@ def test_what_is_sent_together_finds_room_in_any_order(
     assert fit_in_any_order([*before, *sent], free)
     assert all(outcome.why.startswith(NOT_YET) for outcome in found.refused)
     if not before and decided:
-        assert found.allowed, "the first is alone, and waits for nobody"
+        assert found.allowed, "the first is alone and waits for no other"
 
 
 def test_a_start_beside_one_that_slurm_may_lay_otherwise_waits_for_it() -> None:

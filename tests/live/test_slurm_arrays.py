@@ -8,8 +8,8 @@ from live.fakes import NODES, FakeClock, FakeSlurm, queue_line, running_line
 from live.test_slurm_real import finish, loop_over
 from shadowtime.live.port import Start, Stop
 from shadowtime.live.slurm import drive
-from shadowtime.live.slurm.arrays import ArrayRests
 from shadowtime.live.slurm.port import SlurmPort
+from shadowtime.live.slurm.relabelled import ArrayRests
 from shadowtime.live.slurm.release import plan_release
 from shadowtime.live.slurm.text import parse_queue
 from shadowtime.testing.slurm import SlurmCluster, wait_for

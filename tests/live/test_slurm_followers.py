@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from live.fakes import queue_line
-from shadowtime.live.slurm.followers import Followers
+from shadowtime.live.slurm.relabelled import Followers
 from shadowtime.live.slurm.text import QueueRow, parse_queue
 
 

@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT, require
 from shadowtime.live.runner import Commands
 from shadowtime.live.slurm import drive, setup
+from shadowtime.live.slurm.release import plan_release
 from shadowtime.live.slurm.text import ENVIRONMENT
 from shadowtime.policy import parse_policy
 from shadowtime.testing.slurm import SlurmCluster, slurm_cluster, wait_for
@@ -110,7 +111,10 @@ def test_a_hold_that_slurm_calls_an_operators_is_the_gates_behind_several_partit
     for found in (again, port):
         drive.choose_shape(found, parse_policy("easy"))
         assert sorted(job.id for job in found.snapshot().waiting) == [behind, later]
-    port.tidy()
+    rows = again.look()
+    given_back = plan_release(rows, again.touched, "a,b", relabelled=again.relabelled)
+    assert sorted(given_back.lines) == [behind, later] and not given_back.stay
+    assert any(f"gate's hold of {behind}" in line for line in port.tidy())
     assert "Reason=JobHeldUser" in overlapping.run(*shown)
     assert sorted(job.id for job in port.snapshot().waiting) == [behind, later]
     overlapping.run("scontrol", "hold", behind)  # now it is an operator's

@@ -53,7 +53,7 @@ DONE = 0
 PASS_DUE = 1
 ROOM_NEEDED = 2
 BROKEN = 3
-"""A function of the user's own failed for the job in the register FAILED (custom.py)."""
+"""A function of the user's own failed for the job in the register FAILED (fillers.py)."""
 
 
 @kernel

@@ -61,5 +61,5 @@ def change_estimate(state: Any, job: int, estimate: int) -> None:
 def call_own(
     custom: Any, slot: int, now: int, job: Any, fact: Any, jobs: Any, memory: Any, out: Any
 ) -> int:
-    """Call the pointer to the user's own functions (custom.py)."""
+    """Call the pointer to the user's own functions (fillers.py)."""
     return int(custom(slot, now, job, fact, jobs, memory, out))

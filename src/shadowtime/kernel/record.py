@@ -1,7 +1,7 @@
 """What a user's own function sees of a job, and the type of the pointer to it.
 
 The record is built in registers from two rows: the state's table of jobs, and ``fact``, which is
-filled once before a run (engine/facts.py). Compiled, a field that a function does not read is never
+filled once before a run (engine/uses.py). Compiled, a field that a function does not read is never
 loaded.
 """
 

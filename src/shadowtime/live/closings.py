@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def closing_for(job: WaitingJob, state: Snapshot) -> frozenset[str]:
-    """The nodes that close, for everybody but others than the job, before its time limit.
+    """The nodes that a reservation other than the job's own closes before its time limit.
 
     Examples
     --------

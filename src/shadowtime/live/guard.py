@@ -46,7 +46,7 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     refused: list[Outcome] = []
     groups = list(together(decisions))
     if fresh.site is not None:
-        # Whoever takes several nodes goes first: others find room elsewhere a moment later.
+        # Starts on several nodes go first: others find room elsewhere a moment later.
         groups.sort(key=_takes_one_node)
     for group in groups:
         before = look.keep() if len(group) > 1 else None
@@ -81,7 +81,7 @@ class _Look:
         self.touched: set[str] = set()
         self.loose = Loose()
         self.on_site = fresh.site is not None
-        for run in fresh.running:
+        for run in fresh.running if self.on_site else ():
             if run.start >= fresh.now and not run.settled:
                 self.loose.add(held_by(run))
 
@@ -126,7 +126,8 @@ class _Look:
         if self.on_site and (crowded := self.loose.crowded(needs, left)):
             return f"{NOT_YET} {crowded}"
         self.free |= left
-        self.loose.add(needs)
+        if self.on_site:
+            self.loose.add(needs)
         return ""
 
     def _stop(self, decision: Stop) -> str:

@@ -49,8 +49,8 @@ def command(show_only: bool, partition: str, state_file: str | None, timeout: fl
         kept = store.load()
         port.recall(kept.port)
         rows = port.look()
-        port.arrays.look(list(rows.values()))
-        plan = plan_release(rows, port.touched, name, relabelled=port.arrays.relabelled)
+        port.look_at_holds(list(rows.values()))
+        plan = plan_release(rows, port.touched, name, relabelled=port.relabelled)
         if show_only:
             for lines in plan.lines.values():
                 print(*map(printable, lines), sep="\n")

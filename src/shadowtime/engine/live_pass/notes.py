@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shadowtime.types import Ints
+
+
+Remembered = TypeVar("Remembered")
 
 
 class Note(NamedTuple):
@@ -37,7 +40,32 @@ SINCE, ESTIMATE, INITIAL, PROMISED, BLOCKED_AT, DUE, KILLS = range(len(Note._fie
 UNKNOWN = Note(since=-1)
 
 
-class Notes(Mapping[str, Note]):
+class ByJob(Mapping[str, Remembered]):
+    """A mapping by job whose values lie in rows of columns; a value is made when it is read."""
+
+    __slots__ = ("_at",)
+
+    def __init__(self, at: dict[str, int]) -> None:
+        self._at = at
+
+    def __contains__(self, job: object) -> bool:
+        return job in self._at
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self)!r})"
+
+    def rows_of(self, ids: Iterable[str]) -> Ints:
+        """The rows of some jobs, -1 of one that has none."""
+        return np.array(list(map(self._at.get, ids, repeat(-1))), np.int64)
+
+
+class Notes(ByJob[Note]):
     """Notes by job: a row of whole numbers for each; of a job named twice the last one counts.
 
     Examples
@@ -49,14 +77,14 @@ class Notes(Mapping[str, Note]):
     [90, -1]
     """
 
-    __slots__ = ("_at", "values_by_row")
+    __slots__ = ("values_by_row",)
 
     def __init__(self, ids: Sequence[str], values: Ints) -> None:
         at = dict(zip(ids, range(len(ids)), strict=True))
         if len(at) < len(ids):
             values = values[list(at.values())]
             at = dict(zip(at, range(len(at)), strict=True))
-        self._at = at
+        super().__init__(at)
         self.values_by_row = values.reshape(-1, len(Note._fields))
 
     @staticmethod
@@ -69,22 +97,6 @@ class Notes(Mapping[str, Note]):
 
     def __getitem__(self, job: str) -> Note:
         return Note._make(self.values_by_row[self._at[job]].tolist())
-
-    def __contains__(self, job: object) -> bool:
-        return job in self._at
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._at)
-
-    def __len__(self) -> int:
-        return len(self._at)
-
-    def __repr__(self) -> str:
-        return f"Notes({dict(self)!r})"
-
-    def rows_of(self, ids: Iterable[str]) -> Ints:
-        """The rows of some jobs, -1 of one that has none."""
-        return np.array(list(map(self._at.get, ids, repeat(-1))), np.int64)
 
     def take(self, rows: Ints) -> Ints:
         """The numbers in some rows; those of an unknown job in row -1."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shadowtime.engine.live_pass.notes import ByJob
 from shadowtime.engine.site.plans import Plans, Run
 from shadowtime.policy.snapshot import Promise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from shadowtime.types import Ints
 
 
-class Promises(Mapping[str, Promise]):
+class Promises(ByJob[Promise]):
     """Promises by job: a row of plans and the checksum of the request for each.
 
     Examples
@@ -28,10 +27,10 @@ class Promises(Mapping[str, Promise]):
     (True, [-1, 0])
     """
 
-    __slots__ = ("_at", "ask", "plans")
+    __slots__ = ("ask", "plans")
 
     def __init__(self, ids: Sequence[str], plans: Plans, ask: Ints) -> None:
-        self._at = dict(zip(ids, range(len(ids)), strict=True))
+        super().__init__(dict(zip(ids, range(len(ids)), strict=True)))
         self.plans, self.ask = plans, ask
 
     @staticmethod
@@ -51,22 +50,6 @@ class Promises(Mapping[str, Promise]):
     def _promise(self, job: str, run: Run, ask: int) -> Promise:
         place = tuple(run.tasks.items())
         return Promise(job, run.start, partition=run.partition, place=place, ask=ask)
-
-    def __contains__(self, job: object) -> bool:
-        return job in self._at
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._at)
-
-    def __len__(self) -> int:
-        return len(self._at)
-
-    def __repr__(self) -> str:
-        return f"Promises({dict(self)!r})"
-
-    def rows_of(self, ids: Iterable[str]) -> Ints:
-        """The rows of some jobs, -1 of one that has none."""
-        return np.array(list(map(self._at.get, ids, repeat(-1))), np.int64)
 
     def to_lists(self) -> dict[str, Any]:
         """Plain values by job: start, partition, place and the checksum of the request."""

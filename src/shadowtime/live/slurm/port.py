@@ -19,13 +19,12 @@ from shadowtime.live.slurm.act import (
     to_the_gate_lines,
     undo_lines,
 )
-from shadowtime.live.slurm.arrays import ArrayRests
 from shadowtime.live.slurm.beyond import NONE, with_own_reasons
 from shadowtime.live.slurm.demand import Demand, with_demands
 from shadowtime.live.slurm.details import Details, arrays_of
-from shadowtime.live.slurm.followers import Followers
 from shadowtime.live.slurm.gate import HELD
 from shadowtime.live.slurm.marks import MARKS, mark_words, parse_marks
+from shadowtime.live.slurm.relabelled import ArrayRests, Followers
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.requeued import REQUEUED, Requeued
 from shadowtime.live.slurm.sending import Sender
@@ -40,7 +39,6 @@ from shadowtime.live.slurm.text import (
     parse_reservations,
 )
 from shadowtime.live.slurm.touched import Touched, touch, touched_from
-from shadowtime.live.slurm.whose import mislabelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -163,8 +161,7 @@ class SlurmPort:
         self._forget(rows)
         self._rows = dict(rows_by_id(rows))
         self._requeued.look(rows, self.clock.steady())
-        self.followers.look(rows)
-        self.arrays.look(rows)
+        self.look_at_holds(rows)
         self.sorted = sort_jobs(
             rows,
             nodes,
@@ -179,7 +176,7 @@ class SlurmPort:
             remembered=self._remembered,
             touched=self._touched,
             relabelled=self.arrays.relabelled,
-            mislabelled=lambda row: mislabelled(row) or self.followers.relabelled(row),
+            mislabelled=self.followers.relabelled,
             returning=self._returning,
         )
         alone = with_own_reasons(self.sorted.left_alone, self._handed)
@@ -339,7 +336,7 @@ class SlurmPort:
         self._send(lines)
         beyond = {job: beyond[job] for job in self._changeable(beyond)}
         taken, slipped = self._changeable(taken), self._changeable(slipped)
-        delayed = self._changeable(delayed)
+        delayed, wrong = self._changeable(delayed), self._changeable(wrong)
         for job in (*beyond, *taken, *delayed):
             self.arrays.taken_back(job)
             self.placed.pop(job, None)
@@ -354,6 +351,10 @@ class SlurmPort:
         why = self.sorted.released
         done += [f"took back {job}, which did not start ({why[job]})" for job in taken]
         done += [f"brought {job} back to the gate, which Slurm has requeued" for job in delayed]
+        done += [
+            f"restored the gate's hold of {job}, which Slurm reported as {self._rows[job].reason}"
+            for job in wrong
+        ]
         return done + [f"brought {job} to the gate, which it had come past" for job in slipped]
 
     def _was_stopped(self, job: str) -> bool:
@@ -406,6 +407,15 @@ class SlurmPort:
             if row.state == "COMPLETING" and now - row.end <= CLEANS_UP
             for host in expand(row.nodes)
         }
+
+    def look_at_holds(self, rows: Sequence[QueueRow]) -> None:
+        """Learn from Slurm's rows which holds it has relabelled."""
+        self.followers.look(rows)
+        self.arrays.look(rows)
+
+    def relabelled(self, row: QueueRow) -> bool:
+        """Whether a hold is that of the gate although Slurm reports another."""
+        return self.arrays.relabelled(row) or self.followers.relabelled(row)
 
     def look(self) -> dict[str, QueueRow]:
         """Slurm's jobs as they are now, by name."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from shadowtime.live.slurm.act import undo_lines
 from shadowtime.live.slurm.gate import FAR, HELD
 from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.relabelled import BAD
 from shadowtime.live.slurm.requeued import REQUEUED
 from shadowtime.live.slurm.sending import session
-from shadowtime.live.slurm.whose import BAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ def plan_release(
     one: it is held and released. A released job that has not started loses the nodes that the loop
     named. A job that its user holds stays held, in Slurm's own way: the gate had set its begin time
     far ahead. Jobs that an operator holds, and those that Slurm schedules already, are not touched;
-    the rest of an array that Slurm has ``relabelled`` as such is released.
+    a job at the gate that Slurm has ``relabelled`` as such is released.
 
     Examples
     --------

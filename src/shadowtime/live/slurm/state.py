@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 from shadowtime.cluster import Cluster, Host
 from shadowtime.cluster.hostlist import expand
 from shadowtime.live.port import Ended, PortError, RunningJob, Snapshot, WaitingJob
-from shadowtime.live.slurm.arrays import ADMIN
 from shadowtime.live.slurm.asks import least_nodes
 from shadowtime.live.slurm.beyond import has_features, limited, why_beyond
 from shadowtime.live.slurm.dependency import Ends
@@ -24,10 +23,11 @@ from shadowtime.live.slurm.holding import (
     running_job,
     spread,
 )
+from shadowtime.live.slurm.relabelled import ADMIN, mislabelled
 from shadowtime.live.slurm.remembered import Remembered
 from shadowtime.live.slurm.requeued import REQUEUED, STARTS_NOT, not_before, waits_its_delay
 from shadowtime.live.slurm.text import parse_gres
-from shadowtime.live.slurm.whose import RELEASED, SLURMS, mislabelled, why_not_ours
+from shadowtime.live.slurm.whose import RELEASED, SLURMS, why_not_ours
 from shadowtime.policy.snapshot import NO_HOST
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shadowtime.live.slurm.beyond import HANDED_OVER
 from shadowtime.live.slurm.gate import FAR
 from shadowtime.live.slurm.holding import LAST
+from shadowtime.live.slurm.relabelled import BAD
 from shadowtime.live.slurm.requeued import REQUEUED, not_before
 
 if TYPE_CHECKING:
@@ -15,20 +16,8 @@ if TYPE_CHECKING:
     from shadowtime.live.slurm.dependency import Ends
     from shadowtime.live.slurm.text import QueueRow
 
-BAD = "BadConstraints"
-"""The reason of jobs that Slurm has held because it could not run them where they were sent."""
 RELEASED = "let through"
 SLURMS = "Slurm schedules it"
-
-
-def mislabelled(row: QueueRow) -> bool:
-    """Whether Slurm has taken a job that was never let through for one that cannot run.
-
-    The scheduler sched/builtin looks at the job behind one of several partitions whether it is held
-    or not. It writes that down as BadConstraints; the hold is still the gate's, as the job has
-    never been eligible.
-    """
-    return row.priority == 0 and row.reason.startswith(BAD) and row.eligible <= 0
 
 
 def why_not_ours(

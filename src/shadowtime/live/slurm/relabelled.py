@@ -1,4 +1,8 @@
-"""The rest of an array at the gate: Slurm relabels its hold while one of its tasks waits."""
+"""Holds of the gate that Slurm relabels: in arrays, and behind a job of several partitions.
+
+Slurm keeps one reason for a pending job and writes it for other causes as well; its next pass then
+treats a held job without a hold's reason as held by an operator.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import TYPE_CHECKING
 from shadowtime.live.slurm.gate import HELD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.live.slurm.text import QueueRow
 
@@ -16,6 +20,11 @@ ADMIN = "JobHeldAdmin"
 RUNS = ("RUNNING", "SUSPENDED", "COMPLETING")
 OTHERS = ("JobHoldMaxRequeue", "requeue", "launch failed")
 """Parts of the reasons of holds that are Slurm's own."""
+
+BAD = "BadConstraints"
+"""The reason of jobs that Slurm has held because it could not run them where they were sent."""
+NEXT = 3
+"""So many held jobs behind a leader are watched: the first ones may be let through meanwhile."""
 
 
 class ArrayRests:
@@ -119,6 +128,74 @@ class ArrayRests:
         ]
 
 
+class Followers:
+    """Tracks jobs that Slurm looks at because it has just started the job before them.
+
+    Rules
+    -----
+    Slurm's first-come scheduler (sched/builtin) takes its jobs in the order of submission and tries
+    each in all of its partitions. When it has started a job of several partitions, the *leader*, it
+    goes on to try the next pending job, held or not, in the partitions that are left, and writes
+    down why that does not start. Its next pass treats that as a hold without a reason, which it
+    reports as an operator's (JobHeldAdmin). So if a job was held by the gate while a leader before
+    it waited, and no longer is when the leader has left the queue, the hold is still the gate's.
+
+    Examples
+    --------
+    >>> from shadowtime.live.slurm.text import COLUMNS, _queue_row, BETWEEN
+    >>> columns = dict.fromkeys(COLUMNS, "") | {"PriorityLong": "0", "TimeLimit": "1:00"}
+    >>> columns |= {"State": "PENDING", "Partition": "batch", "Reason": "JobHeldUser"}
+    >>> row = _queue_row(BETWEEN.join(columns.values()) + BETWEEN)._replace(id="8")
+    >>> leader = row._replace(id="7", partition="batch,debug", priority=9, reason="Resources")
+    >>> followers = Followers()
+    >>> followers.look([leader, row])
+    >>> after = row._replace(reason="JobHeldAdmin")
+    >>> followers.look([leader._replace(state="RUNNING", partition="debug"), after])
+    >>> followers.relabelled(after)
+    True
+    """
+
+    def __init__(self, known: Mapping[str, Iterable[str]] | None = None) -> None:
+        self._behind = {leader: list(jobs) for leader, jobs in (known or {}).items()}
+        self._relabelled: set[str] = set()
+
+    @property
+    def known(self) -> dict[str, list[str]]:
+        """Leaders that wait, each with the jobs behind it, for a later loop."""
+        return {leader: list(jobs) for leader, jobs in self._behind.items()}
+
+    def look(self, rows: Sequence[QueueRow]) -> None:
+        """Learn from Slurm's rows which leaders have left the queue, and what is behind others."""
+        pending = {row.id: row for row in rows if row.state == "PENDING"}
+        suspects = set(self._relabelled)
+        for leader, jobs in self._behind.items():
+            if leader not in pending:
+                suspects.update(jobs)
+        self._relabelled = {job for job in suspects if job in pending and changed(pending[job])}
+        leaders = {job for job, row in pending.items() if "," in row.partition and row.priority > 0}
+        self._behind = {}
+        if leaders:
+            order = sorted(pending, key=_submission)
+            gated = [job for job in order if pending[job].reason.startswith(HELD)]
+            for leader in leaders:
+                behind = [job for job in gated if _submission(job) > _submission(leader)]
+                self._behind[leader] = behind[:NEXT]
+
+    def relabelled(self, row: QueueRow) -> bool:
+        """Whether a job's hold is that of the gate, whatever Slurm reports."""
+        return row.id in self._relabelled or mislabelled(row)
+
+
+def mislabelled(row: QueueRow) -> bool:
+    """Whether Slurm has taken a job that was never let through for one that cannot run.
+
+    The scheduler sched/builtin looks at the job behind one of several partitions whether it is held
+    or not. It writes that down as BadConstraints; the hold is still the gate's, as the job has
+    never been eligible.
+    """
+    return row.priority == 0 and row.reason.startswith(BAD) and row.eligible <= 0
+
+
 def changed(row: QueueRow) -> bool:
     """Whether a held job has another reason than the gate's, and not one of Slurm's own holds."""
     return (
@@ -145,3 +222,9 @@ def _ranges(tasks: Iterable[str]) -> str:
         else:
             runs.append([number, number])
     return ",".join(f"{low}-{high}" if high > low else str(low) for low, high in runs)
+
+
+def _submission(job: str) -> tuple[int, int]:
+    """The place of a job in the order of submission: its number, and that of its task."""
+    number, _, task = job.partition("_")
+    return (int(number) if number.isdigit() else 0, int(task) if task.isdigit() else 0)
