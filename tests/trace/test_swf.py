@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -33,6 +36,17 @@ def with_field(number: int, text: str) -> str:
     fields = LINE.split()
     fields[number - 1] = text
     return " ".join(fields)
+
+
+def test_reading_warns_of_nothing_where_nothing_is_compiled() -> None:
+    """Compiled, a byte below the digit 0 wraps silently; NumPy would warn of it."""
+    data = f"{LINE}\n".encode()
+    code = f"from shadowtime.trace import parse_swf; parse_swf({data!r}, name='t')"
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        check=True,
+    )
 
 
 def test_all_eighteen_fields() -> None:

@@ -90,10 +90,11 @@ def parse_swf(
     kinds = {"cpu_time": k.CPU, "used_memory": k.MEMORY, "requested_memory": k.MEMORY}
     kinds.update(dict.fromkeys(_TIMES, k.TIME))
     kind = np.array([kinds.get(field, k.WHOLE) for field in FIELDS], np.int64)
-    k.scan(
-        np.frombuffer(data, np.uint8), -high, high, kind, bad_lines == "drop",
-        table, where, comments, found,
-    )  # fmt: skip
+    with np.errstate(over="ignore"):  # uncompiled, NumPy warns of the wrap below the digit 0
+        k.scan(
+            np.frombuffer(data, np.uint8), -high, high, kind, bad_lines == "drop",
+            table, where, comments, found,
+        )  # fmt: skip
 
     if found[k.BAD_LINES] and bad_lines == "refuse":
         raise _complaint(data, found, path)
