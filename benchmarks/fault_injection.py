@@ -12,15 +12,15 @@ wrapper adds seconds to the time that the loop reads; Slurm's clock stays). Afte
 is put back and the jobs have to end. With --site all this happens on sixteen mixed nodes in three
 partitions with limits, to jobs of twenty kinds, and slurmdbd is killed and QOS limits change too.
 
-Prints jobs, faults by kind, and how many of the ordinary jobs not cancelled were lost (gone
-without having ended), doubled (run again after they had ended), stuck (still waiting when nothing
-happens any more), and the longest stall: how long the first job in the queue fitted on free nodes
-and nothing began. Counted separately, as Slurm's own: doubled jobs whose end a killed slurmctld
-had not saved, lost ones whose slurmd was killed at their launch, stuck ones that slurmctld refuses
-to change for anybody; and doubled ones that a policy preempted within seconds of their end. Exits
-with 1 if anything was lost or stuck, or doubled for any cause but slurmctld's. `scripts/bench
-faults` runs four policies on the mixed site and two on equal nodes, and writes
-docs/benchmarks/faults.md.
+Prints jobs, faults by kind, and how many of the ordinary jobs not cancelled were lost (gone without
+having ended), doubled (run again after they had ended), stuck (still waiting when nothing happens
+any more), and the longest stall: how long the first job in the queue fitted on free nodes and
+nothing began. Counted separately, as Slurm's own: doubled jobs whose end a killed slurmctld had not
+saved, lost ones whose slurmd was killed at their launch, stuck ones that slurmctld refuses to
+change for anybody, or that depend on such a job; and doubled ones that a policy preempted within
+seconds of their end. Exits with 1 if anything was lost or stuck, or doubled for any cause but
+slurmctld's. `scripts/bench faults` runs four policies on the mixed site and two on equal nodes, and
+writes docs/benchmarks/faults.md.
 """
 
 from __future__ import annotations
@@ -365,8 +365,8 @@ def report(world: World, *, disk: bool, seconds: float) -> dict[str, Any]:
     waits = world.pending()
     left = world.unfinished()
     waiting = [job for job in left if job.id in waits]
-    unchangeable = [job for job in waiting if world.unchangeable(job.id)]
-    stuck = [job for job in waiting if job not in unchangeable]
+    unchangeable = world.unchangeable(job.id for job in waiting)
+    stuck = [job for job in waiting if job.id not in unchangeable]
     gone = [job for job in left if job.id not in waits]
     never_launched = [job for job in gone if world.never_launched(job.id)]
     lost = [job for job in gone if job not in never_launched]

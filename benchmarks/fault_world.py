@@ -28,7 +28,7 @@ from shadowtime.errors import UsageError
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -271,10 +271,13 @@ class World:
 
     def waited_for(self, jobs: AbstractSet[str]) -> set[str]:
         """Those that some of these jobs wait for."""
+        return set().union(*(on for job, on in self.dependencies().items() if job in jobs))
+
+    def dependencies(self) -> dict[str, set[str]]:
+        """By waiting job those that it waits for: jobs, tasks, or arrays by their number alone."""
         listed = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E")
         rows = (line.split(maxsplit=1) for line in listed.splitlines())
-        named = [words[1] for words in rows if len(words) > 1 and words[0] in jobs]
-        return {job for text in named for job in re.findall(r"\d+(?:_\d+)?", text)}
+        return {words[0]: set(re.findall(r"\d+(?:_\d+)?", words[-1])) for words in rows if words[1:]}
 
     def gone(self, job: str) -> bool:
         """Whether a job ended so long ago that Slurm will not hear of it any more."""
@@ -376,9 +379,16 @@ class World:
         shown = self.cluster.run("scontrol", "--oneliner", "show", "job", job, check=False)
         return lost_at_launch(shown, self.without_daemon)
 
-    def unchangeable(self, job: str) -> bool:
-        """Whether slurmctld refuses every change of a job."""
-        return is_unchangeable(job, self.controller_log())
+    def unchangeable(self, jobs: Iterable[str]) -> set[str]:
+        """Of these jobs, those that slurmctld refuses to change and those that depend on one."""
+        waiting, log, on = set(jobs), self.controller_log(), self.dependencies()
+        found = {job for job in waiting if is_unchangeable(job, log)}
+        while True:
+            names = found | {job.partition("_")[0] for job in found}
+            more = {job for job in waiting - found if on.get(job, set()) & names}
+            if not more:
+                return found
+            found |= more
 
     def loop_log(self) -> str:
         """What the loop wrote down."""

@@ -172,10 +172,11 @@ def test_what_slurm_itself_lost_or_locked_is_listed_separately(tmp_path: Path) -
     log = tmp_path / "log" / "slurmctld.log"
     log.parent.mkdir()
     log.write_text("can't update job, waited 5 seconds for JobId=7 to get a db_index\n")
-    assert world.unchangeable("7")
-    assert not world.unchangeable("77")
+    waits = "7 (null)\n77 (null)\n8 afterok:7(unfulfilled)\n9 afterany:8_*(unfulfilled)\n"
+    world.cluster.run = lambda *words, **more: waits
+    assert world.unchangeable(["7", "77", "8", "9"]) == {"7", "8", "9"}
     log.write_text(log.read_text() + "_slurm_rpc_update_job: complete JobId=7 uid=0\n")
-    assert not world.unchangeable("7")
+    assert world.unchangeable(["7", "77", "8", "9"]) == set()
 
 
 RECORDED = """\
