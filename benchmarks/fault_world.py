@@ -277,7 +277,9 @@ class World:
         """By waiting job those that it waits for: jobs, tasks, or arrays by their number alone."""
         listed = self.cluster.run("squeue", "-h", "-a", "-r", "-t", "PD", "-o", "%i %E")
         rows = (line.split(maxsplit=1) for line in listed.splitlines())
-        return {words[0]: set(re.findall(r"\d+(?:_\d+)?", words[-1])) for words in rows if words[1:]}
+        return {
+            words[0]: set(re.findall(r"\d+(?:_\d+)?", words[-1])) for words in rows if words[1:]
+        }
 
     def gone(self, job: str) -> bool:
         """Whether a job ended so long ago that Slurm will not hear of it any more."""
