@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import io
 import json
 import os
-import pickle
 import pty
 import re
 import select
@@ -15,7 +13,6 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -127,13 +124,22 @@ def test_a_sum_that_leaves_its_type_breaks_the_run(monkeypatch: pytest.MonkeyPat
     def wrapping(*_: object) -> object:
         return np.int8(127) + np.int8(1)
 
-    task = io.BytesIO(pickle.dumps((None, None, None)))
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=task))
     # The function of the same name hides the module in the package.
     engine = importlib.import_module("shadowtime.engine.simulate")
     monkeypatch.setattr(engine, "simulate", wrapping)
     with pytest.raises(FloatingPointError):
-        uncompiled.serve()
+        uncompiled.answer(demo_workload(), Cluster.pool(256), parse_policy("easy"))
+
+
+def test_ctrl_c_ends_an_uncompiled_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The child gets the signal of the terminal too; its end is no reason to compile."""
+    interrupted = "import os, signal; from shadowtime.child_process import Tasks; "
+    interrupted += "Tasks(interruptible=True); os.kill(os.getpid(), signal.SIGINT)"
+    monkeypatch.setattr(uncompiled, "CODE", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulate_uncompiled(
+            demo_workload(), Cluster.pool(256), parse_policy("easy"), report=pytest.fail
+        )
 
 
 def test_a_policy_that_cannot_travel_runs_here() -> None:

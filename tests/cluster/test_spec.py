@@ -126,6 +126,15 @@ def test_a_file_without_the_usual_ending_and_without_a_name(tmp_path: Path) -> N
     assert cluster.hosts[0].name == "host1-1"
 
 
+def test_a_host_list_names_the_hosts_of_a_group() -> None:
+    """``n[1-2]`` is two hosts here as in a site's file, and both spellings of the key are read."""
+    text = "[[nodes]]\nname='n[1-2],login'\ncpus=4\n[[nodes]]\nnames='g[08-09]'\ncpus=8\nrack=3"
+    cluster = parse_cluster_toml(text)
+    assert [host.name for host in cluster.hosts] == ["n1", "n2", "login", "g08", "g09"]
+    assert cluster.total == {"procs": 28}
+    assert cluster.options["groups"]["g[08-09]"] == {"rack": 3}
+
+
 def test_a_pool_is_the_sum_of_its_groups() -> None:
     cluster = parse_cluster_toml(HOSTS.replace('"hosts"\n', '"pool"\n'))
     assert cluster.hosts[0].capacity == (256, 96_000_000)
@@ -160,6 +169,10 @@ def test_resources_by_name() -> None:
         ("[[hosts]]\nprocs=1\nmemory=-4", "memory must be"),
         ("[[hosts]]\nprocs=1\nname='a'\n[[hosts]]\nprocs=1\nname='a'", "a name of its own"),
         ("[[hosts]]\nprocs=1\nname=4", "a name of its own"),
+        ("[[hosts]]\nprocs=1\nname='n[1-2]'\ncount=2", r"group n\[1-2\]: .* leave out count"),
+        ("[[hosts]]\nprocs=1\nname='n[1-'", "is not a host list"),
+        ("[[hosts]]\nprocs=1\nname='n[1-200000]'", "hosts in all"),
+        ("[[hosts]]\nprocs=1\nname='n[1-2]'\n[[hosts]]\nprocs=2\nname='n2'", "two .* 'n2'"),
         ("[[hosts]]\nprocs=2000000000\ncount=2", "processors in all"),
         ("[[hosts]]\nprocs=1\ncount=99999\n[[hosts]]\nprocs=1\ncount=9", "hosts in all"),
     ],

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from live.fakes import NODES, FakeClock, FakeSlurm, queue_line
+from shadowtime.child_process import PYTHON
 from shadowtime.cluster import Cluster, Host
 from shadowtime.engine.live_pass import Memory, RunningJob, Snapshot, WaitingJob
 from shadowtime.errors import PolicyError
 from shadowtime.live import service
-from shadowtime.live.child import PYTHON
 from shadowtime.live.compiling import AGAIN, NotCompiled, PassesAtOnce
 from shadowtime.live.deciding import Made, decide_with_hosts
 from shadowtime.live.signals import Undisturbed
@@ -27,7 +27,8 @@ from shadowtime.testing.slurm import wait_for
 PV_EASY = parse_policy("pv-easy")
 ENDLESS = (
     *PYTHON,
-    "import signal; from shadowtime.live.child import Tasks; next(iter(Tasks())); signal.pause()",
+    "import signal; from shadowtime.child_process import Tasks; "
+    "next(iter(Tasks())); signal.pause()",
 )
 DONE = (*PYTHON, "pass")
 BREAKS = (*PYTHON, "raise SystemExit('no space left')")

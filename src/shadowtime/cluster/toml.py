@@ -10,7 +10,8 @@
 
     [[hosts]]
     name = "big"
-    count = 3                  # default 1; hosts are called big-1, big-2, big-3
+    count = 3                  # default 1; hosts are called big-1, big-2, big-3;
+                               # name = "n[1-3]" without count gives n1, n2, n3
     procs = 128
     memory = "64GB"            # text with a unit, or a number of KB
     licences = 2
@@ -23,14 +24,16 @@
 
 Other keys of ``[cluster]`` and other tables (partitions, outages ...) are kept in
 ``Cluster.options`` as they stand. ``[[nodes]]`` may be written for ``[[hosts]]``, ``cpus`` for
-``procs`` and ``mem`` for ``memory``.
+``procs``, ``mem`` for ``memory`` and ``names`` for ``name``, as in a site's file.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from shadowtime.cluster.cluster import Cluster, Host
+from shadowtime.cluster.hostlist import expand
 from shadowtime.cluster.units import parse_memory
 from shadowtime.errors import ClusterError
 from shadowtime.printable import shown
@@ -40,7 +43,7 @@ MAX_HOSTS = 100_000
 MAX_PROCS = (1 << 31) - 2
 MAX_AMOUNT = 1 << 53
 _USUAL = ("procs", "memory", "gpus")
-_ALIAS = {"cpus": "procs", "mem": "memory"}
+_ALIAS = {"cpus": "procs", "mem": "memory", "names": "name"}
 
 
 def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
@@ -92,15 +95,17 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
         if not isinstance(label, str) or label in kept:
             raise ClusterError(f"{path}: group {shown(label)} needs a name of its own")
         where = f"{path}: group {label}"
-        count = _whole(group.pop("count", 1), f"{where}: count", 1, MAX_HOSTS)
+        names = _names(label, group.pop("count", None), where)
         capacity = tuple(_amount(group.pop(key, 0), key, where, unit) for key in resources)
         kept[label] = group
-        if len(hosts) + count > MAX_HOSTS:
+        if len(hosts) + len(names) > MAX_HOSTS:
             raise ClusterError(f"{where}: more than {MAX_HOSTS} hosts in all")
-        names = [label] if count == 1 else [f"{label}-{i}" for i in range(1, count + 1)]
         hosts += [Host(host, capacity) for host in names]
     if not hosts:
         raise ClusterError(f"{path}: there is no host in it")
+    twice = [name for name, times in Counter(host.name for host in hosts).items() if times > 1]
+    if twice:
+        raise ClusterError(f"{path}: two hosts are called {shown(twice[0])}")
     if shape == "pool":
         sums = (sum(column) for column in zip(*(h.capacity for h in hosts), strict=True))
         hosts = [Host("pool", tuple(sums))]
@@ -115,6 +120,19 @@ def parse_cluster_toml(text: str, *, path: str = "the cluster file") -> Cluster:
     return Cluster(
         shape=shape, resources=resources, hosts=tuple(hosts), name=str(name), options=options
     )
+
+
+def _names(label: str, count: object, where: str) -> list[str]:
+    """The hosts of a group: those of a host list, or as many as ``count``, numbered."""
+    if any(mark in label for mark in "[],"):
+        if count is not None:
+            raise ClusterError(f"{where}: its name lists the hosts, so leave out count")
+        try:
+            return expand(label)
+        except ClusterError as error:
+            raise ClusterError(f"{where}: {error}") from None
+    number = _whole(1 if count is None else count, f"{where}: count", 1, MAX_HOSTS)
+    return [label] if number == 1 else [f"{label}-{i}" for i in range(1, number + 1)]
 
 
 def _resources(wanted: object, groups: list[dict[str, Any]], path: str) -> tuple[str, ...]:

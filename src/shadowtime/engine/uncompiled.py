@@ -6,9 +6,7 @@ machine need not wait for the compiler; the result is the same, job by job.
 
 from __future__ import annotations
 
-import os
 import pickle
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -55,49 +53,56 @@ def simulate_uncompiled(
     >>> simulate_uncompiled(jobs, Cluster.pool(4), parse_policy("easy")).start.tolist()
     [0, 9, 2]
     """
-    import subprocess
+    import signal
 
+    from shadowtime.child_process import PYTHON, Child, ChildEnded, packed
     from shadowtime.engine.simulate import simulate
 
     name = getattr(policy, "name", type(policy).__name__)
     try:
-        task = pickle.dumps((workload, cluster, policy))
+        task = packed((workload, cluster, policy))
     except (pickle.PicklingError, AttributeError, TypeError):
         report(f"{name} exists in this process only, so it is compiled")
         return simulate(workload, cluster, policy)
-    done = subprocess.run(
-        [sys.executable or "python3", "-P", "-c", CODE],
-        input=task,
-        capture_output=True,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
-        check=False,
-    )
-    if done.returncode != 0:
-        printed = done.stderr.decode(errors="replace").strip().splitlines()
-        why = printed[-1] if printed else f"exit code {done.returncode}"
-        report(f"{name} could not be run without compiling ({why}), so it is compiled")
+    child = None
+    try:
+        child = Child((*PYTHON, CODE), task, env={"NUMBA_DISABLE_JIT": "1"})
+        schedule, refusal = child.receive()
+    except (ChildEnded, OSError) as failure:  # OSError: no process, no room for the task
+        if child is not None and child.process.returncode == -signal.SIGINT:
+            raise KeyboardInterrupt from None  # of a thread, which gets no Ctrl-C itself
+        report(f"{name} could not be run without compiling ({failure}), so it is compiled")
         return simulate(workload, cluster, policy)
-    kind, content = pickle.loads(done.stdout)
-    if kind == "refused":
-        raise content
-    schedule: Schedule = content
-    return schedule
+    finally:
+        if child is not None:
+            child.end()
+    if refusal is not None:
+        raise refusal
+    found: Schedule = schedule
+    return found
 
 
 def serve() -> None:
-    """The other process: a pickled task on standard input, the schedule on standard output.
+    """The other process: answers a task with the schedule, or with the error that refused it."""
+    from shadowtime.child_process import Tasks
+
+    tasks = Tasks(interruptible=True)
+    for workload, cluster, policy in tasks:
+        tasks.answer(answer(workload, cluster, policy))
+
+
+def answer(
+    workload: Workload, cluster: Cluster, policy: Policy | Any
+) -> tuple[Schedule | None, ShadowtimeError | None]:
+    """What is answered to a task: a schedule, or else our error.
 
     A sum that leaves a small type is an error here: the compiler counts in 64 bits, plain NumPy
     does not, and a schedule that differs is no schedule.
     """
-
     from shadowtime.engine.simulate import simulate
 
-    workload, cluster, policy = pickle.load(sys.stdin.buffer)
-    answer: tuple[str, Any]
     try:
         with np.errstate(over="raise"):
-            answer = "done", simulate(workload, cluster, policy)
+            return simulate(workload, cluster, policy), None
     except ShadowtimeError as error:
-        answer = "refused", error
-    sys.stdout.buffer.write(pickle.dumps(answer))
+        return None, error

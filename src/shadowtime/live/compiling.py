@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from shadowtime.child_process import PYTHON, Child, ChildEnded, Tasks, packed
 from shadowtime.engine.uncompiled import LOOPS_BY_NUMPY
 from shadowtime.errors import ShadowtimeError
 from shadowtime.kernel.notice import before_first_compile
-from shadowtime.live.child import PYTHON, Child, ChildEnded, Tasks, packed
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.live.log import LogLine
 from shadowtime.policy.snapshot import name_of

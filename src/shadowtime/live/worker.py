@@ -6,9 +6,9 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from shadowtime.child_process import PYTHON, Child, ChildEnded, Tasks, packed
 from shadowtime.engine.live_pass import Memory, WaitingJob
 from shadowtime.errors import PolicyError, ShadowtimeError
-from shadowtime.live.child import PYTHON, Child, ChildEnded, Tasks, packed
 from shadowtime.live.deciding import decide_with_hosts
 from shadowtime.policy import Policy, parse_policy
 from shadowtime.policy.snapshot import Start

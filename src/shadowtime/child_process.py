@@ -1,7 +1,7 @@
-"""A process of a loop's own that takes tasks and answers them, and that ends with the loop.
+"""A child process that takes tasks and answers them, and that ends with its parent.
 
-The loop holds a :class:`Child`; the process reads :class:`Tasks`. The first task is in a file, so
-that no loop waits for a process that is slow to start; further tasks and all answers go through a
+The parent holds a :class:`Child`; the process reads :class:`Tasks`. The first task is in a file, so
+that no parent waits for a process that is slow to start; further tasks and all answers go through a
 pipe. What is printed in the process cannot disturb them.
 """
 
@@ -33,14 +33,14 @@ class ChildEnded(Exception):
 
 
 class Child:
-    """The loop's side of a process that was started for it.
+    """The parent's side of a child process.
 
     ``command`` gets the number of the pipe as its last argument. Unless ``keep_errors``, errors go
-    where those of the loop go.
+    where those of the parent go.
 
     Examples
     --------
-    >>> twice = "from shadowtime.live.child import Tasks; tasks = Tasks()"
+    >>> twice = "from shadowtime.child_process import Tasks; tasks = Tasks()"
     >>> child = Child((*PYTHON, f"{twice}\\nfor task in tasks: tasks.answer(2 * task)"), packed(21))
     >>> child.receive()
     42
@@ -125,14 +125,16 @@ def packed(task: Any) -> bytes:
 
 
 class Tasks:
-    """The tasks of a loop, in the process that was started for them.
+    """The tasks of a parent, in the process that was started for them.
 
-    The process ends by the loop alone: with it, when it has no more tasks, or by its signal.
+    The process is ended by its parent alone: with the parent, when there are no more tasks, or by
+    the parent's signal. An ``interruptible`` one also ends by Ctrl-C in the terminal, which the
+    parent gets too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, interruptible: bool = False) -> None:
         die_with_parent()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_DFL if interruptible else signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         number = int(sys.argv[-1])
         os.set_inheritable(number, False)
@@ -141,7 +143,7 @@ class Tasks:
 
     def __iter__(self) -> Iterator[Any]:
         if os.getppid() != pickle.load(sys.stdin.buffer):
-            sys.exit("the loop has ended")
+            sys.exit("the process that started this one has ended")
         task = pickle.load(sys.stdin.buffer)
         while True:
             yield task
