@@ -1,14 +1,18 @@
 """The shape of the source tree, here or at older commits: files, lines, importers, dispatch.
 
     .venv/bin/python benchmarks/house.py [COMMIT ...]
+    .venv/bin/python benchmarks/house.py --single
 
-prints one column per commit and one for the working tree. A file with a single importer in its
-own folder is a fragment of that file; ``isinstance`` on a part of a policy is dispatch that the
-part could answer itself; an import inside a function is laziness on purpose, or part of a knot:
-files that need each other, of which one must wait until the other is there.
+The first prints one column per commit and one for the working tree. ``isinstance`` on a part of a
+policy is dispatch that the part could answer itself; an import inside a function is lazy on
+purpose, or part of an import cycle: files that need each other, of which one is loaded later.
 
-What it takes to add something is counted on an example that is there: the files that name it, and
-the lines of its definitions, of files called after it and of other mentions.
+A file with a single importer in its own folder may be a fragment of that file. ``--single`` lists
+such files with the reason to keep them apart (:func:`reason`); those without one are listed first,
+to be merged or kept as an idea of their own.
+
+The cost of an addition is counted on an existing example: the files that name it, and the lines of
+its definitions, of files named after it and of other mentions.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOTS = "order|reserve|backfill|place|estimate|preempt|partition"
+MOST = 400
+"""Lines of a file that holds one idea."""
 ADDED = {
     "a policy: WFP3": (r"\b(wfp3|tang)\b", ("policy",)),
     "an order: shortest job first": (r"\b(Sjf|SJF|sjf)\b", ("policy/order.py", "kernel", "engine")),
@@ -34,11 +40,11 @@ ADDED = {
     "a trace format: PBS": (r"(?<![-\w])(parse_|is_)?pbs\b", ("trace",)),
     "a live backend: HTCondor": (r"\bcondor\b", ("live", "cli/live")),
 }
-"""What is counted as added: a pattern, and the rooms in which it is looked for."""
+"""Examples of additions: a pattern, and the packages in which it is searched."""
 
 
 def figures(package: Path) -> dict[str, float]:
-    """What is counted of a package's folder."""
+    """The figures of a package's folder."""
     files = {file: file.read_text() for file in sorted(package.rglob("*.py"))}
     trees = {file: ast.parse(text) for file, text in files.items()}
     lines = [len(text.splitlines()) for text in files.values()]
@@ -50,10 +56,10 @@ def figures(package: Path) -> dict[str, float]:
         "90th percentile": statistics.quantiles(lines, n=10)[-1],
         "longest file": max(lines),
         "files in the fullest folder": max(folders.values()),
-        "files with a single importer, in their own folder": _single(package, trees),
+        "files with a single importer, in their own folder": len(single(package, trees)),
         "isinstance on parts of policies": sum(map(_dispatch, trees.values())),
         "imports inside functions": sum(map(_inner_imports, trees.values())),
-        "knots: groups of files that import each other": _knots(package, trees),
+        "import cycles: groups of files that import each other": _cycles(package, trees),
     }
 
 
@@ -80,7 +86,8 @@ def to_add(package: Path, pattern: str, rooms: tuple[str, ...]) -> str:
     return f"{files} files, {lines:,} lines" if files else "-"
 
 
-def _single(package: Path, trees: dict[Path, ast.Module]) -> int:
+def single(package: Path, trees: dict[Path, ast.Module]) -> dict[Path, Path]:
+    """Files with one importer, in their own folder, and that importer."""
     names = {_name(package, file): file for file in trees}
     importers: dict[str, set[str]] = defaultdict(set)
     for name, file in names.items():
@@ -89,14 +96,48 @@ def _single(package: Path, trees: dict[Path, ast.Module]) -> int:
                 for alias in node.names:
                     inner = f"{node.module}.{alias.name}"
                     importers[inner if inner in names else node.module].add(name)
-    return sum(
-        len(importers[name]) == 1 and names[next(iter(importers[name]))].parent == file.parent
+    found = {
+        file: names[next(iter(importers[name]))]
         for name, file in names.items()
-        if file.name != "__init__.py"
-    )
+        if file.name != "__init__.py" and len(importers[name]) == 1
+    }
+    return {file: importer for file, importer in found.items() if importer.parent == file.parent}
 
 
-def _knots(package: Path, trees: dict[Path, ast.Module]) -> int:
+def reason(file: Path, importer: Path, trees: dict[Path, ast.Module]) -> str:
+    """Why a file stays apart from its only importer; empty if nothing measurable keeps it apart.
+
+    Together they would be longer than ``MOST`` lines; it contains compiled code, which is cached by
+    file; it is loaded only when it is needed; or the importer is the package's ``__init__``, which
+    gives it a public name.
+    """
+    text = file.read_text()
+    if len(text.splitlines()) + len(importer.read_text().splitlines()) > MOST:
+        return f"together more than {MOST} lines"
+    if "shadowtime.kernel.jit" in text or "@pointer(" in text:
+        return "compiled code"
+    name = _name(file.parents[len(file.parts) - file.parts.index("shadowtime") - 2], file)
+    at_once = {
+        node.module
+        for node in trees[importer].body
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+    if name not in at_once:
+        return "loaded when needed"
+    return "public name of its package" if importer.name == "__init__.py" else ""
+
+
+def list_single(package: Path) -> None:
+    """Print the single-importer files, those without a reason first, and count the reasons."""
+    trees = {file: ast.parse(file.read_text()) for file in sorted(package.rglob("*.py"))}
+    rows = [(reason(*pair, trees), *pair) for pair in single(package, trees).items()]
+    for why, file, importer in sorted(rows):
+        print(f"{why or '-':28} {file.relative_to(package)} <- {importer.name}")
+    for why, count in Counter(why for why, _, _ in rows).most_common():
+        print(f"{count:4} {why or 'an idea of its own, or to be merged'}")
+
+
+def _cycles(package: Path, trees: dict[Path, ast.Module]) -> int:
     """Groups of files each of which imports the others, directly or not, types apart."""
     names = {_name(package, file): tree for file, tree in trees.items()}
     imported = {name: _imported(tree, set(names)) - {name} for name, tree in names.items()}
@@ -172,6 +213,9 @@ def at(commit: str, folder: Path) -> Path:
 
 
 def main() -> None:
+    if "--single" in sys.argv:
+        list_single(ROOT / "src" / "shadowtime")
+        return
     columns: dict[str, dict[str, str]] = {}
     for commit in sys.argv[1:]:
         with TemporaryDirectory() as folder:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shadowtime.live.loose import Loose
 from shadowtime.live.placing import free_of, held_by, portion, room, together, with_start
 from shadowtime.live.port import Outcome, Start
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shadowtime.live.port import Decision, Snapshot, Stop
 
-    Kept = tuple[dict[str, list[int]], set[str], Loose]
+    Amounts = Sequence[int]
+    Kept = tuple[dict[str, list[int]], set[str], "UnallocatedStarts"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
     started in it: it is not back in the queue yet. No job is started twice. If a start on a site
     shares a node with others that are not allocated yet, there must be room for any distribution.
     """
-    look = _Look(seen, fresh)
+    trial = _Trial(seen, fresh)
     allowed: list[Decision] = []
     refused: list[Outcome] = []
     groups = list(together(decisions))
@@ -49,10 +49,10 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
         # Starts on several nodes go first: others find room elsewhere a moment later.
         groups.sort(key=_takes_one_node)
     for group in groups:
-        before = look.keep() if len(group) > 1 else None
-        whys = [look.try_one(decision) for decision in group]
+        before = trial.keep() if len(group) > 1 else None
+        whys = [trial.try_one(decision) for decision in group]
         if before is not None and whys[-1]:
-            look.back_to(before)
+            trial.back_to(before)
             whys = [why or IN_VAIN for why in whys]
         for decision, why in zip(group, whys, strict=True):
             if why:
@@ -63,12 +63,12 @@ def guard(decisions: Sequence[Decision], seen: Snapshot, fresh: Snapshot) -> Gua
 
 
 def _takes_one_node(group: Sequence[Decision]) -> bool:
-    """False for what may lie otherwise than planned, and for what makes room for others."""
+    """False for what may be laid out differently than planned, and for what makes room first."""
     last = group[-1]
     return len(group) == 1 and not (isinstance(last, Start) and len(last.place) > 1)
 
 
-class _Look:
+class _Trial:
     """A fresh snapshot that decisions are tried on, one after the other."""
 
     def __init__(self, seen: Snapshot, fresh: Snapshot) -> None:
@@ -79,20 +79,20 @@ class _Look:
         self.free = free_of(fresh)
         self.whole = {host.name: list(host.capacity) for host in fresh.cluster.hosts}
         self.touched: set[str] = set()
-        self.loose = Loose()
+        self.unallocated = UnallocatedStarts()
         self.on_site = fresh.site is not None
         for run in fresh.running if self.on_site else ():
             if run.start >= fresh.now and not run.settled:
-                self.loose.add(held_by(run))
+                self.unallocated.add(held_by(run))
 
     def keep(self) -> Kept:
         """Everything that trying changes."""
         free = {host: list(amounts) for host, amounts in self.free.items()}
-        return free, set(self.touched), self.loose.copy()
+        return free, set(self.touched), self.unallocated.copy()
 
     def back_to(self, kept: Kept) -> None:
         """As if nothing had been tried since."""
-        self.free, self.touched, self.loose = kept
+        self.free, self.touched, self.unallocated = kept
 
     def try_one(self, decision: Decision) -> str:
         """Why a decision is not possible; empty if it is, and then it counts."""
@@ -123,11 +123,11 @@ class _Look:
             host: [a - b for a, b in zip(self.free[host], need, strict=True)]
             for host, need in needs
         }
-        if self.on_site and (crowded := self.loose.crowded(needs, left)):
+        if self.on_site and (crowded := self.unallocated.crowded(needs, left)):
             return f"{NOT_YET} {crowded}"
         self.free |= left
         if self.on_site:
-            self.loose.add(needs)
+            self.unallocated.add(needs)
         return ""
 
     def _stop(self, decision: Stop) -> str:
@@ -142,3 +142,82 @@ class _Look:
             if host in self.free:
                 self.free[host] = [a + b for a, b in zip(self.free[host], amounts, strict=True)]
         return ""
+
+
+def slack(held: Sequence[tuple[str, Amounts]]) -> dict[str, list[int]]:
+    """What a job may take of each node beyond its plan: all but a processor of each other node.
+
+    Examples
+    --------
+    >>> slack([("n1", (2, 8)), ("n2", (3, 12)), ("n3", (1, 4))])
+    {'n1': [2, 8], 'n2': [1, 4], 'n3': [3, 12]}
+    >>> slack([("n1", (2, 8))]), slack([("n1", (1, 4)), ("n2", (1, 4))])
+    ({}, {})
+    """
+    total = sum(amounts[0] for _, amounts in held)
+    most = total - (len(held) - 1)
+    each = [
+        max((-(-amounts[k] // max(1, amounts[0])) for _, amounts in held), default=0)
+        for k in range(len(held[0][1]) if held else 0)
+    ]
+    return {
+        host: [share * (most - amounts[0]) for share in each]
+        for host, amounts in held
+        if len(held) > 1 and most > amounts[0]
+    }
+
+
+class UnallocatedStarts:
+    """Released starts that the scheduler has not allocated yet, and what each may still take.
+
+    Rules
+    -----
+    A plan distributes a job over its nodes. The loop can name these to the scheduler, but not what
+    the job takes of each, nor the order in which jobs released together are allocated: the
+    scheduler may fill the first node up. Where two or more such starts share a node, what is free
+    there beside their plans must be enough for whatever the scheduler may take beyond the plans;
+    then each finds room, in any order and however the others are distributed.
+
+    Examples
+    --------
+    >>> pending = UnallocatedStarts()
+    >>> pending.add([("n1", (2,)), ("n2", (3,))])
+    >>> pending.crowded([("n1", (1,))], {"n1": [1], "n2": [0]})
+    'n1'
+    >>> pending.crowded([("n1", (1,))], {"n1": [2], "n2": [0]})
+    ''
+    >>> pending.crowded([("n3", (1,))], {"n3": [0]})
+    ''
+    """
+
+    def __init__(self, before: Mapping[str, tuple[int, list[int]]] | None = None) -> None:
+        self._on = dict(before or {})
+        """By node how many starts are on their way there, and what they may take together."""
+
+    def copy(self) -> UnallocatedStarts:
+        """The same, to go back to."""
+        return UnallocatedStarts(self._on)
+
+    def add(self, held: Sequence[tuple[str, Amounts]]) -> None:
+        """Count a start that is on its way."""
+        for host, count, more in self._with(held):
+            self._on[host] = count, more
+
+    def crowded(self, held: Sequence[tuple[str, Amounts]], free: Mapping[str, Amounts]) -> str:
+        """A node on which a further start might find no room; ``free``: beside all plans and it."""
+        return next(
+            (
+                host
+                for host, count, more in self._with(held)
+                if count > 1
+                and any(amount > left for amount, left in zip(more, free[host], strict=True))
+            ),
+            "",
+        )
+
+    def _with(self, held: Sequence[tuple[str, Amounts]]) -> Iterable[tuple[str, int, list[int]]]:
+        further = slack(held)
+        for host, amounts in held:
+            count, more = self._on.get(host, (0, [0] * len(amounts)))
+            extra = further.get(host, [0] * len(amounts))
+            yield host, count + 1, [a + b for a, b in zip(more, extra, strict=True)]

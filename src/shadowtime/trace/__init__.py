@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shadowtime.trace.formats import read_raw
-from shadowtime.trace.reading import read
+from shadowtime.trace.formats import read_log, read_raw
 
 if TYPE_CHECKING:
     from shadowtime.trace.sacct import RECOMMENDED_COMMAND, parse_sacct, read_sacct
     from shadowtime.trace.swf import parse_swf, read_swf, to_swf, write_swf
+    from shadowtime.workload import Workload
 
 _LATER = {
     "RECOMMENDED_COMMAND": "sacct",
@@ -34,6 +35,19 @@ __all__ = [
     "to_swf",
     "write_swf",
 ]
+
+
+def read(path: str | os.PathLike[str], **options: Any) -> Workload:
+    """Read and clean a job log of any format we know, plain or gzip, or that of a site's folder.
+
+    ``options`` are those of :func:`shadowtime.trace.formats.read_log`.
+    """
+    if os.path.isdir(path):
+        from shadowtime.trace.site_folder import is_site_folder, read_site  # most logs are files
+
+        if is_site_folder(path):
+            return read_site(path, **options)[1]
+    return read_log(path, **options)
 
 
 def __getattr__(name: str) -> Any:
