@@ -1,7 +1,7 @@
 """The compiled part of loss of capacity: one walk over the events of a schedule.
 
-Two heaps hold the widths of waiting jobs and the ends of running ones; starts come sorted.
-Only sums of whole numbers are made, so the order of events within an instant does not show.
+Events are sorted by their time (radix.py); a heap holds the widths of waiting jobs. Only sums of
+whole numbers are made, so the order of events within an instant does not show.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shadowtime.kernel.heap import pop, push
-from shadowtime.kernel.jit import entry
-from shadowtime.kernel.registers import NEVER
+from shadowtime.kernel.jit import entry, kernel
+from shadowtime.kernel.radix import sort_by_bits
 
 if TYPE_CHECKING:
     from shadowtime.types import Ints
 
-WIDTHS, ENDS = 0, 1
-"""Rows of ``heaps``: keys (width or time, run)."""
-NOT_IN_ORDER = -1
+_KIND = 2
+"""Lowest bits of an event: 1 for a start, 2 where its run waits (alone: it begins to)."""
+_START, _WAITS = 1, 2
 
 
 @entry
@@ -26,8 +26,9 @@ def idle_while_wanted(
     since: Ints,
     until: Ints,
     width: Ints,
-    starts: Ints,
-    heaps: Ints,
+    keys: Ints,
+    widths: Ints,
+    counts: Ints,
     procs: int,
     begin: int,
     end: int,
@@ -35,45 +36,61 @@ def idle_while_wanted(
     """Processor-seconds in [begin, end) that are idle while a waiting job fits into them.
 
     A run of ``width`` processors waits from ``ready`` on and lasts from ``since`` to ``until``;
-    ``starts`` are the runs in order of ``since``. They must stand in order of ``ready``, else
-    NOT_IN_ORDER is returned.
+    one that begins before it is ready does not wait. There is one run at least; they stand in any
+    order. ``keys`` is room for two rows of three events a run, ``widths`` for a key a run,
+    ``counts`` for DIGITS counters.
     """
     n = len(ready)
-    bits = 1
-    while n >> bits:
+    bits = _KIND
+    while n >> (bits - _KIND):
         bits += 1
     mask = (1 << bits) - 1
-    widths, ends = heaps[WIDTHS], heaps[ENDS]
-    waiting = queued = running = arrived = started = total = 0
+    first, last = since[0], until[0]
+    for run in range(n):
+        first = min(first, min(ready[run], since[run]))
+        last = max(last, until[run])
+    high = bits
+    while (last - first) >> (high - bits):
+        high += 1
+    size = _write_events(ready, since, until, first, bits, keys[0])
+    events = keys[1 if sort_by_bits(keys[0], keys[1], size, bits, high, counts) else 0]
+    waiting = queued = total = 0
     idle = procs
-    now = -NEVER
-    while started < n:
-        then = since[starts[started]]
-        if arrived < n:
-            if arrived > 0 and ready[arrived] < ready[arrived - 1]:
-                return NOT_IN_ORDER
-            then = min(then, ready[arrived])
-        if running > 0:
-            then = min(then, ends[0] >> bits)
-        seconds = min(then, end) - max(now, begin)
-        if waiting > 0 and idle > 0 and seconds > 0:
-            while since[widths[0] & mask] <= now:
-                queued = pop(widths, queued)
-            if widths[0] >> bits <= idle:
-                total += idle * seconds
+    now = first
+    for at in range(size):
+        event = events[at]
+        then = first + (event >> bits)
+        if (waiting > 0) & (idle > 0):
+            seconds = min(then, end) - max(now, begin)
+            if seconds > 0:
+                while since[(widths[0] & mask) >> _KIND] <= now:
+                    queued = pop(widths, queued)
+                if widths[0] >> bits <= idle:
+                    total += idle * seconds
         now = then
-        while running > 0 and ends[0] >> bits == now:
-            idle += width[ends[0] & mask]
-            running = pop(ends, running)
-        while started < n and since[starts[started]] == now:
-            run = starts[started]
-            started += 1
-            idle -= width[run]
-            waiting -= since[run] > ready[run]
-            running = push(ends, running, until[run] << bits | run)
-        if arrived < n and ready[arrived] <= now:
-            if since[arrived] > ready[arrived]:
-                waiting += 1
-                queued = push(widths, queued, width[arrived] << bits | arrived)
-            arrived += 1
+        wide = width[(event & mask) >> _KIND]
+        starts, waits = event & _START, (event & _WAITS) >> 1
+        if waits > starts:
+            waiting += 1
+            queued = push(widths, queued, (wide << bits) | (event & mask))
+        else:
+            idle += wide - 2 * starts * wide
+            waiting -= starts & waits
     return total
+
+
+@kernel
+def _write_events(
+    ready: Ints, since: Ints, until: Ints, first: int, bits: int, events: Ints
+) -> int:
+    """End and start of every run, and the beginning of its wait where it waits; how many."""
+    size = 0
+    for run in range(len(ready)):
+        waits = 1 if since[run] > ready[run] else 0
+        row = run << _KIND
+        events[size] = ((until[run] - first) << bits) | row
+        events[size + 1] = ((since[run] - first) << bits) | row | _START | (waits << 1)
+        # Where the run does not wait, the next one's end is written over this.
+        events[size + 2] = ((ready[run] - first) << bits) | row | _WAITS
+        size += 2 + waits
+    return size

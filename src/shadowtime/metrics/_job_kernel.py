@@ -1,7 +1,7 @@
-"""The compiled part of the metrics per job: every column in one walk, and counts of jobs.
+"""The compiled part of the metrics per job: every column in one walk, and what is made of them.
 
-Each value is made by the same operations on the same numbers as in jobs.py, so it is the same to
-the last bit; the tests compare them.
+Each value is made by the same operations on the same numbers as in jobs.py and statistics.py, so
+it is the same to the last bit; the tests compare them.
 """
 
 from __future__ import annotations
@@ -10,90 +10,92 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.kernel.jit import entry
-from shadowtime.types import UNKNOWN, Reason
+from shadowtime.kernel.jit import entry, kernel
+from shadowtime.metrics._rank_kernel import ranked_all
+from shadowtime.metrics._sum_kernel import pairwise_sum
 
 if TYPE_CHECKING:
-    from shadowtime.types import AnyArray, Floats, Ints, SmallInts
+    from shadowtime.types import Floats, Ints
 
-WAIT, RESPONSE = 0, 1
-"""Rows of ``times``."""
-SLOWDOWN, BOUNDED, PER_PROCESSOR, PAPER = 0, 1, 2, 3
-"""Rows of ``ratios``."""
-PROCS, AREA = 0, 1
-"""Rows of ``weights``."""
+WAIT, RESPONSE, SLOWDOWN, BOUNDED, PER_PROCESSOR, PAPER = 0, 1, 2, 3, 4, 5
+"""Rows of ``table``; all but the last are reported as distributions."""
+WIDE, WORKED, WEIGHED, ROWS = 6, 7, 8, 9
+"""Products in ``table``, room for sorting later: PAPER x processors, BOUNDED x processor-seconds,
+response x processor-seconds; and how many rows."""
 
-RUN_SUM, PROCS_SUM, AREA_SUM, RESPONSE_SUM, LONGEST, LARGEST, SUMS = 0, 1, 2, 3, 4, 5, 6
-"""Places in ``sums``, and how many: sums of runs, processors, areas, of responses times areas; the
-longest response and the largest area, which bound that last sum."""
+WAITED, RESPONDED, LASTED, PROCS, AREA, PRODUCT, LONGEST, LARGEST, SUMS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+"""Places in ``sums``, and how many: sums of waits, responses, runs, processors, areas, of responses
+times areas; the longest response and the largest area, which bound that last sum."""
 
-SCHEDULED, BEHIND, KILLED, BLOCKED, PROMISED, LATE, COUNTS = 0, 1, 2, 3, 4, 5, 6
-"""Places in ``found``, and how many."""
-
-_RECORDED, _BACKFILLED = int(Reason.RECORDED), int(Reason.BACKFILLED)
+MEAN, RANKED = 0, 1
+"""Columns of ``found`` for a distribution: its mean, then the values of ``ranks``."""
 
 
 @entry
-def fill_columns(
+def score_jobs(
     wait: Ints,
     run: Ints,
     procs: Ints,
     tau: int,
-    times: Ints,
-    ratios: Floats,
-    weights: Floats,
+    ranks: Ints,
+    table: Floats,
     sums: Ints,
+    found: Floats,
+    sizes: Ints,
+    firsts: Floats,
 ) -> None:
-    """Response, slowdowns and weights of every job, and the sums that weights need."""
-    lasted = wide = area = weighed = longest = largest = 0
+    """Columns of one job at least, their sums and values by rank.
+
+    ``found`` has the row of every distribution, and in the rows PAPER, WIDE, WORKED and WEIGHED
+    the sums of those columns. ``sizes`` and ``firsts`` are room for sums.
+    """
+    n = len(wait)
+    _fill_columns(wait, run, procs, tau, table, sums)
+    for row in range(SLOWDOWN, ROWS):
+        found[row, MEAN] = pairwise_sum(table[row], 0, n, sizes, firsts)
+    found[WAIT, MEAN], found[RESPONSE, MEAN] = float(sums[WAITED]), float(sums[RESPONDED])
+    for row in range(PAPER):
+        found[row, MEAN] /= float(n)
+        ranked_all(
+            table[row], ranks, table[WIDE], table[WORKED], table[WEIGHED], found[row, RANKED:]
+        )
+
+
+@kernel
+def _fill_columns(wait: Ints, run: Ints, procs: Ints, tau: int, table: Floats, sums: Ints) -> None:
+    """Response, slowdowns and products of every job, and sums of whole numbers."""
+    waited = responded = lasted = wide = area = product = longest = largest = 0
     at, end = np.uint64(0), np.uint64(len(wait))
     one = np.uint64(1)
     while at < end:
         response = wait[at] + run[at]
         counted = max(run[at], tau)
         work = procs[at] * run[at]
-        times[WAIT, at] = wait[at]
-        times[RESPONSE, at] = response
-        ratios[SLOWDOWN, at] = float(response) / float(max(run[at], 1))
-        ratios[BOUNDED, at] = max(1.0, float(response) / float(counted))
-        ratios[PER_PROCESSOR, at] = max(1.0, float(response) / float(procs[at] * counted))
-        ratios[PAPER, at] = float(wait[at] + counted) / float(counted)
-        weights[PROCS, at] = float(procs[at])
-        weights[AREA, at] = float(work)
+        bounded = max(1.0, float(response) / float(counted))
+        paper = float(wait[at] + counted) / float(counted)
+        table[WAIT, at] = float(wait[at])
+        table[RESPONSE, at] = float(response)
+        table[SLOWDOWN, at] = float(response) / float(max(run[at], 1))
+        table[BOUNDED, at] = bounded
+        table[PER_PROCESSOR, at] = max(1.0, float(response) / float(procs[at] * counted))
+        table[PAPER, at] = paper
+        table[WIDE, at] = paper * float(procs[at])
+        table[WORKED, at] = bounded * float(work)
+        table[WEIGHED, at] = float(response) * float(work)
+        waited += wait[at]
+        responded += response
         lasted += run[at]
         wide += procs[at]
         area += work
-        weighed += response * work
+        product += response * work
         longest = max(longest, response)
         largest = max(largest, work)
         at += one
-    sums[RUN_SUM] = lasted
-    sums[PROCS_SUM] = wide
-    sums[AREA_SUM] = area
-    sums[RESPONSE_SUM] = weighed
+    sums[WAITED] = waited
+    sums[RESPONDED] = responded
+    sums[LASTED] = lasted
+    sums[PROCS] = wide
+    sums[AREA] = area
+    sums[PRODUCT] = product
     sums[LONGEST] = longest
     sums[LARGEST] = largest
-
-
-@entry
-def count_jobs(
-    which: AnyArray,
-    reason: SmallInts,
-    killed: SmallInts,
-    start: Ints,
-    blocked_at: Ints,
-    promised: Ints,
-    found: Ints,
-) -> None:
-    """How many of these jobs were scheduled by a policy, backfilled, killed, blocked, promised."""
-    at, end = np.uint64(0), np.uint64(len(which))
-    one = np.uint64(1)
-    while at < end:
-        if which[at]:
-            found[SCHEDULED] += reason[at] != _RECORDED
-            found[BEHIND] += reason[at] == _BACKFILLED
-            found[KILLED] += killed[at] == 1
-            found[BLOCKED] += blocked_at[at] != UNKNOWN
-            found[PROMISED] += promised[at] != UNKNOWN
-            found[LATE] += promised[at] != UNKNOWN and start[at] > promised[at]
-        at += one

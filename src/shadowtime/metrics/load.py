@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.metrics.tally import product_sum
+from shadowtime.metrics import _load_kernel as of
+from shadowtime.metrics.jobs import sum_of_products
+from shadowtime.metrics.tally import MOST, as_row
 from shadowtime.metrics.window import ALL
 from shadowtime.schedule.runs import lost_parts, runs, started, turns
 from shadowtime.schedule.timeline import within
@@ -49,14 +51,38 @@ def utilisation(
     begin, end = window.bounds(workload.submit)
     if end <= begin:
         end = max(int(found.until.max(initial=begin)), begin)
-    length = within(found.until, begin, end) - within(found.since, begin, end)
     shares = {}
     for name, capacity in cluster.total.items():
         if name in workload.resources and capacity and end > begin:
             demand = found.of(workload.demand[:, workload.resources.index(name)])
-            used = product_sum(demand, length)
-            shares[name] = used / (float(capacity) * (end - begin))
+            shares[name] = in_use(found, demand, begin, end) / (float(capacity) * (end - begin))
     return shares
+
+
+def in_use(found: Spans, amount: Ints, begin: int, end: int) -> float:
+    """Sum of amount x seconds in [begin, end): exact unless it is huge.
+
+    Examples
+    --------
+    >>> from shadowtime.schedule.runs import Spans
+    >>> two = Spans(row=np.arange(2), since=np.array([0, 5]), until=np.array([9, 20]))
+    >>> in_use(two, np.array([2, 10]), 4, 11)
+    70.0
+    """
+    sums = _sums(found, amount, begin, end)
+    if len(found) * sums[of.LARGEST] * sums[of.LONGEST] <= MOST:
+        return float(sums[of.USED])
+    return sum_of_products(
+        amount, within(found.until, begin, end) - within(found.since, begin, end)
+    )
+
+
+def _sums(found: Spans, amount: Ints, begin: int = 0, end: int = 0) -> list[int]:
+    """The sums that are named in _load_kernel.py."""
+    sums = np.empty(of.SUMS, np.int64)
+    of.add_up(as_row(found.since), as_row(found.until), as_row(amount), begin, end, sums)
+    numbers: list[int] = sums.tolist()
+    return numbers
 
 
 def loss_of_capacity(
@@ -101,22 +127,19 @@ def idle_though_wanted(
 
     A sum of whole numbers, so it is exact whichever way it is made.
     """
-    from shadowtime.metrics._idle_kernel import NOT_IN_ORDER, idle_while_wanted
+    from shadowtime.kernel.radix import DIGITS
+    from shadowtime.metrics._idle_kernel import idle_while_wanted
 
     turn = turns(schedule, all_runs)
+    if len(turn) == 0:
+        return 0.0
     columns = turn.ready, turn.since, turn.until, turn.of(schedule.procs)
-    heaps = np.empty((2, len(turn)), np.int64)
-
-    def found(*given: Ints) -> int:
-        ready, since, until, width = (np.ascontiguousarray(column, np.int64) for column in given)
-        starts = np.argsort(since, kind="stable")  # quick, as starts nearly follow submissions
-        return int(idle_while_wanted(ready, since, until, width, starts, heaps, procs, begin, end))
-
-    lost = found(*columns)
-    if lost == NOT_IN_ORDER:  # stopped jobs were ready again later
-        order = np.argsort(turn.ready, kind="stable")
-        lost = found(*(column[order] for column in columns))
-    return float(lost)
+    ready, since, until, width = (as_row(column) for column in columns)
+    keys, widths = np.empty((2, 3 * len(turn)), np.int64), np.empty(len(turn), np.int64)
+    counts = np.empty(DIGITS, np.int64)
+    return float(
+        idle_while_wanted(ready, since, until, width, keys, widths, counts, procs, begin, end)
+    )
 
 
 def whole_run(
@@ -136,9 +159,10 @@ def whole_run(
     found = runs(schedule) if known is None else known
     if len(found) == 0 or (len(schedule.attempts) and not started(schedule).any()):
         return {}
-    area = float((found.of(schedule.procs) * (found.until - found.since)).sum())
+    sums = _sums(found, found.of(schedule.procs))
+    area = float(sums[of.AREA])
     first, last = int(workload.submit[0]), int(workload.submit[-1])
-    makespan = int(found.until.max()) - first
+    makespan = sums[of.LAST] - first
     result: dict[str, float] = {"makespan_s": makespan}
     vain = 0.0
     if len(schedule.attempts):

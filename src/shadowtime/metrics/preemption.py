@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shadowtime.schedule.runs import lost_parts, restarts, started
+from shadowtime.schedule.runs import lost_parts, restarts
 
 if TYPE_CHECKING:
     from shadowtime.schedule import Schedule
@@ -36,10 +36,20 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
     >>> preemption(s, np.array([True]))
     {'preempted_jobs': 1, 'preempted_share': 1.0, 'kills': 2, 'mkt': 2.0, 'rtw_mean': 0.5}
     """
-    hit = which & (schedule.kills > 0)
-    jobs = int(np.count_nonzero(hit))
-    kills = int(schedule.kills[which].sum()) if schedule.kills.any() else 0
-    scored = int(np.count_nonzero(which))
+    kills = schedule.kills[which]
+    return preemption_of(
+        schedule,
+        which,
+        jobs=int(np.count_nonzero(kills)),
+        kills=int(kills.sum()),
+        scored=len(kills),
+    )
+
+
+def preemption_of(
+    schedule: Schedule, which: AnyArray, *, jobs: int, kills: int, scored: int
+) -> dict[str, float]:
+    """The same for a caller who has counted: preempted jobs, preemptions, all these jobs."""
     result: dict[str, float] = {"preempted_jobs": jobs}
     if scored:
         result["preempted_share"] = jobs / scored
@@ -48,6 +58,7 @@ def preemption(schedule: Schedule, which: AnyArray) -> dict[str, float]:
         return result
     result["mkt"] = kills / jobs
     if len(schedule.attempts):
+        hit = which & (schedule.kills > 0)
         run = schedule.worked[hit]
         vain = lost_seconds(schedule)[hit]
         result["rtw_mean"] = float((vain / np.maximum(run, 1)).mean())
@@ -84,10 +95,3 @@ def lost_work(schedule: Schedule) -> tuple[Ints, Ints]:
     last[:-1] = moments[1:] != moments[:-1]
     total: Ints = np.cumsum(area)
     return moments[last], total[last]
-
-
-def attempts_missing(schedule: Schedule) -> bool:
-    """Attempt times of preempted jobs are missing; lost work is unknown."""
-    if len(schedule.attempts) or not schedule.kills.any():
-        return False
-    return bool((schedule.kills[started(schedule)] > 0).any())

@@ -139,6 +139,8 @@ def resource_metrics(
     >>> m["imbalance_mean"], m["dominant_memory"], m["throughput_per_h"]
     (1.5, 0.6666666666666666, 360.0)
     """
+    if len(workload.resources) < 2:  # as most logs: nothing to look up
+        return {}
     names = counted(workload, cluster)
     begin, end = window.bounds(workload.submit)
     if len(names) < 2 or end <= begin:

@@ -61,28 +61,19 @@ def statistics(values: AnyArray) -> list[float]:
     return [float(values.sum() / n), *map(float, parted[ranks].tolist())]
 
 
-def statistics_of_rows(table: AnyArray) -> list[list[float]]:
-    """The same of every row of a table, in fewer calls; an empty list of no values.
+def ranks_of(n: int) -> list[int]:
+    """Where the statistics behind the mean stand among n sorted values, ascending.
 
     Examples
     --------
-    >>> statistics_of_rows(np.array([[4, 1, 1, 2], [0, 0, 0, 8]]))
-    [[2.0, 1.0, 4.0, 4.0, 4.0], [2.0, 0.0, 8.0, 8.0, 8.0]]
+    >>> ranks_of(200)
+    [99, 189, 197, 199]
     """
-    n = table.shape[1]
-    if n == 0:
-        return []
-    ranks, cuts = _ranks(n)
-    parted = table.copy()
-    parted.partition(cuts, axis=1)
-    means = (table.sum(axis=1) / n).tolist()
-    return [
-        [mean, *map(float, row)] for mean, row in zip(means, parted[:, ranks].tolist(), strict=True)
-    ]
+    return [*(rank(percent, n) for percent in _PERCENT), n - 1]
 
 
 @lru_cache(maxsize=16)
 def _ranks(n: int) -> tuple[list[int], list[int]]:
     """Where the statistics behind the mean stand among n sorted values; the places in order."""
-    ranks = [*(rank(percent, n) for percent in _PERCENT), n - 1]
+    ranks = ranks_of(n)
     return ranks, sorted(set(ranks))

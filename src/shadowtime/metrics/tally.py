@@ -1,12 +1,16 @@
-"""Every column that the metrics per job are made of, at once: jobs.py for a whole schedule."""
+"""What the metrics per job are made of, at once: jobs.py and statistics.py for a whole schedule."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shadowtime.metrics.jobs import TAU, sum_of_products
+from shadowtime.metrics import _job_kernel as of
+from shadowtime.metrics._sum_kernel import DEPTH
+from shadowtime.metrics.jobs import TAU
+from shadowtime.metrics.statistics import ranks_of
 
 if TYPE_CHECKING:
     from shadowtime.metrics.jobs import Jobs
@@ -17,54 +21,64 @@ MOST = (1 << 63) - 1
 
 
 class Tally(NamedTuple):
-    """Columns of some jobs, a row of each table a column; the rows are named in _job_kernel.py."""
+    """Columns of some jobs and what is made of them; the places are named in _job_kernel.py."""
 
-    times: Ints
-    """Wait, response."""
-    ratios: Floats
-    """Slowdown, bounded slowdown, the same per processor, PV-EASY's form."""
-    weights: Floats
-    """Processors, processor-seconds."""
-    sums: tuple[int, int, int]
-    """Of the run times, the processors, the processor-seconds."""
-    weighed: float
-    """Sum of responses times processor-seconds."""
+    table: Floats
+    """Wait, response, slowdown, bounded slowdown, the same per processor, PV-EASY's form, a row
+    each; the rows behind them are room."""
+    statistics: list[list[float]]
+    """Of each of these columns but the last: mean, median, 95th and 99th percentile, maximum."""
+    sums: list[int]
+    """Of whole numbers: run times, processors, processor-seconds."""
+    paper: float
+    """Sum of PV-EASY's form of the bounded slowdown."""
+    by_procs: float
+    """The same, each job weighed by its processors."""
+    bounded: float
+    """Sum of the bounded slowdowns, each weighed by its processor-seconds."""
+    response: float
+    """Sum of the responses, weighed likewise."""
 
 
-def tally(jobs: Jobs) -> Tally:
-    """The columns of these jobs.
+def tally(jobs: Jobs) -> Tally | None:
+    """Columns and sums of these jobs; None if there are none.
 
     Examples
     --------
     >>> from shadowtime.metrics.jobs import Jobs
     >>> found = tally(Jobs(wait=np.array([10]), run=np.array([5]), procs=np.array([2])))
-    >>> found.times.tolist(), found.ratios.tolist(), found.sums
-    ([[10], [15]], [[3.0], [1.5], [1.0], [2.0]], (5, 2, 10))
+    >>> found.table[:6].tolist(), found.by_procs, found.statistics[of.WAIT]
+    ([[10.0], [15.0], [3.0], [1.5], [1.0], [2.0]], 4.0, [10.0, 10.0, 10.0, 10.0, 10.0])
     """
-    from shadowtime.metrics._job_kernel import SUMS, fill_columns
-
     n = len(jobs)
-    times, sums = np.empty((2, n), np.int64), np.empty(SUMS, np.int64)
-    ratios, weights = np.empty((4, n)), np.empty((2, n))
-    wait, run, procs = (as_row(column) for column in (jobs.wait, jobs.run, jobs.procs))
-    fill_columns(wait, run, procs, TAU, times, ratios, weights, sums)
-    lasted, wide, area, weighed, longest, largest = sums.tolist()
-    exact = n * longest * largest <= MOST  # else it may have left 64 bits
-    response = float(weighed) if exact else sum_of_products(times[1], weights[1])
-    return Tally(times, ratios, weights, (lasted, wide, area), response)
+    if n == 0:
+        return None
+    wait, run, procs = as_row(jobs.wait), as_row(jobs.run), as_row(jobs.procs)
+    ranks = _ranks(n)
+    table, sums = np.empty((of.ROWS, n)), np.empty(of.SUMS, np.int64)
+    found = np.empty((of.ROWS, of.RANKED + len(ranks)))
+    of.score_jobs(wait, run, procs, TAU, ranks, table, sums, found, *room_for_sums())
+    whole, made = sums.tolist(), found.tolist()
+    exact = n * whole[of.LONGEST] * whole[of.LARGEST] <= MOST  # else it may have left 64 bits
+    return Tally(
+        table,
+        made[: of.PAPER],
+        whole,
+        made[of.PAPER][of.MEAN],
+        made[of.WIDE][of.MEAN],
+        made[of.WORKED][of.MEAN],
+        float(whole[of.PRODUCT]) if exact else made[of.WEIGHED][of.MEAN],
+    )
 
 
-def product_sum(a: Ints, b: Ints) -> float:
-    """Sum of products of whole numbers: exact, and without the threads of BLAS, unless it is huge.
+@lru_cache(maxsize=16)
+def _ranks(n: int) -> Ints:
+    return np.array(ranks_of(n), np.int64)
 
-    Examples
-    --------
-    >>> product_sum(np.array([2, 3]), np.array([10, 100]))
-    320.0
-    """
-    if len(a) * int(a.max(initial=0)) * int(b.max(initial=0)) > MOST:
-        return sum_of_products(a, b)
-    return float(a @ b)
+
+def room_for_sums() -> tuple[Ints, Floats]:
+    """What pairwise_sum needs."""
+    return np.empty(DEPTH, np.int64), np.empty(DEPTH)
 
 
 def as_row(column: AnyArray) -> Ints:

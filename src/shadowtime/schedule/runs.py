@@ -107,13 +107,15 @@ def restarts(schedule: Schedule) -> Spans:
     return Spans(row=row[which], since=since, until=since + attempts.overhead[which])
 
 
-def runs(schedule: Schedule) -> Spans:
-    """Every run: the last one of each job that has started, then the preempted attempts."""
-    ran = started(schedule)
-    if len(schedule.attempts) == 0 and ran.all():
+def runs(schedule: Schedule, *, all_ran: bool = False) -> Spans:
+    """Every run: the last one of each job that has started, then the preempted attempts.
+
+    ``all_ran`` is for a caller who knows that every job has a start and an end.
+    """
+    if len(schedule.attempts) == 0 and (all_ran or started(schedule).all()):
         every = np.arange(len(schedule))
         return Spans(row=every, since=schedule.start, until=schedule.end, whole=True)
-    final = np.flatnonzero(ran)
+    final = np.flatnonzero(started(schedule))
     if len(schedule.attempts) == 0:
         return Spans(row=final, since=schedule.start[final], until=schedule.end[final])
     lost = lost_runs(schedule)
