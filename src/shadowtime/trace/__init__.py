@@ -22,7 +22,7 @@ _LATER = {
     "to_swf": "swf",
     "write_swf": "swf",
 }
-"""Loaded when first asked for: a log has one format."""
+"""Loaded on first use: a log has one format."""
 
 __all__ = [
     "RECOMMENDED_COMMAND",

@@ -32,8 +32,8 @@ _BOM = b"\xef\xbb\xbf"
 
 
 MAX_SIZE = 1 << 30
-"""Bytes of an unpacked log: the largest public ones are a third of it, and a reader needs some
-times as much memory."""
+"""Largest size of an unpacked log in bytes: three times the largest public ones. Reading takes
+several times as much memory."""
 
 _CHUNK = 1 << 22
 
@@ -43,8 +43,8 @@ def load(
 ) -> bytes:
     """The bytes of a text file, plain or gzip (recognised by its content, not its name).
 
-    A UTF-8 mark at the start and the line ends of old Macs are taken out of the way. A file of
-    more than ``max_size`` bytes, as it lies or unpacked, is refused before it fills the memory.
+    A byte order mark is removed, and the line ends of old Macs are converted. A file of more than
+    ``max_size`` bytes, packed or unpacked, is rejected before it fills the memory.
     ``binary`` names what need not be text: such a file is returned as it is.
     """
     name = os.fspath(path)
@@ -116,7 +116,7 @@ def _unpack(data: bytes, name: str, max_size: int) -> bytes:
 
 
 def count_lines(data: bytes) -> int:
-    """How many line ends there are; ``bytes.count`` takes three times as long for short lines.
+    """The number of line ends; ``bytes.count`` takes three times as long for short lines.
 
     Examples
     --------

@@ -7,7 +7,8 @@ shares, reservations, events, and in the lists of a partition. A QOS keeps its n
 also that of a user or an account. ``root`` stays, as Slurm's tree begins with it. Free texts
 (comments, reasons, descriptions, submit lines) are left out, and so are the settings that name
 hosts, users, paths or programs. Names of nodes, partitions and features stay.
-A hash is HMAC-SHA256 with a key that only its owner has: without it names cannot be tried out.
+A hash is HMAC-SHA256 with a key that only its owner has: without it, names cannot be guessed by
+trial.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ _LISTS = re.compile(
     r"ReservationName|Owner)=(\S*)"
 )
 _FREE = re.compile(r"\s\b(?:(?:Reason|Comment|Extra)=.*|(?:OS|NodeAddr)=.*?(?=\s+[A-Z]\w*=|$))")
-"""Texts stand at the end of a record and may hold anything, also what looks like a key."""
+"""Free texts come last in a record and may contain anything, even what looks like a key."""
 
 
 @dataclass
 class Names:
-    """Words for names; QOS that are also people's are learnt from the associations.
+    """Words for names; QOS named after users or accounts are found in the associations.
 
     Examples
     --------
@@ -56,20 +57,20 @@ class Names:
 
     key: bytes
     people: set[str] = field(default_factory=set)
-    """Words of users and accounts met so far."""
+    """Words of the users and accounts found so far."""
     unread: int = 0
-    """Rows left out, as it is not known where their names stand."""
+    """Rows left out because the position of their names is unknown."""
 
     @property
     def mark(self) -> str:
-        """Tells two keys apart without giving one away."""
+        """Distinguishes two keys without revealing either."""
         return self._digest("\0which key")
 
     def _digest(self, name: str) -> str:
         return hmac.new(self.key, name.encode("utf-8", "replace"), hashlib.sha256).hexdigest()[:12]
 
     def word(self, name: str) -> str:
-        """The word for a name; blanks before it stay, since they are sshare's tree."""
+        """The word for a name; leading blanks are kept, as they show sshare's tree."""
         bare = name.strip()
         if bare.lower() in _KEPT:
             return name
@@ -83,9 +84,9 @@ class Names:
         return word
 
     def qos(self, name: str) -> str:
-        """A QOS by its name, or by the word of the user or account that has the same.
+        """A QOS by its name, or by the word of the user or account of the same name.
 
-        As long as no user is known, any name may be a user's; ``normal`` is Slurm's own.
+        While no user is known, any name may be a user's; ``normal`` is Slurm's own.
         """
         word = self.word(name)
         return word if name != "normal" and (word in self.people or not self.people) else name
@@ -180,7 +181,7 @@ def _field(column: str, value: str, names: Names) -> str:
 
 
 def key_path(given: str | None) -> Path:
-    """Where the key is kept: the file that was named, else one in the user's own settings."""
+    """Where the key is stored: the named file, else one in the user's configuration folder."""
     if given:
         return Path(given)
     home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
@@ -188,9 +189,9 @@ def key_path(given: str | None) -> Path:
 
 
 def load_key(path: Path, *, beside: Path) -> bytes:
-    """The key in a file, made where there is none; it must be its owner's alone.
+    """The key in a file, created if there is none; only its owner may be able to read it.
 
-    ``beside`` is the folder of the data, which is to be shared: the key may not lie in it.
+    ``beside`` is the folder of the data, which will be shared: the key may not be in it.
     """
     if path.resolve().is_relative_to(beside.resolve()):
         raise UsageError(f"{path} lies in the folder that is to be shared: keep the key elsewhere")

@@ -1,4 +1,4 @@
-"""Logs of the Parallel Workloads Archive: where each lies, and what we know of its content."""
+"""Logs of the Parallel Workloads Archive: where each is, and what is known about its content."""
 
 from __future__ import annotations
 

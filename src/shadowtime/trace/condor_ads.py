@@ -26,13 +26,13 @@ _WORDS: dict[str, Any] = {"true": True, "false": False, "undefined": None, "erro
 
 
 class Expression(str):
-    """A value that HTCondor works out when it is needed; here it stays unknown."""
+    """A value that HTCondor evaluates when needed; here it stays unknown."""
 
     __slots__ = ()
 
 
 def split_ads(text: str) -> Iterator[LogLine]:
-    """Every job's attributes with the line on which they begin; a sentence where they are bad.
+    """Every job's attributes with the line on which they begin; a message if they are invalid.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Clock:
         self.without_year += 1
         month, day = stamp[:2], stamp[3:5]
         at = parse_stamp(f"{self.year}-{month}-{day}T{stamp[6:]}", self.zone)
-        if at < self.last - _HALF_A_YEAR:  # December is behind us
+        if at < self.last - _HALF_A_YEAR:  # the year has changed
             self.year += 1
             at = parse_stamp(f"{self.year}-{month}-{day}T{stamp[6:]}", self.zone)
         self.last = max(self.last, at)
@@ -92,7 +92,7 @@ def is_event_log(first: str) -> bool:
 
 
 def split_events(text: str, clock: Clock) -> Iterator[Event | tuple[int, str]]:
-    """Every event of the log; (line, sentence) where one makes no sense."""
+    """Every event of the log; (line, message) for one that is invalid."""
     if text.lstrip()[:1] in ("[", "{"):
         yield from _json_events(text, clock)
         return
@@ -176,7 +176,7 @@ SUBMIT, EXECUTE, EVICTED, TERMINATED, IMAGE_SIZE, SHADOW_EXCEPTION = 0, 1, 4, 5,
 ABORTED, HELD, NODE_EXECUTE, RECONNECT_FAILED, JOB_AD = 9, 12, 14, 24, 28
 STOPS_THE_RUN = (EVICTED, SHADOW_EXCEPTION, HELD, RECONNECT_FAILED)
 REMOVAL = 2
-"""A job that is removed while it runs is evicted first, at most so many seconds before."""
+"""A job that is removed while it runs is evicted first, at most this many seconds before."""
 
 
 @dataclass
@@ -187,12 +187,12 @@ class _Open:
     submit: int
     start: int = UNKNOWN
     stopped: tuple[int, int] = (UNKNOWN, UNKNOWN)
-    """Begin and end of the last run that did not come to its end."""
+    """Begin and end of the last run that did not complete."""
     runs: int = 0
     nodes: set[int] = field(default_factory=set)
     used: int = UNKNOWN
     ad: dict[str, Any] = field(default_factory=dict)
-    """What the job asked for and got, under the names of its attributes."""
+    """What the job requested and was given, under the names of its attributes."""
 
 
 def parse_event_log(
@@ -210,11 +210,12 @@ def parse_event_log(
     -----
     Times without an offset are local times of ``tz`` (left out: UTC, and counted); logs without
     years count them from 2000. The run is the last one; an eviction, a hold, a lost connection or
-    a failure of the shadow ends a run whose job then waits again. Removed while it ran is a job
-    whose eviction lies at most two seconds before. Processors and memory are those requested and
-    allocated in the table at the end, else those of the slot, times the nodes of a parallel job.
-    A time limit is known only where the log is configured to hold it (job_ad_information_attrs).
-    Jobs that have not ended and jobs whose submission is not in the log are dropped and counted.
+    a failure of the shadow ends a run whose job then waits again. A job counts as removed while
+    it ran if it was evicted at most two seconds before. Processors and memory are those requested
+    and allocated in the table at the end, else those of the slot, times the nodes of a parallel
+    job. A time limit is known only if the log is configured to contain it
+    (job_ad_information_attrs). Jobs that have not ended and jobs whose submission is not in the log
+    are dropped and counted.
 
     Examples
     --------
@@ -262,7 +263,7 @@ class _Log:
         self.open: dict[tuple[int, int], _Open] = {}
 
     def take(self, event: Event) -> None:
-        """What an event changes."""
+        """Apply an event."""
         if event.cluster < 0 or event.proc < 0:
             return  # about a whole cluster, or DAGMan's own notes
         key = (event.cluster, event.proc)
@@ -323,7 +324,7 @@ class _Log:
 
 
 def _note(job: _Open, event: Event) -> None:
-    """Keep what an event says of resources."""
+    """Record what an event reports about resources."""
     if event.number in (EXECUTE, JOB_AD, NODE_EXECUTE):
         job.ad.update(event.attributes)
     for resource, (_, requested, allocated) in event.table.items():

@@ -1,4 +1,4 @@
-"""What the schedd remembers of jobs that left its queue: condor_history."""
+"""Jobs that have left the schedd's queue: condor_history."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ TIME_LIMITS = (
     ("maxruntime", 1),
     ("maxwalltimemins", 60),
 )
-"""Attributes that bound a run, the first that is there, and their seconds: HTCondor's own two,
-then two that sites define."""
+"""Attributes that bound a run, of which the first present one counts, and their units in seconds:
+HTCondor's own two, then two that sites define."""
 
 HINT = "Fix or delete it, or skip and count such jobs with --bad-lines drop."
 _SCHEDD = re.compile(r"(.*)#\d+\.\d+#\d+")
 
 
 def is_history(first: str) -> bool:
-    """Does a file that begins like this hold ClassAds?"""
+    """Does a file that begins like this contain ClassAds?"""
     return first[:1] in ("[", "{") or re.match(r"[A-Za-z_]\w* = ", first) is not None
 
 
@@ -59,12 +59,12 @@ def parse_condor_history(
     a job removed while it ran); jobs that had more than one are counted. A job removed while it
     waited or was held was cancelled; with a signal or a code other than 0 it failed.
     Processors are CpusProvisioned, else RequestCpus, times MaxHosts for the parallel universe;
-    memory RequestMemory, else MemoryProvisioned; likewise GPUs and every other RequestXxx. Values
-    that are expressions count as unknown. The time limit is the first of AllowedExecuteDuration,
+    memory RequestMemory, else MemoryProvisioned; likewise GPUs and every other RequestXxx.
+    Expressions count as unknown. The time limit is the first of AllowedExecuteDuration,
     AllowedJobDuration, MaxRuntime (seconds) and MaxWallTimeMins; ``unlimited`` seconds stand in
     where there is none. Jobs that still are in the queue, jobs of the scheduler, local and grid
-    universes, and repetitions (rotated files overlap) are dropped, each counted.
-    The number of a job is its cluster's, where that has one job only; others get new numbers.
+    universes, and repetitions (rotated files overlap) are dropped, each counted. The number of a
+    job is its cluster's, where that has one job only; others get new numbers.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _status(ad: Mapping[str, Any], status: int) -> int:
 
 
 def time_limit(ad: Mapping[str, Any]) -> int:
-    """Seconds that the job may run, -1 where nothing bounds it."""
+    """Seconds that the job may run, -1 if nothing bounds it."""
     for attribute, seconds in TIME_LIMITS:
         found = whole(ad, attribute)
         if found > 0:
@@ -162,7 +162,7 @@ def time_limit(ad: Mapping[str, Any]) -> int:
 
 
 def resources_of(ad: Mapping[str, Any], hosts: int) -> dict[str, int]:
-    """Whatever the job asks for besides processors, memory and disk: gpus, licences ..."""
+    """Whatever the job requests besides processors, memory and disk: gpus, licences ..."""
     found = {}
     for attribute in ad:
         kind = attribute.removeprefix("request")
@@ -174,7 +174,7 @@ def resources_of(ad: Mapping[str, Any], hosts: int) -> dict[str, int]:
 
 
 def _schedd(ad: Mapping[str, Any]) -> str:
-    """Which schedd the job was in: several of one pool count their clusters on their own."""
+    """The schedd of the job: each schedd of a pool numbers its own clusters."""
     match = _SCHEDD.fullmatch(str(ad.get("globaljobid") or ""))
     return match[1] if match else ""
 

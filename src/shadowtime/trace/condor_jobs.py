@@ -1,4 +1,4 @@
-"""Jobs of an HTCondor pool, from whichever log, as the fields of a raw trace."""
+"""Jobs of an HTCondor pool, from either kind of log, as the fields of a raw trace."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class CondorJob:
     used_memory: int = UNKNOWN
     cpu_time: int = UNKNOWN
     resources: Mapping[str, int] = field(default_factory=dict)
-    """Amounts of the whole job of anything else: gpus, and what the site counts besides."""
+    """The whole job's amounts of anything else: gpus, and what the site counts in addition."""
     user: str = ""
     group: str = ""
     executable: str = ""
@@ -93,7 +93,7 @@ class CondorJobs:
         self.counts = dict.fromkeys(COUNTS, 0)
 
     def add(self, line: int, job: CondorJob) -> None:
-        """Take a job in; one that is there already (rotated files overlap) is only counted."""
+        """Add a job; one that was added before (rotated files overlap) is only counted."""
         key = (job.schedd, job.cluster, job.proc, job.submit)
         if key in self.jobs:
             self.counts["repeated_line_dropped"] += 1
@@ -133,7 +133,7 @@ _NAMED = ("user", "group", "executable")
 
 
 def _numbers(names: Iterable[str]) -> dict[str, int]:
-    """Names as numbers from 1, in the order in which they turn up; the empty one is unknown."""
+    """Names as numbers from 1, in the order of their first appearance; the empty one is unknown."""
     found: dict[str, int] = {"": UNKNOWN}
     for name in names:
         found.setdefault(name, len(found))

@@ -38,12 +38,12 @@ EXIT = {FINE: 0, GAPS: 1, UNUSABLE: 2}
 
 
 def examine(folder: Path, *, today: date, **reading: Any) -> dict[str, Any]:
-    """Everything the doctor says of a folder, for people and for JSON.
+    """Everything the doctor reports about a folder, for people and for JSON.
 
     Rules
     -----
     ``unusable``: it cannot be read, or no job of it can run. ``gaps``: a file or a day is missing,
-    some jobs cannot be expressed, or something that the site says is not modelled. Repairs by
+    some jobs cannot be expressed, or something in the site's files is not modelled. Repairs by
     cleaning rules, flurries and changes of the machine are reported, not gaps. ``reading`` are
     the options of :func:`shadowtime.trace.site_folder.read_site`.
     """
@@ -111,7 +111,7 @@ def _counts(site: Site, workload: Workload) -> dict[str, int]:
 
 
 def _missing(folder: Path, today: date) -> Iterator[dict[str, str]]:
-    """Files that are not there, with what is lost and the command that makes them."""
+    """Missing files, with what is lost and the command that creates them."""
     days = sorted(path.stem for path in (folder / DAYS).glob("*.psv"))
     since = date.fromisoformat(days[0]) if days and _is_day(days[0]) else today
     alone = (folder / "slurm.conf").is_file()
@@ -139,7 +139,7 @@ def _is_day(text: str) -> bool:
 
 
 def _missing_configuration(folder: Path, site: Site) -> list[dict[str, str]]:
-    """Files of Slurm that no command prints, where the site says that it has such a thing."""
+    """Files of Slurm that no command prints, if the site's configuration refers to them."""
     found = []
     if "tree" in site.setting("TopologyPlugin") and not site.switches:
         found.append(("topology.conf", "the switches: nodes are chosen as if there were none"))
@@ -202,7 +202,7 @@ def _heterogeneous(folder: Path) -> list[Unexpressed]:
 
 
 def _usage_note(folder: Path, workload: Workload) -> list[str]:
-    """Say so where usage was asked for long after the log begins."""
+    """Report usage that was queried long after the log begins."""
     try:
         text = json.loads((folder / "pull.json").read_text())["files"]["sshare.txt"]
         asked = datetime.fromisoformat(text).timestamp()
@@ -227,7 +227,7 @@ def _when(moment: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Unexpressed:
-    """Jobs with one reason; ``runs`` where they run all the same, without what they asked for."""
+    """Jobs with one reason; ``runs`` if they run anyway, without what they requested."""
 
     reason: str
     runs: bool
@@ -235,7 +235,7 @@ class Unexpressed:
 
 
 def unexpressed(site: Site, workload: Workload) -> list[Unexpressed]:
-    """Jobs that cannot run on the site, or not as they asked, the largest group first.
+    """Jobs that cannot run on the site, or not as requested, the largest group first.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def unexpressed(site: Site, workload: Workload) -> list[Unexpressed]:
 
 
 def _why(made: Shapes, request: Request, seconds: int, user: str) -> tuple[str, bool]:
-    """Why a job cannot run, or what it runs without; empty where all is well."""
+    """Why a job cannot run, or what it runs without; empty if nothing is wrong."""
     site = made.site
     chosen = made.chosen(request)
     if not chosen:
@@ -329,6 +329,6 @@ def _runs_without(request: Request) -> str:
 
 
 def _fits(site: Site, shape: Shape) -> bool:
-    """Do the empty nodes hold the shape?"""
+    """Does the shape fit on the empty nodes?"""
     capacity = np.array([site.nodes[at].amounts for at in shape.nodes], np.int64)
     return fits_empty(shape, most_held(shape, capacity))

@@ -1,8 +1,8 @@
-"""Logs from the Parallel Workloads Archive, checked and kept.
+"""Logs from the Parallel Workloads Archive, verified and stored.
 
-Nothing but a complete, readable file ever gets its name: the download goes to a file beside it and
-is renamed last. What arrives is compared with what is known of the log, or with what arrived the
-first time (``SHA256SUMS`` in the folder, in the form of the program sha256sum).
+Only a complete, readable file gets the name of the log: the download goes to a temporary file and
+is renamed last. Its content is compared with what is known about the log, or with the first
+download (``SHA256SUMS`` in the folder, in the form of the program sha256sum).
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ Progress = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class Fetched:
-    """A log that lies ready."""
+    """A log in the folder."""
 
     path: Path
     url: str
     downloaded: bool
-    """False if it was there already and is still what it was."""
+    """False if it was there already and is unchanged."""
     verified: str
-    """Against what it was checked: given checksum, catalogue, first download, nothing yet, accepted
+    """What it was compared with: given checksum, catalogue, first download, nothing yet, accepted
     as it is."""
     sha256: str = ""
-    """The checksum of the file as it lies there."""
+    """The checksum of the file."""
 
     @property
     def genuine(self) -> bool:
-        """Its content is known to be the archive's: not merely the same as the first time."""
+        """Its content is known to be the archive's, not merely that of the first download."""
         return self.verified in ("given checksum", "catalogue")
 
 
 def jobs_digest(raw: RawTrace) -> str:
-    """A digest of a log's jobs: the same however the file is packed, spaced or headed."""
+    """A digest of a log's jobs: independent of compression, spacing and header."""
     return hashlib.sha256(np.ascontiguousarray(raw.table, dtype="<i8").tobytes()).hexdigest()
 
 
@@ -71,16 +71,16 @@ def fetch(
     sha256: str | None = None,
     progress: Progress | None = None,
 ) -> Fetched:
-    """Get a log of the archive into a folder, or check the one that is there.
+    """Download a log of the archive into a folder, or verify the one that is there.
 
     Rules
     -----
     ``name`` is a log's name or the beginning of it (the cleaned version is taken where there is
-    one), or folder/file.swf.gz. A file already there is checked, not fetched again. Content that
-    differs from the catalogue's or from the first download's is refused unless ``accept``; a file
-    that has not the checksum ``sha256``, where one is given, is refused in any case.
-    ``opener`` takes the address and returns a response (``read``, ``headers``, close);
-    ``progress`` is called with the bytes so far and in all (None if unknown).
+    one), or folder/file.swf.gz. A file already there is verified, not downloaded again. Content
+    that differs from the catalogue's or from the first download's is rejected unless ``accept``; a
+    file without the checksum ``sha256``, if one is given, is rejected in any case. ``opener`` takes
+    the address and returns a response (``read``, ``headers``, close); ``progress`` is called with
+    the bytes so far and in all (None if unknown).
     """
     place = find(name)
     if not base_url.startswith(("http://", "https://")):
@@ -140,7 +140,7 @@ def _download(url: str, part: Path, opener: Opener, progress: Progress | None) -
 def _checked(
     part: Path, name: str, folder: Path, accept: bool, sha256: str | None
 ) -> tuple[str, str]:
-    """Is it a log, and the one it should be? Against what it was checked, and its checksum.
+    """Is it a log, and the expected one? Returns what it was compared with, and its checksum.
 
     The checksum is recorded.
     """

@@ -16,7 +16,7 @@ WEEK = 7 * 86400
 
 @dataclass(frozen=True)
 class Flurry:
-    """A burst: whose, when, and which jobs."""
+    """A burst: its user, its time and its jobs."""
 
     user: int
     since: int
@@ -28,7 +28,7 @@ class Flurry:
     first_id: int
     last_id: int
     same_shape_share: float
-    """Of its jobs, those with the most frequent (processors, request): flurries repeat."""
+    """Share of its jobs with the most frequent (processors, request): flurries repeat."""
 
 
 def flurry_mask(
@@ -40,7 +40,7 @@ def flurry_mask(
     dominates the workload for a short period, and find them by eye. Our rule: in a window (a
     week, counted from the first submission) one user submits more than ``times`` the jobs
     of all users in the median window that has any, and at least ``dominance`` of the jobs of that
-    window. A log of fewer than four windows has no median to speak of, and no flurries.
+    window. A log of fewer than four windows has no meaningful median, and no flurries.
 
     References
     ----------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:
-    """A function of another file here, loaded when it is called: a log has one format of many."""
+    """A function of another file of this package, loaded when it is called: a log has one format."""
     return lambda *given, **named: getattr(import_module(f"shadowtime.trace.{module}"), name)(
         *given, **named
     )
@@ -50,7 +50,7 @@ parse_swf = _later("swf", "parse_swf")
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A user's options for reading a log; a format takes what has a meaning for it."""
+    """A user's options for reading a log; a format uses those that apply to it."""
 
     name: str
     path: str
@@ -66,19 +66,19 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Beginning:
-    """What a format is recognised by: the file's name, its first line, its first bytes."""
+    """What identifies a format: the file's name, its first line, its first bytes."""
 
     name: str
     """In lower case, without ``.gz``."""
     line: str
     head: bytes
     mapped: bool = False
-    """A map of columns lies beside the file."""
+    """There is a map of columns beside the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """One format: its name, what holds it, how it is recognised, what parses it."""
+    """One format: its name, its kinds of files, how it is recognised, what parses it."""
 
     name: str
     summary: str
@@ -180,8 +180,8 @@ def recognise(path: str, data: bytes) -> Format:
 
     Rules
     -----
-    Ours come first, then those of other packages by name. What nothing recognises is read as
-    Slurm's accounting records, whose parser says what it misses.
+    Ours come first, then those of other packages by name. A file that no format recognises is
+    read as Slurm's accounting records, whose parser reports what is missing.
 
     Examples
     --------
@@ -225,11 +225,11 @@ def read_raw(
     unlimited: int | None = None,
     max_size: int = MAX_SIZE,
 ) -> RawTrace:
-    """The lines of a log as they stand, whatever its format.
+    """The lines of a log unchanged, whatever its format.
 
     ``tz``, ``cluster`` and ``unlimited`` are for Slurm's accounting records, ``tz`` and
-    ``unlimited`` for HTCondor's logs too; they have no meaning elsewhere. A log of more than
-    ``max_size`` bytes when unpacked is refused. See
+    ``unlimited`` for HTCondor's logs too; they have no effect elsewhere. A log of more than
+    ``max_size`` bytes when unpacked is rejected. See
     :func:`shadowtime.trace.sacct.parse_sacct`.
     """
     if os.path.isdir(path):
@@ -256,8 +256,8 @@ def read_log(
 ) -> Workload:
     """Read and clean a job log of any format we know, plain or gzip.
 
-    ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others say how lines are
-    read.
+    ``switches`` are those of :func:`shadowtime.workload.clean.clean`; the others control how lines
+    are read.
     """
     raw = read_raw(
         path, bad_lines=bad_lines, tz=tz, cluster=cluster, unlimited=unlimited, max_size=max_size

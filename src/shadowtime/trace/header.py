@@ -1,4 +1,4 @@
-"""What the comment lines of an SWF file say: ``; Key: value``, with odd spacing in real logs."""
+"""The comment lines of an SWF file: ``; Key: value``, with odd spacing in real logs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _ENTRY = re.compile(r"[;\s]*([A-Za-z][A-Za-z0-9_]*)\s*:(.*)", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+")
 _LONGEST = 15
-"""Digits of a number that may count something; more is no size of a machine."""
+"""Digits of the largest plausible size of a machine."""
 _NAMED = re.compile(r"([0-9]{1,15})\s+(\S+)")
 
 KINDS = ("user", "group", "queue", "partition")
-"""Columns whose numbers the header may name."""
+"""Columns whose numbers may have names in the header."""
 
 
 def entries(header: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What a log holds: numbers ready for a table and for JSON."""
+"""What a log contains: numbers for a table and for JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def describe(workload: Workload, *, cluster: Cluster | None = None) -> dict[str,
     Shares are fractions of 1; *work* is processors x run time (cut at the limit). Distributions
     have mean, median, 95th and 99th percentile and maximum, with the quartile and minimum before
     them. Hours and weekdays are local where the header gives a start and a time zone, else they
-    count from the first submission's midnight (``arrivals.local`` says which).
+    count from the first submission's midnight (``arrivals.local`` is then False).
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _spread(values: AnyArray) -> dict[str, Any]:
 
 
 def _histogram(values: Ints, edges: Sequence[int], work: Ints) -> list[dict[str, Any]]:
-    """Jobs and work by class: above each edge, up to and with the next."""
+    """Jobs and work by class: above each edge, up to and including the next."""
     place = np.searchsorted(np.array(edges), values, side="left") - 1
     classes = np.maximum(place, 0)
     jobs = np.bincount(classes, minlength=len(edges))
@@ -170,7 +170,7 @@ def _named(workload: Workload, kind: str) -> list[dict[str, Any]]:
 
 
 def _wait_of(workload: Workload, which: AnyArray) -> dict[str, Any]:
-    """Mean and median recorded wait of some jobs, where the log records starts."""
+    """Mean and median recorded wait of some jobs, if the log records starts."""
     known = which & (workload.recorded_start != UNKNOWN)
     if not bool(known.any()):
         return {}
@@ -198,7 +198,7 @@ def _waits(workload: Workload) -> dict[str, Any]:
 
 
 def _memory(workload: Workload) -> dict[str, Any]:
-    """What the log says of memory, KB per processor, where it says anything."""
+    """Memory in KB per processor, if the log has it."""
     found = {}
     for name in ("requested_memory", "used_memory"):
         column = workload.extra.get(name)

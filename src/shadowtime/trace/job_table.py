@@ -1,4 +1,4 @@
-"""Jobs as a table with a named column for each thing that a job can ask for.
+"""Jobs as a table with a named column for everything that a job can request.
 
 CSV and Parquet share the columns; docs/reference/formats.md describes each. Only job_id, submit
 and run must be there. Times are seconds; submissions later than 2001 count from 1970.
@@ -177,8 +177,8 @@ class _Row:
         return "" if value is None else str(value).strip()
 
     def signed(self, column: str) -> int | None:
-        """A whole number, None where it is empty."""
-        word = self.text(column).removesuffix(".0")  # a column with gaps may come as fractions
+        """A whole number, None if it is empty."""
+        word = self.text(column).removesuffix(".0")  # a column with gaps may be read as floats
         if not word:
             return None
         if not word.removeprefix("-").isdecimal() or not word.isascii() or len(word) > 16:
@@ -186,7 +186,7 @@ class _Row:
         return int(word)
 
     def number(self, column: str, *, needed: bool = False) -> int:
-        """A whole number; -1 where it is empty."""
+        """A whole number; -1 if it is empty."""
         value = self.signed(column)
         if value is None and needed:
             raise self.wrong(f"{column} is missing")

@@ -1,8 +1,8 @@
 """Tables of jobs as CSV and Parquet files, also of public data sets with columns of their own.
 
-A map says which column of a table is which of ours (:mod:`shadowtime.trace.job_table`) and in which
-unit. Maps for known data sets are recognised by their columns; for any other table a map lies
-beside it as ``TABLE.map.toml``.
+A map assigns the columns of a table to ours (:mod:`shadowtime.trace.job_table`), with their units.
+Maps for known data sets are recognised by their columns; for any other table the map is the file
+``TABLE.map.toml`` beside it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ MAPS = (
         name="f-data",
         source="F-DATA (Fugaku)",
         columns={
-            # duration differs from edt - sdt by up to minutes: nodes are taken from sdt to edt
+            # duration differs from edt - sdt by up to minutes: nodes are occupied from sdt to edt
             "job_id": "jid", "user": "usr", "submit": "adt", "start": "sdt", "end": "edt",
             "request": "elpl", "nodes": "nnumr", "procs": "cnumr", "state": "exit state",
         },
@@ -173,9 +173,9 @@ def mapped(
     -----
     Times are dates (without a zone: UTC) or numbers, spans numbers, ``HH:MM:SS`` or
     ``D-HH:MM:SS``; fractions of a second are rounded half up. Without a column for the run it is
-    end - start. A state that says cancelled, with no start, is SWF's status 5; completed, finished
-    or 0 is 1; other states are 0. Numbers that are no whole numbers in the column of ids, or an id
-    that comes twice, make all jobs numbered by their row. Rows without a submission are an error.
+    end - start. A state of cancelled, with no start, is SWF's status 5; completed, finished or 0
+    is 1; other states are 0. If an id is not a whole number or occurs twice, all jobs are numbered
+    by their row. Rows without a submission are an error.
     A request without a limit (infinite, unlimited, or Slurm's number for it) is not known.
     """
     missing = [theirs for theirs in found.columns.values() if theirs not in columns]
@@ -354,7 +354,7 @@ def parse_job_parquet(data: bytes, *, name: str, path: str) -> RawTrace:
 
 
 def write_jobs(workload: Workload, path: str | os.PathLike[str]) -> None:
-    """Write a workload as a table of jobs; the ending says CSV or Parquet."""
+    """Write a workload as a table of jobs, CSV or Parquet by the file's suffix."""
     file = Path(path)
     columns = table_of(workload)
     if file.suffix == ".csv":

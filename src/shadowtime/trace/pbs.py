@@ -54,8 +54,8 @@ def parse_pbs(
     Submission is ``qtime`` (when it entered the queue), else ``ctime``; the run is end - start.
     Processors are ``Resource_List.ncpus``, else those of ``exec_host``, of ``nodes=N:ppn=P``, of
     ``procs``, else the nodes; memory is ``Resource_List.mem`` of the whole job. A job with several
-    end records was run again: the last one counts. Parts of an array are jobs; where ids are no
-    plain numbers all jobs are numbered by their order.
+    end records was run again: the last one counts. Parts of an array are jobs; if ids are not
+    plain numbers, all jobs are numbered by their order.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def _bounded(**values: tuple[int, int]) -> None:
 
 
 def processors(pairs: dict[str, str]) -> int:
-    """Processors of a job, from whichever field says.
+    """Processors of a job, from the first field that has them.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def _of_nodes(text: str) -> int:
 
 
 def kilobytes(text: str) -> int:
-    """A size of PBS in KB, rounded up; -1 where there is none.
+    """A size of PBS in KB, rounded up; -1 if there is none.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def _clock(text: str) -> int:
 
 
 def _numbered(ids: list[str]) -> list[int]:
-    """The numbers of the jobs; their order where ids are not plain or not unique."""
+    """The numbers of the jobs; their order if ids are not plain or not unique."""
     found = [_ID.fullmatch(one) for one in ids]
     plain = [int(one[1]) for one in found if one is not None and not one[2]]
     return plain if len(set(plain)) == len(ids) else list(range(1, len(ids) + 1))

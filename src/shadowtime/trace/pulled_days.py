@@ -1,7 +1,7 @@
 """The jobs of an sacct export that was made day by day, joined into one.
 
-A job that waited and ran over several days stands in the export of each of them, and in those
-that were made while it ran it has not ended. The runs of a requeued job differ in their
+A job that waited and ran over several days is in the export of each of them, and in those
+made while it ran it has not ended. The runs of a requeued job differ in their
 submission, so (cluster, job, submission) is one row.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Joined:
-    """The text of jobs.psv, its rows, and how many rows of several days are one."""
+    """The text of jobs.psv, its number of rows, and how many rows were merged across days."""
 
     text: str
     rows: int
@@ -28,12 +28,12 @@ class Joined:
 
 
 def join_days(days: Iterable[tuple[str, str]]) -> Joined:
-    """One export of many: (name, text) of each day, in their order.
+    """Merge many exports into one: (name, text) of each day, in their order.
 
     Rules
     -----
     Of several rows of a job one that has ended counts, else the last. Rows keep the order in which
-    they first appear. A row that cannot be read is kept as it stands, for the reader to report.
+    they first appear. A row that cannot be read is kept unchanged, for the reader to report.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def join_days(days: Iterable[tuple[str, str]]) -> Joined:
 
 
 def records(text: str, *, path: str) -> list[tuple[Mapping[str, str], str]]:
-    """The rows of an export: fields by column (none where it cannot be read), and the text."""
+    """The rows of an export: fields by column (none if it cannot be read), and the text."""
     rows = split_rows(text, path=path)
     lines = text.replace("\r\n", "\n").split("\n")
     each = list(rows.each())
@@ -90,7 +90,7 @@ def _key(fields: Mapping[str, str], raw: str) -> tuple[str, ...]:
 
 
 def _ended(fields: Mapping[str, str]) -> bool:
-    """A state that is not known stays as it is: the reader reports it."""
+    """An unknown state is kept: the reader reports it."""
     try:
         return parse_state(fields.get("state", "")) not in NOT_ENDED
     except ValueError:

@@ -1,4 +1,4 @@
-"""What to know of a log before one believes what is simulated on it.
+"""What to know about a log before trusting simulations of it.
 
 References
 ----------
@@ -28,14 +28,14 @@ DAY = 86400
 
 @dataclass(frozen=True)
 class Remark:
-    """One finding: the check that made it, and a sentence on what it means."""
+    """One finding: its check, and a sentence on what it means."""
 
     check: str
     text: str
 
 
 def peak_use(workload: Workload) -> int:
-    """The most processors in use at once by the log's own starts; 0 where it has none.
+    """The most processors in use at once by the log's own starts; 0 if it has none.
 
     Examples
     --------
